@@ -1,0 +1,50 @@
+/** SI quantities as people read them: three significant digits and the unit that keeps the number between 1 and 1000. */
+
+const PREFIXES: readonly (readonly [number, string])[] = [
+  [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"],
+];
+
+/** `si(0.00123, "s")` is "1.23 ms". Infinity is "∞", a missing number "–". */
+export function si(value: number, unit: string, digits = 3): string {
+  if (Number.isNaN(value)) return "–";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  if (value === 0) return `0 ${unit}`;
+  const rounded = Number(Math.abs(value).toPrecision(digits)); // 999.9995 must become 1.00 k, not 1000
+  const [factor, prefix] = PREFIXES.find(([f]) => rounded >= f) ?? PREFIXES[PREFIXES.length - 1]!;
+  return `${value < 0 ? "−" : ""}${significant(rounded / factor, digits)} ${prefix}${unit}`;
+}
+
+/** Seconds. */
+export const seconds = (s: number, digits = 3): string => si(s, "s", digits);
+/** Bytes, decimal prefixes. */
+export const bytes = (b: number): string => si(b, "B");
+/** Bytes per second. */
+export const bandwidth = (b: number): string => si(b, "B/s");
+/** Floating point operations per second. */
+export const speed = (f: number): string => si(f, "FLOP/s");
+
+/** 12.3 %, from a fraction. */
+export function percent(fraction: number, digits = 2): string {
+  return Number.isFinite(fraction) ? `${significant(100 * fraction, digits)} %` : "–";
+}
+
+/** 22,000: thousands grouped, for counts. */
+export function count(n: number): string {
+  return String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+function significant(value: number, digits: number): string {
+  if (value === 0) return "0";
+  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value)) + 1e-12));
+  return value.toFixed(decimals);
+}
+
+/** A reader of numbers with units: `parseSi("12 GB/s", "B/s")` is 12e9, NaN when it is not such a number. A bare number counts in `unit`. */
+export function parseSi(text: string, unit: string): number {
+  const match = /^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(.*?)\s*$/i.exec(text.replace("−", "-").replace(",", "."));
+  if (!match) return NaN;
+  const rest = match[2]!;
+  const prefix = rest.toLowerCase().endsWith(unit.toLowerCase()) ? rest.slice(0, rest.length - unit.length) : rest;
+  const known = PREFIXES.find(([, p]) => p === prefix.trim()) ?? (prefix.trim() === "u" ? [1e-6] : undefined);
+  return known ? Number(match[1]) * known[0] : NaN;
+}

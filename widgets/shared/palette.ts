@@ -1,0 +1,35 @@
+/**
+ * Which colour means what, in every view.
+ *
+ * Op kinds take the Okabe-Ito colours (distinguishable with every common colour vision) in the order of their index.
+ */
+export const KINDS = [
+  "#0072B2", // blue
+  "#E69F00", // orange
+  "#009E73", // bluish green
+  "#CC79A7", // reddish purple
+  "#56B4E9", // sky blue
+  "#D55E00", // vermillion
+  "#F0E442", // yellow
+  "#8C8C8C", // grey, for what has no kind
+] as const;
+
+/** Colour of an op kind, by its index. */
+export function kindColour(index: number): string {
+  return KINDS[index % KINDS.length]!;
+}
+
+/** Black or white, whichever reads better on `colour` ("#rrggbb"); threshold on WCAG relative luminance. */
+export function inkOn(colour: string): string {
+  return luminance(colour) > 0.18 ? "#000" : "#fff";
+}
+
+/** WCAG 2 relative luminance of "#rrggbb", 0 to 1. */
+export function luminance(colour: string): number {
+  const [r, g, b] = [1, 3, 5].map((i) => linear(parseInt(colour.slice(i, i + 2), 16) / 255)) as [number, number, number];
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+function linear(c: number): number {
+  return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+}
