@@ -1,0 +1,54 @@
+"""Which graphs come with placelab? Those in ``datasets/``, whose README says how each was made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from placelab.cluster import Cluster
+from placelab.errors import FormatError
+from placelab.formats import placelab_json
+from placelab.graph import OpGraph
+from placelab.problem import Problem
+
+PACKAGE = Path(__file__).resolve().parent
+FOLDERS = (PACKAGE.parent / "datasets", PACKAGE / "data" / "datasets")  # beside a checkout's package; inside an installed one
+SUFFIX = ".json.gz"
+
+
+def names() -> list[str]:
+    """Names that :func:`load` knows, sorted.
+
+    >>> "dynamic_rnn" in names()
+    True
+    """
+    return sorted(_paths())
+
+
+def load(name: str) -> OpGraph:
+    """The dataset of that name; FormatError when there is none.
+
+    >>> load("topcuoglu").n_ops
+    10
+    """
+    paths = _paths()
+    if name not in paths:
+        raise FormatError(f"no dataset is called {name!r}; there are {', '.join(sorted(paths)) or 'none'}")
+    return placelab_json.read(paths[name])
+
+
+def problem(name: str) -> Problem:
+    """The dataset together with the cluster it is defined on; FormatError when it comes with none.
+
+    >>> problem("topcuoglu").cluster.names
+    ('P1', 'P2', 'P3')
+    """
+    graph = load(name)
+    if "cluster" not in graph.metadata:
+        raise FormatError(f"dataset {name!r} comes without processors; choose a cluster and write Problem(graph, cluster)")
+    return Problem(graph, Cluster(**graph.metadata["cluster"]))
+
+
+def _paths() -> dict[str, Path]:
+    """Path of each dataset; a checkout's folder wins over installed data."""
+    folder = next((folder for folder in FOLDERS if (folder / f"topcuoglu{SUFFIX}").is_file()), None)
+    return {} if folder is None else {path.name.removesuffix(SUFFIX): path for path in folder.glob(f"*{SUFFIX}")}

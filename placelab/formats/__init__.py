@@ -1,0 +1,1 @@
+"""Model graphs as files: one format per file, each with ``read`` and ``write``."""

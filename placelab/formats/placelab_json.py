@@ -1,0 +1,224 @@
+"""placelab JSON: a graph as columns, gzipped when the name says so. The schema is in ``datasets/README.md``."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from placelab.errors import FormatError
+from placelab.graph import OpGraph
+
+FORMAT, VERSION = "placelab-graph", 1
+MAX_FILE, MAX_TEXT, MAX_DEPTH = 256 << 20, 1 << 30, 32  # bytes on disk, characters once unpacked, nesting
+
+COSTS = ("compute", "persistent", "temporary", "memory")
+
+
+def read(path: Any) -> OpGraph:
+    """The graph in a placelab JSON file.
+
+    Raises
+    ------
+    FormatError
+        Not such a file, too large, too deep, a column that is missing or does not fit.
+    """
+    path = Path(path)
+    try:
+        if path.stat().st_size > MAX_FILE:
+            raise FormatError(f"{path} has {path.stat().st_size:,} bytes; files over {MAX_FILE:,} are not read")
+        data = path.read_bytes()
+    except OSError as error:
+        raise FormatError(f"{path} cannot be read: {error.strerror}") from None
+    return loads(data, str(path))
+
+
+def loads(data: bytes, where: str = "the upload") -> OpGraph:
+    """The graph in the bytes of a placelab JSON file, gzipped or not; `where` names it in messages."""
+    try:
+        document = json.loads(_text(data, where), parse_constant=lambda name: _no_constant(name, where))
+    except RecursionError:
+        raise FormatError(f"{where} is nested too deeply for a graph") from None
+    except ValueError as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"{where} is not JSON: {error}") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise FormatError(f'{where} is not a placelab graph: expected {{"format": "{FORMAT}", …}} at the top')
+    if document.get("version") != VERSION:
+        raise FormatError(f"{where} has version {document.get('version')!r}; this placelab reads version {VERSION}")
+    try:
+        return _graph(document, where)
+    except FormatError as error:
+        raise type(error)(f"{where}: {error}") from None
+
+
+def write(graph: OpGraph, path: Any) -> None:
+    """Write a graph; the same graph always gives the same bytes. The file appears only when it is complete."""
+    path = Path(path)
+    text = dumps(graph)
+    data = _gzip(text.encode()) if path.suffix == ".gz" else text.encode()
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_bytes(data)
+        os.replace(partial, path)
+    except OSError as error:
+        raise FormatError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def dumps(graph: OpGraph) -> str:
+    """The graph as placelab JSON text."""
+    names = graph.names.tolist()
+    default = graph.persistent + graph.temporary + graph.outputs
+    kinds = list(dict.fromkeys(graph.kind.tolist()))
+    number = {kind: i for i, kind in enumerate(kinds)}
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "metadata": graph.metadata,
+        "ops": {
+            "name": names,
+            "kind": [number[kind] for kind in graph.kind],
+            "compute": _numbers(graph.compute),
+            "persistent": _numbers(graph.persistent),
+            "temporary": _numbers(graph.temporary),
+            "memory": None if np.array_equal(default, graph.memory) else _numbers(graph.memory),
+            "time": {t: _numbers(graph.time[:, j]) for j, t in enumerate(graph.time_types)} or None,
+            "group": graph.group.tolist(),
+            "devices": graph.device_set.tolist(),
+        },
+        "kinds": kinds,
+        "groups": list(graph.group_names),
+        "device_sets": [list(s) for s in graph.device_sets],
+        "tensors": {
+            "producer": graph.tensor_producer.tolist(),
+            "bytes": _numbers(graph.tensor_bytes),
+            "control": np.flatnonzero(graph.tensor_control).tolist(),
+        },
+        "edges": {"tensor": graph.edge_tensor.tolist(), "consumer": graph.consumer.tolist()},
+    }
+    try:
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise FormatError(f"the metadata of {graph.title} is not JSON: {error}") from None
+
+
+def _numbers(column: np.ndarray) -> list:
+    """Whole numbers without a point, NaN as null."""
+    return [None if x != x else int(x) if x == int(x) and abs(x) < 2**53 else x for x in column.tolist()]
+
+
+def _gzip(data: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=9, mtime=0) as file:
+        file.write(data)
+    return buffer.getvalue()
+
+
+def _text(data: bytes, where: str) -> str:
+    if data[:2] == b"\x1f\x8b":
+        try:
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+                data = file.read(MAX_TEXT + 1)
+        except (OSError, EOFError) as error:
+            raise FormatError(f"{where} is not a whole gzip file: {error}") from None
+    if len(data) > MAX_TEXT:
+        raise FormatError(f"{where} unpacks to more than {MAX_TEXT:,} bytes; such files are not read")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise FormatError(f"{where} is not text in UTF-8; expected placelab JSON") from None
+
+
+def _no_constant(name: str, where: str) -> float:
+    raise FormatError(f"{where} holds {name}, which is not JSON")
+
+
+def _graph(document: dict, where: str) -> OpGraph:
+    ops, tensors, edges = (_object(document, key) for key in ("ops", "tensors", "edges"))
+    names = _list(ops, "name", str)
+    n = len(names)
+    kinds = _list(document, "kinds", str)
+    producer = _integers(tensors, "producer", n, None)
+    n_tensors = len(producer)
+    size = _floats(tensors, "bytes", n_tensors)
+    control = np.zeros(n_tensors, bool)
+    control[_integers(tensors, "control", n_tensors, None)] = True
+    edge_tensor = _integers(edges, "tensor", n_tensors, None)
+    consumer = _integers(edges, "consumer", n, len(edge_tensor))
+    order = np.argsort(producer, kind="stable")
+    output = np.empty(n_tensors, dtype=np.int64)
+    output[order] = np.arange(n_tensors)
+    used = np.zeros(n_tensors, bool)
+    used[edge_tensor] = True
+    group, labels = _integers(ops, "group", len(_list(document, "groups", str)), n, low=-1), document["groups"]
+    sets = [_texts(s) for s in _list(document, "device_sets", list)]
+    device = _integers(ops, "devices", len(sets), n, low=-1)
+    time = ops.get("time")
+    return OpGraph.from_arrays(
+        names,
+        _floats(ops, "compute", n, null=True),
+        np.stack([producer[edge_tensor], consumer], axis=1) if len(consumer) else np.empty((0, 2)),
+        edge_bytes=size[edge_tensor],
+        edge_output=output[edge_tensor],
+        edge_control=control[edge_tensor],
+        outputs=[(int(producer[t]), int(output[t]), float(size[t])) for t in np.flatnonzero(~used & ~control)],
+        persistent=_floats(ops, "persistent", n),
+        temporary=_floats(ops, "temporary", n),
+        memory=None if ops.get("memory") is None else _floats(ops, "memory", n),
+        kind=[kinds[i] for i in _integers(ops, "kind", len(kinds), n)],
+        time=None if time is None else {t: _floats(_object(ops, "time"), t, n, null=True) for t in _object(ops, "time")},
+        groups=[np.flatnonzero(group == g).tolist() for g in range(len(labels))],
+        group_names=labels,
+        devices={int(v): sets[device[v]] for v in np.flatnonzero(device >= 0)},
+        metadata=_object(document, "metadata"),
+    )
+
+
+def _object(parent: dict, key: str) -> dict:
+    value = parent.get(key)
+    if not isinstance(value, dict):
+        raise FormatError(f"{key!r} is {type(value).__name__}; expected an object")
+    return value
+
+
+def _list(parent: dict, key: str, kind: type) -> list:
+    value = parent.get(key)
+    if not isinstance(value, list) or not all(isinstance(x, kind) for x in value):
+        raise FormatError(f"{key!r} must be a list of {kind.__name__}")
+    return value
+
+
+def _texts(value: list) -> tuple[str, ...]:
+    if not all(isinstance(x, str) for x in value):
+        raise FormatError("'device_sets' must be lists of names or types")
+    return tuple(value)
+
+
+def _integers(parent: dict, key: str, high: int, length: int | None, low: int = 0) -> np.ndarray:
+    value = parent.get(key)
+    if not isinstance(value, list) or not all(type(x) is int for x in value):
+        raise FormatError(f"{key!r} must be a list of whole numbers")
+    if any(not low <= x < high for x in value):
+        raise FormatError(f"{key!r} holds {next(x for x in value if not low <= x < high)}; expected {low} to {high - 1}")
+    if length is not None and len(value) != length:
+        raise FormatError(f"{key!r} has {len(value)} entries, expected {length}")
+    return np.array(value, dtype=np.int64)
+
+
+def _floats(parent: dict, key: str, length: int, null: bool = False) -> np.ndarray:
+    value = parent.get(key)
+    kinds = (int, float, type(None)) if null else (int, float)
+    if not isinstance(value, list) or not all(isinstance(x, kinds) and not isinstance(x, bool) for x in value):
+        raise FormatError(f"{key!r} must be a list of numbers")
+    if len(value) != length:
+        raise FormatError(f"{key!r} has {len(value)} entries, expected {length}")
+    try:
+        return np.array([np.nan if x is None else x for x in value], dtype=np.float64)
+    except OverflowError:
+        raise FormatError(f"{key!r} holds a number that is too large") from None

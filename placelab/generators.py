@@ -1,0 +1,233 @@
+"""Which graphs do scheduling papers test on? Families of any size, from a seed, built from arrays: a million ops is fine.
+
+Unless a docstring says otherwise an op has one output, a tensor that all its consumers share, as in a model graph. Costs
+follow Topcuoglu 2002 §5.1 and are the same keywords everywhere, see :class:`Costs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+
+from placelab.errors import FormatError
+from placelab.graph import OpGraph
+
+SPEED = 1e13  # operations/s and bytes/s of the preset `uniform`, to which ratios below refer
+BANDWIDTH = 12e9
+
+
+class Costs(TypedDict, total=False):
+    """What ops and transfers cost, the same keywords for every generator that takes ``**costs``.
+
+    Attributes
+    ----------
+    compute : float
+        Mean operations of an op, default 1e9: 100 µs on the preset ``uniform``. Drawn from U(0, 2 · compute).
+    ccr : float
+        Communication to computation ratio, default 1: mean transfer over mean execution time on the preset ``uniform``
+        (10¹³ operations/s, 12 GB/s), latency left out. Bytes are drawn from U(0, 2 · mean).
+    heterogeneity : float
+        Range β of an op's time over `devices`, 0 to 2, default 0: U(1 − β/2, 1 + β/2) times its mean (Topcuoglu's β).
+    devices : sequence of str
+        Device names or types that get a time of their own; default none.
+    """
+
+    compute: float
+    ccr: float
+    heterogeneity: float
+    devices: Sequence[str]
+
+
+def layered(
+    n_ops: int = 1000, *, shape: float = 1.0, degree: float = 2.0, seed: int = 0, **costs: Unpack[Costs]
+) -> OpGraph:
+    """A random graph in layers.
+
+    Parameters
+    ----------
+    n_ops
+        Number of ops.
+    shape
+        Topcuoglu's α: about √n / α layers of √n · α ops; large is wide and parallel, small is long and thin.
+    degree
+        Mean number of inputs of an op, at least 1. One comes from the layer before, so that the number of layers is the
+        longest path; the others from any earlier layer. An op that is drawn twice is one input.
+    seed
+        Same seed, same graph.
+    **costs
+        See :class:`Costs`.
+
+    Notes
+    -----
+    O(n_ops · degree). Departs from Topcuoglu 2002 §5.1.1, which draws the out-degree.
+    """
+    n, rng = _count(n_ops, 1, "n_ops"), np.random.default_rng(seed)
+    if not shape > 0 or not degree >= 1:
+        raise FormatError(f"shape is {shape:g} and degree {degree:g}; expected a shape above 0 and a degree of 1 or more")
+    height = min(n, max(1, round(n**0.5 / shape)))
+    start = np.concatenate([[0], 1 + np.sort(rng.choice(n - 1, height - 1, replace=False)), [n]]) if n > 1 else np.array([0, 1])
+    layer = np.repeat(np.arange(height), np.diff(start))
+    inner = np.arange(start[1], n)
+    near = rng.integers(start[layer[inner] - 1], start[layer[inner]])
+    far_of = np.repeat(inner, rng.poisson(degree - 1, len(inner)))
+    far = rng.integers(0, start[layer[far_of]])
+    edges = np.unique(np.stack([np.concatenate([near, far]), np.concatenate([inner, far_of])], axis=1), axis=0)
+    return _graph(f"layered {n}", [f"op{v}" for v in range(n)], edges, rng, **costs)
+
+
+def fork_join(width: int = 8, stages: int = 1, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
+    """`stages` times: one op, whose tensor `width` branches read, and the next one that waits for them all.
+
+    ``stages * (width + 1) + 1`` ops, ``2 * stages * width`` edges.
+    """
+    w, s = _count(width, 1, "width"), _count(stages, 1, "stages")
+    fork = np.repeat(np.arange(s) * (w + 1), w)
+    branch = fork + 1 + np.tile(np.arange(w), s)
+    names = [f"stage{i}/{'fork' if j == 0 else f'branch{j - 1}'}" for i in range(s) for j in range(w + 1)] + ["join"]
+    edges = np.stack([np.concatenate([fork, branch]), np.concatenate([branch, fork + w + 1])], axis=1)
+    return _graph(f"fork-join {w} × {s}", names, edges, np.random.default_rng(seed), **costs)
+
+
+def stencil(width: int = 8, steps: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
+    """A one-dimensional three-point stencil: cell i of a step needs cells i − 1, i, i + 1 of the step before.
+
+    ``width * steps`` ops, ``(steps - 1) * (3 * width - 2)`` edges.
+    """
+    w, s = _count(width, 1, "width"), _count(steps, 1, "steps")
+    cell = np.arange(w * (s - 1))
+    pairs = [np.stack([cell, cell + w + shift], axis=1)[(0 <= cell % w + shift) & (cell % w + shift < w)] for shift in (-1, 0, 1)]
+    names = [f"step{t}/cell{i}" for t in range(s) for i in range(w)]
+    return _graph(f"stencil {w} × {s}", names, np.concatenate(pairs), np.random.default_rng(seed), **costs)
+
+
+def gaussian_elimination(m: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
+    """Gaussian elimination of an m × m matrix by columns (Topcuoglu 2002 §5.2.1, Cosnard et al. 1988).
+
+    Step k's pivot is read by the updates of columns k + 1 … m, each of which the next step's task on its column needs.
+    ``(m² + m - 2) / 2`` ops, ``m² - m - 1`` edges.
+    """
+    m = _count(m, 2, "m")
+    k, j = np.triu_indices(m)  # row k: pivot (k, k), then the update of each later column j
+    k, j = k[:-1], j[:-1]
+    number = np.zeros((m, m), dtype=np.int64)
+    number[k, j] = np.arange(len(k))
+    update, deeper = j > k, (j > k) & (k < m - 2)
+    edges = np.concatenate(
+        [
+            np.stack([number[k, k], number[k, j]], axis=1)[update],
+            np.stack([number[k, j], number[np.minimum(k + 1, m - 1), j]], axis=1)[deeper],
+        ]
+    )
+    names = [f"step{a + 1}/{'pivot' if a == b else f'column{b + 1}'}" for a, b in zip(k.tolist(), j.tolist(), strict=True)]
+    return _graph(f"gaussian elimination {m}", names, edges, np.random.default_rng(seed), **costs)
+
+
+def fft(points: int = 16, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
+    """A fast Fourier transform of `points`, a power of two (Topcuoglu 2002 §5.2.2).
+
+    A binary tree of recursive calls, ``2 points - 1`` ops that send each child its half, then log₂ `points` levels of
+    butterflies, `points` ops each, whose one tensor two ops of the next level read. All ops of a level cost the same and
+    all tensors between two levels have the same size, as in the paper: every path is then equally long.
+    ``2 points - 1 + points log₂ points`` ops, ``2 (points - 1) + 2 points log₂ points`` edges.
+    """
+    n = _count(points, 1, "points")
+    if n & (n - 1):
+        raise FormatError(f"points is {n}; expected a power of two")
+    depth = n.bit_length() - 1
+    call = np.arange(n - 1)
+    calls = np.stack([np.repeat(call, 2), np.arange(1, 2 * n - 1)], axis=1)
+    here = np.arange(n - 1, n - 1 + n * depth)  # the leaves of the tree, then every level of butterflies but the last
+    stage = (here - (n - 1)) // n
+    straight = np.stack([here, here + n], axis=1)
+    crossed = np.stack([here, n - 1 + (stage + 1) * n + ((here - (n - 1)) % n ^ (1 << stage))], axis=1)
+    names = [f"call{v}" for v in range(2 * n - 1)] + [f"butterfly{s}/{i}" for s in range(depth) for i in range(n)]
+    level = np.concatenate([np.repeat(np.arange(depth + 1), 1 << np.arange(depth + 1)), depth + 1 + np.repeat(np.arange(depth), n)])
+    output = np.concatenate([np.arange(2 * (n - 1)) % 2, np.zeros(2 * len(here), dtype=np.int64)])
+    edges = np.concatenate([calls, straight, crossed])
+    return _graph(f"fft {n}", names, edges, np.random.default_rng(seed), output=output, level=level, **costs)
+
+
+def par(n: int = 32, *, compute: float = 1.0, size: float = 1.0) -> OpGraph:
+    """Hashemi's Par-n: n concurrent layers; each needs one parameter from a server. Every order of the reads is best.
+
+    Parameters
+    ----------
+    n
+        Layers.
+    compute, size
+        Operations of a layer, bytes of a parameter. Reads take no time.
+
+    Returns
+    -------
+    OpGraph
+        ``2 * n`` ops, ``n`` edges: reads, kind ``read``, on devices of type ``ps``; layers, kind ``layer``, on type ``gpu``.
+
+    References
+    ----------
+    Hashemi, Jyothi, Campbell (2018) §3.
+    """
+    n = _count(n, 1, "n")
+    return _parameter_server(f"par {n}", n, np.empty((0, 2), dtype=np.int64), compute, size)
+
+
+def seq(n: int = 32, *, compute: float = 1.0, size: float = 1.0) -> OpGraph:
+    """Hashemi's Seq-n: as :func:`par`, but each layer also needs the one before. One order of the n! is best.
+
+    ``2 * n`` ops, ``2 * n - 1`` edges. What one layer hands to the next has `size` bytes and stays on the worker.
+    """
+    n = _count(n, 1, "n")
+    layer = np.arange(n, 2 * n)
+    return _parameter_server(f"seq {n}", n, np.stack([layer[:-1], layer[1:]], axis=1), compute, size)
+
+
+def _parameter_server(name: str, n: int, chain: np.ndarray, compute: float, size: float) -> OpGraph:
+    """`n` reads on a server, each for one layer on a worker, and the edges among layers."""
+    read = np.arange(n)
+    return OpGraph.from_arrays(
+        [f"read{i + 1}" for i in range(n)] + [f"layer{i + 1}" for i in range(n)],
+        np.repeat([0.0, compute], n),
+        np.concatenate([np.stack([read, read + n], axis=1), chain]),
+        edge_bytes=size,
+        kind=["read"] * n + ["layer"] * n,
+        devices={v: ("ps",) if v < n else ("gpu",) for v in range(2 * n)},
+        metadata={"name": name},
+    )
+
+
+def _graph(
+    name: str,
+    names: list[str],
+    edges: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    output: np.ndarray | None = None,
+    level: np.ndarray | None = None,
+    compute: float = 1e9,
+    ccr: float = 1.0,
+    heterogeneity: float = 0.0,
+    devices: Sequence[str] = (),
+) -> OpGraph:
+    """The graph with costs drawn per op, or per level where `level` gives each op's; one tensor per op without `output`."""
+    if not 0 <= heterogeneity <= 2 or not ccr >= 0:
+        raise FormatError(f"heterogeneity is {heterogeneity:g} and ccr {ccr:g}; expected 0 to 2, and 0 or more")
+    n = len(names)
+    draw = rng.random((2, n))[:, np.arange(n) if level is None else level]
+    operations, size = 2 * compute * draw[0], 2 * ccr * compute * BANDWIDTH / SPEED * draw[1]
+    spread = {device: 1 + heterogeneity * (rng.random(n) - 0.5) for device in devices}
+    return OpGraph.from_arrays(
+        names,
+        operations,
+        edges,
+        edge_bytes=size[edges[:, 0]],
+        edge_output=np.zeros(len(edges), dtype=np.int64) if output is None else output,
+        time={device: operations / SPEED * factor for device, factor in spread.items()} or None,
+        metadata={"name": name},
+    )
+
+
+def _count(value: Any, least: int, label: str) -> int:
+    if not isinstance(value, (int, np.integer)) or value < least:
+        raise FormatError(f"{label} is {value!r}; expected a whole number, {least} or more")
+    return int(value)

@@ -1,0 +1,492 @@
+"""What is to be computed? The model graph: ops, the tensors they produce, the edges that consume them, as flat arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from placelab.errors import CycleError, FormatError
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+I4, F8 = np.int32, np.float64
+
+
+@dataclass(frozen=True, eq=False)
+class OpGraph:
+    """A directed acyclic graph of ops, in arrays, ops numbered topologically.
+
+    Build one with :meth:`from_networkx`, :meth:`from_arrays`, a generator, or ``placelab.load``.
+
+    Attributes
+    ----------
+    names : ndarray of str, shape (n_ops,)
+        Unique. Op ``v`` consumes only tensors of ops before it.
+    compute : ndarray, shape (n_ops,)
+        Operations.
+    persistent, temporary, memory : ndarray, shape (n_ops,)
+        Bytes: held for ever (weights), held while the op runs, and what the ``reserved`` memory model counts
+        (``persistent + temporary + outputs`` unless given).
+    kind : ndarray of str, shape (n_ops,)
+        Op type, ``""`` where unknown.
+    time : ndarray, shape (n_ops, len(time_types)), or None
+        Measured seconds per device name or type; NaN where not measured (then ``compute / speed`` holds).
+    group : ndarray of int32, shape (n_ops,)
+        Colocation group, an index into ``group_names``; -1 for none.
+    device_set : ndarray of int32, shape (n_ops,)
+        Allowed devices, an index into ``device_sets`` (tuples of device names or types); -1 for any.
+    tensor_producer, tensor_bytes, tensor_control : ndarray, shape (n_tensors,)
+        Tensors sorted by producer. All control edges of one op share one 0-byte control tensor.
+    producer, consumer, edge_tensor : ndarray of int32, shape (n_edges,)
+        An edge is a (tensor, consumer) pair; sorted by it.
+    metadata : dict
+        Name, reference speed, provenance, licence: whatever JSON can hold.
+    """
+
+    names: np.ndarray
+    compute: np.ndarray
+    persistent: np.ndarray
+    temporary: np.ndarray
+    memory: np.ndarray
+    kind: np.ndarray
+    time: np.ndarray | None
+    time_types: tuple[str, ...]
+    group: np.ndarray
+    group_names: tuple[str, ...]
+    device_set: np.ndarray
+    device_sets: tuple[tuple[str, ...], ...]
+    tensor_producer: np.ndarray
+    tensor_bytes: np.ndarray
+    tensor_control: np.ndarray
+    edge_tensor: np.ndarray
+    consumer: np.ndarray
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    # ---------------------------------------------------------------- sizes and index structures
+
+    @property
+    def n_ops(self) -> int:
+        """Number of ops."""
+        return len(self.names)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges, control edges included."""
+        return len(self.consumer)
+
+    @property
+    def n_tensors(self) -> int:
+        """Number of tensors, those nobody consumes and control tensors included."""
+        return len(self.tensor_producer)
+
+    @cached_property
+    def producer(self) -> np.ndarray:
+        """Producing op of each edge, shape (n_edges,)."""
+        return frozen(self.tensor_producer[self.edge_tensor])
+
+    @cached_property
+    def edges(self) -> np.ndarray:
+        """(producer, consumer) of each edge, shape (n_edges, 2)."""
+        return frozen(np.stack([self.producer, self.consumer], axis=1))
+
+    @cached_property
+    def edge_bytes(self) -> np.ndarray:
+        """Bytes of the tensor on each edge, shape (n_edges,)."""
+        return frozen(self.tensor_bytes[self.edge_tensor])
+
+    @cached_property
+    def op_tensor_ptr(self) -> np.ndarray:
+        """Tensors of op v are ``op_tensor_ptr[v]:op_tensor_ptr[v + 1]``; shape (n_ops + 1,)."""
+        return pointers(self.tensor_producer, self.n_ops)
+
+    @cached_property
+    def tensor_ptr(self) -> np.ndarray:
+        """Edges of tensor t are ``tensor_ptr[t]:tensor_ptr[t + 1]``; shape (n_tensors + 1,)."""
+        return pointers(self.edge_tensor, self.n_tensors)
+
+    @cached_property
+    def succ_ptr(self) -> np.ndarray:
+        """Edges that leave op v are ``succ_ptr[v]:succ_ptr[v + 1]``; shape (n_ops + 1,)."""
+        return frozen(self.tensor_ptr[self.op_tensor_ptr])
+
+    @cached_property
+    def pred_ptr(self) -> np.ndarray:
+        """Edges that enter op v are ``pred_edge[pred_ptr[v]:pred_ptr[v + 1]]``; shape (n_ops + 1,)."""
+        return pointers(self.consumer, self.n_ops)
+
+    @cached_property
+    def pred_edge(self) -> np.ndarray:
+        """Edge numbers sorted by consumer, then edge number; shape (n_edges,)."""
+        return frozen(np.argsort(self.consumer, kind="stable").astype(I4))
+
+    @cached_property
+    def outputs(self) -> np.ndarray:
+        """Bytes of all tensors each op produces, shape (n_ops,)."""
+        return frozen(np.bincount(self.tensor_producer, self.tensor_bytes, minlength=self.n_ops))
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {name: v for v, name in enumerate(self.names)}
+
+    def index(self, name: str) -> int:
+        """Number of the op called `name`; FormatError when there is none."""
+        try:
+            return self._index[name]
+        except KeyError:
+            raise FormatError(f"no op is called {name!r} in {self.title}{_closest(name, self._index)}") from None
+
+    @property
+    def title(self) -> str:
+        """The graph's name for messages."""
+        return str(self.metadata.get("name", "this graph"))
+
+    def __repr__(self) -> str:
+        return f"OpGraph({self.title}: {self.n_ops} ops, {self.n_edges} edges, {len(self.group_names)} groups)"
+
+    def replace(self, **changes: Any) -> OpGraph:
+        """A copy with other costs: ``compute``, ``persistent``, ``temporary``, ``memory``, ``time``, ``tensor_bytes``, ``metadata``."""
+        return _checked({**{name: getattr(self, name) for name in self.__dataclass_fields__}, **changes})
+
+    # ---------------------------------------------------------------- builders
+
+    @classmethod
+    def from_arrays(
+        cls,
+        names: Sequence[str],
+        compute: Any,
+        edges: Any,
+        *,
+        edge_bytes: Any = None,
+        edge_output: Any = None,
+        edge_control: Any = None,
+        outputs: Sequence[tuple[int, int, float]] = (),
+        persistent: Any = 0.0,
+        temporary: Any = 0.0,
+        memory: Any = None,
+        kind: Sequence[str] | str = "",
+        time: Mapping[str, Any] | None = None,
+        groups: Sequence[Sequence[int]] = (),
+        group_names: Sequence[str] | None = None,
+        devices: Mapping[int, Sequence[str]] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> OpGraph:
+        """A graph from arrays, ops in any order.
+
+        Parameters
+        ----------
+        names
+            Unique op names, shape (n_ops,).
+        compute
+            Operations, shape (n_ops,); NaN only where `time` has every device type's seconds.
+        edges
+            Pairs (producer, consumer) of indices into `names`, shape (n_edges, 2).
+        edge_bytes
+            Bytes of the tensor on each edge (default 0).
+        edge_output
+            Number of the producer's output each edge carries; edges with one (producer, output) are one tensor and
+            must agree in bytes. Default: each edge is a tensor of its own.
+        edge_control
+            True where the edge only orders; such edges carry the producer's one 0-byte control tensor.
+        outputs
+            (op, output number, bytes) of outputs that no edge carries.
+        persistent, temporary, memory
+            Bytes, scalar or shape (n_ops,); `memory` defaults to persistent + temporary + outputs.
+        kind
+            Op types.
+        time
+            Measured seconds per device name or type, each of shape (n_ops,), NaN where not measured.
+        groups, group_names
+            Colocation groups as sequences of op indices; groups that share an op are one group.
+        devices
+            Op index → names or types of the devices that may run it.
+        metadata
+            JSON values that travel with the graph.
+
+        Returns
+        -------
+        OpGraph
+            Ops renumbered topologically: always the ready op that came first in `names`. Edges that repeat a
+            (tensor, consumer) pair are merged.
+
+        Raises
+        ------
+        CycleError, FormatError
+            A cycle, a duplicate name, a negative or NaN cost, sizes that do not match.
+
+        Examples
+        --------
+        >>> g = OpGraph.from_arrays(["b", "a"], [1.0, 2.0], [(1, 0)], edge_bytes=[8.0])
+        >>> list(g.names), g.edges.tolist()
+        (['a', 'b'], [[0, 1]])
+        """
+        n = len(names)
+        edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+        _check_edges(edges, n, names)
+        order = _topological_order(n, edges, names)
+        rank = np.empty(n, dtype=np.int64)
+        rank[order] = np.arange(n)
+        m = len(edges)
+        tensors = _number_tensors(
+            rank[edges[:, 0]] if m else np.empty(0, np.int64),
+            rank[edges[:, 1]] if m else np.empty(0, np.int64),
+            _column(0.0 if edge_bytes is None else edge_bytes, m, "edge_bytes"),
+            np.arange(m) if edge_output is None else np.asarray(edge_output, dtype=np.int64),
+            np.zeros(m, bool) if edge_control is None else np.asarray(edge_control, dtype=bool),
+            [(int(rank[v]), int(o), float(b)) for v, o, b in outputs],
+            [names[v] for v in order] if m else names,
+            own=edge_output is None,
+        )
+        pick = lambda value, label: _column(value, n, label)[order]  # noqa: E731
+        merged, group_labels = merge_groups(n, [[int(rank[v]) for v in g] for g in groups], group_names)
+        sets, set_of = _device_sets(n, {int(rank[v]): tuple(d) for v, d in (devices or {}).items()})
+        persistent, temporary = pick(persistent, "persistent"), pick(temporary, "temporary")
+        out = np.bincount(tensors["tensor_producer"], tensors["tensor_bytes"], minlength=n)
+        kinds = np.array([kind] * n if isinstance(kind, str) else list(kind), dtype=object)
+        _check_length(kinds, n, "kind")
+        return _checked(
+            dict(
+                names=np.array(list(names) + [None], dtype=object)[:-1][order],
+                compute=pick(compute, "compute"),
+                persistent=persistent,
+                temporary=temporary,
+                memory=persistent + temporary + out if memory is None else pick(memory, "memory"),
+                kind=kinds[order],
+                time=np.stack([pick(time[t], "time") for t in sorted(time)], axis=1) if time else None,
+                time_types=tuple(sorted(time or ())),
+                group=merged,
+                group_names=group_labels,
+                device_set=set_of,
+                device_sets=sets,
+                metadata=dict(metadata or {}),
+                **tensors,
+            )
+        )
+
+    @classmethod
+    def from_networkx(cls, graph: nx.DiGraph) -> OpGraph:
+        """A graph from a networkx DiGraph or MultiDiGraph; see :mod:`placelab.formats.networkx_graph`."""
+        from placelab.formats.networkx_graph import read
+
+        return read(graph)
+
+    def to_networkx(self) -> nx.DiGraph:
+        """A DiGraph (a MultiDiGraph when edges are parallel) from which :meth:`from_networkx` makes this graph again."""
+        from placelab.formats.networkx_graph import write
+
+        return write(self)
+
+    def save(self, path: Any) -> None:
+        """Write placelab JSON, gzipped when the name ends in ``.gz``; ``placelab.load`` reads it back exactly."""
+        from placelab.formats.placelab_json import write
+
+        write(self, path)
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """The array, contiguous and read-only."""
+    array = np.ascontiguousarray(array)
+    array.setflags(write=False)
+    return array
+
+
+def pointers(sorted_keys: np.ndarray, n: int) -> np.ndarray:
+    """Start of each key's run in an array grouped by key; shape (n + 1,), int32."""
+    ptr = np.zeros(n + 1, dtype=I4)
+    np.cumsum(np.bincount(sorted_keys, minlength=n), out=ptr[1:])
+    return frozen(ptr)
+
+
+def merge_groups(
+    n: int, groups: Sequence[Sequence[int]], names: Sequence[str] | None = None
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Union–find over groups of ops: overlapping groups become one, named after the first.
+
+    Returns the group of each op (shape (n,), int32, -1 for none), groups numbered by their lowest op, and their names.
+    Groups of fewer than two ops bind nothing but are kept.
+    """
+    parent = list(range(len(groups)))
+
+    def root(g: int) -> int:
+        while parent[g] != g:
+            parent[g] = parent[parent[g]]
+            g = parent[g]
+        return g
+
+    owner: dict[int, int] = {}
+    for g, members in enumerate(groups):
+        for v in members:
+            if v in owner:
+                a, b = sorted((root(owner[v]), root(g)))
+                parent[b] = a
+            owner[v] = g
+    group = np.full(n, -1, dtype=I4)
+    number: dict[int, int] = {}
+    for v in sorted(owner):
+        group[v] = number.setdefault(root(owner[v]), len(number))
+    labels = [str(names[g]) if names is not None else f"group {i}" for i, g in enumerate(number)]
+    return frozen(group), tuple(labels)
+
+
+# -------------------------------------------------------------------- checks and helpers
+
+
+def _column(value: Any, n: int, label: str) -> np.ndarray:
+    try:
+        column = np.asarray(value, dtype=F8)
+    except (TypeError, ValueError):
+        raise FormatError(f"{label} must be numbers, one per op or edge") from None
+    if column.ndim == 0:
+        return np.full(n, column)
+    _check_length(column, n, label)
+    return column
+
+
+def _check_length(column: np.ndarray, n: int, label: str) -> None:
+    if column.shape != (n,):
+        raise FormatError(f"{label} has shape {column.shape}, expected ({n},)")
+
+
+def _check_edges(edges: np.ndarray, n: int, names: Sequence[str]) -> None:
+    if edges.size and (edges.min() < 0 or edges.max() >= n):
+        raise FormatError(f"an edge refers to op {int(edges.max())}, but there are {n} ops, numbered from 0")
+    loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
+    if len(loops):
+        raise CycleError(f"op {names[edges[loops[0], 0]]!r} consumes its own output; remove that edge")
+
+
+def _topological_order(n: int, edges: np.ndarray, names: Sequence[str]) -> np.ndarray:
+    """Kahn's order, always the ready op of the smallest input index."""
+    if not len(edges) or (edges[:, 0] < edges[:, 1]).all():
+        return np.arange(n)
+    by_producer = np.argsort(edges[:, 0], kind="stable")
+    succ = edges[by_producer, 1].tolist()
+    ptr = np.searchsorted(edges[by_producer, 0], np.arange(n + 1)).tolist()
+    missing = np.bincount(edges[:, 1], minlength=n).tolist()
+    ready = [v for v in range(n) if not missing[v]]
+    heapify(ready)
+    order = []
+    while ready:
+        v = heappop(ready)
+        order.append(v)
+        for w in succ[ptr[v] : ptr[v + 1]]:
+            missing[w] -= 1
+            if not missing[w]:
+                heappush(ready, w)
+    if len(order) < n:
+        raise CycleError(f"the graph has a cycle: {_find_cycle(edges, missing, names)}; remove one of these edges")
+    return np.array(order)
+
+
+def _find_cycle(edges: np.ndarray, missing: list[int], names: Sequence[str]) -> str:
+    """A cycle spelt out, found by walking back from an op that never became ready."""
+    before = {}
+    for u, w in edges.tolist():
+        if missing[u] and missing[w]:
+            before[w] = u
+    v = next(iter(before))
+    seen: dict[int, int] = {}
+    while v not in seen:
+        seen[v] = len(seen)
+        v = before[v]
+    cycle = [u for u, i in seen.items() if i >= seen[v]][::-1]
+    shown = [repr(str(names[u])) for u in cycle]
+    if len(shown) > 6:
+        shown = shown[:5] + [f"… {len(shown) - 5} more"]
+    return " → ".join([*shown, shown[0]])
+
+
+def _number_tensors(
+    src: np.ndarray,
+    dst: np.ndarray,
+    size: np.ndarray,
+    output: np.ndarray,
+    control: np.ndarray,
+    unused: Sequence[tuple[int, int, float]],
+    names: Sequence[str],
+    own: bool,
+) -> dict[str, np.ndarray]:
+    """Number the tensors (producer, data before control, output) and sort the edges by (tensor, consumer)."""
+    _check_length(output, len(src), "edge_output")
+    _check_length(control, len(src), "edge_control")
+    if own:  # every data edge is a tensor of its own: numbered by consumer, so that edge order does not matter
+        rank = np.empty(len(src), dtype=np.int64)
+        rank[np.lexsort((np.arange(len(src)), dst, src))] = np.arange(len(src))
+        output = rank
+    src = np.concatenate([src, np.array([u for u, _, _ in unused], dtype=np.int64)])
+    output = np.concatenate([np.where(control, 0, output), np.array([o for _, o, _ in unused], dtype=np.int64)])
+    size = np.concatenate([np.where(control, 0.0, size), np.array([b for _, _, b in unused], dtype=F8)])
+    control = np.concatenate([control, np.zeros(len(unused), bool)])
+    dst = np.concatenate([dst, np.full(len(unused), -1, dtype=np.int64)])
+    order = np.lexsort((dst, output, control, src))
+    src, dst, output, control, size = (a[order] for a in (src, dst, output, control, size))
+    new = np.ones(len(src), bool)
+    new[1:] = (src[1:] != src[:-1]) | (output[1:] != output[:-1]) | (control[1:] != control[:-1])
+    tensor = np.cumsum(new) - 1
+    first = np.flatnonzero(new)
+    differs = np.flatnonzero(~(size == size[first][tensor]) & ~np.isnan(size)) if len(src) else []
+    if len(differs):
+        e = differs[0]
+        raise FormatError(
+            f"output {int(output[e])} of op {names[src[e]]!r} has {size[e]:g} bytes on one edge and "
+            f"{size[first[tensor[e]]]:g} on another; edges of one tensor must agree"
+        )
+    keep = dst >= 0
+    keep[1:] &= (tensor[1:] != tensor[:-1]) | (dst[1:] != dst[:-1])
+    return dict(
+        tensor_producer=src[first].astype(I4),
+        tensor_bytes=size[first],
+        tensor_control=control[first],
+        edge_tensor=tensor[keep].astype(I4),
+        consumer=dst[keep].astype(I4),
+    )
+
+
+def _device_sets(n: int, devices: Mapping[int, tuple[str, ...]]) -> tuple[tuple[tuple[str, ...], ...], np.ndarray]:
+    device_set = np.full(n, -1, dtype=I4)
+    number: dict[tuple[str, ...], int] = {}
+    for v in sorted(devices):
+        device_set[v] = number.setdefault(devices[v], len(number))
+    return tuple(number), device_set
+
+
+def _checked(columns: dict[str, Any]) -> OpGraph:
+    """The graph, its arrays read-only, after every check that needs no cluster."""
+    names = columns["names"]
+    _check_names(names)
+    for label, unit in (("compute", "operations"), ("persistent", "bytes"), ("temporary", "bytes"), ("memory", "bytes")):
+        _check_costs(columns[label], names, label, unit, nan=label == "compute" and columns["time"] is not None)
+    _check_costs(columns["tensor_bytes"], names[columns["tensor_producer"]], "an output", "bytes")
+    if columns["time"] is not None:
+        for j, kind in enumerate(columns["time_types"]):
+            _check_costs(columns["time"][:, j], names, f"time on {kind}", "seconds", nan=True)
+    return OpGraph(**{k: frozen(v) if isinstance(v, np.ndarray) else v for k, v in columns.items()})
+
+
+def _check_names(names: np.ndarray) -> None:
+    seen: set[Hashable] = set()
+    for name in names:
+        if not isinstance(name, str) or not name or "\n" in name:
+            raise FormatError(f"op name {name!r} is not a name: expected non-empty text on one line")
+        if name in seen:
+            raise FormatError(f"two ops are called {name!r}; op names must be unique")
+        seen.add(name)
+
+
+def _check_costs(values: np.ndarray, names: np.ndarray, label: str, unit: str, nan: bool = False) -> None:
+    bad = (values < 0) | np.isinf(values) | (np.isnan(values) & (not nan))
+    if bad.any():
+        v = int(np.flatnonzero(bad)[0])
+        raise FormatError(f"{label} of op {names[v]!r} is {values[v]:g} {unit}; expected a finite number, 0 or more")
+
+
+def _closest(name: str, known: Mapping[str, int]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(str(name), known, n=1) if len(known) <= 30_000 else []
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,153 @@
+"""How does a kernel run? Compiled by numba when it can, as the same plain Python when it cannot (yet).
+
+A kernel is a function on flat arrays and numbers. Calling it
+
+- runs the compiled machine code when it is in numba's cache on disk, or has been compiled in this process;
+- otherwise starts the compiler in a background thread, says so once, and meanwhile runs the Python source on lists, which
+  gives the same results to the last bit;
+- with ``PLACELAB_JIT=0``, or without numba, always runs the Python source.
+
+Arrays a kernel writes to must be writable; what it only reads should be read-only.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+log = logging.getLogger("placelab")
+_helpers: dict[FunctionType, Any] = {}
+_compile_lock = threading.Lock()
+
+
+def helper(function: Callable) -> Callable:
+    """Marks a function that kernels call; it stays plain Python and is compiled into each kernel."""
+    _helpers[function] = None
+    return function
+
+
+class kernel:  # noqa: N801 (a decorator)
+    """Marks a function as a kernel; see this module's docstring."""
+
+    def __init__(self, function: Callable) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.compiled: Callable | None = None
+        self._started = False
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.compiled is None and not self._started:
+            self._start(arguments)
+        if self.compiled is None or mode() == "plain":
+            return self.plain(*arguments)
+        return self.compiled(*arguments)
+
+    def plain(self, *arguments: Any) -> Any:
+        """The Python source on lists; results are copied back into the writable arrays."""
+        lists = [a.tolist() if isinstance(a, np.ndarray) else a for a in arguments]
+        result = self.function(*lists)
+        for array, values in zip(arguments, lists, strict=True):
+            if isinstance(array, np.ndarray) and array.flags.writeable:
+                array[:] = values
+        return result
+
+    def compile(self, *arguments: Any) -> None:
+        """Compile now, for arguments of these types, and wait for it."""
+        import numba
+
+        with _compile_lock:
+            dispatcher = _dispatcher(self.function)
+            dispatcher.compile(tuple(numba.typeof(a) for a in arguments))
+        self.compiled = dispatcher
+
+    def _start(self, arguments: tuple) -> None:
+        if mode() == "plain":
+            return
+        self._started = True
+        if mode() == "wait" or self._is_cached(arguments):
+            self.compile(*arguments)
+            return
+        log.warning(
+            "placelab compiles %s once for this machine, in the background; until then the slower plain path serves.", self.__name__
+        )
+        threading.Thread(target=self.compile, args=arguments, name=f"compile {self.__name__}", daemon=True).start()
+
+    def _is_cached(self, arguments: tuple) -> bool:
+        import numba
+
+        dispatcher = _dispatcher(self.function)
+        signature = tuple(numba.typeof(a) for a in arguments)
+        key = dispatcher._cache._index_key(signature, dispatcher.targetctx.codegen())
+        return key in dispatcher._cache._cache_file._load_index()
+
+
+def mode() -> str:
+    """``"background"`` (default), ``"wait"`` for the compiler (``PLACELAB_JIT=wait``), or ``"plain"`` (``PLACELAB_JIT=0``)."""
+    setting = os.environ.get("PLACELAB_JIT", "1")
+    if setting == "0" or not _has_numba():
+        return "plain"
+    return "wait" if setting == "wait" else "background"
+
+
+@functools.cache
+def _has_numba() -> bool:
+    import importlib.util
+
+    return importlib.util.find_spec("numba") is not None
+
+
+@functools.cache
+def _sources() -> str:
+    """Hash of every kernel source: numba's cache does not notice a changed helper in another file."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _dispatcher(function: Callable) -> Any:
+    """numba's dispatcher for a kernel or helper whose helpers are dispatchers too."""
+    import numba
+    from numba.core import caching
+
+    names = [n for n in function.__code__.co_names if isinstance(function.__globals__.get(n), FunctionType)]
+    called = {n: _compiled_helper(function.__globals__[n]) for n in names if function.__globals__[n] in _helpers}
+    copy = FunctionType(function.__code__, {**function.__globals__, **called}, function.__name__)
+    copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
+    dispatcher = numba.njit(nogil=True, error_model="numpy")(copy)
+    if function not in _helpers:
+        dispatcher._cache = _cache(caching)(copy)
+    return dispatcher
+
+
+def _compiled_helper(function: FunctionType) -> Any:
+    if _helpers[function] is None:
+        _helpers[function] = _dispatcher(function)
+    return _helpers[function]
+
+
+@functools.cache
+def _cache(caching: Any) -> type:
+    """numba's function cache, keyed by the hash of all kernel sources instead of one file's time stamp."""
+
+    def stamped(locator: type) -> type:
+        return type(locator.__name__, (locator,), {"get_source_stamp": lambda self: _sources()})
+
+    locators = [stamped(locator) for locator in caching.CacheImpl._locator_classes]
+
+    class Impl(caching.CompileResultCacheImpl):
+        _locator_classes = locators
+
+    class SourceCache(caching.FunctionCache):
+        _impl_class = Impl
+
+    return SourceCache

@@ -1,0 +1,346 @@
+"""What may run where? A problem: a graph, a cluster, and the rules between them. A placement is a restriction of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from placelab.cluster import Cluster
+from placelab.errors import FormatError, InfeasibleError
+from placelab.graph import OpGraph, frozen, merge_groups, pointers
+
+MEMORY_MODELS = ("none", "edges", "reserved", "dynamic")
+TRANSFER_MODELS = ("parallel", "sequential", "channel")
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Problem:
+    """Place every op of `graph` on one device of `cluster`, and order the ops of each device, within the rules.
+
+    Parameters
+    ----------
+    graph, cluster
+        What is computed, on what.
+    memory
+        Memory model: ``"none"`` (unlimited), ``"edges"`` (Mayer eq. 2), ``"reserved"`` (Thesis §3.1), ``"dynamic"``
+        (Baechi §4.2). Default: ``"none"`` when the cluster has no capacities, else ``"dynamic"``.
+    transfers
+        Contention between transfers: ``"parallel"`` (none), ``"sequential"`` (one at a time per device, Baechi §3.4),
+        ``"channel"`` (one at a time per ordered pair of devices, Hashemi §1).
+    duplex
+        Under ``"sequential"``: True lets a device send and receive at once.
+    transfer_ops
+        Operations of the Send and of the Receive op each transfer becomes; 0 (default): no such ops.
+    groups
+        More colocation groups, as collections of op names; they join the graph's where they share an op.
+    allowed
+        More device constraints: op name → names or types of devices; they narrow the graph's.
+
+    Raises
+    ------
+    InfeasibleError
+        The allowed devices of a group do not meet.
+    FormatError
+        An unknown op, device, memory or transfer model, or an op without a time on a device.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))
+    >>> problem.memory, problem.transfers
+    ('none', 'parallel')
+    """
+
+    graph: OpGraph
+    cluster: Cluster
+    memory: str
+    transfers: str
+    duplex: bool
+    transfer_ops: float
+    group: np.ndarray
+    group_names: tuple[str, ...]
+    mask: np.ndarray | None
+
+    def __init__(
+        self,
+        graph: OpGraph,
+        cluster: Cluster,
+        memory: str | None = None,
+        transfers: str = "parallel",
+        duplex: bool = False,
+        transfer_ops: float = 0,
+        groups: Iterable[Sequence[str]] = (),
+        allowed: Mapping[str, Any] | None = None,
+    ) -> None:
+        if not isinstance(graph, OpGraph) or not isinstance(cluster, Cluster):
+            raise FormatError(f"expected an OpGraph and a Cluster, found {type(graph).__name__} and {type(cluster).__name__}")
+        if graph.n_ops == 0:
+            raise FormatError("the graph has no ops; there is nothing to place")
+        if memory is None:
+            memory = "none" if np.isinf(cluster.memory).all() else "dynamic"
+        _choice("memory model", memory, MEMORY_MODELS)
+        _choice("transfer model", transfers, TRANSFER_MODELS)
+        if not 0 <= float(transfer_ops) < np.inf:
+            raise FormatError(f"transfer_ops is {transfer_ops!r}; expected a finite number of operations, 0 or more")
+        group, group_names = _add_groups(graph, list(groups))
+        mask = _mask(graph, cluster, allowed or {})
+        mask = _meet(graph, cluster, group, group_names, mask)
+        values = (graph, cluster, memory, transfers, bool(duplex), float(transfer_ops), group, group_names, mask)
+        for label, value in zip(self.__dataclass_fields__, values, strict=True):
+            object.__setattr__(self, label, value)
+        _check_times(self)
+
+    # ---------------------------------------------------------------- rules
+
+    @property
+    def n_groups(self) -> int:
+        """Number of colocation groups."""
+        return len(self.group_names)
+
+    @cached_property
+    def group_ptr(self) -> np.ndarray:
+        """Members of group g are ``group_ops[group_ptr[g]:group_ptr[g + 1]]``; shape (n_groups + 1,)."""
+        return pointers(self.group[self.group >= 0], self.n_groups)
+
+    @cached_property
+    def group_ops(self) -> np.ndarray:
+        """Ops that are in a group, by group, then op number."""
+        members = np.flatnonzero(self.group >= 0)
+        return frozen(members[np.argsort(self.group[members], kind="stable")].astype(np.int32))
+
+    @cached_property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Colocation groups as tuples of op names."""
+        names, ptr = self.graph.names, self.group_ptr
+        return tuple(tuple(names[self.group_ops[a:b]]) for a, b in zip(ptr[:-1], ptr[1:], strict=True))
+
+    @cached_property
+    def allowed(self) -> dict[str, tuple[str, ...]]:
+        """Names of the devices each restricted op may run on, groups taken into account; unrestricted ops are absent."""
+        if self.mask is None:
+            return {}
+        devices = np.array(self.cluster.names, dtype=object)
+        return {self.graph.names[v]: tuple(devices[self.mask[v]]) for v in np.flatnonzero(~self.mask.all(axis=1))}
+
+    def feasible(self, op: int) -> np.ndarray:
+        """Numbers of the devices that op number `op` may run on, its group's constraints included (memory is not)."""
+        return np.arange(self.cluster.n_devices) if self.mask is None else np.flatnonzero(self.mask[op])
+
+    def members(self, op: int) -> np.ndarray:
+        """Ops that must share `op`'s device, `op` included."""
+        g = self.group[op]
+        return np.array([op], dtype=np.int32) if g < 0 else self.group_ops[self.group_ptr[g] : self.group_ptr[g + 1]]
+
+    def pin(self, where: Mapping[str, Any]) -> Problem:
+        """This problem with ops tied to devices.
+
+        Parameters
+        ----------
+        where
+            Op name, group name or glob pattern → a device (name, type, host or number) or a list of them.
+
+        Returns
+        -------
+        Problem
+            Pins narrow what was allowed before; a group follows its pinned member.
+
+        Raises
+        ------
+        FormatError
+            A key that matches no op and no group, an unknown device.
+        InfeasibleError
+            Nothing is left for an op or a group.
+        """
+        allowed: dict[str, np.ndarray] = {}
+        for key, devices in where.items():
+            chosen = _device_row(self.cluster, devices)
+            for v in self._matching(key):
+                name = self.graph.names[v]
+                allowed[name] = allowed.get(name, True) & chosen
+        return self.replace(allowed={name: np.flatnonzero(row) for name, row in allowed.items()})
+
+    def _matching(self, key: str) -> Iterable[int]:
+        if key in self.graph._index:
+            return [self.graph.index(key)]
+        if key in self.group_names:
+            return self.group_ops[self.group_ptr[self.group_names.index(key)] :][:1]
+        found = [v for v, name in enumerate(self.graph.names) if fnmatchcase(name, key)]
+        return found or [self.graph.index(key)]  # raises the error that names the closest op
+
+    def replace(self, **changes: Any) -> Problem:
+        """This problem with some of the constructor's arguments changed; `groups` and `allowed` add to what holds."""
+        unknown = set(changes) - {"graph", "cluster", "memory", "transfers", "duplex", "transfer_ops", "groups", "allowed"}
+        if unknown:
+            raise FormatError(f"a problem has no {', '.join(sorted(unknown))}")
+        keep = {label: getattr(self, label) for label in ("graph", "cluster", "memory", "transfers", "duplex", "transfer_ops")}
+        groups = [*self.groups, *changes.pop("groups", ())] if "graph" not in changes else changes.pop("groups", ())
+        allowed = dict(self.allowed) if not {"graph", "cluster"} & set(changes) else {}
+        for name, devices in dict(changes.pop("allowed", {})).items():
+            row = _device_row(self.cluster, devices)
+            if name in allowed:
+                row = row & _device_row(self.cluster, allowed[name])
+            allowed[name] = np.flatnonzero(row)
+        return Problem(**{**keep, **changes}, groups=groups, allowed=allowed)
+
+    # ---------------------------------------------------------------- times
+
+    @cached_property
+    def _table(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+        return _time_table(self.graph, self.cluster)
+
+    @property
+    def cost(self) -> np.ndarray:
+        """``exec(v, d) = cost[v * columns + column[d]] / divisor[d]``; flat, shape (n_ops * columns,)."""
+        return self._table[0]
+
+    @property
+    def column(self) -> np.ndarray:
+        """Column of `cost` that holds for each device, shape (n_devices,), int32."""
+        return self._table[1]
+
+    @property
+    def divisor(self) -> np.ndarray:
+        """Speed of each device [operations/s], or 1 where `cost` is measured seconds; shape (n_devices,)."""
+        return self._table[2]
+
+    @property
+    def columns(self) -> int:
+        """Number of columns of `cost`."""
+        return self._table[3]
+
+    def exec_time(self, op: int, device: int) -> float:
+        """Seconds that op number `op` takes on device number `device`."""
+        return self.cost[op * self.columns + self.column[device]] / self.divisor[device]
+
+    def exec_times(self, device: Any) -> np.ndarray:
+        """Seconds each op takes on its device of `device` (a number, or one per op); shape (n_ops,)."""
+        device = np.asarray(device)
+        return self.cost[np.arange(self.graph.n_ops) * self.columns + self.column[device]] / self.divisor[device]
+
+    def transfer_time(self, tensor: int, source: int, destination: int) -> float:
+        """Seconds a tensor takes from one device to another; 0 within a device."""
+        if source == destination:
+            return 0.0
+        c = self.cluster
+        return c.latency[source, destination] + self.graph.tensor_bytes[tensor] / c.bandwidth[source, destination]
+
+    def __repr__(self) -> str:
+        return f"Problem({self.graph!r}, {self.cluster!r}, memory={self.memory!r}, transfers={self.transfers!r})"
+
+
+def _choice(label: str, value: Any, known: Sequence[str]) -> None:
+    if value not in known:
+        raise FormatError(f"{label} is {value!r}; expected one of {', '.join(known)}")
+
+
+def _add_groups(graph: OpGraph, groups: list[Sequence[str]]) -> tuple[np.ndarray, tuple[str, ...]]:
+    if not groups:
+        return graph.group, graph.group_names
+    own = [np.flatnonzero(graph.group == g) for g in range(len(graph.group_names))]
+    more = [[graph.index(name) for name in ([group] if isinstance(group, str) else group)] for group in groups]
+    labels = [*graph.group_names, *(f"group of {graph.names[g[0]]}" if g else "" for g in more)]
+    return merge_groups(graph.n_ops, [*own, *more], labels)
+
+
+def _device_row(cluster: Cluster, devices: Any) -> np.ndarray:
+    """Which devices are meant by a name, type, host or number, or by several of them; bool, shape (n_devices,)."""
+    row = np.zeros(cluster.n_devices, dtype=bool)
+    for device in [devices] if isinstance(devices, (str, int, np.integer)) else devices:
+        row[cluster.matching(device) if isinstance(device, str) else cluster.index(device)] = True
+    return row
+
+
+def _mask(graph: OpGraph, cluster: Cluster, allowed: Mapping[str, Any]) -> np.ndarray | None:
+    """Devices each op's own constraints allow, or None when nothing is restricted."""
+    if not allowed and not len(graph.device_sets):
+        return None
+    mask = np.ones((graph.n_ops, cluster.n_devices), dtype=bool)
+    for s, devices in enumerate(graph.device_sets):
+        members = np.flatnonzero(graph.device_set == s)
+        mask[members] = _known(cluster, devices, graph.names[members[0]])
+    for name, devices in allowed.items():
+        mask[graph.index(name)] &= _device_row(cluster, devices)
+    empty = np.flatnonzero(~mask.any(axis=1))
+    if len(empty):
+        raise InfeasibleError(f"op {graph.names[empty[0]]!r} has no device left: its allowed devices and its pins do not meet")
+    return None if mask.all() else mask
+
+
+def _known(cluster: Cluster, devices: Sequence[str], op: str) -> np.ndarray:
+    """A graph may name device types that a cluster lacks; only when none of them is there is it an error."""
+    present = [d for d in devices if d in cluster.names or d in cluster.types or d in cluster.hosts]
+    if not present:
+        raise InfeasibleError(
+            f"op {op!r} may only run on {', '.join(devices)}, but the cluster has the types "
+            f"{', '.join(sorted(set(cluster.types)))}; add such a device or change the op's devices"
+        )
+    return _device_row(cluster, present)
+
+
+def _meet(
+    graph: OpGraph, cluster: Cluster, group: np.ndarray, names: Sequence[str], mask: np.ndarray | None
+) -> np.ndarray | None:
+    """Give every member of a group the devices that all its members may use."""
+    if mask is None:
+        return None
+    mask = mask.copy()
+    for g in np.unique(group[(group >= 0) & ~mask.all(axis=1)]):
+        members = np.flatnonzero(group == g)
+        common = mask[members].all(axis=0)
+        if not common.any():
+            raise InfeasibleError(_no_meeting(graph, cluster, names[g], members, mask))
+        mask[members] = common
+    return frozen(mask)
+
+
+def _no_meeting(graph: OpGraph, cluster: Cluster, label: str, members: np.ndarray, mask: np.ndarray) -> str:
+    left, sets = mask[members[0]].copy(), [mask[v] for v in members]
+    for j, row in enumerate(sets):
+        if not (left & row).any():
+            break
+        left &= row
+    clash = next((i for i in range(j) if not (sets[i] & sets[j]).any()), 0)
+    devices = np.array(cluster.names, dtype=object)
+    a, b = members[clash], members[j]
+    return (
+        f"colocation group {label!r} has no device left: {graph.names[a]!r} may run on {', '.join(devices[mask[a]])}, "
+        f"{graph.names[b]!r} on {', '.join(devices[mask[b]])}; let the allowed devices meet or split the group"
+    )
+
+
+def _time_table(graph: OpGraph, cluster: Cluster) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """cost, column, divisor, columns: measured seconds where the graph has them, else compute / speed."""
+    k = cluster.n_devices
+    if graph.time is None:
+        return graph.compute, frozen(np.zeros(k, dtype=np.int32)), cluster.speed, 1
+    keys: dict[tuple, int] = {}
+    column = np.zeros(k, dtype=np.int32)
+    for d in range(k):
+        measured = [t for t in (cluster.names[d], cluster.types[d]) if t in graph.time_types][:1]
+        j = graph.time_types.index(measured[0]) if measured else -1
+        complete = j >= 0 and not np.isnan(graph.time[:, j]).any()
+        column[d] = keys.setdefault((j, None if complete else cluster.speed[d]), len(keys))
+    table = np.empty((graph.n_ops, len(keys)))
+    for (j, speed), c in keys.items():
+        computed = graph.compute / speed if speed is not None else np.nan
+        table[:, c] = computed if j < 0 else np.where(np.isnan(graph.time[:, j]), computed, graph.time[:, j])
+    return frozen(table.reshape(-1)), frozen(column), frozen(np.ones(k)), len(keys)
+
+
+def _check_times(problem: Problem) -> None:
+    if problem.graph.time is None:
+        return
+    table = problem.cost.reshape(problem.graph.n_ops, problem.columns)
+    for d in range(problem.cluster.n_devices):
+        column = np.isnan(table[:, problem.column[d]])
+        missing = np.flatnonzero(column if problem.mask is None else column & problem.mask[:, d])
+        if len(missing):
+            raise FormatError(
+                f"op {problem.graph.names[missing[0]]!r} has no time for device {problem.cluster.names[d]!r}; give it compute, "
+                "a time for that device or its type, or restrict its devices"
+            )

@@ -1,0 +1,206 @@
+"""Where does each op run, and when? A placement and a schedule, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from placelab.errors import FormatError, InfeasibleError
+from placelab.graph import frozen
+from placelab.memory import curves, shortages
+from placelab.problem import Problem
+
+TRANSFER = np.dtype([("tensor", "i4"), ("source", "i4"), ("destination", "i4"), ("start", "f8"), ("finish", "f8")])
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Why each op is where it is: one row per decision, in the order decided.
+
+    Attributes
+    ----------
+    op, device : ndarray of int32, shape (n_decisions,)
+        The op (first member of its group) and the device it was given.
+    score : ndarray, shape (n_decisions, n_devices)
+        What the partitioner compared, NaN where a device was no candidate.
+    reason : ndarray of int32, shape (n_decisions,)
+        Index into `reasons`.
+    score_name : str
+        What a score is, with its unit.
+    """
+
+    op: np.ndarray
+    device: np.ndarray
+    score: np.ndarray
+    reason: np.ndarray
+    reasons: tuple[str, ...]
+    score_name: str
+
+    def line(self, problem: Problem, op: int) -> str:
+        """The decision about `op` (or about its group) as one sentence."""
+        rows = np.flatnonzero(np.isin(self.op, problem.members(op)))
+        if not len(rows):
+            return f"{problem.graph.names[op]}: no decision recorded"
+        i, names = rows[0], problem.cluster.names
+        chosen, score = self.device[i], self.score[i]
+        others = [f"{names[d]} {score[d]:.4g}" for d in np.argsort(score, kind="stable") if d != chosen and not np.isnan(score[d])]
+        compared = f" ({self.score_name} {score[chosen]:.4g}" + (f"; {', '.join(others[:4])}" if others else "") + ")"
+        text = f"{problem.graph.names[op]} on {names[chosen]}: {self.reasons[self.reason[i]]}"
+        if self.op[i] != op:
+            text += f", with {problem.graph.names[self.op[i]]} of its group"
+        return text + ("" if np.isnan(score[chosen]) else compared)
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """One device for each op of a problem.
+
+    Attributes
+    ----------
+    problem : Problem
+    device : ndarray of int32, shape (n_ops,)
+    planned : ndarray of int32, shape (n_ops,), or None
+        Ops in the order the partitioner planned, for the ``planned`` scheduler.
+    estimate : float or None
+        Makespan the partitioner expects [s].
+    trace : Trace or None
+    """
+
+    problem: Problem
+    device: np.ndarray
+    planned: np.ndarray | None = None
+    estimate: float | None = None
+    trace: Trace | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "device", frozen(np.asarray(self.device, dtype=np.int32)))
+        if self.planned is not None:
+            object.__setattr__(self, "planned", frozen(np.asarray(self.planned, dtype=np.int32)))
+        _check_placement(self)
+
+    @classmethod
+    def from_mapping(cls, problem: Problem, where: Mapping[str, Any]) -> Placement:
+        """A placement from op name → device name; members of a group may be left out, all others must be there."""
+        device = np.full(problem.graph.n_ops, -1, dtype=np.int32)
+        for name, where_to in where.items():
+            device[problem.graph.index(name)] = problem.cluster.index(where_to)
+        for v in np.flatnonzero(device < 0):
+            placed = problem.members(v)[device[problem.members(v)] >= 0]
+            if not len(placed):
+                raise FormatError(f"op {problem.graph.names[v]!r} has no device; the mapping must name one for every op")
+            device[v] = device[placed[0]]
+        return cls(problem, device)
+
+    def to_mapping(self) -> dict[str, str]:
+        """Op name → device name."""
+        return {name: self.problem.cluster.names[d] for name, d in zip(self.problem.graph.names, self.device, strict=True)}
+
+    def __repr__(self) -> str:
+        return f"Placement({self.problem.graph.n_ops} ops on {len(np.unique(self.device))} of {self.problem.cluster.n_devices} devices)"
+
+
+def _check_placement(placement: Placement) -> None:
+    problem, device = placement.problem, placement.device
+    names, n, k = problem.graph.names, problem.graph.n_ops, problem.cluster.n_devices
+    if device.shape != (n,):
+        raise FormatError(f"the placement has {device.shape} devices; expected one for each of {n} ops")
+    if device.min() < 0 or device.max() >= k:
+        v = int(np.flatnonzero((device < 0) | (device >= k))[0])
+        raise FormatError(f"op {names[v]!r} is on device {device[v]}; the cluster has devices 0 to {k - 1}")
+    if problem.mask is not None and not problem.mask[np.arange(n), device].all():
+        v = int(np.flatnonzero(~problem.mask[np.arange(n), device])[0])
+        raise InfeasibleError(
+            f"op {names[v]!r} is on {problem.cluster.names[device[v]]!r}, but may only run on "
+            f"{', '.join(problem.cluster.names[d] for d in problem.feasible(v))}"
+        )
+    if problem.n_groups:
+        first = problem.group_ops[problem.group_ptr[:-1]]
+        apart = np.flatnonzero(device[problem.group_ops] != device[first][problem.group[problem.group_ops]])
+        if len(apart):
+            v = problem.group_ops[apart[0]]
+            raise InfeasibleError(
+                f"op {names[v]!r} is not on the device of {names[first[problem.group[v]]]!r}, but both are in colocation group "
+                f"{problem.group_names[problem.group[v]]!r}"
+            )
+    if placement.planned is not None and not np.array_equal(np.sort(placement.planned), np.arange(n)):
+        raise FormatError(f"the planned order must name each of the {n} ops once")
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """When everything happens: a simulated or planned run of a placement.
+
+    Attributes
+    ----------
+    start, finish : ndarray, shape (n_ops,)
+        Seconds.
+    transfers : structured ndarray
+        ``tensor, source, destination, start, finish``: one row per (tensor, destination), by (producer, destination, tensor).
+    sends : structured ndarray
+        The Send op of each transfer, on its source, row by row; empty unless ``problem.transfer_ops > 0``.
+    scheduler, seed
+        What made it.
+    """
+
+    placement: Placement
+    start: np.ndarray
+    finish: np.ndarray
+    transfers: np.ndarray
+    sends: np.ndarray
+    scheduler: str = ""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for label in ("start", "finish", "transfers", "sends"):
+            object.__setattr__(self, label, frozen(getattr(self, label)))
+
+    @property
+    def problem(self) -> Problem:
+        """The problem it solves."""
+        return self.placement.problem
+
+    @property
+    def device(self) -> np.ndarray:
+        """Device of each op, shape (n_ops,), int32."""
+        return self.placement.device
+
+    @cached_property
+    def makespan(self) -> float:
+        """Finish of the last op [s]."""
+        return float(self.finish.max())
+
+    def order(self, device: int | str) -> np.ndarray:
+        """Ops of one device in the order they start (ties: the one that finishes first, then op number)."""
+        ops = np.flatnonzero(self.device == self.problem.cluster.index(device))
+        return ops[np.lexsort((ops, self.finish[ops], self.start[ops]))]
+
+    @cached_property
+    def _curves(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return curves(self)
+
+    def memory(self, device: int | str) -> tuple[np.ndarray, np.ndarray]:
+        """Memory in use on a device over time, in the problem's memory model: (times [s], bytes), a right-continuous step curve.
+
+        From ``times[i]`` on, ``bytes[i]`` are in use, until ``times[i + 1]``. Under memory model ``none`` what ``dynamic`` counts.
+        """
+        d = self.problem.cluster.index(device)
+        ptr, time, size = self._curves
+        return time[ptr[d] : ptr[d + 1]], size[ptr[d] : ptr[d + 1]]
+
+    @cached_property
+    def peak_memory(self) -> np.ndarray:
+        """Largest number of bytes in use on each device, shape (n_devices,)."""
+        ptr, _, size = self._curves
+        return frozen(np.maximum.reduceat(size, ptr[:-1]))
+
+    @cached_property
+    def oom(self) -> np.ndarray:
+        """Spans in which a device holds more than its memory: ``device, start, finish, bytes`` (the most it is short of)."""
+        return frozen(shortages(self))
+
+    def __repr__(self) -> str:
+        return f"Schedule({self.scheduler or 'given'}: makespan {self.makespan:.6g} s, {len(self.transfers)} transfers)"
