@@ -1,0 +1,130 @@
+"""Which strategies are there? Two catalogues of plain functions: where ops go, and who runs next.
+
+A partitioner is ``f(problem, *, options) -> Placement``. A scheduler is either a rule asked at run time,
+``f(state, device, ready) -> op``, or, with ``static=True``, ``f(problem, placement, *, options)`` that returns op priorities
+(n_ops,), or (op priorities, transfer priorities), or an :class:`Order`. Larger priorities go first.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from placelab.errors import UnsupportedError
+
+_partitioners: dict[str, Callable] = {}
+_schedulers: dict[str, Callable] = {}
+RESERVED = ("seed", "trace")  # keywords the caller fills in, not options of a strategy
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """What a static scheduler hands to the simulator.
+
+    Attributes
+    ----------
+    rule
+        ``"priority"``: the executable op of the largest `op` priority, ties by op number. ``"fifo"``: the one executable
+        first, ties by `op` (smaller first) or op number. ``"msr"``: Mayer eq. 13 with `weights`. ``"planned"``: each device
+        runs its ops in the sequence of `op` (a permutation of the ops) and waits for the next one.
+    op
+        Priorities, FIFO's tie numbers, or the planned sequence; shape (n_ops,).
+    transfer
+        Priorities of tensors on links, shape (n_tensors,) or (n_tensors, n_devices by destination); None: first come, first served.
+    send
+        Priorities of Send ops, like `transfer`; None: the transfer's, else the largest of its consumers'.
+    weights
+        α, β, γ, δ of MSR.
+    static
+        MSR: count an input as outstanding by in-degree (|pred| = 1, as printed) instead of at run time.
+    """
+
+    rule: str
+    op: np.ndarray | None = None
+    transfer: np.ndarray | None = None
+    send: np.ndarray | None = None
+    weights: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 5.0)
+    static: bool = False
+
+
+def partitioner(function: Callable | None = None, *, source: str = "") -> Any:
+    """Enter a function into the catalogue of partitioners, under its name with ``-`` for ``_``; also as ``@partitioner(source=…)``.
+
+    Entering a name again replaces it, so a notebook cell can be run again.
+    """
+    return _enter(_partitioners, function, dict(source=source), first=("problem",))
+
+
+def scheduler(function: Callable | None = None, *, static: bool = False, source: str = "") -> Any:
+    """Enter a function into the catalogue of schedulers; ``static=True`` for one that gives priorities once.
+
+    Entering a name again replaces it.
+    """
+    first = ("problem", "placement") if static else ("state", "device", "ready")
+    return _enter(_schedulers, function, dict(source=source, static=static), first=first)
+
+
+def partitioners() -> Mapping[str, Callable]:
+    """The catalogue of partitioners: name → function with ``summary``, ``source``, ``options``."""
+    return MappingProxyType(_partitioners)
+
+
+def schedulers() -> Mapping[str, Callable]:
+    """The catalogue of schedulers: name → function with ``summary``, ``source``, ``options``, ``static``."""
+    return MappingProxyType(_schedulers)
+
+
+def find(catalogue: Mapping[str, Callable], strategy: str | Callable, what: str) -> Callable:
+    """The entry of that name (``_`` and ``-`` alike), or the function itself; UnsupportedError names what there is."""
+    if callable(strategy):
+        if not hasattr(strategy, "options"):
+            raise UnsupportedError(f"{getattr(strategy, '__name__', strategy)!r} is not decorated with @placelab.{what}")
+        return strategy
+    name = str(strategy).replace("_", "-")
+    if name not in catalogue:
+        close = get_close_matches(name, catalogue, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(catalogue)}"
+        raise UnsupportedError(f"no {what} is called {strategy!r}; {hint}")
+    return catalogue[name]
+
+
+def keywords(strategy: Callable, options: Mapping[str, Any], **reserved: Any) -> dict[str, Any]:
+    """The keyword arguments to call a strategy with: its options, checked, and the reserved ones it asks for."""
+    unknown = set(options) - set(strategy.options)
+    if unknown:
+        known = ", ".join(strategy.options) or "none"
+        raise UnsupportedError(f"{strategy.name!r} has no option {', '.join(sorted(unknown))!r}; its options: {known}")
+    return {**options, **{name: value for name, value in reserved.items() if name in strategy.reserved}}
+
+
+def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], first: tuple[str, ...]) -> Any:
+    if function is None:
+        return lambda f: _enter(catalogue, f, facts, first)
+    parameters = list(inspect.signature(function).parameters.values())
+    positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    if len(positional) != len(first):
+        raise UnsupportedError(f"{function.__name__} takes ({', '.join(p.name for p in positional)}); expected ({', '.join(first)}, *, options)")
+    hints = _hints(function)
+    function.name = function.__name__.replace("_", "-")
+    function.summary = (inspect.getdoc(function) or function.name).splitlines()[0]
+    options = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+    function.reserved = tuple(p.name for p in options if p.name in RESERVED)
+    function.options = {p.name: (hints.get(p.name, type(p.default)), p.default) for p in options if p.name not in RESERVED}
+    for label, value in facts.items():
+        setattr(function, label, value)
+    catalogue[function.name] = function
+    return function
+
+
+def _hints(function: Callable) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(function, include_extras=True)
+    except NameError:  # a hint that only a type checker can resolve
+        return {}
