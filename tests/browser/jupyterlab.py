@@ -1,0 +1,164 @@
+"""A JupyterLab server of the tests' own, and a notebook open in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from playwright.sync_api import Page
+
+STARTUP = 60.0  # seconds; a cold machine takes its time
+FOLDERS = {
+    "JUPYTER_CONFIG_DIR": "config",
+    "JUPYTER_DATA_DIR": "data",
+    "JUPYTER_RUNTIME_DIR": "runtime",
+    "IPYTHONDIR": "ipython",
+    "JUPYTERLAB_SETTINGS_DIR": "settings",
+    "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+}
+
+# The notebook a test has opened is the one widget of JupyterLab's single-document page.
+PANEL = "window.jupyterapp.shell.currentWidget"
+OPENED = f"""() => {PANEL.replace("app.", "app?.")}?.context?.isReady
+  && {PANEL}.sessionContext.session?.kernel?.status === 'idle'"""
+RUN_ALL = "() => window.jupyterapp.commands.execute('notebook:run-all-cells')"
+SET_THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
+ERRORS = f"""() => {PANEL}.content.widgets
+  .flatMap(cell => cell.model.outputs?.toJSON() ?? [])
+  .filter(output => output.output_type === 'error')
+  .map(output => output.traceback.join('\\n'))"""
+EXECUTE = f"""async code => {{
+  const answer = {{text: '', error: ''}};
+  const future = {PANEL}.sessionContext.session.kernel.requestExecute({{code, store_history: false}});
+  future.onIOPub = ({{header, content}}) => {{
+    if (header.msg_type === 'stream' && content.name === 'stdout') answer.text += content.text;
+    if (header.msg_type === 'error') answer.error = content.traceback.join('\\n');
+  }};
+  await future.done;
+  return answer;
+}}"""
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A running JupyterLab: folder of its notebooks, address, token, log file."""
+
+    root: Path
+    url: str
+    token: str
+    log: Path
+
+    def request(self, path: str, method: str = "GET") -> bytes:
+        """Answer of the server's REST interface."""
+        headers = {"Authorization": f"token {self.token}"}
+        request = urllib.request.Request(self.url + path, method=method, headers=headers)
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.read()
+
+    def close_sessions(self) -> None:
+        """Shut down every kernel, so that one test's memory is not the next one's."""
+        for session in json.loads(self.request("/api/sessions")):
+            self.request(f"/api/sessions/{session['id']}", "DELETE")
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """A notebook open in JupyterLab, its cells run and its kernel idle."""
+
+    page: Page
+
+    def value(self, expression: str) -> object:
+        """Value of a Python expression in the notebook's kernel, by way of JSON; floats arrive exactly."""
+        return json.loads(self.execute(f"print(__import__('json').dumps({expression}))"))
+
+    def execute(self, code: str) -> str:
+        """What the code prints when run in the notebook's kernel; AssertionError with the traceback if it raises."""
+        answer = self.page.evaluate(EXECUTE, code)
+        assert not answer["error"], plain(answer["error"])
+        return answer["text"]
+
+    def set_theme(self, name: str) -> None:
+        """Switch to ``JupyterLab Light`` or ``JupyterLab Dark``."""
+        self.page.evaluate(SET_THEME, name)
+        self.page.wait_for_selector(f"body[data-jp-theme-name='{name}']", state="attached")
+        self.page.wait_for_selector("#jupyterlab-splash", state="detached")
+
+
+def open_notebook(page: Page, lab: Lab, name: str, cells: list[str]) -> Notebook:
+    """Write a notebook of these cells, open it, run it all; AssertionError with the traceback if a cell raises."""
+    nbformat.write(notebook_of(cells), lab.root / name)
+    page.goto(f"{lab.url}/doc/tree/{name}?token={lab.token}&reset")
+    page.wait_for_function(OPENED)
+    page.evaluate(RUN_ALL)
+    errors = page.evaluate(ERRORS)
+    assert not errors, plain("\n".join(errors))
+    return Notebook(page)
+
+
+def notebook_of(cells: list[str]) -> nbformat.NotebookNode:
+    """Notebook of code cells for the kernel of this very environment."""
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(source) for source in cells], metadata={"kernelspec": kernel}
+    )
+
+
+def plain(text: str) -> str:
+    """Text without terminal colours."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+@contextmanager
+def running(root: Path, home: Path) -> Iterator[Lab]:
+    """JupyterLab on a random loopback port with a random token, its settings in ``home``, away from the user's own."""
+    lab = Lab(root, f"http://127.0.0.1:{free_port()}", secrets.token_hex(24), home / "log")
+    options = {"ip": "127.0.0.1", "port": lab.url.rpartition(":")[2], "port_retries": 0, "root_dir": root}
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--expose-app-in-browser"]
+    command += [f"--ServerApp.{name}={value}" for name, value in options.items()]
+    with lab.log.open("w") as log:
+        server = subprocess.Popen(command, env=environment(home, lab.token), stdout=log, stderr=subprocess.STDOUT)
+    try:
+        wait_until_up(lab, server)
+        yield lab
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def free_port() -> int:
+    """Loopback port nobody listens on right now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def environment(home: Path, token: str) -> dict[str, str]:
+    """Variables that keep JupyterLab's settings in ``home`` and its news pop-up off."""
+    news = home / FOLDERS["JUPYTERLAB_SETTINGS_DIR"] / "@jupyterlab/apputils-extension/notification.jupyterlab-settings"
+    news.parent.mkdir(parents=True)
+    news.write_text('{"fetchNews": "false", "checkForUpdates": false}')
+    return {**os.environ, "JUPYTER_TOKEN": token, **{name: str(home / folder) for name, folder in FOLDERS.items()}}
+
+
+def wait_until_up(lab: Lab, server: subprocess.Popen) -> None:
+    """Return once the server answers; RuntimeError with the end of its log when it does not."""
+    deadline = time.monotonic() + STARTUP
+    while server.poll() is None and time.monotonic() < deadline:
+        try:
+            lab.request("/api/status")
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError(f"JupyterLab did not start:\n{lab.log.read_text()[-3000:]}")
