@@ -11,7 +11,7 @@ from placelab.graph import OpGraph
 from placelab.problem import Problem
 
 PACKAGE = Path(__file__).resolve().parent
-FOLDERS = (PACKAGE.parent / "datasets", PACKAGE / "data" / "datasets")  # beside a checkout's package; inside an installed one
+FOLDERS = (PACKAGE.parent / "datasets", PACKAGE / "data" / "datasets")  # beside the package in a checkout; installed
 SUFFIX = ".json.gz"
 
 
@@ -44,7 +44,7 @@ def problem(name: str) -> Problem:
     """
     graph = load(name)
     if "cluster" not in graph.metadata:
-        raise FormatError(f"dataset {name!r} comes without processors; choose a cluster and write Problem(graph, cluster)")
+        raise FormatError(f"dataset {name!r} comes without processors: write Problem(graph, cluster) with your own")
     return Problem(graph, Cluster(**graph.metadata["cluster"]))
 
 

@@ -1,7 +1,7 @@
-"""Which graphs do scheduling papers test on? Families of any size, from a seed, built from arrays: a million ops is fine.
+"""Which graphs do scheduling papers test on? Families of any size, from a seed, as arrays: a million ops is fine.
 
-Unless a docstring says otherwise an op has one output, a tensor that all its consumers share, as in a model graph. Costs
-follow Topcuoglu 2002 §5.1 and are the same keywords everywhere, see :class:`Costs`.
+Unless a docstring says otherwise an op has one output, a tensor that all its consumers share, as in a model graph.
+Costs follow Topcuoglu 2002 §5.1 and are the same keywords everywhere, see :class:`Costs`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Costs(TypedDict, total=False):
         Communication to computation ratio, default 1: mean transfer over mean execution time on the preset ``uniform``
         (10¹³ operations/s, 12 GB/s), latency left out. Bytes are drawn from U(0, 2 · mean).
     heterogeneity : float
-        Range β of an op's time over `devices`, 0 to 2, default 0: U(1 − β/2, 1 + β/2) times its mean (Topcuoglu's β).
+        Range β of an op's time over `devices`, 0 to 2, default 0: U(1 - β/2, 1 + β/2) times its mean (Topcuoglu's β).
     devices : sequence of str
         Device names or types that get a time of their own; default none.
     """
@@ -50,7 +50,7 @@ def layered(
     n_ops
         Number of ops.
     shape
-        Topcuoglu's α: about √n / α layers of √n · α ops; large is wide and parallel, small is long and thin.
+        About √n / shape layers of √n · shape ops: large is wide and parallel, small long and thin (Topcuoglu's alpha).
     degree
         Mean number of inputs of an op, at least 1. One comes from the layer before, so that the number of layers is the
         longest path; the others from any earlier layer. An op that is drawn twice is one input.
@@ -65,15 +65,17 @@ def layered(
     """
     n, rng = _count(n_ops, 1, "n_ops"), np.random.default_rng(seed)
     if not shape > 0 or not degree >= 1:
-        raise FormatError(f"shape is {shape:g} and degree {degree:g}; expected a shape above 0 and a degree of 1 or more")
+        raise FormatError(f"shape is {shape:g} and degree {degree:g}; expected above 0, and 1 or more")
     height = min(n, max(1, round(n**0.5 / shape)))
-    start = np.concatenate([[0], 1 + np.sort(rng.choice(n - 1, height - 1, replace=False)), [n]]) if n > 1 else np.array([0, 1])
+    cuts = 1 + np.sort(rng.choice(n - 1, height - 1, replace=False)) if height > 1 else []
+    start = np.concatenate([[0], cuts, [n]]).astype(np.int64)
     layer = np.repeat(np.arange(height), np.diff(start))
     inner = np.arange(start[1], n)
     near = rng.integers(start[layer[inner] - 1], start[layer[inner]])
     far_of = np.repeat(inner, rng.poisson(degree - 1, len(inner)))
     far = rng.integers(0, start[layer[far_of]])
-    edges = np.unique(np.stack([np.concatenate([near, far]), np.concatenate([inner, far_of])], axis=1), axis=0)
+    pairs = np.unique(np.concatenate([near * n + inner, far * n + far_of]))
+    edges = np.stack([pairs // n, pairs % n], axis=1)
     return _graph(f"layered {n}", [f"op{v}" for v in range(n)], edges, rng, **costs)
 
 
@@ -87,23 +89,25 @@ def fork_join(width: int = 8, stages: int = 1, *, seed: int = 0, **costs: Unpack
     branch = fork + 1 + np.tile(np.arange(w), s)
     names = [f"stage{i}/{'fork' if j == 0 else f'branch{j - 1}'}" for i in range(s) for j in range(w + 1)] + ["join"]
     edges = np.stack([np.concatenate([fork, branch]), np.concatenate([branch, fork + w + 1])], axis=1)
-    return _graph(f"fork-join {w} × {s}", names, edges, np.random.default_rng(seed), **costs)
+    return _graph(f"fork-join {w} x {s}", names, edges, np.random.default_rng(seed), **costs)
 
 
 def stencil(width: int = 8, steps: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
-    """A one-dimensional three-point stencil: cell i of a step needs cells i − 1, i, i + 1 of the step before.
+    """A one-dimensional three-point stencil: cell i of a step needs cells i - 1, i, i + 1 of the step before.
 
     ``width * steps`` ops, ``(steps - 1) * (3 * width - 2)`` edges.
     """
     w, s = _count(width, 1, "width"), _count(steps, 1, "steps")
     cell = np.arange(w * (s - 1))
-    pairs = [np.stack([cell, cell + w + shift], axis=1)[(0 <= cell % w + shift) & (cell % w + shift < w)] for shift in (-1, 0, 1)]
+    reader = cell[:, None] + w + np.array([-1, 0, 1])
+    inside = reader // w == (cell // w + 1)[:, None]
+    edges = np.stack([np.repeat(cell, 3).reshape(-1, 3)[inside], reader[inside]], axis=1)
     names = [f"step{t}/cell{i}" for t in range(s) for i in range(w)]
-    return _graph(f"stencil {w} × {s}", names, np.concatenate(pairs), np.random.default_rng(seed), **costs)
+    return _graph(f"stencil {w} x {s}", names, edges, np.random.default_rng(seed), **costs)
 
 
 def gaussian_elimination(m: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
-    """Gaussian elimination of an m × m matrix by columns (Topcuoglu 2002 §5.2.1, Cosnard et al. 1988).
+    """Gaussian elimination of an m-by-m matrix by columns (Topcuoglu 2002 §5.2.1, Cosnard et al. 1988).
 
     Step k's pivot is read by the updates of columns k + 1 … m, each of which the next step's task on its column needs.
     ``(m² + m - 2) / 2`` ops, ``m² - m - 1`` edges.
@@ -120,7 +124,8 @@ def gaussian_elimination(m: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -
             np.stack([number[k, j], number[np.minimum(k + 1, m - 1), j]], axis=1)[deeper],
         ]
     )
-    names = [f"step{a + 1}/{'pivot' if a == b else f'column{b + 1}'}" for a, b in zip(k.tolist(), j.tolist(), strict=True)]
+    tasks = zip(k.tolist(), j.tolist(), strict=True)
+    names = [f"step{a + 1}/{'pivot' if a == b else f'column{b + 1}'}" for a, b in tasks]
     return _graph(f"gaussian elimination {m}", names, edges, np.random.default_rng(seed), **costs)
 
 
@@ -128,8 +133,8 @@ def fft(points: int = 16, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
     """A fast Fourier transform of `points`, a power of two (Topcuoglu 2002 §5.2.2).
 
     A binary tree of recursive calls, ``2 points - 1`` ops that send each child its half, then log₂ `points` levels of
-    butterflies, `points` ops each, whose one tensor two ops of the next level read. All ops of a level cost the same and
-    all tensors between two levels have the same size, as in the paper: every path is then equally long.
+    butterflies, `points` ops each, whose one tensor two ops of the next level read. As in the paper all ops of a level
+    cost the same and all tensors between two levels have the same size: every path is then equally long.
     ``2 points - 1 + points log₂ points`` ops, ``2 (points - 1) + 2 points log₂ points`` edges.
     """
     n = _count(points, 1, "points")
@@ -143,7 +148,8 @@ def fft(points: int = 16, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
     straight = np.stack([here, here + n], axis=1)
     crossed = np.stack([here, n - 1 + (stage + 1) * n + ((here - (n - 1)) % n ^ (1 << stage))], axis=1)
     names = [f"call{v}" for v in range(2 * n - 1)] + [f"butterfly{s}/{i}" for s in range(depth) for i in range(n)]
-    level = np.concatenate([np.repeat(np.arange(depth + 1), 1 << np.arange(depth + 1)), depth + 1 + np.repeat(np.arange(depth), n)])
+    widths = [1 << s for s in range(depth + 1)] + [n] * depth
+    level = np.repeat(np.arange(len(widths)), widths)
     output = np.concatenate([np.arange(2 * (n - 1)) % 2, np.zeros(2 * len(here), dtype=np.int64)])
     edges = np.concatenate([calls, straight, crossed])
     return _graph(f"fft {n}", names, edges, np.random.default_rng(seed), output=output, level=level, **costs)
@@ -162,7 +168,7 @@ def par(n: int = 32, *, compute: float = 1.0, size: float = 1.0) -> OpGraph:
     Returns
     -------
     OpGraph
-        ``2 * n`` ops, ``n`` edges: reads, kind ``read``, on devices of type ``ps``; layers, kind ``layer``, on type ``gpu``.
+        ``2 * n`` ops, ``n`` edges: reads (kind ``read``, for devices of type ``ps``), layers (``layer``, for ``gpu``).
 
     References
     ----------
@@ -209,7 +215,7 @@ def _graph(
     heterogeneity: float = 0.0,
     devices: Sequence[str] = (),
 ) -> OpGraph:
-    """The graph with costs drawn per op, or per level where `level` gives each op's; one tensor per op without `output`."""
+    """The graph with costs drawn per op, or per level where `level` is given; one tensor per op unless `output` is."""
     if not 0 <= heterogeneity <= 2 or not ccr >= 0:
         raise FormatError(f"heterogeneity is {heterogeneity:g} and ccr {ccr:g}; expected 0 to 2, and 0 or more")
     n = len(names)

@@ -1,0 +1,281 @@
+"""Which ops does a training step of a small TensorFlow network run, for how long, and what do they send each other?
+
+Builds, with TensorFlow's v1 graph mode, the three networks of Mayer, Mayer, Laich (2017), Table 1, as they stood in the
+TensorFlow-Examples collection before August 2017, profiles one training step of each, and writes
+``<name>.json.gz`` beside this script::
+
+    pip install tensorflow-cpu==2.21.* tf_keras==2.21.*     # beside placelab; only rebuilding needs TensorFlow
+    python datasets/tensorflow_examples.py                  # all three, about a minute; or name some
+
+What is measured, and how, stands in ``datasets/README.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+os.environ.update(TF_USE_LEGACY_KERAS="1", TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import networkx as nx
+import numpy as np
+import tensorflow
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))  # a checkout need not be installed
+
+BATCH = 128
+WARM_UP, STEPS = 10, 31
+REFERENCE_SPEED = 1e13  # operations/s of a device that takes the measured times: compute = seconds * this
+
+tf = tensorflow.compat.v1
+tf.disable_v2_behavior()
+
+
+class Network(NamedTuple):
+    """What one training step fetches, and the batch it is fed."""
+
+    fetches: list[Any]
+    feed: dict[Any, np.ndarray]
+
+
+def one_hot(labels: np.ndarray, classes: int) -> np.ndarray:
+    return np.eye(classes, dtype=np.float32)[labels]
+
+
+def classifier(logits: tf.Tensor, labels: tf.Tensor, optimizer: tf.train.Optimizer) -> list[Any]:
+    """Softmax cross entropy, one optimizer step, accuracy, initialisation: what the three networks have in common."""
+    loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(logits=logits, labels=labels))
+    train = optimizer.minimize(loss)
+    hits = tf.equal(tf.argmax(logits, 1), tf.argmax(labels, 1))
+    accuracy = tf.reduce_mean(tf.cast(hits, tf.float32))
+    tf.global_variables_initializer()
+    return [train, loss, accuracy]
+
+
+def convolutional_network(random: np.random.Generator) -> Network:
+    """28 x 28 images: two 5 x 5 convolutions with max pooling, one dense layer with dropout, ten classes; Adam."""
+    images = tf.placeholder(tf.float32, [None, 28 * 28])
+    labels = tf.placeholder(tf.float32, [None, 10])
+    keep = tf.placeholder(tf.float32)
+    kernels = [tf.Variable(tf.random_normal(shape)) for shape in ([5, 5, 1, 32], [5, 5, 32, 64])]
+    dense = [tf.Variable(tf.random_normal(shape)) for shape in ([7 * 7 * 64, 1024], [1024, 10])]
+    biases = [tf.Variable(tf.random_normal([width])) for width in (32, 64, 1024, 10)]
+
+    layer = tf.reshape(images, [-1, 28, 28, 1])
+    for kernel, bias in zip(kernels, biases, strict=False):
+        convolved = tf.nn.conv2d(layer, kernel, strides=[1, 1, 1, 1], padding="SAME")
+        active = tf.nn.relu(tf.nn.bias_add(convolved, bias))
+        layer = tf.nn.max_pool(active, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="SAME")
+    flat = tf.reshape(layer, [-1, 7 * 7 * 64])
+    hidden = tf.nn.dropout(tf.nn.relu(tf.add(tf.matmul(flat, dense[0]), biases[2])), keep)
+    logits = tf.add(tf.matmul(hidden, dense[1]), biases[3])
+
+    fetches = classifier(logits, labels, tf.train.AdamOptimizer(learning_rate=0.001))
+    feed = {
+        images: random.random((BATCH, 28 * 28), dtype=np.float32),
+        labels: one_hot(random.integers(10, size=BATCH), 10),
+        keep: np.float32(0.75),
+    }
+    return Network(fetches, feed)
+
+
+def recurrent_network(random: np.random.Generator) -> Network:
+    """28 x 28 images read row by row by an LSTM of 128 units, unrolled over the 28 rows; ten classes; Adam."""
+    rows = tf.placeholder(tf.float32, [None, 28, 28])
+    labels = tf.placeholder(tf.float32, [None, 10])
+    weight = tf.Variable(tf.random_normal([128, 10]))
+    bias = tf.Variable(tf.random_normal([10]))
+
+    cell = tf.nn.rnn_cell.BasicLSTMCell(128, forget_bias=1.0)
+    outputs, _ = tf.nn.static_rnn(cell, tf.unstack(rows, 28, 1), dtype=tf.float32)
+    logits = tf.matmul(outputs[-1], weight) + bias
+
+    fetches = classifier(logits, labels, tf.train.AdamOptimizer(learning_rate=0.001))
+    feed = {
+        rows: random.random((BATCH, 28, 28), dtype=np.float32),
+        labels: one_hot(random.integers(10, size=BATCH), 10),
+    }
+    return Network(fetches, feed)
+
+
+def dynamic_rnn(random: np.random.Generator) -> Network:
+    """Sequences of 3 to 20 numbers, rising or random: an LSTM of 64 units stopped at each one's length; SGD."""
+    steps, units = 20, 64
+    sequences = tf.placeholder(tf.float32, [None, steps, 1])
+    labels = tf.placeholder(tf.float32, [None, 2])
+    lengths = tf.placeholder(tf.int32, [None])
+    weight = tf.Variable(tf.random_normal([units, 2]))
+    bias = tf.Variable(tf.random_normal([2]))
+
+    cell = tf.nn.rnn_cell.BasicLSTMCell(units)
+    inputs = tf.unstack(sequences, steps, 1)
+    outputs, _ = tf.nn.static_rnn(cell, inputs, dtype=tf.float32, sequence_length=lengths)
+    by_sequence = tf.transpose(tf.stack(outputs), [1, 0, 2])
+    last = tf.range(0, tf.shape(by_sequence)[0]) * steps + (lengths - 1)
+    logits = tf.matmul(tf.gather(tf.reshape(by_sequence, [-1, units]), last), weight) + bias
+
+    fetches = classifier(logits, labels, tf.train.GradientDescentOptimizer(learning_rate=0.01))
+    length = random.integers(3, steps, size=BATCH, endpoint=True)
+    rising = random.random(BATCH) < 0.5
+    ramp = np.arange(steps) / 1000 + random.random((BATCH, 1))
+    values = np.where(rising[:, None], ramp, random.random((BATCH, steps)))
+    values[np.arange(steps) >= length[:, None]] = 0.0
+    feed = {sequences: values[:, :, None], labels: one_hot(1 - rising, 2), lengths: length}
+    return Network(fetches, feed)
+
+
+NETWORKS = {build.__name__: build for build in (convolutional_network, recurrent_network, dynamic_rnn)}
+
+
+def unoptimised() -> tf.ConfigProto:
+    """One thread, and the graph runs as it was written: no grappler, no constant folding, no common subexpressions."""
+    config = tf.ConfigProto(inter_op_parallelism_threads=1, intra_op_parallelism_threads=1)
+    config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
+    config.graph_options.rewrite_options.disable_meta_optimizer = True
+    return config
+
+
+def traced_steps(graph: tf.Graph, network: Network) -> list[Any]:
+    """RunMetadata of each of STEPS training steps, after WARM_UP steps that are thrown away."""
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+    traces = []
+    with tf.Session(graph=graph, config=unoptimised()) as session:
+        session.run(next(op for op in graph.get_operations() if op.name == "init"))
+        for _ in range(WARM_UP + STEPS):
+            trace = tf.RunMetadata()
+            session.run(network.fetches, network.feed, options=options, run_metadata=trace)
+            traces.append(trace)
+    return traces[WARM_UP:]
+
+
+def tensor_bytes(dtype: tf.DType, shape: list[int]) -> float:
+    return float(np.prod(shape, dtype=float)) * dtype.base_dtype.size
+
+
+def static_bytes(tensor: tf.Tensor) -> float:
+    """Bytes by the declared shape, where every unknown dimension is the batch; 0 when not even the rank is known."""
+    shape = tensor.shape
+    if shape.rank is None:
+        return 0.0
+    return tensor_bytes(tensor.dtype, [BATCH if size is None else size for size in shape.as_list()])
+
+
+class Profile(NamedTuple):
+    """Per op name: seconds (median over steps of the sum over kernels), scratch bytes; per output: bytes.
+
+    Seconds are those the op keeps its thread busy, inputs and outputs handled: the length TensorFlow's timeline draws.
+    """
+
+    seconds: dict[str, float]
+    scratch: dict[str, float]
+    outputs: dict[tuple[str, int], float]
+
+
+def profile(traces: list[Any]) -> Profile:
+    """Fold the traces; an op that a step never ran is in none of the three."""
+    seconds: dict[str, list[float]] = {}
+    scratch: dict[str, float] = {}
+    outputs: dict[tuple[str, int], float] = {}
+    for trace in traces:
+        step: dict[str, float] = {}
+        for kernel in (kernel for device in trace.step_stats.dev_stats for kernel in device.node_stats):
+            name = kernel.node_name
+            step[name] = step.get(name, 0.0) + 1e-9 * kernel.all_end_rel_nanos
+            scratch[name] = max(scratch.get(name, 0.0), float(kernel.memory_stats.temp_memory_size))
+            for output in kernel.output:
+                described = output.tensor_description
+                dims = [d.size for d in described.shape.dim]
+                outputs[name, output.slot] = tensor_bytes(tf.as_dtype(described.dtype), dims)
+        for name, spent in step.items():
+            seconds.setdefault(name, []).append(spent)
+    return Profile({name: median(spent) for name, spent in seconds.items()}, scratch, outputs)
+
+
+def colocation(graph: tf.Graph) -> dict[str, str]:
+    """Group of each op that must share a device with another one, named after the op that the chain of ties ends at.
+
+    Two things tie, as in TensorFlow's placer: a ``loc:@`` attribute, and an input that is a reference to a variable.
+    """
+    anchor: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while anchor.get(name, name) != name:
+            name = anchor[name]
+        return name
+
+    for op in graph.get_operations():
+        named = [place.decode().removeprefix("loc:@") for place in op.colocation_groups()]
+        for other in named + [tensor.op.name for tensor in op.inputs if tensor.dtype._is_ref_dtype]:
+            anchor[root(op.name)] = root(other)
+    members: dict[str, list[str]] = {}
+    for op in graph.get_operations():
+        members.setdefault(root(op.name), []).append(op.name)
+    return {name: group for group, names in members.items() if len(names) > 1 for name in names}
+
+
+def op_graph(graph: tf.Graph, feed: dict[Any, np.ndarray], measured: Profile, speed: float) -> nx.MultiDiGraph:
+    """The TensorFlow graph with its costs, in the attributes that `OpGraph.from_networkx` reads."""
+    groups = colocation(graph)
+    fed = {tensor.op.name for tensor in feed}
+
+    def sent(tensor: tf.Tensor) -> float:
+        """Bytes of one output. A reference stays where its variable is and takes none beside the persistent ones."""
+        if tensor.dtype._is_ref_dtype:
+            return 0.0
+        if tensor.op.name in fed:
+            return static_bytes(tensor)
+        return measured.outputs.get((tensor.op.name, tensor.value_index), 0.0)
+
+    G = nx.MultiDiGraph()
+    for op in graph.get_operations():
+        variable = op.type == "VariableV2"
+        G.add_node(
+            op.name,
+            compute=round(measured.seconds.get(op.name, 0.0) * speed),
+            persistent=static_bytes(op.outputs[0]) if variable else 0.0,
+            temporary=measured.scratch.get(op.name, 0.0),
+            kind=op.type,
+            outputs={tensor.value_index: sent(tensor) for tensor in op.outputs if not tensor.consumers()},
+        )
+        if op.name in groups:
+            G.nodes[op.name]["group"] = groups[op.name]
+    for op in graph.get_operations():
+        for tensor in op.inputs:
+            G.add_edge(tensor.op.name, op.name, tensor=tensor.value_index, bytes=sent(tensor))
+        for before in op.control_inputs:
+            G.add_edge(before.name, op.name, control=True, bytes=0.0)
+    return G
+
+
+def main(names: list[str]) -> None:
+    from placelab import OpGraph
+
+    for name in names:
+        with tf.Graph().as_default() as graph:
+            tf.set_random_seed(0)
+            network = NETWORKS[name](np.random.default_rng(0))
+        measured = profile(traced_steps(graph, network))
+        G = op_graph(graph, network.feed, measured, REFERENCE_SPEED)
+        G.graph.update(
+            name=name,
+            reference_speed=REFERENCE_SPEED,
+            provenance=f"datasets/tensorflow_examples.py, TensorFlow {tensorflow.__version__}, batch {BATCH}, "
+            f"median of {STEPS} traced steps on one core",
+            licence="MIT",
+        )
+        OpGraph.from_networkx(G).save(HERE / f"{name}.json.gz")
+        ran = measured.seconds.keys() & set(G)
+        step = sum(measured.seconds[op] for op in ran)
+        print(f"{name}: {len(G)} ops, {len(ran)} of them ran, {step:.4f} s; {G.number_of_edges()} edges")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(NETWORKS)}; default all")
+    main(parser.parse_args().names or list(NETWORKS))

@@ -1,0 +1,199 @@
+"""Generated graphs: closed forms of their sizes, shapes, cost knobs, seeds, and that a million ops is fine."""
+
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from placelab import generators
+from placelab.errors import FormatError
+
+FAMILIES = [
+    (generators.layered, (300,)),
+    (generators.fork_join, (5, 3)),
+    (generators.stencil, (6, 4)),
+    (generators.gaussian_elimination, (6,)),
+    (generators.fft, (8,)),
+]
+
+
+def depth(graph):
+    """Edges on a longest path."""
+    return nx.dag_longest_path_length(nx.DiGraph(graph.edges.tolist()))
+
+
+def same(a, b):
+    return all(
+        np.array_equal(getattr(a, column), getattr(b, column))
+        for column in ("names", "compute", "edge_tensor", "consumer", "tensor_bytes")
+    )
+
+
+@pytest.mark.parametrize("n", [1, 2, 50, 1000])
+def test_layered_has_the_ops_asked_for(n):
+    """Any size, one op included."""
+    assert generators.layered(n).n_ops == n
+
+
+@pytest.mark.parametrize("shape", [0.5, 1.0, 2.0])
+def test_layered_shape_sets_the_longest_path(shape):
+    """√n / shape layers, each op with a parent in the layer before: that many ops on the longest path."""
+    graph = generators.layered(400, shape=shape, seed=3)
+    assert depth(graph) + 1 == 20 / shape
+
+
+@pytest.mark.parametrize("degree", [1.0, 2.0, 5.0])
+def test_layered_degree_is_the_mean_in_degree(degree):
+    """Within 5 % of the inputs asked for, per op outside the first layer; an op drawn twice is one input."""
+    graph = generators.layered(20_000, degree=degree, seed=1)
+    inner = (np.diff(graph.pred_ptr) > 0).sum()
+    assert graph.n_edges / inner == pytest.approx(degree, rel=0.05)
+
+
+@pytest.mark.parametrize("width", [1, 2, 7])
+@pytest.mark.parametrize("stages", [1, 4])
+def test_fork_join_size(width, stages):
+    """stages (width + 1) + 1 ops, 2 stages width edges, and each fork's tensor goes to all its branches."""
+    graph = generators.fork_join(width, stages)
+    assert (graph.n_ops, graph.n_edges) == (stages * (width + 1) + 1, 2 * stages * width)
+    assert graph.n_tensors == stages * (width + 1)
+    assert depth(graph) == 2 * stages
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 8])
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_stencil_size(width, steps):
+    """width steps ops, (steps - 1)(3 width - 2) edges, only between neighbours of neighbouring steps."""
+    graph = generators.stencil(width, steps)
+    assert (graph.n_ops, graph.n_edges) == (width * steps, (steps - 1) * (3 * width - 2))
+    step, cell = np.array([[int(part.strip("stepcl")) for part in name.split("/")] for name in graph.names]).T
+    assert (step[graph.consumer] - step[graph.producer] == 1).all()
+    assert (abs(cell[graph.consumer] - cell[graph.producer]) <= 1).all()
+
+
+@pytest.mark.parametrize("m", [2, 3, 5, 20])
+def test_gaussian_elimination_size(m):
+    """(m² + m - 2) / 2 ops and m² - m - 1 edges; the critical path alternates pivots and updates: 2 (m - 1) ops."""
+    graph = generators.gaussian_elimination(m)
+    assert (graph.n_ops, graph.n_edges) == ((m * m + m - 2) // 2, m * m - m - 1)
+    assert depth(graph) + 1 == 2 * (m - 1)
+
+
+def test_gaussian_elimination_is_the_textbook_graph():
+    """For a 3-by-3 matrix: pivot 1 feeds columns 2 and 3; column 2 becomes pivot 2, which with column 3 ends it."""
+    graph = generators.gaussian_elimination(3)
+    named = {(graph.names[u], graph.names[v]) for u, v in graph.edges}
+    assert named == {
+        ("step1/pivot", "step1/column2"),
+        ("step1/pivot", "step1/column3"),
+        ("step1/column2", "step2/pivot"),
+        ("step1/column3", "step2/column3"),
+        ("step2/pivot", "step2/column3"),
+    }
+
+
+@pytest.mark.parametrize("points", [1, 2, 4, 64])
+def test_fft_size(points):
+    """2 n - 1 recursive calls and n log₂ n butterflies; 2 (n - 1) + 2 n log₂ n edges."""
+    graph = generators.fft(points)
+    log = points.bit_length() - 1
+    assert (graph.n_ops, graph.n_edges) == (2 * points - 1 + points * log, 2 * (points - 1) + 2 * points * log)
+
+
+def test_every_fft_output_depends_on_every_leaf():
+    """What makes it a Fourier transform: each of the n results needs all n points."""
+    graph = generators.fft(8)
+    G = nx.DiGraph([(graph.names[u], graph.names[v]) for u, v in graph.edges])
+    leaves = {f"call{v}" for v in range(7, 15)}
+    for i in range(8):
+        assert leaves <= nx.ancestors(G, f"butterfly2/{i}")
+
+
+def test_every_path_of_an_fft_is_critical():
+    """Ops of a level cost the same, tensors between levels too (Topcuoglu 2002)."""
+    graph = generators.fft(8, seed=5)
+    down = np.zeros(graph.n_ops)
+    for u, v in graph.edges:
+        assert down[v] in (0, pytest.approx(down[u] + graph.compute[u]))
+        down[v] = down[u] + graph.compute[u]
+
+
+def test_par_is_n_reads_for_n_layers_that_share_nothing():
+    """2 n ops, n edges, reads on servers, layers on workers."""
+    graph = generators.par(32)
+    assert (graph.n_ops, graph.n_edges, depth(graph)) == (64, 32, 1)
+    assert [graph.device_sets[s] for s in graph.device_set[[graph.index("read7"), graph.index("layer7")]]] == [
+        ("ps",),
+        ("gpu",),
+    ]
+    assert graph.compute[graph.kind == "read"].sum() == 0
+
+
+def test_seq_is_par_with_its_layers_in_a_chain():
+    """2 n ops, 2 n - 1 edges; layer i needs read i and layer i - 1."""
+    graph = generators.seq(32)
+    assert (graph.n_ops, graph.n_edges, depth(graph)) == (64, 63, 32)
+    names = {(graph.names[u], graph.names[v]) for u, v in graph.edges}
+    assert names == {(f"read{i}", f"layer{i}") for i in range(1, 33)} | {
+        (f"layer{i}", f"layer{j}") for i, j in pairwise(range(1, 33))
+    }
+
+
+@pytest.mark.parametrize(("family", "size"), FAMILIES)
+def test_the_seed_is_the_graph(family, size):
+    """Same seed, same graph; another seed, other costs."""
+    assert same(family(*size, seed=4), family(*size, seed=4))
+    assert not np.array_equal(family(*size, seed=4).compute, family(*size, seed=5).compute)
+
+
+@pytest.mark.parametrize("ccr", [0.0, 0.1, 10.0])
+def test_ccr_is_mean_transfer_over_mean_execution(ccr):
+    """Realised on the preset's device and link within 5 % over 20,000 ops."""
+    graph = generators.layered(20_000, ccr=ccr, compute=3e8, seed=2)
+    transfer, execution = graph.tensor_bytes.mean() / 12e9, graph.compute.mean() / 1e13
+    assert execution == pytest.approx(3e-5, rel=0.05)
+    assert transfer / execution == pytest.approx(ccr, rel=0.05)
+
+
+def test_heterogeneity_spreads_times_around_the_mean():
+    """With β = 1 an op takes between half and one and a half times its mean on any device; with 0 the same on all."""
+    graph = generators.layered(5000, heterogeneity=1.0, devices=("a", "b"), seed=2)
+    factor = graph.time / (graph.compute[:, None] / 1e13)
+    assert graph.time_types == ("a", "b")
+    assert 0.5 <= factor.min() < 0.51
+    assert 1.49 < factor.max() <= 1.5
+    equal = generators.layered(100, devices=("a", "b"))
+    assert np.array_equal(equal.time[:, 0], equal.time[:, 1])
+
+
+def test_an_op_has_one_tensor_for_all_its_consumers():
+    """Except where a call of the Fourier transform sends each child its half."""
+    graph = generators.layered(2000, degree=4, seed=0)
+    assert graph.n_tensors == len(np.unique(graph.tensor_producer))
+    calls = generators.fft(4)
+    assert np.diff(calls.op_tensor_ptr)[[calls.index(f"call{v}") for v in range(3)]].tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: generators.layered(0), "n_ops is 0; expected a whole number, 1 or more"),
+        (lambda: generators.layered(10, degree=0.5), "degree 0.5"),
+        (lambda: generators.fft(6), "points is 6; expected a power of two"),
+        (lambda: generators.gaussian_elimination(1), "m is 1"),
+        (lambda: generators.stencil(2.5), "width is 2.5"),
+        (lambda: generators.fork_join(2, heterogeneity=3), "heterogeneity is 3"),
+        (lambda: generators.fork_join(2, ccr=float("nan")), "ccr nan"),
+    ],
+)
+def test_bad_knobs_are_one_sentence(build, words):
+    """The message names the knob, what was found and what was expected."""
+    with pytest.raises(FormatError, match=words):
+        build()
+
+
+def test_a_million_ops_are_built_from_arrays():
+    """No per-op Python beyond naming: the largest family keeps its closed form at size."""
+    graph = generators.stencil(1000, 1000)
+    assert (graph.n_ops, graph.n_edges) == (1_000_000, 999 * 2998)
