@@ -1,0 +1,26 @@
+"""What all tests share: where data lies that is not part of the project, and how hypothesis runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"  # beside the project, not in it
+
+# The same examples in every run; a first example may wait for a kernel to compile.
+settings.register_profile("placelab", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("placelab")
+
+
+@pytest.fixture
+def shared_data():
+    """``shared_data("mayer2017")``: path of that folder of data beside the project; skips the test where it is absent."""
+
+    def folder(name: str) -> Path:
+        if not (SHARED / name).is_dir():
+            pytest.skip(f"no folder {SHARED / name}: the published data this test compares with is not here")
+        return SHARED / name
+
+    return folder
