@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +117,14 @@ def test_topcuoglu_has_its_time_table_and_processors():
     assert (problem.graph.n_ops, problem.graph.n_edges, problem.graph.edge_bytes.sum()) == (10, 15, 241)
     assert problem.cluster.bandwidth[0, 1] == 1
     assert problem.cluster.latency[0, 1] == 0
+
+
+def test_topcuoglus_script_builds_the_committed_graph(tmp_path):
+    """What the script returns, saved, is the file that is committed."""
+    runpy.run_path(str(FOLDER / "topcuoglu.py"))["topcuoglu"]().save(tmp_path / "built.json.gz")
+    assert gzip.decompress((tmp_path / "built.json.gz").read_bytes()) == gzip.decompress(
+        committed("topcuoglu").read_bytes()
+    )
 
 
 def test_unknown_names_and_datasets_without_processors_are_one_sentence():
