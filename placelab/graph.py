@@ -126,6 +126,18 @@ class OpGraph:
         return frozen(np.argsort(self.consumer, kind="stable").astype(I4))
 
     @cached_property
+    def successors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Distinct successor ops: (ptr, op, number of tensors consumed); those of v are ``op[ptr[v]:ptr[v + 1]]``, ascending."""
+        key = self.producer.astype(np.int64) * self.n_ops + self.consumer
+        pairs, count = np.unique(key, return_counts=True)
+        return pointers(pairs // self.n_ops, self.n_ops), frozen((pairs % self.n_ops).astype(I4)), frozen(count.astype(I4))
+
+    @cached_property
+    def n_producers(self) -> np.ndarray:
+        """Number of distinct predecessor ops, shape (n_ops,)."""
+        return frozen(np.bincount(self.successors[1], minlength=self.n_ops).astype(I4))
+
+    @cached_property
     def outputs(self) -> np.ndarray:
         """Bytes of all tensors each op produces, shape (n_ops,)."""
         return frozen(np.bincount(self.tensor_producer, self.tensor_bytes, minlength=self.n_ops))

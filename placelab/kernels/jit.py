@@ -51,13 +51,24 @@ class kernel:  # noqa: N801 (a decorator)
             return self.plain(*arguments)
         return self.compiled(*arguments)
 
+    def bind(self, *arguments: Any) -> tuple[Callable[[], Any], list[Any], Callable[[], None]]:
+        """For a kernel that is entered again and again: (enter, what it works on, write back the results).
+
+        The arguments are converted once, so that between two entries the caller reads and writes the second value.
+        """
+        if self.compiled is None and not self._started:
+            self._start(arguments)
+        if self.compiled is not None and mode() != "plain":
+            compiled = self.compiled
+            return (lambda: compiled(*arguments)), list(arguments), lambda: None
+        lists = [a.tolist() if isinstance(a, np.ndarray) else a for a in arguments]
+        return (lambda: self.function(*lists)), lists, lambda: _copy_back(arguments, lists)
+
     def plain(self, *arguments: Any) -> Any:
         """The Python source on lists; results are copied back into the writable arrays."""
         lists = [a.tolist() if isinstance(a, np.ndarray) else a for a in arguments]
         result = self.function(*lists)
-        for array, values in zip(arguments, lists, strict=True):
-            if isinstance(array, np.ndarray) and array.flags.writeable:
-                array[:] = values
+        _copy_back(arguments, lists)
         return result
 
     def compile(self, *arguments: Any) -> None:
@@ -88,6 +99,12 @@ class kernel:  # noqa: N801 (a decorator)
         signature = tuple(numba.typeof(a) for a in arguments)
         key = dispatcher._cache._index_key(signature, dispatcher.targetctx.codegen())
         return key in dispatcher._cache._cache_file._load_index()
+
+
+def _copy_back(arguments: tuple, lists: list) -> None:
+    for array, values in zip(arguments, lists, strict=True):
+        if isinstance(array, np.ndarray) and array.flags.writeable:
+            array[:] = values
 
 
 def mode() -> str:

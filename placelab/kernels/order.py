@@ -1,0 +1,27 @@
+"""Who comes first? Ranks from priorities, ties by number."""
+
+from placelab.kernels.jit import kernel
+
+
+@kernel
+def repair_ties(priority, order, run, start, rank, item):
+    """Ranks of items by falling priority, equal priorities by item number.
+
+    `order` sorts the items by falling priority, equal ones in any order (numpy's fast sort is not stable, and not equally so on
+    every machine). Results: ``item[rank]`` and ``rank[item]``. Workspace: `run`, `start`. O(n).
+    """
+    n = len(order)
+    r = -1
+    last = 0.0
+    for i in range(n):
+        p = priority[order[i]]
+        if i == 0 or p != last:
+            r += 1
+            start[r] = i
+            last = p
+        run[order[i]] = r
+    for v in range(n):
+        i = start[run[v]]
+        start[run[v]] = i + 1
+        item[i] = v
+        rank[v] = i

@@ -1,0 +1,22 @@
+"""The order the partitioner planned."""
+
+from __future__ import annotations
+
+from placelab.errors import UnsupportedError
+from placelab.problem import Problem
+from placelab.schedule import Placement
+from placelab.strategies import Order, scheduler
+
+
+@scheduler(static=True, source="Topcuoglu et al. 2002; Thesis ch. 4")
+def planned(problem: Problem, placement: Placement) -> Order:
+    """Each device runs its ops in the order the partitioner planned, and waits for the next one.
+
+    Raises
+    ------
+    UnsupportedError
+        The partitioner planned no order.
+    """
+    if placement.planned is None:
+        raise UnsupportedError("the scheduler 'planned' needs a partitioner that plans an order, like 'heft'; this placement has none")
+    return Order("planned", placement.planned)
