@@ -33,6 +33,13 @@ export function count(n: number): string {
   return String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+/** A formatter for an axis of seconds up to `to` with ticks every `step`: one unit for all, just enough decimals. */
+export function secondsAxis(to: number, step: number): (t: number) => string {
+  const [factor, prefix] = PREFIXES.find(([f]) => f <= 1 && to >= f) ?? PREFIXES[PREFIXES.length - 1]!;
+  const decimals = Math.max(0, -Math.floor(Math.log10(step / factor) + 1e-9));
+  return (t) => `${(t / factor).toFixed(decimals)} ${prefix}s`;
+}
+
 function significant(value: number, digits: number): string {
   if (value === 0) return "0";
   const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value)) + 1e-12));

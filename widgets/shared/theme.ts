@@ -34,12 +34,14 @@ export function isDark(): boolean {
   return jupyter ? jupyter === "false" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-/** Marks `root` (class `placelab`) light or dark, and the colours it then has. */
+/** Marks `root` (class `placelab`) light or dark, and returns the colours it then has, all as "#rrggbb". */
 export function readTheme(root: HTMLElement): Theme {
   const dark = isDark();
   root.dataset.theme = dark ? "dark" : "light";
   const style = getComputedStyle(root);
-  const colour = (name: string) => style.getPropertyValue(`--pl-${name}`).trim();
+  const hex = opaque();
+  const base = hex(style.getPropertyValue("--pl-bg").trim());
+  const colour = (name: string) => hex(style.getPropertyValue(`--pl-${name}`).trim(), base);
   return {
     dark,
     background: colour("bg"),
@@ -52,6 +54,18 @@ export function readTheme(root: HTMLElement): Theme {
     good: colour("good"),
     warn: colour("warn"),
     bad: colour("bad"),
+  };
+}
+
+/** Any CSS colour as "#rrggbb", laid over `base` where it is translucent: a canvas knows all of CSS's ways to name one. */
+function opaque(): (colour: string, base?: string) => string {
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 1;
+  const context = canvas.getContext("2d", { willReadFrequently: true })!;
+  return (colour, base = "#ffffff") => {
+    for (context.fillStyle of [base, colour]) context.fillRect(0, 0, 1, 1);
+    const [r, g, b] = context.getImageData(0, 0, 1, 1).data;
+    return `#${[r, g, b].map((c) => c!.toString(16).padStart(2, "0")).join("")}`;
   };
 }
 

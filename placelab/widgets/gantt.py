@@ -1,0 +1,62 @@
+"""The Gantt chart of a schedule. Traits and messages only; what is drawn is in ``widgets/gantt``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anywidget
+import traitlets
+
+from placelab.schedule import Schedule
+from placelab.widgets.wire import pack_kinds, pack_names, pack_schedule
+
+
+class Gantt(anywidget.AnyWidget):
+    """An animated Gantt chart: ops and transfers per device, critical path, idle gaps and their reasons.
+
+    Playback, zoom and hover live in the browser and go on while the kernel is busy.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))
+    >>> Gantt.of(pl.solve(problem))
+    Gantt(5 ops on 2 devices)
+    """
+
+    _esm = Path(__file__).parent / "static" / "gantt.js"
+
+    schedule = traitlets.Bytes().tag(sync=True)  # columns, see placelab.widgets.wire
+    names = traitlets.Bytes().tag(sync=True)  # op names, utf-8, joined by newlines
+    kinds = traitlets.Bytes().tag(sync=True)  # colour index per op, uint8
+    kind_names = traitlets.List(traitlets.Unicode()).tag(sync=True)  # what a colour index stands for
+    devices = traitlets.List(traitlets.Unicode()).tag(sync=True)  # device names
+    selection = traitlets.Int(-1).tag(sync=True)  # op number, -1 for none
+    detail = traitlets.Unicode("").tag(sync=True)  # why the selected op is here, and then
+    numbers = traitlets.List(traitlets.Dict()).tag(sync=True)  # the strip: key, label, value, title, tone ("", good, warn, bad)
+    warning = traitlets.Unicode("").tag(sync=True)  # one sentence above the chart
+    stale = traitlets.Bool(False).tag(sync=True)  # what is shown is being recomputed
+    height = traitlets.Int(0).tag(sync=True)  # of the chart in CSS pixels; 0: the devices decide
+
+    @classmethod
+    def of(cls, schedule: Schedule, **traits: object) -> Gantt:
+        """The chart of one schedule."""
+        chart = cls(**traits)
+        chart.show(schedule)
+        return chart
+
+    def show(self, schedule: Schedule) -> None:
+        """Show another schedule; names and kinds are sent again only when the graph is another one."""
+        with self.hold_sync():
+            graph = schedule.problem.graph
+            if graph is not getattr(self, "_graph", None):
+                self._graph = graph
+                self.names = pack_names(graph.names)
+                self.kinds, self.kind_names = pack_kinds(graph)
+                self.selection = -1
+            self.devices = list(schedule.problem.cluster.names)
+            self.schedule = pack_schedule(schedule)
+
+    def __repr__(self) -> str:
+        ops = len(self.kinds)
+        return f"Gantt({ops} op{'s' * (ops != 1)} on {len(self.devices)} device{'s' * (len(self.devices) != 1)})"

@@ -1,0 +1,104 @@
+/**
+ * The schedule as Python sends it: little-endian columns without any per-op object.
+ *
+ * uint32 × 8 header (version, ops, transfers, sends, devices, critical, idle, reserved), then the makespan and the
+ * columns below in this order, each starting at a multiple of 8 bytes. Written by placelab/widgets/wire.py.
+ */
+export const VERSION = 1;
+
+export interface Columns {
+  readonly nOps: number;
+  readonly nTransfers: number;
+  readonly nSends: number;
+  readonly nDevices: number;
+  /** Seconds, as every time here. */
+  readonly makespan: number;
+  /** Rows are op indices. */
+  readonly ops: { readonly start: Float32Array; readonly duration: Float32Array; readonly device: Uint16Array };
+  readonly transfers: {
+    readonly start: Float32Array;
+    readonly duration: Float32Array;
+    readonly source: Uint16Array;
+    readonly destination: Uint16Array;
+    /** The op whose output travels. */
+    readonly producer: Uint32Array;
+  };
+  readonly sends: {
+    readonly start: Float32Array;
+    readonly duration: Float32Array;
+    readonly device: Uint16Array;
+    /** The transfer this Send op feeds. */
+    readonly transfer: Uint32Array;
+  };
+  /** The realised critical path; row is an op (kinds op, wait) or a transfer. */
+  readonly critical: {
+    readonly kind: Uint8Array;
+    readonly row: Uint32Array;
+    readonly start: Float32Array;
+    readonly duration: Float32Array;
+  };
+  readonly idle: {
+    readonly device: Uint16Array;
+    readonly start: Float32Array;
+    readonly duration: Float32Array;
+    readonly reason: Uint8Array;
+    /** The op the device waited for. */
+    readonly op: Uint32Array;
+  };
+}
+
+export const CRITICAL = { op: 0, transfer: 1, wait: 2 } as const;
+export const IDLE_REASONS = ["transfer", "upstream", "memory", "end"] as const;
+
+/** Reads the columns, as views on the message where its alignment allows it. */
+export function decode(message: DataView): Columns {
+  const { buffer, offset } = aligned(message);
+  if (message.byteLength < 40) throw new Error(`a schedule of ${message.byteLength} bytes has no header`);
+  const [version, nOps, nTransfers, nSends, nDevices, nCritical, nIdle] = new Uint32Array(buffer, offset, 8);
+  if (version !== VERSION) throw new Error(`the schedule has wire version ${version}, this view reads ${VERSION}: reload the page`);
+  let at = 32;
+  const end = message.byteLength;
+  const take = <T>(type: new (b: ArrayBuffer, o: number, n: number) => T, bytes: number, n: number): T => {
+    if (at + bytes * n > end) throw new Error(`the schedule ends at byte ${end}, a column needs ${at + bytes * n}`);
+    const column = new type(buffer, offset + at, n);
+    at += (bytes * n + 7) & ~7;
+    return column;
+  };
+  const f32 = (n = 0) => take(Float32Array, 4, n);
+  const u32 = (n = 0) => take(Uint32Array, 4, n);
+  const u16 = (n = 0) => take(Uint16Array, 2, n);
+  const u8 = (n = 0) => take(Uint8Array, 1, n);
+  // Properties are evaluated in the order written, which is the order on the wire.
+  return {
+    nOps: nOps!,
+    nTransfers: nTransfers!,
+    nSends: nSends!,
+    nDevices: nDevices!,
+    makespan: take(Float64Array, 8, 1)[0]!,
+    ops: { start: f32(nOps), duration: f32(nOps), device: u16(nOps) },
+    transfers: {
+      start: f32(nTransfers),
+      duration: f32(nTransfers),
+      source: u16(nTransfers),
+      destination: u16(nTransfers),
+      producer: u32(nTransfers),
+    },
+    sends: { start: f32(nSends), duration: f32(nSends), device: u16(nSends), transfer: u32(nSends) },
+    critical: { kind: u8(nCritical), row: u32(nCritical), start: f32(nCritical), duration: f32(nCritical) },
+    idle: { device: u16(nIdle), start: f32(nIdle), duration: f32(nIdle), reason: u8(nIdle), op: u32(nIdle) },
+  };
+}
+
+/** The names of the ops; an empty message has none. */
+export function decodeNames(message: DataView): string[] {
+  return message.byteLength ? new TextDecoder().decode(message).split("\n") : [];
+}
+
+/** The message's buffer and offset, copied once when a websocket frame put it at an odd address. */
+function aligned(message: DataView): { buffer: ArrayBuffer; offset: number } {
+  const { buffer, byteOffset, byteLength } = message;
+  if (byteOffset % 8 === 0 && buffer instanceof ArrayBuffer) return { buffer, offset: byteOffset };
+  const copy = new Uint8Array(byteLength);
+  copy.set(new Uint8Array(buffer, byteOffset, byteLength));
+  return { buffer: copy.buffer, offset: 0 };
+}

@@ -1,0 +1,73 @@
+/** What the chart says about a bar or a gap, in words with units. */
+import { seconds } from "../shared/format.js";
+import type { Bars } from "./bars.js";
+import { IDLE_REASONS, type Columns } from "./decode.js";
+import type { Hit } from "./hit.js";
+import { IDLE_LOOK } from "./paint.js";
+import { deviceOf, nameOf, type Chart, type Labels } from "./scene.js";
+
+export interface Description {
+  readonly title: string;
+  /** Label and value. */
+  readonly rows: readonly (readonly [string, string])[];
+}
+
+export function describe(chart: Chart, labels: Labels, hit: Hit): Description {
+  const { columns, bars } = chart;
+  if (hit.kind === "idle") return describeIdle(columns, labels, hit.row);
+  const times = timesOf(bars, hit.bar);
+  if (hit.kind === "op") {
+    const at = ["on", deviceOf(labels, columns.ops.device[hit.row]!)] as const;
+    return { title: nameOf(labels, hit.row), rows: [at, ...times, ...criticalNote(columns, 0, hit.row)] };
+  }
+  const transfer = hit.kind === "send" ? columns.sends.transfer[hit.row]! : hit.row;
+  const { source, destination, producer } = columns.transfers;
+  const route = `${deviceOf(labels, source[transfer]!)} → ${deviceOf(labels, destination[transfer]!)}`;
+  const what = hit.kind === "send" ? "Send op of" : "transfer, output of";
+  const title = `${what} ${nameOf(labels, producer[transfer]!)}`;
+  return { title, rows: [["link", route], ...times, ...(hit.kind === "send" ? [] : criticalNote(columns, 1, hit.row))] };
+}
+
+/** One line about an op for the live region and the selection. */
+export function opLine(chart: Chart, labels: Labels, op: number): string {
+  const { bars, columns } = chart;
+  const [start, finish] = [bars.start[op]!, bars.finish[op]!];
+  return `${nameOf(labels, op)} on ${deviceOf(labels, columns.ops.device[op]!)}, ${seconds(start, 4)} to ${seconds(finish, 4)} (${seconds(finish - start)})`;
+}
+
+/** What starts and finishes at an event, shortened to the first few. */
+export function eventLine(chart: Chart, labels: Labels, happenings: { start: number[]; finish: number[] }): string {
+  const words = (bars: number[], verb: string) => {
+    const ops = bars.filter((bar) => bar < chart.bars.nOps).map((bar) => nameOf(labels, bar));
+    const others = bars.length - Math.min(ops.length, 2);
+    const named = ops.slice(0, 2).join(", ");
+    if (!bars.length) return "";
+    return `${verb} ${named}${others && named ? ` and ${others} more` : named ? "" : `${others} transfer${others > 1 ? "s" : ""}`}`;
+  };
+  return [words(happenings.finish, "finished:"), words(happenings.start, "started:")].filter(Boolean).join(" · ");
+}
+
+function describeIdle(columns: Columns, labels: Labels, row: number): Description {
+  const { idle } = columns;
+  const reason = IDLE_REASONS[idle.reason[row]!] ?? "end";
+  const duration = idle.duration[row]!;
+  const op = idle.op[row]!;
+  const waited = reason === "end" || op >= columns.nOps ? [] : [[reason === "transfer" ? "output of" : "op", nameOf(labels, op)] as const];
+  return {
+    title: `idle: ${IDLE_LOOK[reason].text}`,
+    rows: [["on", deviceOf(labels, idle.device[row]!)], ...waited, ["from", seconds(idle.start[row]!, 4)], ["for", seconds(duration)]],
+  };
+}
+
+function timesOf(bars: Bars, bar: number) {
+  const [start, finish] = [bars.start[bar]!, bars.finish[bar]!];
+  return [["start", seconds(start, 4)], ["finish", seconds(finish, 4)], ["takes", seconds(finish - start)]] as const;
+}
+
+function criticalNote(columns: Columns, kind: number, row: number) {
+  const { critical } = columns;
+  for (let i = 0; i < critical.kind.length; i++) {
+    if (critical.kind[i] === kind && critical.row[i] === row) return [["critical path", "yes"]] as const;
+  }
+  return [];
+}

@@ -1,0 +1,75 @@
+/** Where things stand: heights of lanes, from the number of devices and the room there is. Device pixels throughout. */
+import type { Lanes } from "./lanes.js";
+
+export interface Layout {
+  /** Width of the column of device names, and height of the time axis. */
+  readonly gutter: number;
+  readonly axis: number;
+  /** The canvas. */
+  readonly width: number;
+  readonly height: number;
+  /** Height of one device's row, its ops track, and one track of transfers. */
+  readonly row: number;
+  readonly ops: number;
+  readonly transfer: number;
+  /** Height of all rows; more than `height - axis` means that the chart scrolls. */
+  readonly content: number;
+  /** Device pixels per CSS pixel. */
+  readonly ratio: number;
+}
+
+const MIN_OPS = 11;
+const MAX_OPS = 34;
+const MAX_TRANSFER = 7;
+const GAP = 3;
+
+/** Lays out `tracks` on a canvas of CSS size `width` × `height`. */
+export function layout(tracks: Lanes, width: number, height: number, ratio: number, gutter: number): Layout {
+  const px = (css: number) => Math.round(css * ratio);
+  const axis = 24;
+  const n = tracks.incoming + tracks.outgoing;
+  const room = (height - axis) / Math.max(tracks.nDevices, 1) - GAP;
+  const transfer = n ? Math.min(Math.max(Math.floor((room * 0.42) / n), n > 4 ? 1 : 2), MAX_TRANSFER) : 0;
+  const ops = Math.min(Math.max(Math.floor(room - transfer * n), MIN_OPS), MAX_OPS);
+  const row = px(ops) + px(transfer) * n + px(GAP);
+  return {
+    gutter: px(gutter),
+    axis: px(axis),
+    width: px(width),
+    height: px(height),
+    row,
+    ops: px(ops),
+    transfer: px(transfer),
+    content: row * tracks.nDevices,
+    ratio,
+  };
+}
+
+/** CSS height the chart likes to have: comfortable rows for a few devices, bounded for many. */
+export function preferredHeight(tracks: Lanes): number {
+  const row = 28 + 5 * (tracks.incoming + tracks.outgoing) + GAP;
+  return Math.min(Math.max(24 + row * tracks.nDevices, 96), 440);
+}
+
+/** CSS width of the column of device names. */
+export function gutterWidth(devices: readonly string[]): number {
+  const longest = Math.max(0, ...devices.map((name) => name.length));
+  return Math.round(Math.min(Math.max(26 + 7.4 * longest, 92), 190));
+}
+
+/** Top and height of track `k` relative to the top of all rows. */
+export function trackBox(lay: Layout, tracks: Lanes, k: number): { y: number; height: number } {
+  const device = Math.floor(k / tracks.perDevice);
+  const j = k - device * tracks.perDevice;
+  const y = device * lay.row;
+  return j === 0 ? { y, height: lay.ops } : { y: y + lay.ops + (j - 1) * lay.transfer, height: lay.transfer };
+}
+
+/** The track at height `y` (relative to the top of all rows); -1 between devices and outside. */
+export function trackAt(lay: Layout, tracks: Lanes, y: number): number {
+  const device = Math.floor(y / lay.row);
+  if (y < 0 || device >= tracks.nDevices) return -1;
+  const inside = y - device * lay.row;
+  const j = inside < lay.ops ? 0 : 1 + Math.floor((inside - lay.ops) / Math.max(lay.transfer, 1));
+  return j < tracks.perDevice ? device * tracks.perDevice + j : -1;
+}

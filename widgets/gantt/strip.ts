@@ -1,0 +1,37 @@
+/** The numbers strip: what the schedule comes to, one figure beside the other. */
+import { h } from "../shared/dom.js";
+import type { NumberItem } from "./traits.js";
+
+export interface Strip {
+  readonly element: HTMLElement;
+  show(numbers: readonly NumberItem[], stale: boolean): void;
+}
+
+export function strip(): Strip {
+  const element = h("dl", { class: "numbers", "aria-label": "Results" });
+  let shown: { key: string; box: HTMLElement; label: HTMLElement; value: HTMLElement }[] = [];
+  return {
+    element,
+    show(numbers, stale) {
+      element.hidden = numbers.length === 0;
+      element.dataset.stale = String(stale);
+      if (numbers.length !== shown.length || numbers.some(({ key }, i) => key !== shown[i]!.key)) {
+        shown = numbers.map(({ key }) => figure(key));
+        element.replaceChildren(...shown.map(({ box }) => box));
+      }
+      numbers.forEach((item, i) => {
+        const { box, label, value } = shown[i]!;
+        label.textContent = item.label;
+        value.textContent = item.value;
+        box.title = item.title ?? "";
+        box.dataset.tone = item.tone ?? "";
+      });
+    },
+  };
+}
+
+function figure(key: string) {
+  const label = h("dt");
+  const value = h("dd");
+  return { key, label, value, box: h("div", { "data-key": key }, label, value) };
+}

@@ -1,0 +1,54 @@
+/** The schedule as a table, for those who cannot or would rather not see the chart. Pages of rows, by start time. */
+import { h } from "../shared/dom.js";
+import { count, seconds } from "../shared/format.js";
+import { deviceOf, nameOf, type Chart, type Labels } from "./scene.js";
+
+export const PAGE = 100;
+
+export interface Table {
+  readonly element: HTMLElement;
+  /** Shows the page that holds the op `selection`, or stays on its page. */
+  show(chart: Chart, labels: Labels, selection: number): void;
+}
+
+export function table(select: (op: number) => void): Table {
+  const body = h("tbody");
+  const where = h("span", { role: "status" });
+  const back = h("button", { type: "button" }, "Earlier");
+  const forth = h("button", { type: "button" }, "Later");
+  const head = h("thead", {}, h("tr", {}, ...["op", "device", "start", "finish", "takes", "critical"].map((text) => h("th", { scope: "col" }, text))));
+  const element = h("div", { class: "table", hidden: true }, h("div", { class: "pages" }, back, where, forth), h("table", {}, head, body));
+  let page = 0;
+  let again = () => {};
+  const turn = (by: number) => () => {
+    page += by;
+    again();
+  };
+  back.addEventListener("click", turn(-1));
+  forth.addEventListener("click", turn(1));
+  return {
+    element,
+    show(chart, labels, selection) {
+      const ops = chart.bars.order.filter((bar) => bar < chart.bars.nOps);
+      if (selection >= 0) page = Math.floor(ops.indexOf(selection) / PAGE);
+      const critical = new Set(chart.columns.critical.row.filter((_, i) => chart.columns.critical.kind[i] === 0));
+      again = () => {
+        page = Math.min(Math.max(page, 0), Math.max(0, Math.ceil(ops.length / PAGE) - 1));
+        const shown = ops.subarray(page * PAGE, (page + 1) * PAGE);
+        back.disabled = page === 0;
+        forth.disabled = (page + 1) * PAGE >= ops.length;
+        where.textContent = ops.length ? `ops ${count(page * PAGE + 1)} to ${count(page * PAGE + shown.length)} of ${count(ops.length)}, by start` : "no ops";
+        body.replaceChildren(...Array.from(shown, (op) => row(chart, labels, op, op === selection, critical.has(op), select)));
+      };
+      again();
+    },
+  };
+}
+
+function row(chart: Chart, labels: Labels, op: number, selected: boolean, critical: boolean, select: (op: number) => void): HTMLElement {
+  const { bars, columns } = chart;
+  const name = h("button", { type: "button" }, nameOf(labels, op));
+  name.addEventListener("click", () => select(op));
+  const cells = [deviceOf(labels, columns.ops.device[op]!), seconds(bars.start[op]!, 4), seconds(bars.finish[op]!, 4), seconds(columns.ops.duration[op]!), critical ? "yes" : ""];
+  return h("tr", { "aria-selected": selected }, h("td", {}, name), ...cells.map((text) => h("td", {}, text)));
+}

@@ -1,0 +1,42 @@
+/** The synced traits of `placelab.widgets.Gantt`; a Python test compares names and kinds with the Python class. */
+export interface GanttTraits {
+  /** The schedule as columns, see decode.ts and placelab/widgets/wire.py. */
+  schedule: DataView;
+  /** Op names, utf-8, joined by newlines; sent when the graph changes. */
+  names: DataView;
+  /** Colour index per op, uint8. */
+  kinds: DataView;
+  /** What each colour index stands for, for the legend. */
+  kind_names: string[];
+  /** Device names. */
+  devices: string[];
+  /** Selected op, -1 for none; both ways. */
+  selection: number;
+  /** Why the selected op is here, and then; plain text from Python. */
+  detail: string;
+  /** The numbers strip. */
+  numbers: NumberItem[];
+  /** One sentence above the chart; empty for none. */
+  warning: string;
+  /** Whether what is shown is being recomputed. */
+  stale: boolean;
+  /** Height of the chart in CSS pixels; 0 lets the number of devices decide. */
+  height: number;
+}
+
+export interface NumberItem {
+  key: string;
+  label: string;
+  value: string;
+  title?: string;
+  tone?: "" | "good" | "warn" | "bad";
+}
+
+/** The part of anywidget's model that the view uses; the standalone page brings its own. */
+export interface Model<T> {
+  get<K extends keyof T & string>(name: K): T[K];
+  set<K extends keyof T & string>(name: K, value: T[K]): void;
+  save_changes(): void;
+  on(event: string, callback: () => void): void;
+  off(event: string, callback: () => void): void;
+}
