@@ -1,11 +1,22 @@
 """placelab: explore how the operations of a machine-learning model are placed on devices and scheduled there."""
 
-from placelab import clusters
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import placelab.partitioners
+import placelab.schedulers
+from placelab import clusters, costs, datasets, generators
 from placelab.cluster import Cluster
 from placelab.errors import CycleError, FormatError, InfeasibleError, PlacelabError, UnsupportedError
+from placelab.formats import load
 from placelab.graph import OpGraph
 from placelab.problem import Problem
 from placelab.schedule import Placement, Schedule
+from placelab.simulate import simulate
+from placelab.solve import place, solve
+from placelab.strategies import Order, partitioner, partitioners, scheduler, schedulers
 
 __all__ = [
     "Cluster",
@@ -13,10 +24,35 @@ __all__ = [
     "FormatError",
     "InfeasibleError",
     "OpGraph",
+    "Order",
     "PlacelabError",
     "Placement",
     "Problem",
     "Schedule",
     "UnsupportedError",
     "clusters",
+    "costs",
+    "datasets",
+    "explore",
+    "export",
+    "generators",
+    "load",
+    "partitioner",
+    "partitioners",
+    "place",
+    "plots",
+    "scheduler",
+    "schedulers",
+    "simulate",
+    "solve",
+    "testing",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What needs Jupyter or Bokeh is imported on first use, so that ``import placelab`` stays quick."""
+    if name in ("export", "plots", "testing"):
+        return import_module(f"placelab.{name}")
+    if name == "explore":
+        return import_module("placelab.explorer").explore
+    raise AttributeError(f"module 'placelab' has no attribute {name!r}")
