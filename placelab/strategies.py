@@ -54,21 +54,21 @@ class Order:
     static: bool = False
 
 
-def partitioner(function: Callable | None = None, *, source: str = "") -> Any:
-    """Enter a function into the catalogue of partitioners, under its name with ``-`` for ``_``; also as ``@partitioner(source=…)``.
+def partitioner(function: Callable | None = None, *, name: str = "", source: str = "") -> Any:
+    """Enter a function into the catalogue of partitioners, under `name` or its own with ``-`` for ``_``; also as ``@partitioner(source=…)``.
 
     Entering a name again replaces it, so a notebook cell can be run again.
     """
-    return _enter(_partitioners, function, dict(source=source), first=("problem",))
+    return _enter(_partitioners, function, dict(name=name, source=source), first=("problem",))
 
 
-def scheduler(function: Callable | None = None, *, static: bool = False, source: str = "") -> Any:
+def scheduler(function: Callable | None = None, *, static: bool = False, name: str = "", source: str = "") -> Any:
     """Enter a function into the catalogue of schedulers; ``static=True`` for one that gives priorities once.
 
     Entering a name again replaces it.
     """
     first = ("problem", "placement") if static else ("state", "device", "ready")
-    return _enter(_schedulers, function, dict(source=source, static=static), first=first)
+    return _enter(_schedulers, function, dict(name=name, source=source, static=static), first=first)
 
 
 def partitioners() -> Mapping[str, Callable]:
@@ -112,13 +112,13 @@ def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], fi
     if len(positional) != len(first):
         raise UnsupportedError(f"{function.__name__} takes ({', '.join(p.name for p in positional)}); expected ({', '.join(first)}, *, options)")
     hints = _hints(function)
-    function.name = function.__name__.replace("_", "-")
+    for label, value in facts.items():
+        setattr(function, label, value)
+    function.name = facts["name"] or function.__name__.replace("_", "-")
     function.summary = (inspect.getdoc(function) or function.name).splitlines()[0]
     options = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
     function.reserved = tuple(p.name for p in options if p.name in RESERVED)
     function.options = {p.name: (hints.get(p.name, type(p.default)), p.default) for p in options if p.name not in RESERVED}
-    for label, value in facts.items():
-        setattr(function, label, value)
     catalogue[function.name] = function
     return function
 
