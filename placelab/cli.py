@@ -1,0 +1,104 @@
+"""The ``placelab`` command."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import shutil
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+PACKAGE = Path(__file__).resolve().parent
+TOUR = Path("notebooks", "00_tour.ipynb")
+LOOPBACK = "127.0.0.1"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point: parse ``arguments`` (default: the command line's) and do what they say."""
+    options = parser().parse_args(arguments)
+    try:
+        options.command(options)
+    except (OSError, ValueError) as error:
+        sys.exit(f"placelab: {error}")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Parser of the command line; each subcommand stores the function that carries it out in ``command``."""
+    top = argparse.ArgumentParser(prog="placelab", description="Placement and scheduling of machine-learning models.")
+    commands = top.add_subparsers(required=True, metavar="command")
+    command = commands.add_parser("lab", help="open JupyterLab on the tour", description=lab.__doc__)
+    command.set_defaults(command=lab)
+    command.add_argument("--directory", type=Path, default=Path(), help="folder to work in (default: this one)")
+    command.add_argument(
+        "--port", type=int, default=8888, help="port to listen on, or the next free one (default: 8888)"
+    )
+    command.add_argument("--no-browser", action="store_true", help="only print the address")
+    return top
+
+
+def lab(options: argparse.Namespace) -> None:
+    """Open JupyterLab on the tour, for this machine only and behind a random token."""
+    directory = options.directory.resolve()
+    page = "/lab/tree/" + quote(tour_in(directory).relative_to(directory).as_posix())
+    port, token = free_port(options.port), secrets.token_hex(24)
+    from jupyterlab.labapp import LabApp
+
+    print(f"JupyterLab opens at http://{LOOPBACK}:{port}{page}?token={token}\nControl-C ends it.", flush=True)
+    LabApp.launch_instance(server_arguments(directory, page, port, token, not options.no_browser))
+
+
+def free_port(first: int) -> int:
+    """The first loopback port from ``first`` on that nobody listens on; OSError when the next hundred are all taken."""
+    for port in range(first, min(first + 100, 65536)):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does: a closed one may linger
+            try:
+                probe.bind((LOOPBACK, port))
+                return port
+            except OSError:
+                continue
+    raise OSError(f"No free port from {first} on; name another one with --port.")
+
+
+def tour_in(directory: Path) -> Path:
+    """Path of the tour in ``directory``: a checkout's own, else a copy that is made once and then the user's.
+
+    Raises
+    ------
+    NotADirectoryError
+        When ``directory`` is no existing folder.
+    """
+    if not directory.is_dir():
+        raise NotADirectoryError(f"{directory} is not a folder; make it first or name another one with --directory.")
+    if (directory / TOUR).is_file():
+        return directory / TOUR
+    copy = directory / TOUR.name
+    if not copy.exists():
+        shutil.copyfile(shipped(TOUR), copy)
+    return copy
+
+
+def shipped(path: Path) -> Path:
+    """Where a file that comes with placelab is: inside the installed package, or beside it in a checkout."""
+    installed = PACKAGE / "data" / path
+    return installed if installed.exists() else PACKAGE.parent / path
+
+
+def server_arguments(directory: Path, page: str, port: int, token: str, browser: bool) -> list[str]:
+    """Arguments for JupyterLab; handed over inside this process, so that no process list shows the token."""
+    arguments = [
+        f"--ServerApp.ip={LOOPBACK}",
+        f"--ServerApp.port={port}",
+        "--ServerApp.port_retries=0",
+        f"--ServerApp.root_dir={directory}",
+        f"--ServerApp.open_browser={browser}",
+        f"--IdentityProvider.token={token}",
+        f"--LabApp.default_url={page}",
+        "--log-level=WARN",
+    ]
+    # Jupyter refuses root because who reaches the server has its rights; here that takes this machine and the token.
+    return arguments + ["--allow-root"] * (os.name == "posix" and os.geteuid() == 0)
