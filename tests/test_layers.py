@@ -44,8 +44,9 @@ export
 explorer
 cli nodelay
 """.split()
-# Methods whose work a later layer does, because users look for them there: OpGraph.from_networkx, to_networkx, save.
-DOORS = {("graph", "formats")}
+# Doors that users look for lower down than where the work is done: OpGraph.from_networkx, to_networkx and save; load, which
+# takes a dataset's name as well as a file.
+DOORS = {("graph", "formats"), ("formats", "datasets")}
 PICTURES = {"plots", "widgets", "explorer"}
 JUPYTER = {"IPython", "anywidget", "bokeh", "ipywidgets", "jupyter_bokeh", "jupyter_server", "jupyterlab", "traitlets"}
 HEAVY = {"anywidget", "bokeh", "cvxpy", "ipywidgets", "jupyterlab", "numba", "ortools", "pandas", "tensorflow", "torch"}
