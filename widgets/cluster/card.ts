@@ -1,0 +1,112 @@
+/** A device as a card: name, type, speed, and how much of its memory is used at most. */
+import { bytes, percent } from "../shared/format";
+import { clamp } from "../shared/scale";
+import type { Adjust } from "./adjust";
+import type { Rect } from "./geometry";
+import { pill } from "./pill";
+import { fitted, s, set } from "./svg";
+import { memoryOf, speedOf } from "./targets";
+
+export interface Card {
+  readonly element: SVGGElement;
+  /** Shows the present values; `peak` in bytes, NaN when not known. */
+  update(peak: number, selected: boolean): void;
+}
+
+export function card(adjust: Adjust, device: number, rect: Rect, small: boolean): Card {
+  const element = s("g", {
+    class: "card",
+    tabindex: 0,
+    role: "button",
+    "aria-roledescription": "device",
+    "data-key": `card:${device}`,
+    "data-device": device,
+    transform: `translate(${rect.x},${rect.y})`,
+  });
+  const { cluster } = adjust.editor;
+  const { name, type, host } = cluster.devices[device]!;
+  const memory = memoryBar(rect, small);
+  element.append(s("rect", { class: "plate", width: rect.w, height: rect.h, rx: small ? 5 : 8 }));
+  const update = small ? compact(element, adjust, device, rect) : roomy(element, adjust, device, rect);
+  element.append(memory.element);
+  return {
+    element,
+    update(peak, selected) {
+      const capacity = adjust.editor.cluster.devices[device]!.memory;
+      update(peak);
+      memory.update(peak, capacity);
+      element.classList.toggle("selected", selected);
+      set(element, {
+        "aria-pressed": String(selected),
+        "aria-label": `${name}, ${type} on ${host}, ${adjust.text(speedOf(device, name))}${inWords(peak, capacity)}`,
+      });
+    },
+  };
+}
+
+function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect): (peak: number) => void {
+  const { name, type } = adjust.editor.cluster.devices[device]!;
+  const speed = pill(adjust, speedOf(device, name)), memory = pill(adjust, memoryOf(device, name));
+  const used = s("text", { class: "faint", x: 10, y: 69 });
+  const kind = fitted(type, 48, "11px sans-serif");
+  element.append(
+    titled(s("text", { class: "name", x: 10, y: 20 }, fitted(name, w - 34 - 6.2 * kind.length, "600 13px sans-serif")), name),
+    titled(s("text", { class: "faint", x: w - 10, y: 20, "text-anchor": "end" }, kind), type),
+    s("text", { class: "faint", x: 10, y: 44 }, "speed"),
+    speed.element,
+    used,
+    memory.element,
+  );
+  return (peak) => {
+    speed.update(w - 8 - speed.width, 40);
+    memory.update(w - 8 - memory.width, 65);
+    used.textContent = Number.isNaN(peak) ? "memory" : `${bytes(peak)} of`;
+  };
+}
+
+function compact(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect): (peak: number) => void {
+  const { name } = adjust.editor.cluster.devices[device]!;
+  const speed = pill(adjust, speedOf(device, name));
+  element.append(
+    titled(s("text", { class: "name", x: w / 2, y: 14, "text-anchor": "middle" }, fitted(name, w - 8, "600 11px sans-serif")), name),
+    speed.element,
+  );
+  return () => speed.update((w - speed.width) / 2, 29);
+}
+
+function titled(element: SVGTextElement, text: string): SVGTextElement {
+  const title = s("title");
+  title.textContent = text;
+  element.append(title);
+  return element;
+}
+
+interface Bar {
+  readonly element: SVGGElement;
+  update(peak: number, capacity: number): void;
+}
+
+/** Peak use against capacity; beyond it the bar is full, striped and of another colour. */
+function memoryBar({ w, h }: Rect, small: boolean): Bar {
+  const full = w - (small ? 12 : 20), height = small ? 3 : 5;
+  const x = small ? 6 : 10, y = small ? h - 5 : 80;
+  const bar = s("rect", { class: "used", x, y, height, rx: height / 2 });
+  const title = s("title");
+  const element = s("g", { class: "memory-bar" }, title, s("rect", { class: "track", x, y, width: full, height, rx: height / 2 }), bar);
+  return {
+    element,
+    update(peak, capacity) {
+      const share = Number.isNaN(peak) ? 0 : peak / capacity;
+      element.dataset.level = share > 1 ? "over" : share > 0.9 ? "high" : "";
+      element.style.display = small && Number.isNaN(peak) ? "none" : "";
+      set(bar, { width: full * clamp(share, 0, 1) });
+      title.textContent = Number.isNaN(peak) ? "peak memory not known" : `peak${inWords(peak, capacity)}`;
+    },
+  };
+}
+
+function inWords(peak: number, capacity: number): string {
+  if (Number.isNaN(peak)) return "";
+  if (capacity === Infinity) return `, memory ${bytes(peak)}, unlimited`;
+  return `, memory ${bytes(peak)} of ${bytes(capacity)} (${percent(peak / capacity)})`;
+}

@@ -1,0 +1,158 @@
+/** Where the boxes of hosts and the cards of devices stand. Pure; pixels. */
+import { hostsOf, type Cluster, type Host } from "./state";
+
+export interface Rect {
+  readonly x: number;
+  readonly y: number;
+  readonly w: number;
+  readonly h: number;
+}
+
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface Box extends Rect {
+  readonly host: string;
+  readonly members: readonly number[];
+  readonly columns: number;
+}
+
+export interface Sizes {
+  readonly card: { readonly w: number; readonly h: number };
+  readonly gap: number;
+  readonly pad: number; // between a box and its cards
+  readonly header: number;
+}
+
+export interface Scene {
+  readonly width: number;
+  readonly height: number;
+  readonly sizes: Sizes;
+  readonly boxes: readonly Box[];
+  readonly cards: readonly Rect[]; // by device number
+  readonly network: Rect | null; // drawn for many hosts in place of a line for each two
+}
+
+export const LARGE: Sizes = { card: { w: 150, h: 92 }, gap: 18, pad: 18, header: 46 };
+export const SMALL: Sizes = { card: { w: 92, h: 46 }, gap: 6, pad: 8, header: 22 };
+
+const APART = 168; // room for a link's label between two boxes
+const ABOVE = 74; // the same, vertically
+const NETWORK = 34; // height of the network's bar
+const DIRECT = 3; // hosts up to which every two are joined by a line of their own
+
+/** Boxes for a drawing with links: one, two side by side, three in a triangle, more on both sides of a network. */
+export function graphScene(cluster: Cluster): Scene {
+  const hosts = hostsOf(cluster);
+  const sized = hosts.map((host) => sizedBox(host, LARGE, columnsFor(host.members.length, hosts.length)));
+  if (sized.length <= DIRECT) return scene(cluster, LARGE, rows(split(sized, 2), APART, ABOVE + 20));
+  const [top, bottom] = sides(cluster, sized);
+  const above = rows([top], LARGE.gap, 0), below = rows([bottom], LARGE.gap, 0);
+  const width = Math.max(...[...above, ...below].map((b) => b.x + b.w));
+  const y = Math.max(...above.map((b) => b.y + b.h)) + ABOVE;
+  const centred = (boxes: Box[], dy: number) => {
+    const shift = (width - Math.max(...boxes.map((b) => b.x + b.w))) / 2;
+    return boxes.map((b) => ({ ...b, x: b.x + shift, y: b.y + dy }));
+  };
+  const lift = Math.max(...above.map((b) => b.h));
+  const boxes = [...centred(above, 0).map((b) => ({ ...b, y: lift - b.h })), ...centred(below, y + NETWORK + ABOVE)];
+  return scene(cluster, LARGE, boxes, { x: 0, y, w: width, h: NETWORK });
+}
+
+/** Boxes for a drawing with a matrix: small cards, line after line, as wide as there is room. */
+export function gridScene(cluster: Cluster, width: number): Scene {
+  const hosts = hostsOf(cluster);
+  const most = Math.max(1, Math.floor((width - 2 * SMALL.pad + SMALL.gap) / (SMALL.card.w + SMALL.gap)));
+  const columns = (n: number) => Math.min(most, hosts.length === 1 ? n : Math.ceil(Math.sqrt(n)));
+  const lines: Box[][] = [[]];
+  for (const box of hosts.map((host) => sizedBox(host, SMALL, columns(host.members.length)))) {
+    const used = lines.at(-1)!.reduce((sum, b) => sum + b.w + SMALL.gap, 0);
+    if (used > 0 && used + box.w > width) lines.push([]);
+    lines.at(-1)!.push(box);
+  }
+  return scene(cluster, SMALL, rows(lines, SMALL.gap, SMALL.gap, false));
+}
+
+/** The place in a box that is nearest to a point: where a card dropped there goes. */
+export function slotAt(box: Box, sizes: Sizes, { x, y }: Point, count: number): number {
+  const column = Math.round((x - box.x - sizes.pad - sizes.card.w / 2) / (sizes.card.w + sizes.gap));
+  const row = Math.round((y - box.y - sizes.header - sizes.card.h / 2) / (sizes.card.h + sizes.gap));
+  const within = Math.min(Math.max(column, 0), box.columns - 1);
+  return Math.min(Math.max(row, 0) * box.columns + within, count - 1);
+}
+
+/** The rectangle of a place in a box. */
+export function slotRect(box: Box, { card, gap, pad, header }: Sizes, slot: number): Rect {
+  const column = slot % box.columns, row = Math.floor(slot / box.columns);
+  return { x: box.x + pad + column * (card.w + gap), y: box.y + header + row * (card.h + gap), ...card };
+}
+
+export function centre({ x, y, w, h }: Rect): Point {
+  return { x: x + w / 2, y: y + h / 2 };
+}
+
+export function contains({ x, y, w, h }: Rect, p: Point): boolean {
+  return p.x >= x && p.x <= x + w && p.y >= y && p.y <= y + h;
+}
+
+/** Where the line from the centre of `rect` to `to` leaves it. */
+export function edge(rect: Rect, to: Point): Point {
+  const c = centre(rect);
+  const dx = to.x - c.x, dy = to.y - c.y;
+  const t = Math.min(rect.w / 2 / Math.abs(dx || 1e-9), rect.h / 2 / Math.abs(dy || 1e-9), 1);
+  return { x: c.x + dx * t, y: c.y + dy * t };
+}
+
+function columnsFor(devices: number, hosts: number): number {
+  if (hosts === 1) return devices <= 4 ? devices : Math.ceil(devices / Math.ceil(devices / 4));
+  return Math.ceil(Math.sqrt(devices));
+}
+
+function sizedBox(host: Host, { card, gap, pad, header }: Sizes, columns: number): Box {
+  const lines = Math.ceil(host.members.length / columns);
+  const w = columns * (card.w + gap) - gap + 2 * pad;
+  const h = header + lines * (card.h + gap) - gap + pad;
+  return { host: host.name, members: host.members, columns, x: 0, y: 0, w, h };
+}
+
+/** Lines of boxes below each other, each centred or from the left. */
+function rows(lines: Box[][], apart: number, above: number, centred = true): Box[] {
+  const widths = lines.map((line) => line.reduce((sum, b) => sum + b.w + apart, -apart));
+  const width = Math.max(...widths);
+  let y = 0;
+  return lines.flatMap((line, i) => {
+    let x = centred ? (width - widths[i]!) / 2 : 0;
+    const placed = line.map((box) => {
+      const at = { ...box, x, y };
+      x += box.w + apart;
+      return at;
+    });
+    y += Math.max(...line.map((b) => b.h)) + above;
+    return placed;
+  });
+}
+
+function split<T>(items: T[], length: number): T[][] {
+  return items.length > length ? [items.slice(0, length), ...split(items.slice(length), length)] : [items];
+}
+
+/** Hosts above and below the network: a minority of another device type above (the parameter servers), else halves. */
+function sides(cluster: Cluster, boxes: Box[]): [Box[], Box[]] {
+  const type = (box: Box) => cluster.devices[box.members[0]!]!.type;
+  const first = boxes.filter((box) => type(box) === type(boxes[0]!));
+  const rest = boxes.filter((box) => !first.includes(box));
+  if (first.length <= rest.length && rest.length <= 5) return [first, rest];
+  if (rest.length > 0 && rest.length < first.length && first.length <= 5) return [rest, first];
+  const half = Math.floor(boxes.length / 2);
+  return [boxes.slice(0, half), boxes.slice(half)];
+}
+
+function scene(cluster: Cluster, sizes: Sizes, boxes: Box[], network: Rect | null = null): Scene {
+  const cards: Rect[] = new Array(cluster.devices.length);
+  for (const box of boxes) box.members.forEach((device, slot) => (cards[device] = slotRect(box, sizes, slot)));
+  const width = Math.max(...boxes.map((b) => b.x + b.w));
+  const height = Math.max(...boxes.map((b) => b.y + b.h));
+  return { width, height, sizes, boxes, cards, network };
+}

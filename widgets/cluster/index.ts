@@ -1,0 +1,222 @@
+/** The cluster canvas: devices, hosts and links under the hand. */
+import type { AnyModel, Render } from "@anywidget/types";
+import { h, style } from "../shared/dom";
+import { readTheme, THEME_CSS, watchTheme } from "../shared/theme";
+import { Adjust } from "./adjust";
+import { Diagram } from "./diagram";
+import { Editor } from "./editor";
+import { Entry } from "./entry";
+import { gridScene, graphScene, type Scene } from "./geometry";
+import { Matrix } from "./matrix";
+import { Ruler } from "./ruler";
+import { drawing, hostsOf, nextHost } from "./state";
+import css from "./style.css";
+import { memoryOf } from "./targets";
+import { toolbar, type Action } from "./toolbar";
+import type { ClusterTraits } from "./traits";
+
+const SIDE_BY_SIDE = 900; // pixels from which cards and matrix stand beside each other
+
+class Canvas {
+  readonly root = h("div", { class: "placelab cluster", "data-lm-suppress-shortcuts": "true", role: "region", "aria-label": "cluster" });
+  readonly #model: AnyModel<ClusterTraits>;
+  readonly #editor: Editor;
+  readonly #adjust: Adjust;
+  readonly #entry = new Entry(this.root);
+  readonly #diagram: Diagram;
+  readonly #matrix: Matrix;
+  readonly #toolbar = toolbar((action) => this.#act(action));
+  readonly #error = h("div", { class: "error", role: "alert" });
+  readonly #status = h("div", { class: "status", role: "status", "aria-live": "polite" });
+  readonly #body = h("div", { class: "body" });
+  readonly #stop: (() => void)[] = [];
+  #scene!: Scene;
+  #frame = 0;
+  #rebuild = true;
+  #focus: string | null = null; // key of what gets the focus after the next rebuild
+
+  constructor(model: AnyModel<ClusterTraits>) {
+    this.#model = model;
+    this.#editor = new Editor(model, (rebuild) => this.#later(rebuild));
+    const ruler = new Ruler(this.root);
+    this.#adjust = new Adjust(this.#editor, ruler, this.#entry);
+    const say = (text: string) => this.#say(text);
+    this.#diagram = new Diagram(this.#adjust, say);
+    this.#matrix = new Matrix(this.#adjust, say);
+    this.root.append(style(THEME_CSS, css), this.#toolbar.element, this.#error, this.#body, this.#status, this.#entry.element, ruler.element);
+    this.#listen();
+    this.#say("");
+  }
+
+  /** Ends all that would outlive the view. */
+  close(): void {
+    for (const stop of this.#stop) stop();
+    cancelAnimationFrame(this.#frame);
+  }
+
+  #listen(): void {
+    const on = (event: string, then: () => void) => {
+      this.#model.on(event, then);
+      this.#stop.push(() => this.#model.off(event, then));
+    };
+    on("change:ack", () => this.#editor.acknowledged());
+    on("change:cluster", () => this.#editor.refresh());
+    on("change:selected", () => this.#later(true));
+    for (const trait of ["peak", "load", "error", "can_undo", "can_redo"]) on(`change:${trait}`, () => this.#later(false));
+    this.#stop.push(watchTheme(() => this.#later(true)));
+    let width = 0;
+    const observer = new ResizeObserver(([entry]) => {
+      const now = Math.round(entry!.contentRect.width);
+      if (now !== width) this.#later(true);
+      width = now;
+    });
+    observer.observe(this.root);
+    this.#stop.push(() => observer.disconnect());
+    this.root.addEventListener("keydown", (event) => this.#key(event));
+    this.#body.addEventListener("pointerdown", (event) => event.target === this.#diagram.svg && this.#editor.select(-1));
+  }
+
+  /** Draws once in the next frame, however many changes ask for it. */
+  #later(rebuild: boolean): void {
+    this.#rebuild ||= rebuild;
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0;
+      if (this.#rebuild && !this.#editor.dragging) this.#build();
+      this.#update();
+    });
+  }
+
+  #build(): void {
+    const width = this.root.clientWidth;
+    if (!width) return; // not shown yet; the observer of its size will ask again
+    this.#rebuild = false;
+    const theme = readTheme(this.root);
+    const { cluster } = this.#editor;
+    const focused = this.#focus ?? this.root.querySelector<HTMLElement>(":focus")?.dataset.key ?? null;
+    this.#focus = null;
+    const graph = drawing(cluster) === "graph", beside = width >= SIDE_BY_SIDE;
+    this.#scene = graph ? graphScene(cluster) : gridScene(cluster, (beside ? width / 2 : width) - 36);
+    this.#diagram.build(this.#scene, !graph, this.#model.get("selected"));
+    this.#body.className = graph ? "body" : `body grid${beside ? " beside" : ""}`;
+    this.#body.replaceChildren(h("div", { class: "frame" }, this.#diagram.svg), ...(graph ? [] : [this.#matrix.element]));
+    if (!graph) this.#matrix.build(beside ? width / 2 - 8 : width, theme);
+    if (focused) this.root.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+  }
+
+  #update(): void {
+    const { cluster } = this.#editor;
+    const chosen = this.#chosen >= 0;
+    const enabled = { copy: chosen, remove: chosen, undo: this.#model.get("can_undo"), redo: this.#model.get("can_redo") };
+    this.#toolbar.update(enabled, drawing(cluster));
+    this.#error.textContent = this.#model.get("error");
+    if (this.#rebuild) return; // the elements belong to an earlier structure
+    this.#diagram.update();
+    if (drawing(cluster) === "grid") this.#matrix.update();
+  }
+
+  /** The selected device, -1 when there is none. */
+  get #chosen(): number {
+    const selected = this.#model.get("selected");
+    return selected < this.#editor.cluster.devices.length ? selected : -1;
+  }
+
+  #say(text: string): void {
+    this.#status.textContent = text || "Pull a value ← → to change it, Enter to type it. Drag a device into another host, or out of its own.";
+  }
+
+  #act(action: Action): void {
+    const { cluster } = this.#editor, device = this.#chosen;
+    const count = cluster.devices.length;
+    switch (action) {
+      case "add": {
+        const host = device >= 0 ? cluster.devices[device]!.host : hostsOf(cluster).at(-1)!.name;
+        this.#focus = `card:${count}`;
+        this.#say(`a device added to ${host}`);
+        return this.#editor.do({ kind: "add", host });
+      }
+      case "host":
+        this.#focus = `card:${count}`;
+        this.#say("a device added on a host of its own");
+        return this.#editor.do({ kind: "add", host: null });
+      case "copy":
+        return device >= 0 ? this.#copy(device) : undefined;
+      case "remove":
+        return device >= 0 ? this.#remove(device) : undefined;
+      case "undo":
+      case "redo":
+        this.#say(action === "undo" ? "undone" : "done again");
+        return this.#editor.do({ kind: action });
+      default:
+        return this.#editor.do({ kind: "view", view: action });
+    }
+  }
+
+  #copy(device: number): void {
+    const { devices } = this.#editor.cluster;
+    this.#focus = `card:${devices.length}`;
+    this.#say(`${devices[device]!.name} copied`);
+    this.#editor.do({ kind: "copy", device });
+  }
+
+  #remove(device: number): void {
+    const { devices } = this.#editor.cluster;
+    this.#focus = `card:${Math.min(device, devices.length - 2)}`;
+    if (devices.length > 1) this.#say(`${devices[device]!.name} removed`);
+    if (this.#chosen >= 0 && devices.length > 1) this.#editor.select(-1);
+    this.#editor.do({ kind: "remove", device });
+  }
+
+  #key(event: KeyboardEvent): void {
+    const control = event.ctrlKey || event.metaKey, key = event.key.toLowerCase();
+    const on = (event.target as HTMLElement).closest<SVGElement>(".card");
+    const device = on ? Number(on.dataset.device) : this.#chosen;
+    if (control && key === "z") this.#act(event.shiftKey ? "redo" : "undo");
+    else if (control && key === "y") this.#act("redo");
+    else if (control && key === "d" && device >= 0) this.#copy(device);
+    else if (event.key === "Escape" && this.#chosen >= 0) this.#editor.select(-1);
+    else if (event.key === "Delete" && device >= 0) this.#remove(device);
+    else if (!control && on && event.target === on && this.#cardKey(event, device, on)) void 0;
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** Keys of a focused card; whether it was one. */
+  #cardKey(event: KeyboardEvent, device: number, element: SVGElement): boolean {
+    const { cluster } = this.#editor;
+    const box = this.#scene.boxes.find((b) => b.members.includes(device));
+    if (!box) return false;
+    const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -box.columns, ArrowDown: box.columns };
+    const slot = box.members.indexOf(device) + (steps[event.key] ?? 0);
+    if (steps[event.key]) {
+      if (slot < 0 || slot >= box.members.length) return true;
+      this.#say(`place ${slot + 1} of ${box.members.length} in ${box.host}`);
+      this.#editor.do({ kind: "move", device, slot });
+    } else if (event.key === "h") {
+      const host = nextHost(cluster, device);
+      this.#say(`${cluster.devices[device]!.name} moved to ${host ?? "a host of its own"}`);
+      this.#editor.do({ kind: "host", device, host });
+    } else if (event.key === "m") this.#adjust.type(memoryOf(device, cluster.devices[device]!.name), element);
+    else if (event.key === "F2") this.#rename(device, element);
+    else if (event.key === "Enter" || event.key === " ") this.#editor.select(this.#chosen === device ? -1 : device);
+    else return false;
+    return true;
+  }
+
+  #rename(device: number, element: SVGElement): void {
+    const { name } = this.#editor.cluster.devices[device]!;
+    this.#entry.open(element.getBoundingClientRect(), name, `name of ${name}`, element, (typed) => {
+      if (!typed.trim()) return "A device needs a name.";
+      this.#editor.do({ kind: "rename", device, name: typed });
+      return null;
+    });
+  }
+}
+
+const render: Render<ClusterTraits> = ({ model, el }) => {
+  const canvas = new Canvas(model);
+  el.append(canvas.root);
+  return () => canvas.close();
+};
+
+export default { render };

@@ -1,0 +1,109 @@
+/** The links of a drawing with few devices: inside a host, between hosts, and those of a selected device. */
+import { clamp } from "../shared/scale";
+import type { Adjust } from "./adjust";
+import { centre, edge, type Box, type Point, type Rect, type Scene } from "./geometry";
+import { label, type Label } from "./pill";
+import { between, rangeOf, within, type Cluster } from "./state";
+import { s, set } from "./svg";
+import { linkOf } from "./targets";
+import type { Pair } from "./traits";
+
+/** Lines below the cards, labels above them, and how both show present values. */
+export interface Links {
+  readonly lines: SVGGElement[];
+  readonly labels: SVGGElement[];
+  update(load: readonly (readonly number[])[]): void;
+}
+
+export function hostLinks(adjust: Adjust, scene: Scene): Links[] {
+  const inside = scene.boxes.filter((box) => box.members.length > 1).map((box) => bus(adjust, scene, box));
+  return [...inside, ...(scene.network ? network(adjust, scene, scene.network) : direct(adjust, scene))];
+}
+
+/** One thin line, with its own label, from a device to every other. */
+export function deviceLinks(adjust: Adjust, scene: Scene, device: number): Links[] {
+  const { devices } = adjust.editor.cluster;
+  return scene.cards.flatMap((rect, other) => {
+    if (other === device) return [];
+    const pairs = between([device], [other]);
+    const targets = linkTargets(pairs, `between ${devices[device]!.name} and ${devices[other]!.name}`);
+    const at = { x: rect.x + rect.w / 2, y: rect.y + rect.h + 1 };
+    return [link(adjust, pairs, [[centre(scene.cards[device]!), centre(rect)]], label(adjust, targets, "own"), at, "middle", "own")];
+  });
+}
+
+/** The links inside a host as a bus: a bar below its title, a branch down each column, a twig to each card. */
+function bus(adjust: Adjust, { sizes, cards }: Scene, box: Box): Links {
+  const rects = box.members.map((device) => cards[device]!);
+  const y = box.y + sizes.header - 10;
+  const trunk = (rect: Rect) => rect.x - sizes.pad / 2;
+  const segments: [Point, Point][] = [[{ x: trunk(rects[0]!), y }, { x: Math.max(...rects.map(trunk)), y }]];
+  for (const rect of rects) {
+    const middle = rect.y + rect.h / 2;
+    segments.push([{ x: trunk(rect), y }, { x: trunk(rect), y: middle }], [{ x: trunk(rect), y: middle }, { x: rect.x, y: middle }]);
+  }
+  const pairs = within(box.members);
+  const at = { x: box.x + box.w - sizes.pad / 2, y: box.y + 18 };
+  return link(adjust, pairs, segments, label(adjust, linkTargets(pairs, `inside ${box.host}`)), at, "end");
+}
+
+function direct(adjust: Adjust, { boxes }: Scene): Links[] {
+  return boxes.flatMap((a, i) =>
+    boxes.slice(i + 1).map((b) => {
+      const pairs = between(a.members, b.members);
+      const from = edge(a, centre(b)), to = edge(b, centre(a));
+      const middle = { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 };
+      return link(adjust, pairs, [[from, to]], label(adjust, linkTargets(pairs, `between ${a.host} and ${b.host}`)), middle, "middle");
+    }),
+  );
+}
+
+/** Many hosts hang on one network: a label for all its links, and one for those of each host. */
+function network(adjust: Adjust, { boxes }: Scene, bar: Rect): Links[] {
+  const everyone = boxes.flatMap((box) => box.members);
+  const stubs = boxes.map((box) => {
+    const rest = everyone.filter((device) => !box.members.includes(device));
+    const pairs = between(box.members, rest);
+    const x = box.x + box.w / 2, above = box.y < bar.y;
+    const from = { x, y: above ? box.y + box.h : box.y }, to = { x, y: above ? bar.y : bar.y + bar.h };
+    const middle = { x, y: (from.y + to.y) / 2 };
+    return link(adjust, pairs, [[from, to]], label(adjust, linkTargets(pairs, `of ${box.host} to other hosts`)), middle, "middle");
+  });
+  const pairs = boxes.flatMap((a, i) => boxes.slice(i + 1).flatMap((b) => between(a.members, b.members)));
+  const all = link(adjust, pairs, [], label(adjust, linkTargets(pairs, "between hosts")), centre(bar), "middle");
+  const plate = s("g", { class: "network" }, s("rect", { x: bar.x, y: bar.y, width: bar.w, height: bar.h, rx: bar.h / 2 }),
+    s("text", { x: bar.x + 18, y: bar.y + bar.h / 2 + 4 }, "network"));
+  return [{ ...all, lines: [plate, ...all.lines] }, ...stubs];
+}
+
+const linkTargets = (pairs: Pair[], what: string) => [linkOf("bandwidth", pairs, what), linkOf("latency", pairs, what)];
+
+function link(
+  adjust: Adjust, pairs: Pair[], segments: [Point, Point][], values: Label, at: Point, anchor: "start" | "middle" | "end", kind = "",
+): Links {
+  const path = segments.map(([a, b]) => `M${a.x} ${a.y}L${b.x} ${b.y}`).join("");
+  const line = s("path", { class: "wire", d: path }), busy = s("path", { class: "busy", d: path });
+  const reference = referenceOf(adjust.editor.cluster);
+  return {
+    lines: [s("g", { class: `link ${kind}` }, line, busy)],
+    labels: [values.element],
+    update(load) {
+      const { low, high } = rangeOf(adjust.editor.cluster.bandwidth, pairs);
+      const width = thickness(Math.sqrt(low) * Math.sqrt(high), reference) * (kind ? 0.6 : 1);
+      set(line, { "stroke-width": width });
+      set(busy, { "stroke-width": width, "stroke-opacity": load.length ? clamp(rangeOf(load, pairs).high, 0, 1) : 0 });
+      values.update(at.x, at.y, anchor);
+    },
+  };
+}
+
+/** Pixels of a link: 4 at the reference, 1.5 more for each power of ten. */
+function thickness(bandwidth: number, reference: number): number {
+  return clamp(4 + 1.5 * Math.log10(bandwidth / reference), 1.2, 9);
+}
+
+/** 10 GB/s for real machines; for made-up units the middle of what the cluster has. */
+function referenceOf(cluster: Cluster): number {
+  const { low, high } = rangeOf(cluster.bandwidth, within(cluster.order));
+  return low >= 1e6 ? 1e10 : Math.sqrt(low) * Math.sqrt(Math.min(high, 1e18));
+}

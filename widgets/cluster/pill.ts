@@ -1,0 +1,79 @@
+/** A value that can be changed where it is shown: pull it sideways, use the arrow keys, or type it. */
+import type { Adjust } from "./adjust";
+import { s, set, textWidth } from "./svg";
+import type { Target } from "./targets";
+
+export interface Pill {
+  readonly element: SVGGElement;
+  readonly width: number;
+  /** Shows the present value, with its left end at (x, y), its middle line. */
+  update(x: number, y: number): void;
+}
+
+export const PILL = 20; // height
+
+export function pill(adjust: Adjust, target: Target): Pill {
+  const back = s("rect", { y: -PILL / 2, height: PILL, rx: PILL / 2 });
+  const text = s("text", { y: 4 });
+  const title = s("title");
+  const element = s("g", {
+    class: `pill ${target.quantity.name}`,
+    tabindex: 0,
+    role: "slider",
+    "aria-label": target.label,
+    "aria-valuemin": target.quantity.low,
+    "aria-valuemax": target.quantity.high,
+    "data-key": target.key,
+  }, title, back, text);
+  title.textContent = `${target.label}: pull ← → to change, Enter or double-click to type`;
+  adjust.pull(element, () => target);
+  adjust.keys(element, target);
+  let shown = "", width = 0;
+  const measure = () => {
+    const now = adjust.text(target);
+    if (now === shown) return;
+    shown = now;
+    width = Math.max(48, Math.ceil(textWidth(now, "600 11px sans-serif")) + 18);
+    text.textContent = now;
+    set(back, { width });
+    set(text, { x: width / 2 });
+    const { low, high } = target.read(adjust.editor.cluster);
+    const middle = low === high ? low : Math.sqrt(low * high);
+    set(element, { "aria-valuenow": Number.isFinite(middle) ? middle : target.quantity.high, "aria-valuetext": now });
+  };
+  measure();
+  return {
+    element,
+    get width() {
+      measure();
+      return width;
+    },
+    update(x, y) {
+      measure();
+      set(element, { transform: `translate(${x.toFixed(1)},${y.toFixed(1)})` });
+    },
+  };
+}
+
+/** Pills side by side. */
+export interface Label {
+  readonly element: SVGGElement;
+  /** Places the row with its middle, left or right end at (x, y). */
+  update(x: number, y: number, anchor?: "start" | "middle" | "end"): void;
+}
+
+export function label(adjust: Adjust, targets: Target[], kind = ""): Label {
+  const pills = targets.map((target) => pill(adjust, target));
+  const element = s("g", { class: `label ${kind}` }, ...pills.map((p) => p.element));
+  return {
+    element,
+    update(x, y, anchor = "middle") {
+      const total = pills.reduce((sum, p) => sum + p.width + 4, -4);
+      let left = x - total * { start: 0, middle: 0.5, end: 1 }[anchor];
+      for (const p of pills) {
+        p.update(left, y);
+        left += p.width + 4;
+      }
+    },
+  };
+}

@@ -1,0 +1,69 @@
+/** The four quantities a hand can change: how they are written, read, and bounded. Pure. */
+import { bandwidth, bytes, parseSi, seconds, si, speed } from "../shared/format";
+import { clamp, snap } from "../shared/scale";
+import type { Range } from "./state";
+import type { Change } from "./traits";
+
+export interface Quantity {
+  readonly name: "speed" | "memory" | "bandwidth" | "latency";
+  readonly unit: string;
+  readonly example: string;
+  readonly low: number;
+  readonly high: number;
+  readonly unlimited: boolean; // whether Infinity is a value
+  write(value: number): string;
+}
+
+export const SPEED: Quantity = { name: "speed", unit: "FLOP/s", example: "12 TFLOP/s", low: 1e-3, high: 1e21, unlimited: false, write: speed };
+export const MEMORY: Quantity = { name: "memory", unit: "B", example: "16 GB", low: 1, high: 1e18, unlimited: true, write: bytes };
+export const BANDWIDTH: Quantity = { name: "bandwidth", unit: "B/s", example: "12 GB/s or 100 Gbit/s", low: 1e-3, high: 1e18, unlimited: true, write: bandwidth };
+export const LATENCY: Quantity = { name: "latency", unit: "s", example: "50 µs", low: 0, high: 1e6, unlimited: false, write: seconds };
+
+export const PER_DECADE = 120; // pixels of a hand that multiply by ten
+
+const FROM_ZERO = 1e-7; // where a drag of a latency of 0 begins, seconds
+
+/** "12 GB/s", or "6 – 12 GB/s" where values differ. */
+export function writeRange(quantity: Quantity, { low, high }: Range): string {
+  if (low === high) return quantity.write(low);
+  const [from, to] = [quantity.write(low), quantity.write(high)];
+  const [number, unit] = split(from);
+  return unit === split(to)[1] ? `${number}–${to}` : `${from} – ${to}`;
+}
+
+/** The number someone typed, in SI units; NaN when it is none. "∞" and "unlimited" where that is a value. */
+export function read(quantity: Quantity, text: string): number {
+  const plain = text.trim().toLowerCase();
+  if (quantity.unlimited && ["∞", "inf", "infinite", "unlimited"].includes(plain)) return Infinity;
+  const bits = quantity === BANDWIDTH ? /^(.*?)(?:bit\/s|bps)$/i.exec(text.trim()) : null;
+  const value = bits ? parseSi(bits[1]!, "") / 8 : parseSi(text, quantity.unit);
+  return value >= quantity.low && value <= quantity.high ? value : NaN;
+}
+
+/** What `total` times the values in `range` means as an edit: one value where all are equal, else a factor. */
+export function scaled(quantity: Quantity, { low, high }: Range, total: number, digits: number): Change {
+  if (low !== high) return { factor: Number(total.toPrecision(4)) };
+  if (low === Infinity) return { value: null };
+  if (low === 0) return { value: total > 1 ? snap(FROM_ZERO * total, digits) : 0 };
+  return { value: clamp(total === 1 ? low : snap(low * total, digits), quantity.low, quantity.high) };
+}
+
+/** Marks of a logarithmic ruler: 1, 2, 5 times powers of ten between two values. */
+export function decades(low: number, high: number): { value: number; major: boolean }[] {
+  const marks: { value: number; major: boolean }[] = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++) {
+    for (const digit of [1, 2, 5]) {
+      const value = Number(`${digit}e${power}`);
+      if (value >= low && value <= high) marks.push({ value, major: digit === 1 });
+    }
+  }
+  return marks;
+}
+
+/** A round number without superfluous digits, for a ruler: "100 MB/s". */
+export const writeRound = (quantity: Quantity, value: number): string => si(value, quantity.unit, 1);
+
+function split(text: string): [string, string] {
+  const at = text.indexOf(" ");
+  return [text.slice(0, at), text.slice(at)];
+}

@@ -1,0 +1,41 @@
+/** What a handle, or a place in the matrix, changes. Pure. */
+import { BANDWIDTH, LATENCY, MEMORY, SPEED, type Quantity } from "./quantity";
+import { rangeOf, type Cluster, type Range } from "./state";
+import type { Change, Edit, Pair } from "./traits";
+
+export interface Target {
+  readonly key: string; // names the same thing after a redraw
+  readonly label: string;
+  readonly quantity: Quantity;
+  read(cluster: Cluster): Range;
+  edit(change: Change): Edit;
+}
+
+export function speedOf(device: number, name: string): Target {
+  return ofDevice(device, name, SPEED);
+}
+
+export function memoryOf(device: number, name: string): Target {
+  return ofDevice(device, name, MEMORY);
+}
+
+export function linkOf(kind: "bandwidth" | "latency", pairs: Pair[], what: string): Target {
+  return {
+    key: `${kind}:${what}`,
+    label: `${kind} ${what}`,
+    quantity: kind === "bandwidth" ? BANDWIDTH : LATENCY,
+    read: (cluster) => rangeOf(cluster[kind], pairs),
+    edit: (change) => ({ kind, pairs, ...change }),
+  };
+}
+
+function ofDevice(device: number, name: string, quantity: Quantity): Target {
+  const kind = quantity.name as "speed" | "memory";
+  return {
+    key: `${kind}:${device}`,
+    label: `${kind} of ${name}`,
+    quantity,
+    read: (cluster) => ({ low: cluster.devices[device]![kind], high: cluster.devices[device]![kind] }),
+    edit: (change) => ({ kind, device, value: "value" in change ? change.value : null }),
+  };
+}

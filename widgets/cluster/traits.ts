@@ -1,0 +1,40 @@
+/** What Python and the browser tell each other; the same traits as `ClusterCanvas` in placelab/widgets/cluster.py. */
+export interface ClusterTraits {
+  cluster: WireCluster;
+  edit: Message | Record<string, never>;
+  ack: number;
+  peak: number[];
+  load: number[][];
+  selected: number;
+  error: string;
+  can_undo: boolean;
+  can_redo: boolean;
+}
+
+/** The `cluster` trait: SI units, null for unlimited, matrices in the order of `devices`. */
+export interface WireCluster {
+  devices: { name: string; type: string; host: string; speed: number; memory: number | null }[];
+  bandwidth: (number | null)[][];
+  latency: number[][];
+  order: number[];
+  view: View;
+}
+
+export type View = "auto" | "graph" | "grid";
+export type Pair = readonly [number, number];
+export type Change = { value: number | null } | { factor: number };
+
+/** One edit; what each kind does is written in placelab/widgets/cluster_edit.py. */
+export type Edit =
+  | { kind: "speed" | "memory"; device: number; value: number | null }
+  | ({ kind: "bandwidth" | "latency"; pairs: Pair[] } & Change)
+  | { kind: "move"; device: number; slot: number }
+  | { kind: "host"; device: number; host: string | null; slot?: number }
+  | { kind: "add"; host: string | null }
+  | { kind: "copy" | "remove"; device: number }
+  | { kind: "rename"; device: number; name: string }
+  | { kind: "view"; view: View }
+  | { kind: "undo" | "redo" | "release" };
+
+/** An edit on its way: of which drag it is part, and whether it is the last of it. */
+export type Message = Edit & { seq: number; gesture: number; final: boolean };
