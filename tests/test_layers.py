@@ -44,8 +44,8 @@ export
 explorer
 cli nodelay
 """.split()
-# Doors that users look for lower down than where the work is done: OpGraph.from_networkx, to_networkx and save; load, which
-# takes a dataset's name as well as a file.
+# Doors that users look for lower down than where the work is done: OpGraph.from_networkx, to_networkx and save; load,
+# which takes a dataset's name as well as a file.
 DOORS = {("graph", "formats"), ("formats", "datasets")}
 PICTURES = {"plots", "widgets", "explorer"}
 JUPYTER = {"IPython", "anywidget", "bokeh", "ipywidgets", "jupyter_bokeh", "jupyter_server", "jupyterlab", "traitlets"}
