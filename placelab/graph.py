@@ -44,7 +44,7 @@ class OpGraph:
     tensor_producer, tensor_bytes, tensor_control : ndarray, shape (n_tensors,)
         Tensors sorted by producer. All control edges of one op share one 0-byte control tensor.
     producer, consumer, edge_tensor : ndarray of int32, shape (n_edges,)
-        An edge is a (tensor, consumer) pair; sorted by it.
+        An edge is one input of its consumer: an op that reads a tensor twice has two. Sorted by (tensor, consumer).
     metadata : dict
         Name, reference speed, provenance, licence: whatever JSON can hold.
     """
@@ -127,7 +127,7 @@ class OpGraph:
 
     @cached_property
     def successors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Distinct successor ops: (ptr, op, number of tensors consumed); those of v are ``op[ptr[v]:ptr[v + 1]]``, ascending."""
+        """Distinct successor ops: (ptr, op, number of edges); those of v are ``op[ptr[v]:ptr[v + 1]]``, ascending."""
         key = self.producer.astype(np.int64) * self.n_ops + self.consumer
         pairs, count = np.unique(key, return_counts=True)
         return pointers(pairs // self.n_ops, self.n_ops), frozen((pairs % self.n_ops).astype(I4)), frozen(count.astype(I4))
@@ -223,8 +223,8 @@ class OpGraph:
         Returns
         -------
         OpGraph
-            Ops renumbered topologically: always the ready op that came first in `names`. Edges that repeat a
-            (tensor, consumer) pair are merged.
+            Ops renumbered topologically: always the ready op that came first in `names`. An op that reads one tensor
+            twice keeps both edges; a control edge given twice is one.
 
         Raises
         ------
@@ -449,7 +449,7 @@ def _number_tensors(
             f"{size[first[tensor[e]]]:g} on another; edges of one tensor must agree"
         )
     keep = dst >= 0
-    keep[1:] &= (tensor[1:] != tensor[:-1]) | (dst[1:] != dst[:-1])
+    keep[1:] &= ~control[1:] | (tensor[1:] != tensor[:-1]) | (dst[1:] != dst[:-1])
     return dict(
         tensor_producer=src[first].astype(I4),
         tensor_bytes=size[first],

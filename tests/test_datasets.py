@@ -52,12 +52,10 @@ def test_committed_files_carry_no_time_stamp(name):
     ],
 )
 def test_networks_have_the_size_of_their_tensorflow_graphs(name, ops, edges, colocated):
-    """Ops, inputs (a switch that reads its predicate twice has two of one edge), and ops with a ``loc:@`` attribute."""
+    """Ops, data and control inputs, and ops with a ``loc:@`` attribute."""
     graph = datasets.load(name)
-    data_inputs = np.bincount(graph.consumer[~graph.tensor_control[graph.edge_tensor]], minlength=graph.n_ops)
-    twice = (graph.kind == "Switch") & (data_inputs == 1)
     assert graph.n_ops == ops
-    assert graph.n_edges + twice.sum() == edges
+    assert graph.n_edges == edges
     assert (graph.group >= 0).sum() - len(graph.group_names) == colocated
 
 

@@ -91,16 +91,17 @@ def dumps(graph: OpGraph) -> str:
             "time": {t: _numbers(graph.time[:, j]) for j, t in enumerate(graph.time_types)} or None,
             "group": graph.group.tolist(),
             "devices": graph.device_set.tolist(),
+            "outputs": np.diff(graph.op_tensor_ptr).tolist(),
         },
         "kinds": kinds,
         "groups": list(graph.group_names),
         "device_sets": [list(s) for s in graph.device_sets],
         "tensors": {
-            "producer": graph.tensor_producer.tolist(),
             "bytes": _numbers(graph.tensor_bytes),
+            "consumers": np.diff(graph.tensor_ptr).tolist(),
             "control": np.flatnonzero(graph.tensor_control).tolist(),
         },
-        "edges": {"tensor": graph.edge_tensor.tolist(), "consumer": graph.consumer.tolist()},
+        "edges": {"consumer": graph.consumer.tolist()},
     }
     try:
         return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -144,16 +145,14 @@ def _graph(document: dict, where: str) -> OpGraph:
     names = _list(ops, "name", str)
     n = len(names)
     kinds = _list(document, "kinds", str)
-    producer = _integers(tensors, "producer", n, None)
-    n_tensors = len(producer)
+    consumer = _integers(edges, "consumer", n, None)
+    n_tensors = len(_list(tensors, "bytes", (int, float)))
+    producer = _repeated(_integers(ops, "outputs", n_tensors + 1, n), n_tensors, "outputs", "tensors")
+    edge_tensor = _repeated(_integers(tensors, "consumers", len(consumer) + 1, n_tensors), len(consumer), "consumers", "edges")
     size = _floats(tensors, "bytes", n_tensors)
     control = np.zeros(n_tensors, bool)
     control[_integers(tensors, "control", n_tensors, None)] = True
-    edge_tensor = _integers(edges, "tensor", n_tensors, None)
-    consumer = _integers(edges, "consumer", n, len(edge_tensor))
-    order = np.argsort(producer, kind="stable")
-    output = np.empty(n_tensors, dtype=np.int64)
-    output[order] = np.arange(n_tensors)
+    output = np.arange(n_tensors)
     used = np.zeros(n_tensors, bool)
     used[edge_tensor] = True
     group, labels = _integers(ops, "group", len(_list(document, "groups", str)), n, low=-1), document["groups"]
@@ -187,10 +186,10 @@ def _object(parent: dict, key: str) -> dict:
     return value
 
 
-def _list(parent: dict, key: str, kind: type) -> list:
+def _list(parent: dict, key: str, kind: type | tuple[type, ...]) -> list:
     value = parent.get(key)
     if not isinstance(value, list) or not all(isinstance(x, kind) for x in value):
-        raise FormatError(f"{key!r} must be a list of {kind.__name__}")
+        raise FormatError(f"{key!r} must be a list of {kind.__name__ if isinstance(kind, type) else 'number'}s")
     return value
 
 
@@ -198,6 +197,13 @@ def _texts(value: list) -> tuple[str, ...]:
     if not all(isinstance(x, str) for x in value):
         raise FormatError("'device_sets' must be lists of names or types")
     return tuple(value)
+
+
+def _repeated(counts: np.ndarray, total: int, key: str, what: str) -> np.ndarray:
+    """Each index as often as it counts."""
+    if counts.sum() != total:
+        raise FormatError(f"{key!r} add up to {counts.sum()}, but there are {total} {what}")
+    return np.repeat(np.arange(len(counts)), counts)
 
 
 def _integers(parent: dict, key: str, high: int, length: int | None, low: int = 0) -> np.ndarray:

@@ -111,11 +111,16 @@ def msr_score(
 def freed_inputs(v, pred_ptr, pred_edge, edge_tensor, edge_transfer, tensor_bytes, home_uses, copy_uses):
     """Bytes that op v is the last on its device to hold."""
     total = 0.0
+    reads = 0
     for i in range(pred_ptr[v], pred_ptr[v + 1]):
         e = pred_edge[i]
+        reads += 1  # an op that reads a tensor twice has two edges, side by side
+        if i + 1 < pred_ptr[v + 1] and edge_tensor[pred_edge[i + 1]] == edge_tensor[e]:
+            continue
         x = edge_transfer[e]
-        if (copy_uses[x] if x >= 0 else home_uses[edge_tensor[e]]) == 1:
+        if (copy_uses[x] if x >= 0 else home_uses[edge_tensor[e]]) == reads:
             total += tensor_bytes[edge_tensor[e]]
+        reads = 0
     return total
 
 
