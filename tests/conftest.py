@@ -16,7 +16,7 @@ settings.load_profile("placelab")
 
 @pytest.fixture
 def shared_data():
-    """``shared_data("mayer2017")``: path of that folder of data beside the project; skips the test where it is absent."""
+    """``shared_data("mayer2017")``: path of that folder of data beside the project; skips where it is absent."""
 
     def folder(name: str) -> Path:
         if not (SHARED / name).is_dir():

@@ -1,0 +1,276 @@
+"""The simulator once more, as plainly as it can be written: lists, dictionaries, loops over everything.
+
+It shares no code with ``placelab.simulate`` and is slow on purpose. An item is (class, number): ops, then Sends, then
+transfers, so that sorting items gives the order in which what ends at one instant is dealt with.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from placelab.errors import InfeasibleError
+from placelab.schedule import TRANSFER, Placement, Schedule
+from placelab.strategies import Order
+
+OP, SEND, TRANSFER_ITEM = 0, 1, 2
+ROOM = 1 + 1e-9  # capacities are compared with this much rounding
+
+
+def simulate(placement: Placement, order: Order, oom: str = "mark") -> Schedule:
+    """The schedule of `placement` when the ops of each device run by `order`; oom is "mark" or "wait"."""
+    return Simulation(placement, order, oom).run()
+
+
+class Simulation:
+    """One run: what is ready, what is going on, what has happened."""
+
+    def __init__(self, placement: Placement, order: Order, oom: str) -> None:
+        self.problem, self.order, self.wait = placement.problem, order, oom == "wait"
+        self.placement, self.device = placement, placement.device.tolist()
+        graph = self.problem.graph
+        self.edges = list(zip(graph.edge_tensor.tolist(), graph.consumer.tolist(), strict=True))
+        self.producer = graph.tensor_producer.tolist()
+        self.transfers = needed_transfers(placement)
+        self.missing = {v: {t for t, c in self.edges if c == v} for v in range(graph.n_ops)}
+        self.ready = {}  # op or Send not yet begun: the time it became executable
+        self.active = {}  # item going on: the time it ends
+        self.start, self.finish = {}, {}
+        self.running = {}  # device: its op or Send
+        self.waiting = []  # transfers requested but not begun, in order of request
+        self.out_free, self.in_free = {}, {}  # ports under reservations: the time each is free from
+        self.now = 0.0
+
+    def run(self) -> Schedule:
+        """Rounds: end what is due, begin transfers, begin ops; then time moves to the next end."""
+        for v, missing in self.missing.items():
+            if not missing:
+                self.ready[OP, v] = 0.0
+        due = []
+        while True:
+            for item in sorted(due):
+                self.end(item)
+            self.begin_waiting_transfers()
+            for d in range(self.problem.cluster.n_devices):
+                self.begin_next_op(d)
+            if not self.active:
+                return self.schedule()
+            self.now = min(self.active.values())
+            due = [item for item, time in self.active.items() if time == self.now]
+            for item in due:
+                del self.active[item]
+
+    # ------------------------------------------------------------------ what ends
+
+    def end(self, item: tuple[int, int]) -> None:
+        kind, number = item
+        if kind == OP:
+            del self.running[self.device[number]]
+            self.arrive([t for t, u in enumerate(self.producer) if u == number], self.device[number])
+            for i, (t, _, _) in enumerate(self.transfers):
+                if self.producer[t] == number:
+                    if self.problem.transfer_ops:
+                        self.ready[SEND, i] = self.now
+                    else:
+                        self.request(i)
+        elif kind == SEND:
+            del self.running[self.transfers[number][1]]
+            self.request(number)
+        else:
+            tensor, _, destination = self.transfers[number]
+            self.arrive([tensor], destination)
+
+    def arrive(self, tensors: list[int], d: int) -> None:
+        """Tensors are there on device d: their consumers there may have become executable."""
+        for t, v in self.edges:
+            if t in tensors and self.device[v] == d:
+                self.missing[v].discard(t)
+                if not self.missing[v]:
+                    self.ready[OP, v] = self.now
+
+    # ------------------------------------------------------------------ transfers
+
+    def request(self, i: int) -> None:
+        _, d, e = self.transfers[i]
+        model, priorities = self.problem.transfers, self.order.transfer is not None
+        if model == "parallel":
+            self.begin_transfer(i, self.now)
+        elif model == "sequential" and not priorities:
+            ports_in = self.in_free if self.problem.duplex else self.out_free
+            start = max(self.now, self.out_free.get(d, 0.0), ports_in.get(e, 0.0))
+            self.begin_transfer(i, start)
+            self.out_free[d] = ports_in[e] = self.finish[TRANSFER_ITEM, i]
+        else:
+            self.waiting.append(i)
+
+    def begin_transfer(self, i: int, start: float) -> None:
+        tensor, d, e = self.transfers[i]
+        cluster, size = self.problem.cluster, self.problem.graph.tensor_bytes[tensor]
+        self.begin((TRANSFER_ITEM, i), start, start + cluster.latency[d, e] + size / cluster.bandwidth[d, e])
+
+    def begin(self, item: tuple[int, int], start: float, finish: float) -> None:
+        self.start[item], self.finish[item] = start, finish
+        self.active[item] = finish
+
+    def begin_waiting_transfers(self) -> None:
+        """Begin, highest priority first, what finds its ports (or its channel) free; ties in order of request."""
+        for i in sorted(self.waiting, key=lambda i: -self.transfer_priority(i)):  # sorted keeps the order of ties
+            _, d, e = self.transfers[i]
+            going = [self.transfers[j][1:] for kind, j in self.active if kind == TRANSFER_ITEM]
+            if self.problem.transfers == "channel":
+                busy = (d, e) in going
+            elif self.problem.duplex:
+                busy = any(d == a or e == b for a, b in going)
+            else:
+                busy = any({d, e} & {a, b} for a, b in going)
+            if not busy:
+                self.waiting.remove(i)
+                self.begin_transfer(i, self.now)
+
+    def transfer_priority(self, i: int) -> float:
+        tensor, _, destination = self.transfers[i]
+        return 0.0 if self.order.transfer is None else entry(self.order.transfer, tensor, destination)
+
+    # ------------------------------------------------------------------ ops and Sends
+
+    def begin_next_op(self, d: int) -> None:
+        if d in self.running:
+            return
+        ready = [item for item in sorted(self.ready) if self.home(item) == d and self.fits(item)]
+        item = self.choose(d, ready)
+        if item is not None:
+            kind, number = item
+            speed = self.problem.cluster.speed[d]
+            time = self.problem.exec_time(number, d) if kind == OP else self.problem.transfer_ops / speed
+            del self.ready[item]
+            self.running[d] = item
+            self.begin(item, self.now, self.now + time)
+
+    def home(self, item: tuple[int, int]) -> int:
+        kind, number = item
+        return self.device[number] if kind == OP else self.transfers[number][1]
+
+    def choose(self, d: int, ready: list[tuple[int, int]]) -> tuple[int, int] | None:
+        """The item that device d runs next, or None; `ready` holds what is executable there and fits."""
+        rule, n = self.order.rule, self.problem.graph.n_ops
+        if rule == "planned":
+            left = [v for v in self.order.op.tolist() if self.device[v] == d and (OP, v) not in self.start]
+            ready = [item for item in ready if item[0] == SEND or item[1] == left[0]]
+        if not ready:
+            return None
+        tie = lambda item: n + item[1] if item[0] == SEND else item[1]  # noqa: E731
+        if rule == "fifo":
+            given = self.order.op
+            number = lambda item: tie(item) if given is None or item[0] == SEND else given[item[1]]  # noqa: E731
+            return min(ready, key=lambda item: (self.ready[item], number(item)))
+        if rule == "priority":
+            return min(ready, key=lambda item: (-self.priority(item), tie(item)))
+        if rule == "msr":
+            return min(ready, key=lambda item: (-self.msr(item), tie(item)))
+        sends = [item for item in ready if item[0] == SEND]
+        if sends:
+            return min(sends, key=lambda item: (self.ready[item], item[1]))
+        return ready[0] if rule == "planned" else (OP, self.order.choose(d, [v for _, v in ready]))
+
+    def priority(self, item: tuple[int, int]) -> float:
+        kind, number = item
+        if kind == OP:
+            return self.order.op[number]
+        tensor, _, destination = self.transfers[number]
+        for given in (self.order.send, self.order.transfer):
+            if given is not None:
+                return entry(given, tensor, destination)
+        return max(self.order.op[v] for t, v in self.edges if t == tensor and self.device[v] == destination)
+
+    def msr(self, item: tuple[int, int]) -> float:
+        """Mayer eq. 13: how much would running the item help idle devices?"""
+        alpha, beta, gamma, delta = self.order.weights
+        kind, v = item
+        feeds = {c for t, c in self.edges if self.producer[t] == v}
+        if kind == SEND:
+            tensor, _, destination = self.transfers[v]
+            feeds, v = (
+                {c for t, c in self.edges if t == tensor and self.device[c] == destination},
+                self.producer[tensor],
+            )
+        score = 0.0
+        for s in sorted(feeds):
+            inputs = {t for t, c in self.edges if c == s} if self.order.static else self.missing[s]
+            last = {self.producer[t] for t in inputs} == {v}
+            idle = self.device[s] not in self.running
+            score += alpha + beta * (self.device[s] != self.device[v]) + gamma * last + delta * (last and idle)
+        return score
+
+    # ------------------------------------------------------------------ waiting for room
+
+    def fits(self, item: tuple[int, int]) -> bool:
+        """Whether there is room to begin the item now; without waiting there always is."""
+        kind, v = item
+        if not self.wait or kind == SEND or self.problem.memory == "none":
+            return True
+        d = self.device[v]
+        return self.in_use(d, starting=v) <= self.problem.cluster.memory[d] * ROOM
+
+    def in_use(self, d: int, starting: int) -> float:
+        """Bytes on device d once op `starting` has begun, counting what it will hold when it ends."""
+        graph, model = self.problem.graph, self.problem.memory
+        here = [v for v in range(graph.n_ops) if self.device[v] == d]
+        if model == "reserved":
+            return sum(graph.memory[v] for v in here)
+        begun = {v for v in range(graph.n_ops) if (OP, v) in self.start or v == starting}
+        ended = {v for v in begun if (OP, v) in self.finish and (OP, v) not in self.active}
+        total, done = 0.0, begun  # a consumer lets go of its inputs when it starts …
+        if model == "dynamic":  # … or when it ends
+            total, done = sum(graph.persistent[v] + graph.temporary[v] * (v in begun - ended) for v in here), ended
+        for t, u in enumerate(self.producer):
+            consumers = [c for x, c in self.edges if x == t]
+            moves = [i for i, (x, _, _) in enumerate(self.transfers) if x == t]
+            local = [c for c in consumers if self.device[c] == d]
+            if self.device[u] == d:
+                unused = model == "edges" and not consumers
+                over = u in ended and all(c in done for c in local) and all(self.has_ended(i) for i in moves)
+                held = u in begun and not over and not unused
+            else:
+                arrived = any(self.is_there(i) for i in moves if self.transfers[i][2] == d)
+                held = arrived and not all(c in done for c in local)
+            total += graph.tensor_bytes[t] * held
+        return total
+
+    def has_ended(self, i: int) -> bool:
+        return (TRANSFER_ITEM, i) in self.finish and (TRANSFER_ITEM, i) not in self.active
+
+    def is_there(self, i: int) -> bool:
+        """Whether transfer i takes room where it goes: from its start under ``dynamic``, from its end under ``edges``."""
+        if self.problem.memory == "dynamic":
+            return self.start.get((TRANSFER_ITEM, i), np.inf) <= self.now
+        return self.has_ended(i)
+
+    # ------------------------------------------------------------------ the result
+
+    def schedule(self) -> Schedule:
+        graph = self.problem.graph
+        stuck = [v for v in range(graph.n_ops) if (OP, v) not in self.finish]
+        if stuck:
+            raise InfeasibleError(
+                f"no room for any of {[graph.names[v] for kind, v in sorted(self.ready) if kind == OP]}"
+            )
+        column = lambda kind: np.array(  # noqa: E731
+            [(*row, self.start[kind, i], self.finish[kind, i]) for i, row in enumerate(self.transfers)], dtype=TRANSFER
+        )
+        times = [np.array([times[OP, v] for v in range(graph.n_ops)]) for times in (self.start, self.finish)]
+        sends = column(SEND) if self.problem.transfer_ops else np.empty(0, TRANSFER)
+        return Schedule(self.placement, *times, column(TRANSFER_ITEM), sends, self.order.rule)
+
+
+def needed_transfers(placement: Placement) -> list[tuple[int, int, int]]:
+    """(tensor, source, destination) of what must move, in order of (producer, destination, tensor)."""
+    graph, device = placement.problem.graph, placement.device.tolist()
+    needed = set()
+    for t, u, v in zip(graph.edge_tensor.tolist(), graph.producer.tolist(), graph.consumer.tolist(), strict=True):
+        if device[u] != device[v]:
+            needed.add((u, device[v], t))
+    return [(t, device[u], d) for u, d, t in sorted(needed)]
+
+
+def entry(priorities: np.ndarray, tensor: int, destination: int) -> float:
+    """A tensor's priority, which may depend on where it goes."""
+    return priorities[tensor] if priorities.ndim == 1 else priorities[tensor, destination]
