@@ -25,9 +25,9 @@ class Violation:
     ----------
     kind : str
         ``time`` (missing, negative or not finite), ``duration``, ``allowed`` (device constraints), ``colocation``,
-        ``overlap`` (two ops at once on a device), ``precedence``, ``transfer`` (missing, twice, not needed, from the wrong
-        device), ``transfer time``, ``send``, ``contention`` (two transfers at once on a port or channel), ``memory`` (a span
-        over the capacity), ``oom`` (the schedule's own list of such spans is wrong).
+        ``overlap`` (two ops at once on a device), ``precedence``, ``transfer`` (missing, twice, not needed, from the
+        wrong device), ``transfer time``, ``send``, ``contention`` (two transfers at once on a port or channel),
+        ``memory`` (a span over the capacity), ``oom`` (the schedule's own list of such spans is wrong).
     op, device : str or None
         Names: the op that is wrong (the producer, for a transfer), and where.
     time : float
@@ -56,8 +56,8 @@ def validate(schedule: Schedule, memory: bool = True) -> list[Violation]:
     Returns
     -------
     list of Violation
-        Rule by rule. Times that are missing or not finite, and tensors or devices that do not exist, are reported alone:
-        nothing else can be checked then.
+        Rule by rule. Times that are missing or not finite, and tensors or devices that do not exist, are reported
+        alone: nothing else can be checked then.
 
     Notes
     -----
@@ -174,7 +174,7 @@ class _Check:
         return np.array([not {name, kind, host}.isdisjoint(names) for name, kind, host in every])
 
     def colocation(self) -> Iterator[Violation]:
-        """Each op is where the first op of its group is; equality being transitive, that covers groups that share an op."""
+        """Each op is where the first op of its group is; that covers groups that share an op, too."""
         wrong: dict[int, int] = {}
         for group in (self.graph.group, self.problem.group):
             grouped = np.flatnonzero(group >= 0)
@@ -269,7 +269,7 @@ class _Check:
         for e in missing[np.unique(self.edge_key[missing], return_index=True)[1]]:
             u, d = graph.producer[e], self.edge_destination[e]
             detail = (
-                f"tensor {graph.edge_tensor[e]} is not sent here, where {graph.names[graph.consumer[e]]!r} needs it"
+                f"tensor {graph.edge_tensor[e]} is not sent to {graph.names[graph.consumer[e]]!r}"
             )
             yield self.violation("transfer", u, d, self.finish[u], detail)
 
@@ -333,7 +333,7 @@ class _Check:
         given = [tuple(row) for row in self.schedule.oom.tolist()]
         for d, begin, end, short in _differing(spans, given, self.slack):
             detail = (
-                f"short of {short:.9g} bytes until {end:.9g} s: either the schedule lists this or it is so, not both"
+                f"{short:.9g} bytes short until {end:.9g} s: only in the schedule's list, or missing there"
             )
             yield self.violation("oom", None, d, begin, detail)
 

@@ -239,7 +239,7 @@ class Simulation:
         return (TRANSFER_ITEM, i) in self.finish and (TRANSFER_ITEM, i) not in self.active
 
     def is_there(self, i: int) -> bool:
-        """Whether transfer i takes room where it goes: from its start under ``dynamic``, from its end under ``edges``."""
+        """Whether transfer i takes room where it goes: under ``dynamic`` from its start, else from its end."""
         if self.problem.memory == "dynamic":
             return self.start.get((TRANSFER_ITEM, i), np.inf) <= self.now
         return self.has_ended(i)
