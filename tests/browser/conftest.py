@@ -32,6 +32,11 @@ expect.set_options(timeout=TIMEOUT)
 FAILED = pytest.StashKey[bool]()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests come last: Playwright keeps an event loop running, in which no other test could start its own."""
+    items.sort(key=lambda item: item.path.is_relative_to(Path(__file__).parent))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator[None]:
     """Let fixtures know at their end whether the test failed."""
