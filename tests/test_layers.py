@@ -23,7 +23,7 @@ cluster clusters
 problem
 schedule
 kernels
-ranks costs importance room
+ranks costs importance room memory_plan
 list_scheduler
 strategies
 partitioners

@@ -48,12 +48,11 @@ def playwrights_own() -> str | None:
     return executable if Path(executable).exists() else None
 
 
-def install() -> None:
-    """Fetch a Chromium the way this machine can; the caller looks whether that worked."""
-    root = os.geteuid() == 0
-    if root and is_debian() and all(run(command) for command in DEBIAN):
-        return
-    run((*PLAYWRIGHT, "--with-deps") if root else PLAYWRIGHT)
+def ways() -> list[tuple[tuple[str, ...], ...]]:
+    """Ways to get a Chromium on this machine, each a sequence of commands, the best first."""
+    if os.geteuid():
+        return [(PLAYWRIGHT,)]
+    return [*([DEBIAN] if is_debian() else []), ((*PLAYWRIGHT, "--with-deps"),), (PLAYWRIGHT,)]
 
 
 def is_debian() -> bool:
@@ -71,13 +70,14 @@ def run(command: tuple[str, ...]) -> bool:
 
 
 def main() -> None:
-    if find() is None:
-        install()
-    executable = find()
-    if executable is None or not runs(executable):
-        named = f" ({executable} does not start)" if executable else ""
-        sys.exit(f"The browser tests need Chromium and none could be had{named}. {REMEDY}")
-    print(f"browser tests use {executable}")
+    """Name the Chromium there is, or get one first; end with one sentence when that cannot be done."""
+    for way in [(), *ways()]:
+        if all(map(run, way)) and (executable := find()) and runs(executable):
+            print(f"browser tests use {executable}")
+            return
+        if os.environ.get("PLACELAB_CHROMIUM"):
+            sys.exit(f"PLACELAB_CHROMIUM names {os.environ['PLACELAB_CHROMIUM']}, which does not start.")
+    sys.exit(f"The browser tests need Chromium, and none could be had. {REMEDY}")
 
 
 if __name__ == "__main__":
