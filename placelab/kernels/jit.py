@@ -140,7 +140,8 @@ def _dispatcher(function: Callable) -> Any:
     called = {n: _compiled_helper(function.__globals__[n]) for n in names if function.__globals__[n] in _helpers}
     copy = FunctionType(function.__code__, {**function.__globals__, **called}, function.__name__)
     copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
-    dispatcher = numba.njit(nogil=True, error_model="numpy")(copy)
+    # Kernels allocate nothing, so numba's runtime is off: counting references in each call of a helper costs ten times its work.
+    dispatcher = numba.njit(nogil=True, error_model="numpy", _nrt=False)(copy)
     if function not in _helpers:
         dispatcher._cache = _cache(caching)(copy)
     return dispatcher
