@@ -67,7 +67,7 @@ def simulate(
     Notes
     -----
     O((ops + edges + transfers) log ops). Transfers start when their producer ends (``parallel``), are reserved in order of
-    request (``sequential``) or wait for a channel; a tensor goes once to each device that consumes it. An instant is processed
+    request (``sequential``) or wait for a channel; a tensor goes once to each device that consumes it. Of equals the Send goes before the op, then the lower number. An instant is processed
     in rounds: completions, then transfers, then idle devices from the lowest up (:mod:`placelab.kernels.events`).
 
     References
@@ -231,16 +231,18 @@ class _Run:
         return {"parallel": events.PARALLEL, "channel": events.CHANNEL}[self.problem.transfers]
 
     def _ranks(self, order: Order, rule: int, items: int) -> tuple[np.ndarray, np.ndarray]:
-        """Rank of each op (and Send) in its queue, and the item of each rank."""
+        """Rank of each op and Send in its queue, and the item of each rank; at a tie Sends come first."""
+        n, sends = self.problem.graph.n_ops, self.n_sends
         if rule == events.PRIORITY:
-            return _ranks(np.concatenate([np.asarray(order.op, dtype=F8), self._send_priorities(order)]))
-        rank = np.arange(items, dtype=I4)
-        if rule != events.FIFO or order.op is None:
-            return rank, rank
-        item = np.concatenate([np.argsort(order.op, kind="stable"), np.arange(self.problem.graph.n_ops, items)]).astype(I4)
-        rank = np.empty(items, I4)
-        rank[item] = np.arange(items)
-        return rank, item
+            rank, item = _ranks(np.concatenate([self._send_priorities(order), np.asarray(order.op, dtype=F8)]))
+        else:
+            ties = np.arange(n) if order.op is None or rule != events.FIFO else np.argsort(order.op, kind="stable")
+            item = np.concatenate([np.arange(sends), sends + ties]).astype(I4)
+            rank = np.empty(items, I4)
+            rank[item] = np.arange(items)
+        if not sends:
+            return rank, item
+        return np.concatenate([rank[sends:], rank[:sends]]), np.where(item < sends, n + item, item - sends).astype(I4)
 
     def _send_priorities(self, order: Order) -> np.ndarray:
         if not self.n_sends:

@@ -151,13 +151,13 @@ class Simulation:
 
     def choose(self, d: int, ready: list[tuple[int, int]]) -> tuple[int, int] | None:
         """The item that device d runs next, or None; `ready` holds what is executable there and fits."""
-        rule, n = self.order.rule, self.problem.graph.n_ops
+        rule = self.order.rule
         if rule == "planned":
             left = [v for v in self.order.op.tolist() if self.device[v] == d and (OP, v) not in self.start]
             ready = [item for item in ready if item[0] == SEND or item[1] == left[0]]
         if not ready:
             return None
-        tie = lambda item: n + item[1] if item[0] == SEND else item[1]  # noqa: E731
+        tie = lambda item: item[1] - len(self.transfers) if item[0] == SEND else item[1]  # noqa: E731 (Sends first)
         if rule == "fifo":
             given = self.order.op
             number = lambda item: tie(item) if given is None or item[0] == SEND else given[item[1]]  # noqa: E731
@@ -182,22 +182,18 @@ class Simulation:
         return max(self.order.op[v] for t, v in self.edges if t == tensor and self.device[v] == destination)
 
     def msr(self, item: tuple[int, int]) -> float:
-        """Mayer eq. 13: how much would running the item help idle devices?"""
+        """Mayer eq. 13: how much would running the item help idle devices? A Send: the ops that its transfer feeds."""
         alpha, beta, gamma, delta = self.order.weights
         kind, v = item
-        feeds = {c for t, c in self.edges if self.producer[t] == v}
-        if kind == SEND:
-            tensor, _, destination = self.transfers[v]
-            feeds, v = (
-                {c for t, c in self.edges if t == tensor and self.device[c] == destination},
-                self.producer[tensor],
-            )
+        brings = {t for t, u in enumerate(self.producer) if u == v} if kind == OP else {self.transfers[v][0]}
+        feeds = {c for t, c in self.edges if t in brings and (kind == OP or self.device[c] == self.transfers[v][2])}
         score = 0.0
         for s in sorted(feeds):
-            inputs = {t for t, c in self.edges if c == s} if self.order.static else self.missing[s]
-            last = {self.producer[t] for t in inputs} == {v}
-            idle = self.device[s] not in self.running
-            score += alpha + beta * (self.device[s] != self.device[v]) + gamma * last + delta * (last and idle)
+            last = self.missing[s] <= brings
+            if self.order.static:
+                last = len({self.producer[t] for t, c in self.edges if c == s}) == 1
+            other, idle = self.device[s] != self.home(item), self.device[s] not in self.running
+            score += alpha + beta * other + gamma * last + delta * (last and idle)
         return score
 
     # ------------------------------------------------------------------ waiting for room

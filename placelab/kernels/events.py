@@ -108,6 +108,14 @@ def msr_score(
 
 
 @helper
+def goes_first(item, other, n_ops):
+    """Of equals, Sends go before ops, then the lower number."""
+    if (item >= n_ops) != (other >= n_ops):
+        return item >= n_ops
+    return item < other
+
+
+@helper
 def freed_inputs(v, pred_ptr, pred_edge, edge_tensor, edge_transfer, tensor_bytes, home_uses, copy_uses):
     """Bytes that op v is the last on its device to hold."""
     total = 0.0
@@ -235,7 +243,7 @@ def run_events(
                             item, d, n_ops, device, missing, busy, successor_ptr, successor, successor_inputs, n_producers,
                             consumer_ptr, receiver, static, alpha, beta, gamma, delta,
                         )  # fmt: skip
-                        if best < 0 or score > best_score or (score == best_score and item < chosen):
+                        if best < 0 or score > best_score or (score == best_score and goes_first(item, chosen, n_ops)):
                             if item >= n_ops or fits(
                                 item, d, memory, used, limit, temporary, outputs, pred_ptr, pred_edge, edge_tensor,
                                 edge_transfer, tensor_bytes, home_uses, copy_uses,
