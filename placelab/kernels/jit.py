@@ -73,11 +73,12 @@ class kernel:  # noqa: N801 (a decorator)
 
     def compile(self, *arguments: Any) -> None:
         """Compile now, for arguments of these types, and wait for it."""
-        import numba
+        self._compile(_signature(arguments))
 
+    def _compile(self, signature: tuple) -> None:
         with _compile_lock:
             dispatcher = _dispatcher(self.function)
-            dispatcher.compile(tuple(numba.typeof(a) for a in arguments))
+            dispatcher.compile(signature)
         self.compiled = dispatcher
 
     def _start(self, arguments: tuple) -> None:
@@ -90,15 +91,19 @@ class kernel:  # noqa: N801 (a decorator)
         log.warning(
             "placelab compiles %s once for this machine, in the background; until then the slower plain path serves.", self.__name__
         )
-        threading.Thread(target=self.compile, args=arguments, name=f"compile {self.__name__}", daemon=True).start()
+        signature = _signature(arguments)  # now: by the time the thread runs, results may have been made read-only
+        threading.Thread(target=self._compile, args=(signature,), name=f"compile {self.__name__}", daemon=True).start()
 
     def _is_cached(self, arguments: tuple) -> bool:
-        import numba
-
         dispatcher = _dispatcher(self.function)
-        signature = tuple(numba.typeof(a) for a in arguments)
-        key = dispatcher._cache._index_key(signature, dispatcher.targetctx.codegen())
+        key = dispatcher._cache._index_key(_signature(arguments), dispatcher.targetctx.codegen())
         return key in dispatcher._cache._cache_file._load_index()
+
+
+def _signature(arguments: tuple) -> tuple:
+    import numba
+
+    return tuple(numba.typeof(a) for a in arguments)
 
 
 def _copy_back(arguments: tuple, lists: list) -> None:
