@@ -35,6 +35,8 @@ export function card(adjust: Adjust, device: number, rect: Rect, small: boolean)
       const capacity = adjust.editor.cluster.devices[device]!.memory;
       update(peak);
       memory.update(peak, capacity);
+      const share = Number.isNaN(peak) ? 0 : peak / capacity;
+      element.dataset.level = share > 1 ? "over" : share > 0.9 ? "high" : "";
       element.classList.toggle("selected", selected);
       set(element, {
         "aria-pressed": String(selected),
@@ -47,7 +49,7 @@ export function card(adjust: Adjust, device: number, rect: Rect, small: boolean)
 function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect): (peak: number) => void {
   const { name, type } = adjust.editor.cluster.devices[device]!;
   const speed = pill(adjust, speedOf(device, name)), memory = pill(adjust, memoryOf(device, name));
-  const used = s("text", { class: "faint", x: 10, y: 69 });
+  const used = s("text", { class: "faint amount", x: 10, y: 69 });
   const kind = fitted(type, 48, "11px sans-serif");
   element.append(
     titled(s("text", { class: "name", x: 10, y: 20 }, fitted(name, w - 34 - 6.2 * kind.length, "600 13px sans-serif")), name),
@@ -97,8 +99,7 @@ function memoryBar({ w, h }: Rect, small: boolean): Bar {
     element,
     update(peak, capacity) {
       const share = Number.isNaN(peak) ? 0 : peak / capacity;
-      element.dataset.level = share > 1 ? "over" : share > 0.9 ? "high" : "";
-      element.style.display = small && Number.isNaN(peak) ? "none" : "";
+      element.style.display = small && (Number.isNaN(peak) || capacity === Infinity) ? "none" : "";
       set(bar, { width: full * clamp(share, 0, 1) });
       title.textContent = Number.isNaN(peak) ? "peak memory not known" : `peak${inWords(peak, capacity)}`;
     },

@@ -56,7 +56,7 @@ export function carry(
     moved = true;
     put(corner);
     const middle = { x: corner.x + home.w / 2, y: corner.y + home.h / 2 };
-    const drop = dropAt(scene, own, middle);
+    const drop = dropAt(scene, own, p, middle);
     hint.replaceChildren(...drawn(scene, own, drop, corner));
     const key = `${drop.box?.host ?? OUTSIDE}/${drop.slot}`;
     if (key === last) return;
@@ -78,11 +78,11 @@ interface Drop {
   readonly slot: number;
 }
 
-function dropAt(scene: Scene, own: Box, p: Point): Drop {
+function dropAt(scene: Scene, own: Box, p: Point, middle: Point): Drop {
   const box = scene.boxes.find((b) => contains(b, p)) ?? null;
   if (!box) return { box: null, slot: 0 };
   const places = box === own ? own.members.length : box.members.length + 1;
-  return { box, slot: slotAt(box, scene.sizes, p, places) };
+  return { box, slot: slotAt(box, scene.sizes, middle, places) };
 }
 
 function asEdit({ box, slot }: Drop, own: Box, device: number): Edit {

@@ -8,6 +8,7 @@ import { deviceLinks, hostLinks, type Links } from "./links";
 import { fitted, s, set } from "./svg";
 
 const MARGIN = 10;
+const BELOW = 40; // where a card can be put down outside every host
 
 export class Diagram {
   readonly svg = s("svg", { class: "diagram", role: "group", "aria-label": "devices and links" });
@@ -15,6 +16,7 @@ export class Diagram {
   readonly #say: (text: string) => void;
   #cards: Card[] = [];
   #links: Links[] = [];
+  #small = false;
   #places = new Map<string, { x: number; y: number }>(); // of cards by device name, to move them from there
 
   constructor(adjust: Adjust, say: (text: string) => void) {
@@ -41,14 +43,14 @@ export class Diagram {
       s("g", { class: "labels" }, ...own.flatMap((link) => link.labels)),
     );
     set(this.svg, {
-      viewBox: `${-MARGIN} ${-MARGIN} ${scene.width + 2 * MARGIN} ${scene.height + 2 * MARGIN}`,
+      viewBox: `${-MARGIN} ${-MARGIN} ${scene.width + 2 * MARGIN} ${scene.height + MARGIN + (small ? MARGIN : BELOW)}`,
       width: scene.width + 2 * MARGIN,
     });
     for (const device of ordered) {
       const tapped = () => editor.select(editor.model.get("selected") === device ? -1 : device);
       carry(this.#cards[device]!.element, device, scene, editor, this.svg, hint, tapped, this.#say);
     }
-    this.#glide(scene);
+    this.#glide(scene, small);
   }
 
   /** Shows present values. */
@@ -60,11 +62,13 @@ export class Diagram {
   }
 
   /** Cards that stand elsewhere now move there, so that the eye can follow. */
-  #glide(scene: Scene): void {
+  #glide(scene: Scene, small: boolean): void {
     const { devices } = this.#adjust.editor.cluster;
     const before = this.#places;
     this.#places = new Map(scene.cards.map((rect, i) => [devices[i]!.name, rect]));
-    if (reducedMotion()) return;
+    const other = small !== this.#small; // another drawing altogether: nothing to follow
+    this.#small = small;
+    if (other || reducedMotion()) return;
     scene.cards.forEach((rect, i) => {
       const from = before.get(devices[i]!.name);
       if (!from || (from.x === rect.x && from.y === rect.y)) return;

@@ -17,13 +17,14 @@ export interface Box extends Rect {
   readonly host: string;
   readonly members: readonly number[];
   readonly columns: number;
+  readonly header: number; // above its cards
 }
 
 export interface Sizes {
   readonly card: { readonly w: number; readonly h: number };
   readonly gap: number;
   readonly pad: number; // between a box and its cards
-  readonly header: number;
+  readonly header: { readonly bus: number; readonly single: number }; // room for a title and, of several devices, their bus
 }
 
 export interface Scene {
@@ -35,8 +36,8 @@ export interface Scene {
   readonly network: Rect | null; // drawn for many hosts in place of a line for each two
 }
 
-export const LARGE: Sizes = { card: { w: 150, h: 92 }, gap: 18, pad: 18, header: 46 };
-export const SMALL: Sizes = { card: { w: 92, h: 46 }, gap: 6, pad: 8, header: 22 };
+export const LARGE: Sizes = { card: { w: 146, h: 92 }, gap: 23, pad: 22, header: { bus: 46, single: 32 } };
+export const SMALL: Sizes = { card: { w: 92, h: 46 }, gap: 6, pad: 8, header: { bus: 22, single: 22 } };
 
 const APART = 168; // room for a link's label between two boxes
 const ABOVE = 74; // the same, vertically
@@ -67,7 +68,8 @@ export function gridScene(cluster: Cluster, width: number): Scene {
   const most = Math.max(1, Math.floor((width - 2 * SMALL.pad + SMALL.gap) / (SMALL.card.w + SMALL.gap)));
   const columns = (n: number) => Math.min(most, hosts.length === 1 ? n : Math.ceil(Math.sqrt(n)));
   const lines: Box[][] = [[]];
-  for (const box of hosts.map((host) => sizedBox(host, SMALL, columns(host.members.length)))) {
+  const sizes = hosts.length > 1 ? SMALL : { ...SMALL, header: { bus: 2, single: 2 } }; // one host needs no title
+  for (const box of hosts.map((host) => sizedBox(host, sizes, columns(host.members.length)))) {
     const used = lines.at(-1)!.reduce((sum, b) => sum + b.w + SMALL.gap, 0);
     if (used > 0 && used + box.w > width) lines.push([]);
     lines.at(-1)!.push(box);
@@ -78,15 +80,15 @@ export function gridScene(cluster: Cluster, width: number): Scene {
 /** The place in a box that is nearest to a point: where a card dropped there goes. */
 export function slotAt(box: Box, sizes: Sizes, { x, y }: Point, count: number): number {
   const column = Math.round((x - box.x - sizes.pad - sizes.card.w / 2) / (sizes.card.w + sizes.gap));
-  const row = Math.round((y - box.y - sizes.header - sizes.card.h / 2) / (sizes.card.h + sizes.gap));
+  const row = Math.round((y - box.y - box.header - sizes.card.h / 2) / (sizes.card.h + sizes.gap));
   const within = Math.min(Math.max(column, 0), box.columns - 1);
   return Math.min(Math.max(row, 0) * box.columns + within, count - 1);
 }
 
 /** The rectangle of a place in a box. */
-export function slotRect(box: Box, { card, gap, pad, header }: Sizes, slot: number): Rect {
+export function slotRect(box: Box, { card, gap, pad }: Sizes, slot: number): Rect {
   const column = slot % box.columns, row = Math.floor(slot / box.columns);
-  return { x: box.x + pad + column * (card.w + gap), y: box.y + header + row * (card.h + gap), ...card };
+  return { x: box.x + pad + column * (card.w + gap), y: box.y + box.header + row * (card.h + gap), ...card };
 }
 
 export function centre({ x, y, w, h }: Rect): Point {
@@ -110,11 +112,12 @@ function columnsFor(devices: number, hosts: number): number {
   return Math.ceil(Math.sqrt(devices));
 }
 
-function sizedBox(host: Host, { card, gap, pad, header }: Sizes, columns: number): Box {
+function sizedBox(host: Host, { card, gap, pad, header: headers }: Sizes, columns: number): Box {
+  const header = host.members.length > 1 ? headers.bus : headers.single;
   const lines = Math.ceil(host.members.length / columns);
   const w = columns * (card.w + gap) - gap + 2 * pad;
   const h = header + lines * (card.h + gap) - gap + pad;
-  return { host: host.name, members: host.members, columns, x: 0, y: 0, w, h };
+  return { host: host.name, members: host.members, columns, header, x: 0, y: 0, w, h };
 }
 
 /** Lines of boxes below each other, each centred or from the left. */

@@ -99,7 +99,7 @@ class Canvas {
     this.#diagram.build(this.#scene, !graph, this.#model.get("selected"));
     this.#body.className = graph ? "body" : `body grid${beside ? " beside" : ""}`;
     this.#body.replaceChildren(h("div", { class: "frame" }, this.#diagram.svg), ...(graph ? [] : [this.#matrix.element]));
-    if (!graph) this.#matrix.build(beside ? width / 2 - 8 : width, theme);
+    if (!graph) this.#matrix.build(beside ? width / 2 - 8 : Math.min(width, 520), theme);
     if (focused) this.root.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
 

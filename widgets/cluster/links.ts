@@ -27,7 +27,7 @@ export function deviceLinks(adjust: Adjust, scene: Scene, device: number): Links
     if (other === device) return [];
     const pairs = between([device], [other]);
     const targets = linkTargets(pairs, `between ${devices[device]!.name} and ${devices[other]!.name}`);
-    const at = { x: rect.x + rect.w / 2, y: rect.y + rect.h + 1 };
+    const at = { x: rect.x + rect.w / 2, y: rect.y + rect.h + 11.5 };
     return [link(adjust, pairs, [[centre(scene.cards[device]!), centre(rect)]], label(adjust, targets, "own"), at, "middle", "own")];
   });
 }
@@ -35,7 +35,7 @@ export function deviceLinks(adjust: Adjust, scene: Scene, device: number): Links
 /** The links inside a host as a bus: a bar below its title, a branch down each column, a twig to each card. */
 function bus(adjust: Adjust, { sizes, cards }: Scene, box: Box): Links {
   const rects = box.members.map((device) => cards[device]!);
-  const y = box.y + sizes.header - 10;
+  const y = box.y + box.header - 10;
   const trunk = (rect: Rect) => rect.x - sizes.pad / 2;
   const segments: [Point, Point][] = [[{ x: trunk(rects[0]!), y }, { x: Math.max(...rects.map(trunk)), y }]];
   for (const rect of rects) {

@@ -132,6 +132,10 @@ export class Matrix {
       g.fillText(name, 0, 0);
       g.restore();
     });
+    g.fillStyle = this.#theme.faint;
+    g.textAlign = "right";
+    g.fillText("to →", o - 8, o - 26);
+    g.fillText("from ↓", o - 8, o - 12);
     if (this.#hosts.length < 2) return;
     let at = 0;
     g.fillStyle = this.#theme.faint;

@@ -33,7 +33,7 @@ export function pill(adjust: Adjust, target: Target): Pill {
     const now = adjust.text(target);
     if (now === shown) return;
     shown = now;
-    width = Math.max(48, Math.ceil(textWidth(now, "600 11px sans-serif")) + 18);
+    width = Math.max(44, Math.ceil(textWidth(now, "600 11px sans-serif")) + 16);
     text.textContent = now;
     set(back, { width });
     set(text, { x: width / 2 });

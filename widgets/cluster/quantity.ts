@@ -14,10 +14,13 @@ export interface Quantity {
   write(value: number): string;
 }
 
-export const SPEED: Quantity = { name: "speed", unit: "FLOP/s", example: "12 TFLOP/s", low: 1e-3, high: 1e21, unlimited: false, write: speed };
-export const MEMORY: Quantity = { name: "memory", unit: "B", example: "16 GB", low: 1, high: 1e18, unlimited: true, write: bytes };
-export const BANDWIDTH: Quantity = { name: "bandwidth", unit: "B/s", example: "12 GB/s or 100 Gbit/s", low: 1e-3, high: 1e18, unlimited: true, write: bandwidth };
-export const LATENCY: Quantity = { name: "latency", unit: "s", example: "50 µs", low: 0, high: 1e6, unlimited: false, write: seconds };
+/** Without the zeros that only show precision: what a hand sets is "10 GB/s", not "10.0 GB/s". */
+const plain = (write: (value: number) => string) => (value: number) => write(value).replace(/(\.\d*?)0+(?= )/, (_, kept: string) => (kept === "." ? "" : kept));
+
+export const SPEED: Quantity = { name: "speed", unit: "FLOP/s", example: "12 TFLOP/s", low: 1e-3, high: 1e21, unlimited: false, write: plain(speed) };
+export const MEMORY: Quantity = { name: "memory", unit: "B", example: "16 GB", low: 1, high: 1e18, unlimited: true, write: plain(bytes) };
+export const BANDWIDTH: Quantity = { name: "bandwidth", unit: "B/s", example: "12 GB/s or 100 Gbit/s", low: 1e-3, high: 1e18, unlimited: true, write: plain(bandwidth) };
+export const LATENCY: Quantity = { name: "latency", unit: "s", example: "50 µs", low: 0, high: 1e6, unlimited: false, write: plain(seconds) };
 
 export const PER_DECADE = 120; // pixels of a hand that multiply by ten
 

@@ -1,0 +1,63 @@
+"""A widget on a page without Jupyter: the built module, and the Python object itself as its model."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import anywidget
+from playwright.sync_api import Page
+
+MODEL = """async ([source, traits, theme]) => {
+  document.body.replaceChildren();
+  document.body.style.cssText = `margin:12px;font-family:sans-serif;background:${theme === "dark" ? "#111" : "#fff"}`;
+  document.body.dataset.jpThemeLight = String(theme !== "dark");
+  const url = URL.createObjectURL(new Blob([source], {type: "text/javascript"}));
+  const {default: widget} = await import(url);
+  const values = structuredClone(traits), listeners = {}, changed = {};
+  const fire = (event) => (listeners[event] ?? []).forEach((then) => then());
+  const model = window.model = {
+    sent: [],
+    get: (name) => values[name],
+    set: (name, value) => { values[name] = changed[name] = value; fire(`change:${name}`); },
+    on: (event, then) => (listeners[event] ??= []).push(then),
+    off: (event, then) => { listeners[event] = (listeners[event] ?? []).filter((other) => other !== then); },
+    async save_changes() {
+      const changes = {...changed};
+      for (const name in changed) delete changed[name];
+      if (changes.edit) model.sent.push(changes.edit);
+      model.receive(await window.toPython(changes));
+    },
+    receive(news) {
+      const fresh = Object.keys(news).filter((name) => JSON.stringify(news[name]) !== JSON.stringify(values[name]));
+      for (const name of fresh) values[name] = news[name];
+      for (const name of fresh) fire(`change:${name}`);
+    },
+  };
+  const el = document.createElement("div");
+  document.body.append(el);
+  window.unmount = await widget.render({model, el});
+}"""
+
+
+def show(page: Page, widget: anywidget.AnyWidget, theme: str = "light") -> None:
+    """Put `widget` on the empty page; what the browser changes reaches the Python object, and back."""
+    synced = [
+        name
+        for name in widget.traits(sync=True)
+        if not name.startswith("_") and name not in ("layout", "tabbable", "tooltip")
+    ]
+
+    def to_python(changes: dict[str, Any]) -> dict[str, Any]:
+        for name, value in changes.items():
+            setattr(widget, name, value)
+        return {name: getattr(widget, name) for name in synced if name != "edit"}
+
+    module = (
+        Path(sys.modules[type(widget).__module__].__file__).parent
+        / "static"
+        / f"{type(widget).__module__.split('.')[-1]}.js"
+    )
+    page.expose_function("toPython", to_python)
+    page.evaluate(MODEL, [module.read_text(encoding="utf-8"), {name: getattr(widget, name) for name in synced}, theme])

@@ -1,0 +1,287 @@
+"""The cluster canvas in a real browser, on the Python object it belongs to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from browser import bare_page
+from placelab import clusters
+from placelab.cluster import Cluster
+from placelab.widgets.cluster import ClusterCanvas
+from playwright.sync_api import Locator, Page, expect
+
+
+def key(page: Page, name: str) -> Locator:
+    """The element that keeps this name over redraws."""
+    return page.locator(f'[data-key="{name}"]')
+
+
+def settled(page: Page, canvas: ClusterCanvas) -> None:
+    """Wait until Python has handled what was sent and the browser has drawn it."""
+    page.wait_for_function("() => !model.sent.length || model.get('ack') === model.sent.at(-1).seq")
+    page.wait_for_timeout(60)
+    assert not canvas.dragging
+
+
+def pull(page: Page, handle: Locator, dx: float, release: bool = True) -> None:
+    """Drag `handle` sideways by `dx` pixels in steps, as a hand does."""
+    box = handle.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + dx, y, steps=12)
+    if release:
+        page.mouse.up()
+
+
+def drop(page: Page, card: Locator, x: float, y: float) -> None:
+    """Carry `card` by its name to a point of the page."""
+    box = card.bounding_box()
+    page.mouse.move(box["x"] + 30, box["y"] + 12)
+    page.mouse.down()
+    page.mouse.move(x, y, steps=10)
+
+
+def host_centre(page: Page, name: str) -> tuple[float, float]:
+    box = page.locator(f'.host[data-host="{name}"] rect').bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+@pytest.fixture
+def two(page: Page) -> ClusterCanvas:
+    """Two hosts with two devices each."""
+    canvas = ClusterCanvas(
+        Cluster.from_hosts({"a": 2, "b": 2}, memory=16e9, inside=(300e9, 5e-6), between=(12e9, 50e-6))
+    )
+    bare_page.show(page, canvas)
+    return canvas
+
+
+def test_pulling_a_link_by_a_decade_makes_it_ten_times_as_wide(page: Page, two: ClusterCanvas) -> None:
+    """120 pixels are a factor of ten on every link between the hosts, one step to undo, and the value shows on the way."""
+    pull(page, key(page, "bandwidth:between a and b"), 120, release=False)
+    expect(page.locator(".ruler text.now")).to_have_text("120 GB/s")
+    page.mouse.up()
+    settled(page, two)
+    assert two.value.bandwidth[0, 2] == two.value.bandwidth[3, 1] == 120e9
+    assert two.value.bandwidth[0, 1] == 300e9
+    page.get_by_role("button", name="Undo").click()
+    settled(page, two)
+    assert two.value.bandwidth[0, 2] == 12e9 and not two.can_undo
+    expect(key(page, "bandwidth:between a and b")).to_have_attribute("aria-valuetext", "12 GB/s")
+
+
+def test_one_message_is_in_flight(page: Page, two: ClusterCanvas) -> None:
+    """While Python works, newer values of a drag replace each other: never a queue."""
+    page.evaluate(
+        "() => { const save = model.save_changes; model.save_changes = async () => { await new Promise((f) => setTimeout(f, 150)); return save(); } }"
+    )
+    values = []
+    two.observe(lambda change: values.append(change["new"].speed[0]), "value")
+    pull(page, key(page, "speed:0"), 60)
+    page.wait_for_timeout(700)
+    settled(page, two)
+    assert len(values) <= 3
+    assert two.value.speed[0] == values[-1] == pytest.approx(1e13 * 10**0.5, rel=0.02)
+
+
+def test_a_device_goes_into_another_host_and_back(page: Page, two: ClusterCanvas) -> None:
+    """The drop target is marked, the links become those of the host, and undo brings place and links back."""
+    before = two.value
+    at = key(page, "card:0").get_attribute("transform")
+    drop(page, key(page, "card:0"), *host_centre(page, "b"))
+    expect(page.locator("rect.target")).to_have_count(1)
+    assert two.dragging and two.value.hosts[0] == "b"  # followed while the hand is still down
+    page.mouse.up()
+    settled(page, two)
+    assert two.value.bandwidth[0].tolist() == [np.inf, 12e9, 300e9, 300e9]
+    page.keyboard.press("Control+z")
+    settled(page, two)
+    assert two.value is before
+    expect(key(page, "card:0")).to_have_attribute("transform", at)
+
+
+def test_a_device_leaves_its_host(page: Page) -> None:
+    """Put down outside the only host, a device has a host of its own and a tenth of its bandwidth."""
+    canvas = ClusterCanvas(clusters.pcie_box(4))
+    bare_page.show(page, canvas)
+    box = page.locator('.host[data-host="server"] rect').bounding_box()
+    drop(page, key(page, "card:3"), box["x"] + 300, box["y"] + box["height"] + 25)
+    page.mouse.up()
+    settled(page, canvas)
+    assert canvas.value.hosts == ("server", "server", "server", "host0")
+    assert canvas.value.bandwidth[3, 0] == 6e8 and canvas.value.bandwidth[0, 1] == 6e9
+    expect(page.locator(".host")).to_have_count(2)
+
+
+def test_within_its_host_a_card_only_changes_its_place(page: Page, two: ClusterCanvas) -> None:
+    """Moving within a box is layout: the cluster stays, the place is kept and can be undone."""
+    before, other = two.value, key(page, "card:1").bounding_box()
+    drop(page, key(page, "card:0"), other["x"] + 60, other["y"] + 40)
+    page.mouse.up()
+    settled(page, two)
+    assert two.value is before and two.can_undo
+    assert two.cluster["order"] == [1, 0, 2, 3]
+    page.keyboard.press("Control+z")
+    settled(page, two)
+    assert two.cluster["order"] == [0, 1, 2, 3]
+
+
+def test_everything_by_keyboard(page: Page, two: ClusterCanvas) -> None:
+    """Tab reaches cards, values and links; keys change, type, move, copy, rename, remove, undo and redo."""
+    reached = set()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.dataset.key"))
+    assert {"card:0", "card:3", "speed:2", "memory:1", "bandwidth:inside a", "latency:between a and b"} <= reached
+
+    key(page, "speed:1").focus()
+    page.keyboard.press("ArrowRight")
+    settled(page, two)
+    assert two.value.speed[1] == 1.1e13
+    page.keyboard.press("Enter")
+    page.keyboard.type("2.5 TFLOP/s")
+    page.keyboard.press("Enter")
+    settled(page, two)
+    assert two.value.speed[1] == 2.5e12
+
+    key(page, "card:1").focus()
+    page.keyboard.press("h")
+    settled(page, two)
+    assert two.value.hosts == ("a", "b", "b", "b")
+    page.keyboard.press("Control+d")
+    settled(page, two)
+    assert two.value.n_devices == 5 and two.value.speed[4] == 2.5e12
+    assert page.evaluate("document.activeElement.dataset.key") == "card:4"
+    page.keyboard.press("F2")
+    page.keyboard.type("slow one")
+    page.keyboard.press("Enter")
+    settled(page, two)
+    assert two.value.names[4] == "slow one"
+    page.keyboard.press("Delete")
+    settled(page, two)
+    assert two.value.n_devices == 4
+    for _ in range(6):
+        page.keyboard.press("Control+z")
+    settled(page, two)
+    assert two.value.speed[1] == 1e13 and not two.can_undo
+    page.keyboard.press("Control+Shift+z")
+    settled(page, two)
+    assert two.value.speed[1] == 1.1e13
+
+
+def test_a_typed_value_may_carry_a_unit_and_nonsense_is_refused(page: Page, two: ClusterCanvas) -> None:
+    """100 Gbit/s are 12.5 GB/s; what is no bandwidth stays in the field with a sentence, and changes nothing."""
+    handle = key(page, "bandwidth:inside b")
+    handle.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.type("fast")
+    page.keyboard.press("Enter")
+    expect(page.locator(".entry [role=alert]")).to_contain_text("Not a bandwidth")
+    page.locator(".entry input").fill("100 Gbit/s")
+    page.keyboard.press("Enter")
+    settled(page, two)
+    assert two.value.bandwidth[2, 3] == 12.5e9
+    assert two.value.bandwidth[0, 1] == 300e9
+
+
+def test_a_refused_edit_says_why_and_changes_nothing(page: Page) -> None:
+    """The last device cannot be removed: one sentence in place, gone with the next edit."""
+    canvas = ClusterCanvas(clusters.uniform(1))
+    bare_page.show(page, canvas)
+    key(page, "card:0").focus()
+    page.keyboard.press("Delete")
+    expect(page.locator(".error")).to_contain_text("last device")
+    assert canvas.value.n_devices == 1
+    page.get_by_role("button", name="Add a device to").click()
+    settled(page, canvas)
+    assert canvas.value.n_devices == 2
+    expect(page.locator(".error")).to_be_hidden()
+
+
+def test_the_matrix_of_fifty_devices(page: Page) -> None:
+    """Cells, rows and the whole change under the hand and under keys; hover and live line say what they are."""
+    canvas = ClusterCanvas(clusters.mayer50(seed=0))
+    bare_page.show(page, canvas)
+    before = canvas.value.bandwidth
+    expect(page.locator(".card")).to_have_count(50)
+    matrix = page.locator(".matrix canvas")
+    box = matrix.bounding_box()
+    side = page.evaluate(
+        "() => { const c = document.querySelector('.matrix canvas').getBoundingClientRect(); return c.width }"
+    )
+    cell = (side - 2 - 46) / 50
+    middle = lambda row, column: (box["x"] + 46 + (column + 0.5) * cell, box["y"] + 46 + (row + 0.5) * cell)  # noqa: E731
+
+    page.mouse.move(*middle(3, 7))
+    expect(page.locator(".tip")).to_have_text(f"from dev3 to dev7: {before[3, 7]:.0f} B/s")
+    page.mouse.down()
+    page.mouse.move(middle(3, 7)[0] + 120, middle(3, 7)[1], steps=8)
+    page.mouse.up()
+    settled(page, canvas)
+    assert canvas.value.bandwidth[3, 7] == 10 * before[3, 7]
+    assert canvas.value.bandwidth[7, 3] == before[7, 3]
+
+    page.mouse.move(box["x"] + 20, middle(5, 0)[1])  # the header of a row
+    page.mouse.down()
+    page.mouse.move(box["x"] + 20 - 120, middle(5, 0)[1], steps=8)
+    page.mouse.up()
+    settled(page, canvas)
+    off = np.arange(50) != 5
+    np.testing.assert_allclose(canvas.value.bandwidth[5, off], before[5, off] / 10)
+
+    matrix.focus()
+    page.keyboard.press("c")  # the column of the cursor
+    page.keyboard.press("Home")
+    page.keyboard.press("PageUp")
+    settled(page, canvas)
+    expect(page.locator(".status")).to_contain_text("from all to dev0")
+    np.testing.assert_allclose(
+        canvas.value.bandwidth[1:, 0] / np.delete(before[:, 0], 0), [2.0] * 4 + [0.2] + [2.0] * 44
+    )
+
+
+def test_both_drawings_serve_any_cluster(page: Page, two: ClusterCanvas) -> None:
+    """The matrix of a small cluster changes host blocks; back in the drawing with links the value is there."""
+    page.get_by_role("button", name="Draw devices and the matrix").click()
+    settled(page, two)
+    page.get_by_label("links that change together").select_option("block")
+    matrix = page.locator(".matrix canvas")
+    matrix.focus()
+    for press in ("ArrowDown", "ArrowDown", "ArrowLeft", "PageUp"):
+        page.keyboard.press(press)
+    settled(page, two)
+    assert two.value.bandwidth[2:, :2].tolist() == [[24e9, 24e9], [24e9, 24e9]]
+    assert two.value.bandwidth[0, 2] == 12e9
+    page.get_by_role("button", name="Draw hosts").click()
+    settled(page, two)
+    expect(key(page, "bandwidth:between a and b")).to_have_attribute("aria-valuetext", "12–24 GB/s")
+    pull(page, key(page, "bandwidth:between a and b"), -120)
+    settled(page, two)
+    np.testing.assert_allclose(two.value.bandwidth[[2, 0], [0, 2]], [2.4e9, 1.2e9])
+
+
+def test_names_are_text(page: Page) -> None:
+    """A hostile device name is shown as it is and runs nothing."""
+    name = "<img src=x onerror=alert(1)>"
+    canvas = ClusterCanvas(Cluster(speed=[1.0, 1.0], names=[name, "b"], types=["<b>", "t"], hosts=["<i>h", "<i>h"]))
+    bare_page.show(page, canvas)
+    expect(key(page, "card:0")).to_have_attribute("aria-label", f"{name}, <b> on <i>h, 1 FLOP/s")
+    assert page.locator("img, i, b").count() == 0
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("preset", ["pcie_box", "nvlink_box", "two_nodes", "parameter_server", "mayer50"])
+def test_every_preset_is_drawn_inside_the_canvas(page: Page, screenshot, preset: str, theme: str) -> None:
+    """All cards lie within the widget, none on another; a picture of each is kept."""
+    canvas = ClusterCanvas(clusters.preset(preset))
+    bare_page.show(page, canvas, theme)
+    page.wait_for_selector(".card")
+    boxes = page.locator(".card .plate").evaluate_all(
+        "cards => cards.map((c) => { const {x, y, width, height} = c.getBoundingClientRect(); return [x, y, x + width, y + height] })"
+    )
+    assert len(boxes) == canvas.value.n_devices
+    for i, (left, top, right, bottom) in enumerate(boxes):
+        assert 12 <= left and right <= 1388 and top >= 12
+        assert not any(l < right and left < r and t < bottom and top < b for l, t, r, b in boxes[i + 1 :])  # noqa: E741
+    screenshot(f"{preset}-{theme}", page.locator(".cluster"))
