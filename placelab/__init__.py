@@ -12,7 +12,9 @@ from placelab.cluster import Cluster
 from placelab.errors import CycleError, FormatError, InfeasibleError, PlacelabError, UnsupportedError
 from placelab.formats import load
 from placelab.graph import OpGraph
+from placelab.list_scheduler import ListScheduler
 from placelab.problem import Problem
+from placelab.ranks import compute_rank, downward_rank, upward_rank
 from placelab.schedule import Placement, Schedule
 from placelab.simulate import simulate
 from placelab.solve import place, solve
@@ -23,6 +25,7 @@ __all__ = [
     "CycleError",
     "FormatError",
     "InfeasibleError",
+    "ListScheduler",
     "OpGraph",
     "Order",
     "PlacelabError",
@@ -31,8 +34,10 @@ __all__ = [
     "Schedule",
     "UnsupportedError",
     "clusters",
+    "compute_rank",
     "costs",
     "datasets",
+    "downward_rank",
     "explore",
     "export",
     "generators",
@@ -46,6 +51,7 @@ __all__ = [
     "simulate",
     "solve",
     "testing",
+    "upward_rank",
 ]
 
 

@@ -3,11 +3,14 @@
 from placelab.partitioners import (  # noqa: F401
     batch_split,
     contiguous,
+    cpop,
     critical_path,
     dfs,
     hashing,
+    heft,
     mite,
     random,
     round_robin,
     single,
+    tf_greedy,
 )

@@ -1,0 +1,242 @@
+"""Where does each op finish soonest? List scheduling without memory limits, by insertion into idle gaps or by appending.
+
+Both kernels take the problem as: ``pred_ptr, pred_edge, producer, edge_bytes`` (edges by consumer); ``cost, column, divisor,
+columns`` (exec, see Problem); flat ``delay`` (the Send's time, and latency) and ``bandwidth``, 0 and infinite within a device; ``allowed[v * stride + d]``; ``group``, -1 for none. A group's first op fixes the device of all. Ties: the lower device.
+Results: `device`, `start`, `finish` (n,), and `score[v * k + d]` (when its length is n * k) the finish of v on every candidate d.
+"""
+
+from placelab.kernels.heap import pop_event, push_event
+from placelab.kernels.jit import helper, kernel
+
+
+@helper
+def arrivals(v, low, high, pred_ptr, pred_edge, producer, edge_bytes, delay, bandwidth, device, finish, ready):
+    """``ready[d]``: when all inputs of v are on device d, for low <= d < high."""
+    k = len(ready)
+    for d in range(low, high):
+        ready[d] = 0.0
+    for i in range(pred_ptr[v], pred_ptr[v + 1]):
+        e = pred_edge[i]
+        u = producer[e]
+        done = finish[u]
+        size = edge_bytes[e]
+        row = device[u] * k
+        for d in range(low, high):
+            x = done + delay[row + d] + size / bandwidth[row + d]
+            ready[d] = x if x > ready[d] else ready[d]
+
+
+@helper
+def first_after(ends, base, count, time):
+    """Index of the first of ``ends[base:base + count]``, ascending, that is greater than `time`; `count` when none is."""
+    low = 0
+    high = count
+    while low < high:
+        middle = (low + high) >> 1
+        if ends[base + middle] > time:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@helper
+def gap(base, count, begins, ends, done, n_done, time, length, worst):
+    """Earliest start at or after `time` of an op of this length in an idle gap; gives up at a finish of `worst` or later.
+
+    ``begins, ends`` are the busy spans, merged where they touch, so that few are looked at; an op of length 0 also fits between two
+    ops that touch: ``done`` has the finish of every op.
+    """
+    i = first_after(ends, base, count, time)
+    if length == 0.0:
+        if i == count or begins[base + i] >= time:
+            return time
+        i = first_after(done, base, n_done, time)
+        if i > 0 and done[base + i - 1] == time:
+            return time
+        return done[base + i]
+    while i < count and time + length > begins[base + i]:
+        if ends[base + i] > time:
+            time = ends[base + i]
+        if time + length >= worst:
+            break
+        i += 1
+    return time
+
+
+@helper
+def occupy(base, count, begins, ends, start, finish):
+    """Add a busy span, merged with those it touches. Returns their new number."""
+    i = first_after(ends, base, count, start)
+    if i < count and begins[base + i] < finish:
+        return count  # of length 0, between two ops that touch
+    left = i > 0 and ends[base + i - 1] == start
+    right = i < count and begins[base + i] == finish
+    if left and right:
+        ends[base + i - 1] = ends[base + i]
+        for j in range(base + i, base + count - 1):
+            begins[j] = begins[j + 1]
+            ends[j] = ends[j + 1]
+        return count - 1
+    if left:
+        ends[base + i - 1] = finish
+        return count
+    if right:
+        begins[base + i] = start
+        return count
+    for j in range(base + count, base + i, -1):
+        begins[j] = begins[j - 1]
+        ends[j] = ends[j - 1]
+    begins[base + i] = start
+    ends[base + i] = finish
+    return count + 1
+
+
+@kernel
+def in_order(
+    order, preferred, insertion, pred_ptr, pred_edge, producer, edge_bytes, cost, column, divisor, columns, delay, bandwidth,
+    allowed, stride, group,
+    # workspace
+    group_device, ready, busy, begins, ends, n_done, done,
+    # results
+    device, start, finish, score,
+):  # fmt: skip
+    """Each op of a topological `order` to the device where it finishes soonest, or to ``preferred[v]`` unless that is -1.
+
+    With `insertion` into the earliest gap that holds it, which takes ``begins, ends`` and, where an op takes no time, ``done`` of
+    length n * k; else after the device's last op (``ends``, length k). O(edges · k + n · k · log n) where gaps are found at once.
+    """
+    n = len(order)
+    k = len(ready)
+    room = len(ends) // k
+    zeros = len(done) == len(ends) and insertion
+    record = len(score) == n * k
+    for g in range(len(group_device)):
+        group_device[g] = -1
+    for d in range(k):
+        busy[d] = 0
+        n_done[d] = 0
+        ends[d * room] = 0.0
+    for i in range(n):
+        v = order[i]
+        g = group[v]
+        only = preferred[v]
+        if g >= 0 and group_device[g] >= 0:
+            only = group_device[g]
+        low = 0
+        high = k
+        if only >= 0:
+            low = only
+            high = only + 1
+        arrivals(v, low, high, pred_ptr, pred_edge, producer, edge_bytes, delay, bandwidth, device, finish, ready)
+        best = -1
+        soonest = 0.0
+        begin = 0.0
+        for d in range(low, high):
+            if allowed[v * stride + d] == 0:
+                continue
+            length = cost[v * columns + column[d]] / divisor[d]
+            s = ready[d]
+            worst = soonest
+            if best < 0 or record:
+                worst = 1.7e308
+            if s + length >= worst:
+                continue
+            if insertion:
+                s = gap(d * room, busy[d], begins, ends, done, n_done[d], s, length, worst)
+            elif ends[d] > s:
+                s = ends[d]
+            f = s + length
+            if record:
+                score[v * k + d] = f
+            if best < 0 or f < soonest:
+                best = d
+                soonest = f
+                begin = s
+        device[v] = best
+        start[v] = begin
+        finish[v] = soonest
+        if g >= 0:
+            group_device[g] = best
+        if insertion:
+            busy[best] = occupy(best * room, busy[best], begins, ends, begin, soonest)
+            if zeros and soonest > begin:
+                j = best * room + n_done[best]
+                while j > best * room and done[j - 1] > soonest:
+                    done[j] = done[j - 1]
+                    j -= 1
+                done[j] = soonest
+                n_done[best] += 1
+        else:
+            ends[best] = soonest
+
+
+@kernel
+def as_ready(
+    pred_ptr, pred_edge, producer, edge_bytes, succ_ptr, consumer, cost, column, divisor, columns, delay, bandwidth,
+    allowed, stride, group,
+    # workspace
+    group_device, ready, free, missing, became, heap,
+    # results
+    device, start, finish, score, order,
+):  # fmt: skip
+    """Each op, when its last input has been computed, to the device where it would finish soonest, after that device's last op.
+
+    Ops are taken by (time their last input was computed, op number), from a heap of stride 2. Result `order`: as taken.
+    O(n log n + edges · k).
+    """
+    n = len(device)
+    k = len(ready)
+    record = len(score) == n * k
+    for g in range(len(group_device)):
+        group_device[g] = -1
+    for d in range(k):
+        free[d] = 0.0
+    size = 0
+    for v in range(n):
+        missing[v] = pred_ptr[v + 1] - pred_ptr[v]
+        became[v] = 0.0
+        if missing[v] == 0:
+            size = push_event(heap, size, 0.0, float(v))
+    i = 0
+    while size > 0:
+        v = int(heap[1])
+        size = pop_event(heap, size)
+        order[i] = v
+        i += 1
+        g = group[v]
+        low = 0
+        high = k
+        if g >= 0 and group_device[g] >= 0:
+            low = group_device[g]
+            high = low + 1
+        arrivals(v, low, high, pred_ptr, pred_edge, producer, edge_bytes, delay, bandwidth, device, finish, ready)
+        best = -1
+        soonest = 0.0
+        begin = 0.0
+        for d in range(low, high):
+            if allowed[v * stride + d] == 0:
+                continue
+            s = ready[d]
+            if free[d] > s:
+                s = free[d]
+            f = s + cost[v * columns + column[d]] / divisor[d]
+            if record:
+                score[v * k + d] = f
+            if best < 0 or f < soonest:
+                best = d
+                soonest = f
+                begin = s
+        device[v] = best
+        start[v] = begin
+        finish[v] = soonest
+        free[best] = soonest
+        if g >= 0:
+            group_device[g] = best
+        for e in range(succ_ptr[v], succ_ptr[v + 1]):
+            w = consumer[e]
+            missing[w] -= 1
+            if soonest > became[w]:
+                became[w] = soonest
+            if missing[w] == 0:
+                size = push_event(heap, size, became[w], float(w))

@@ -1,0 +1,321 @@
+"""When could this op run on that device, given what is planned so far? The incremental heart of list scheduling."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Mapping
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from placelab.errors import InfeasibleError, UnsupportedError
+from placelab.graph import frozen
+from placelab.memory_plan import MemoryPlan, can_bind
+from placelab.problem import Problem
+from placelab.room import infeasible
+from placelab.schedule import Placement, Trace
+
+
+class ListScheduler:
+    r"""A plan that grows op by op: earliest starts and finishes on every device, groups, restrictions and memory included.
+
+    .. math:: EST(v, d) = \min \{ t \ge \max_{u \in pred(v)} (finish(u) + trans(\tau, p_u, d)) :
+              d \text{ is idle and has room in } [t, t + exec(v, d)) \}, \quad EFT(v, d) = EST(v, d) + exec(v, d)
+
+    Parameters
+    ----------
+    problem
+        What is planned. Ops may be given by number or name, devices too.
+    insertion
+        Fill idle gaps between planned ops (Topcuoglu 2002 §4.1), instead of appending after a device's last op.
+    trace
+        Record each decision with the finish it would have had on every candidate.
+
+    Attributes
+    ----------
+    device : ndarray of int32, shape (n_ops,)
+        Devices so far, -1 where not placed.
+    start, finish : ndarray, shape (n_ops,)
+        Planned times [s].
+    freed : int
+        Grows whenever the plan gives memory back: then an (op, device) pair that was rejected may have become possible.
+
+    Notes
+    -----
+    Transfers are planned without contention, whatever the problem's transfer model: a tensor leaves when its producer ends (with
+    ``transfer_ops``, one Send later, though the Send occupies nobody here) and is on a device once, however many consumers it has there.
+
+    Memory, in the problem's model, is exact for the planned times: an op whose start does not fit waits for the first time that
+    does; persistent bytes (under ``reserved`` all) of a whole group are taken with its first member. A tensor is held until all its consumers
+    are placed and done, so a finished plan is within every capacity.
+
+    An op of no time fits between two ops that touch. Per op O(inputs · devices) for arrivals, O(log ops) per device for a gap.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> chain = pl.OpGraph.from_arrays(["a", "b"], [2.0, 3.0], [(0, 1)], edge_bytes=[4.0])
+    >>> s = ListScheduler(pl.Problem(chain, pl.Cluster(speed=[1.0, 3.0], bandwidth=1.0)))
+    >>> s.place("a", "dev0")
+    >>> [s.eft("b", d) for d in s.feasible("b")]
+    [5.0, 7.0]
+    """
+
+    def __init__(self, problem: Problem, insertion: bool = False, trace: bool = False) -> None:
+        n, k = problem.graph.n_ops, problem.cluster.n_devices
+        self.problem, self.insertion = problem, insertion
+        self.device = np.full(n, -1, dtype=np.int32)
+        self.start, self.finish = np.zeros(n), np.zeros(n)
+        self._send, self._way, self._bandwidth = *transfer_delay(problem), problem.cluster.bandwidth
+        self._lanes = [Gaps() if insertion else Tail() for _ in range(k)]
+        self._memory = MemoryPlan(problem) if can_bind(problem) else None
+        self._group_device = [-1] * problem.n_groups
+        self._arrivals: dict[int, list[float]] = {}
+        self._est: dict[tuple[int, int], float] = {}
+        self._decisions: list[tuple[int, int, Any, str]] | None = [] if trace else None
+
+    @property
+    def freed(self) -> int:
+        """How often memory was given back."""
+        return self._memory.freed if self._memory else 0
+
+    def est(self, op: int | str, device: int | str) -> float:
+        """Earliest start of an op on a device [s]; infinite where it has no room.
+
+        Raises
+        ------
+        UnsupportedError
+            An input of the op is not placed yet.
+        """
+        v, d = self._op(op), self.problem.cluster.index(device)
+        if (v, d) not in self._est:
+            self._est[v, d] = self._earliest(v, d)
+        return self._est[v, d]
+
+    def eft(self, op: int | str, device: int | str) -> float:
+        """Earliest finish of an op on a device [s]; infinite where it has no room."""
+        v, d = self._op(op), self.problem.cluster.index(device)
+        return self.est(v, d) + self.problem.exec_time(v, d)
+
+    def candidates(self, op: int | str) -> list[int]:
+        """Devices the op may run on and has room on now, ascending: its allowed ones, or the one its group is on; maybe none."""
+        v = self._op(op)
+        allowed = self._allowed(v)
+        return [d for d in allowed if self.est(v, d) < inf] if self._memory else allowed
+
+    def feasible(self, op: int | str) -> list[int]:
+        """As :meth:`candidates`, but at least one.
+
+        Raises
+        ------
+        InfeasibleError
+            None is left; says for each device why.
+        """
+        v = self._op(op)
+        found = self.candidates(v)
+        if not found:
+            short = np.full(self.problem.cluster.n_devices, np.nan)
+            for d in self._allowed(v):
+                short[d] = self._shortage(v, d)
+            raise infeasible(self.problem, v, short)
+        return found
+
+    def place(
+        self, op: int | str, device: int | str, *, reason: str = "finishes soonest there", scores: Mapping[int, float] | None = None
+    ) -> None:
+        """Plan the op on the device at its earliest start; the first of a group brings the group there.
+
+        Parameters
+        ----------
+        reason, scores
+            For the trace: why, and what was compared per device (default: the finish on each candidate).
+
+        Raises
+        ------
+        InfeasibleError
+            The op may not run there, or has no room.
+        UnsupportedError
+            It is placed already, or an input of it is not.
+        """
+        v, d = self._op(op), self.problem.cluster.index(device)
+        if self.device[v] >= 0:
+            raise UnsupportedError(f"op {self._name(v)!r} is placed already, on {self.problem.cluster.names[self.device[v]]!r}")
+        start = self.est(v, d)
+        if d not in self._allowed(v) or start == inf:
+            self._refuse(v, d)
+        if self._decisions is not None:
+            self._record(v, d, reason, scores)
+        finish = start + self.problem.exec_time(v, d)
+        if self._memory:
+            self._memory.place(v, d, start, finish, self._inputs(v, d))
+        self._lanes[d].occupy(start, finish)
+        self.device[v], self.start[v], self.finish[v] = d, start, finish
+        if self.problem.group[v] >= 0:
+            self._group_device[self.problem.group[v]] = d
+        self._est.clear()
+        self._arrivals.pop(v, None)
+
+    def placement(self, score_name: str = "finish [s]") -> Placement:
+        """The finished plan, with its order and makespan.
+
+        Raises
+        ------
+        UnsupportedError
+            An op is not placed.
+        """
+        missing = np.flatnonzero(self.device < 0)
+        if len(missing):
+            raise UnsupportedError(f"op {self._name(missing[0])!r} is not placed ({len(missing)} are not); place every op first")
+        trace = self._trace(score_name) if self._decisions is not None else None
+        return Placement(self.problem, self.device, planned_order(self.start, self.finish), float(self.finish.max()), trace)
+
+    # ---------------------------------------------------------------- parts
+
+    def _op(self, op: int | str) -> int:
+        return self.problem.graph.index(op) if isinstance(op, str) else int(op)
+
+    def _name(self, v: int) -> str:
+        return str(self.problem.graph.names[v])
+
+    def _allowed(self, v: int) -> list[int]:
+        g = self.problem.group[v]
+        if g >= 0 and self._group_device[g] >= 0:
+            return [self._group_device[g]]
+        return self.problem.feasible(v).tolist()
+
+    def _earliest(self, v: int, d: int) -> float:
+        length, lane = self.problem.exec_time(v, d), self._lanes[d]
+        start = lane.earliest(self._ready(v)[d], length)
+        if self._memory is None:
+            return start
+        inputs = self._inputs(v, d)
+        while start < inf:
+            fits = self._memory.earliest(v, d, start, length, inputs)
+            if fits == start:
+                break
+            start = lane.earliest(fits, length) if fits < inf else inf
+        return start
+
+    def _ready(self, v: int) -> list[float]:
+        """When all inputs of v are on each device."""
+        if v not in self._arrivals:
+            edge = self._in_edges(v)
+            graph, home = self.problem.graph, self.device[self.problem.graph.producer[edge]]
+            if (home < 0).any():
+                u = graph.producer[edge][home < 0][0]
+                raise UnsupportedError(
+                    f"op {self._name(v)!r} comes before its input {self._name(u)!r}, which is not placed; place inputs first, "
+                    "for example by falling upward_rank"
+                )
+            done, size = self.finish[graph.producer[edge]], graph.edge_bytes[edge]
+            arrive = done[:, None] + self._way[home] + size[:, None] / self._bandwidth[home]
+            self._arrivals[v] = arrive.max(axis=0, initial=0.0).tolist()
+        return self._arrivals[v]
+
+    def _in_edges(self, v: int) -> np.ndarray:
+        graph = self.problem.graph
+        return graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]
+
+    def _inputs(self, v: int, d: int) -> list[tuple[int, int, float, float]]:
+        """(tensor, its home, transfer's start, transfer's finish) of every input, as if v ran on d."""
+        graph, edge = self.problem.graph, self._in_edges(v)
+        u, tensor = graph.producer[edge], graph.edge_tensor[edge]
+        home = self.device[u]
+        sent = self.finish[u] + self._send[home, d]
+        arrive = self.finish[u] + self._way[home, d] + graph.tensor_bytes[tensor] / self._bandwidth[home, d]
+        return list(zip(tensor.tolist(), home.tolist(), sent.tolist(), arrive.tolist(), strict=True))
+
+    def _refuse(self, v: int, d: int) -> None:
+        names, allowed = self.problem.cluster.names, self._allowed(v)
+        if d in allowed:
+            raise InfeasibleError(
+                f"op {self._name(v)!r} has no room on {names[d]!r}, which is short by {self._shortage(v, d):.6g} bytes in memory model "
+                f"{self.problem.memory!r}; candidates(op) lists the devices with room"
+            )
+        raise InfeasibleError(f"op {self._name(v)!r} may not run on {names[d]!r}, only on {', '.join(names[e] for e in allowed)}")
+
+    def _shortage(self, v: int, d: int) -> float:
+        length = self.problem.exec_time(v, d)
+        start = self._lanes[d].earliest(self._ready(v)[d], length)
+        return self._memory.shortage(v, d, start, length, self._inputs(v, d))
+
+    def _record(self, v: int, d: int, reason: str, scores: Mapping[int, float] | None) -> None:
+        g = self.problem.group[v]
+        if g >= 0 and self._group_device[g] >= 0:
+            return  # decided with the first of its group
+        if scores is None:
+            scores = {e: self.eft(v, e) for e in self.candidates(v)}
+        self._decisions.append((v, d, scores, reason))
+
+    def _trace(self, score_name: str) -> Trace:
+        score = np.full((len(self._decisions), self.problem.cluster.n_devices), np.nan)
+        for row, (_, _, scores, _) in zip(score, self._decisions, strict=True):
+            row[list(scores)] = list(scores.values())
+        reasons = tuple(dict.fromkeys(reason for _, _, _, reason in self._decisions))
+        columns = ([decision[i] for decision in self._decisions] for i in (0, 1))
+        op, device = (np.array(column, dtype=np.int32) for column in columns)
+        reason = np.array([reasons.index(reason) for _, _, _, reason in self._decisions], dtype=np.int32)
+        return Trace(op, device, score, reason, reasons, score_name)
+
+
+class Tail:
+    """A device that runs ops one after the other."""
+
+    def __init__(self) -> None:
+        self.end = 0.0
+
+    def earliest(self, time: float, length: float) -> float:
+        """Earliest start, at or after `time`."""
+        return max(time, self.end)
+
+    def occupy(self, start: float, finish: float) -> None:
+        """Run an op from `start` to `finish`."""
+        self.end = finish
+
+
+class Gaps:
+    """A device whose idle gaps can be filled: busy spans, merged where they touch, and the finish of every op that takes time."""
+
+    def __init__(self) -> None:
+        self.begins: list[float] = []
+        self.ends: list[float] = []
+        self.done: list[float] = []
+
+    def earliest(self, time: float, length: float) -> float:
+        """Earliest start of an op of this length, at or after `time`; one of length 0 also fits between two ops that touch."""
+        i = bisect_right(self.ends, time)
+        if length == 0:
+            inside = i < len(self.ends) and self.begins[i] < time
+            return self.done[bisect_left(self.done, time)] if inside else time
+        while i < len(self.ends) and time + length > self.begins[i]:
+            time = max(time, self.ends[i])
+            i += 1
+        return time
+
+    def occupy(self, start: float, finish: float) -> None:
+        """Run an op from `start` to `finish`, which :meth:`earliest` found idle."""
+        if finish > start:
+            insort(self.done, finish)
+        i = bisect_right(self.ends, start)
+        if i < len(self.ends) and self.begins[i] < finish:
+            return  # of length 0, between two ops that touch
+        if i < len(self.ends) and self.begins[i] == finish:
+            finish = self.ends[i]
+            del self.begins[i], self.ends[i]
+        if i > 0 and self.ends[i - 1] == start:
+            self.ends[i - 1] = finish
+        else:
+            self.begins.insert(i, start)
+            self.ends.insert(i, finish)
+
+
+def transfer_delay(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """(send, delay) [s], shape (n_devices, n_devices) each: the Send on the source, if there is any, and that plus the latency."""
+    send = np.where(np.eye(problem.cluster.n_devices, dtype=bool), 0.0, (problem.transfer_ops / problem.cluster.speed)[:, None])
+    return frozen(send), frozen(send + problem.cluster.latency)
+
+
+def planned_order(start: np.ndarray, finish: np.ndarray) -> np.ndarray:
+    """Ops by planned start, then finish, then number: so one of no time comes before what starts with it, but after its inputs."""
+    return np.lexsort((finish, start)).astype(np.int32)

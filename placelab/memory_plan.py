@@ -1,0 +1,204 @@
+"""When has a device room for one more op? Memory over time of a plan that is still growing, in each memory model.
+
+What a finished schedule holds is in :mod:`placelab.memory`. Here a tensor whose consumers are not all placed yet stays on its
+producer's device for ever; when the last one is placed, the bytes after its true end are given back.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
+from math import inf, nextafter
+
+import numpy as np
+
+from placelab.memory import TOLERANCE
+from placelab.problem import Problem
+
+Span = tuple[float, float, float]  # from [s], to [s], bytes
+
+
+class Steps:
+    """A right-continuous step function of time >= 0, 0 at first."""
+
+    def __init__(self) -> None:
+        self.times, self.level = [0.0], [0.0]
+
+    def add(self, begin: float, end: float, size: float) -> None:
+        """Add `size` on [begin, end). O(steps after `begin`)."""
+        i = self._cut(begin)
+        j = len(self.times) if end == inf else self._cut(end)
+        self.level[i:j] = [value + size for value in self.level[i:j]]
+
+    def _cut(self, time: float) -> int:
+        i = bisect_left(self.times, time)
+        if i == len(self.times) or self.times[i] != time:
+            self.times.insert(i, time)
+            self.level.insert(i, self.level[i - 1])
+        return i
+
+    def peak(self, begin: float = 0.0, end: float = inf) -> float:
+        """Largest value on [begin, end)."""
+        return max(self.level[bisect_right(self.times, begin) - 1 : bisect_left(self.times, end)])
+
+    def end_of_last_above(self, begin: float, end: float, bound: float) -> float:
+        """When the last step that lies above `bound` within [begin, end) ends; there must be one."""
+        i = bisect_left(self.times, end) - 1
+        while self.level[i] <= bound:
+            i -= 1
+        return self.times[i + 1] if i + 1 < len(self.times) else inf
+
+
+class MemoryPlan:
+    """Bytes in use on every device over time, for the ops placed so far.
+
+    Attributes
+    ----------
+    freed : int
+        Grows whenever bytes are given back, so when an (op, device) pair that had no room may have some again.
+
+    Notes
+    -----
+    ``reserved`` is a sum. In ``dynamic`` and ``edges`` checking or placing an op costs as many steps as the device's memory takes from
+    the first transfer to the op on. Source: the memory models of spec §2.5: Mayer 2017 eq. 2, Srivastava 2018 §3.1, Baechi 2020 §4.2.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        graph, k = problem.graph, problem.cluster.n_devices
+        self.problem, self.model, self.freed = problem, problem.memory, 0
+        self.limit = (problem.cluster.memory * (1 + TOLERANCE / 2)).tolist()  # half the tolerance: sums differ by their order
+        self.reserved = [0.0] * k
+        self.used = [Steps() for _ in range(k)]
+        self._reserve = _for_ever(problem)
+        self._group_is_placed = [False] * problem.n_groups
+        self._size = graph.tensor_bytes.tolist()
+        self._waiting = np.diff(graph.tensor_ptr).tolist()  # consumers of each tensor that are not placed
+        self._end: dict[int, float] = {}  # tensor → when its producer's device is done with it, as far as known
+        self._copy_end: dict[tuple[int, int], float] = {}  # (tensor, device) → the same for a received copy
+        self._timed = self.model in ("dynamic", "edges")
+
+    def earliest(self, op: int, d: int, start: float, length: float, inputs: list[tuple]) -> float:
+        """`start` if op has room on d from then on, else the next time to try (infinite when no later start will do).
+
+        Parameters
+        ----------
+        op, d
+            Numbers of the op and of the device.
+        start, length
+            Seconds.
+        inputs
+            (tensor, its home, transfer's start, transfer's finish) for each input, as if op ran on d.
+        """
+        bound = self._bound(op, d)
+        if bound < 0 or self._rest_is_full(op, d, bound):
+            return inf
+        for begin, end, size in _pieces(self._spans(op, d, start, start + length, inputs)):
+            if self.used[d].peak(begin, end) + size > bound:
+                if begin < start:
+                    return inf
+                retry = self.used[d].end_of_last_above(begin, end, bound - size)
+                return max(retry - length if self.model == "edges" else retry, nextafter(start, inf))
+        return start
+
+    def shortage(self, op: int, d: int, start: float, length: float, inputs: list[tuple]) -> float:
+        """Bytes that are missing for op to run on d at `start`."""
+        bound = self._bound(op, d)
+        short = [-bound, self.used[d].peak() - bound]
+        short += [
+            self.used[d].peak(begin, end) + size - bound
+            for begin, end, size in _pieces(self._spans(op, d, start, start + length, inputs))
+        ]
+        return max(short)
+
+    def place(self, op: int, d: int, start: float, finish: float, inputs: list[tuple]) -> None:
+        """Take the room of op on d, and give back that of tensors whose last consumer it is."""
+        self.reserved[d] += self._needed_for_ever(op)
+        if self.problem.group[op] >= 0:
+            self._group_is_placed[self.problem.group[op]] = True
+        if not self._timed:
+            return
+        spans = self._spans(op, d, start, finish, inputs)
+        for begin, end, size in spans:
+            self.used[d].add(begin, end, size)
+        self.freed += any(size < 0 for _, _, size in spans)
+        for t in self._outputs(op):
+            self._end[t] = finish
+        use = finish if self.model == "dynamic" else start
+        for t, home, sent, arrives in inputs:
+            self._waiting[t] -= 1
+            self._end[t] = max(self._end[t], use if home == d else arrives)
+            if home != d:
+                self._copy_end[t, d] = max(self._copy_end.get((t, d), sent), use)
+                if self._waiting[t] == 0 and self._size[t] > 0:
+                    self.used[home].add(self._end[t], inf, -self._size[t])
+                    self.freed += 1
+
+    def _bound(self, op: int, d: int) -> float:
+        """Bytes of d that may be in use over time next to what is reserved, once op is there."""
+        return self.limit[d] - self.reserved[d] - self._needed_for_ever(op)
+
+    def _rest_is_full(self, op: int, d: int, bound: float) -> bool:
+        return self._needed_for_ever(op) > 0 and self._timed and self.used[d].peak() > bound
+
+    def _needed_for_ever(self, op: int) -> float:
+        """Bytes to reserve when op is placed: its own, or its group's when it is the first of it."""
+        g = self.problem.group[op]
+        return 0.0 if g >= 0 and self._group_is_placed[g] else self._reserve[op]
+
+    def _outputs(self, op: int) -> range:
+        return range(self.problem.graph.op_tensor_ptr[op], self.problem.graph.op_tensor_ptr[op + 1])
+
+    def _spans(self, op: int, d: int, start: float, finish: float, inputs: list[tuple]) -> list[Span]:
+        """What placing op on d adds there over time, and (negative) gives back."""
+        if not self._timed:
+            return []
+        dynamic, size = self.model == "dynamic", self._size
+        use = finish if dynamic else start
+        consumed = sum(size[t] for t in self._outputs(op) if self._waiting[t])
+        spans = [(start if dynamic else finish, inf, consumed)]
+        if dynamic:
+            unused = sum(size[t] for t in self._outputs(op) if not self._waiting[t])
+            spans.append((start, finish, self.problem.graph.temporary[op] + unused))
+        for t, home, sent, arrives in inputs:
+            if home != d:
+                spans.append((self._copy_end.get((t, d), sent if dynamic else arrives), use, size[t]))
+            elif self._waiting[t] == 1:
+                spans.append((max(self._end[t], use), inf, -size[t]))
+        return [(begin, end, size) for begin, end, size in spans if begin < end and size != 0]
+
+
+def can_bind(problem: Problem) -> bool:
+    """Whether some device may run out of memory: not if it could hold everything that is allowed on it for the whole run.
+
+    An upper bound without times, O(ops · devices): ``reserved`` Σ memory; ``edges`` Σ tensors; ``dynamic`` Σ persistent + Σ tensors +
+    max temporary. Bytes of ops that may not run on a device are left out of its sums, tensors are not: they may be sent there.
+    """
+    graph, capacity = problem.graph, problem.cluster.memory
+    if problem.memory == "none" or np.isinf(capacity).all():
+        return False
+    mask = np.ones((graph.n_ops, 1), bool) if problem.mask is None else problem.mask
+    if problem.memory == "reserved":
+        return bool((graph.memory @ mask > capacity).any())
+    most = np.full(len(capacity), graph.tensor_bytes.sum())
+    if problem.memory == "dynamic":
+        most += graph.persistent @ mask + np.where(mask, graph.temporary[:, None], 0.0).max(axis=0)
+    return bool((most > capacity).any())
+
+
+def _for_ever(problem: Problem) -> list[float]:
+    """Bytes each op keeps from the first moment to the last; for a member of a group those of the whole group."""
+    graph, grouped = problem.graph, problem.group >= 0
+    own = {"dynamic": graph.persistent, "reserved": graph.memory}.get(problem.memory, np.zeros(graph.n_ops)).copy()
+    own[grouped] = np.bincount(problem.group[grouped], own[grouped], minlength=problem.n_groups)[problem.group[grouped]]
+    return own.tolist()
+
+
+def _pieces(spans: list[Span]) -> list[Span]:
+    """The sum of spans as disjoint ones, from the last to the first."""
+    change: dict[float, float] = {}
+    for begin, end, size in spans:
+        change[begin] = change.get(begin, 0.0) + size
+        change[end] = change.get(end, 0.0) - size
+    times = sorted(change)
+    sizes = accumulate(change[time] for time in times)
+    return [(a, b, size) for a, b, size in zip(times, times[1:], sizes, strict=False)][::-1]
