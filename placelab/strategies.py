@@ -21,6 +21,7 @@ from placelab.errors import UnsupportedError
 
 _partitioners: dict[str, Callable] = {}
 _schedulers: dict[str, Callable] = {}
+on_change: list[Callable[[], None]] = []  # called when an entry is new or replaced, so that pickers can follow
 RESERVED = ("seed", "trace")  # keywords the caller fills in, not options of a strategy
 
 
@@ -120,6 +121,8 @@ def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], fi
     function.reserved = tuple(p.name for p in options if p.name in RESERVED)
     function.options = {p.name: (hints.get(p.name, type(p.default)), p.default) for p in options if p.name not in RESERVED}
     catalogue[function.name] = function
+    for follow in list(on_change):
+        follow()
     return function
 
 

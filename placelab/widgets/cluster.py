@@ -6,6 +6,7 @@ What an edit means is in `cluster_edit`, what can be undone in `cluster_history`
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import traitlets
 
 from placelab.cluster import Cluster
 from placelab.errors import PlacelabError
+from placelab.widgets.cluster_edit import State
 from placelab.widgets.cluster_history import History
 from placelab.widgets.cluster_layout import describe
 
@@ -55,11 +57,23 @@ class ClusterCanvas(anywidget.AnyWidget):
 
     value = traitlets.Instance(Cluster)
     dragging = traitlets.Bool(False)
+    on_step: Callable[[str], None] | None = None  # takes over "undo" and "redo" where the canvas is part of something larger
 
     def __init__(self, value: Cluster, **traits: Any) -> None:
         self._lock = threading.RLock()  # while a cell is busy, messages arrive on another thread
         self._history = History.of(value)
         super().__init__(value=value, cluster=describe(*self._history.now), **traits)
+
+    @property
+    def state(self) -> State:
+        """The cluster and the arrangement of its cards."""
+        return self._history.now
+
+    def restore(self, state: State) -> None:
+        """Show a cluster in an arrangement, as if the canvas had begun with it: a larger history keeps the steps."""
+        with self._lock, self.hold_sync():
+            self._show(History(state), settled=True)
+            self.error = ""
 
     def undo(self) -> None:
         """Back one step."""
@@ -74,8 +88,11 @@ class ClusterCanvas(anywidget.AnyWidget):
         message = change["new"]
         with self._lock, self.hold_sync():
             try:
-                self._show(self._history.handle(message), settled=message.get("final", True))
                 self.error = ""
+                if self.on_step and message.get("kind") in ("undo", "redo"):
+                    self.on_step(message["kind"])
+                else:
+                    self._show(self._history.handle(message), settled=message.get("final", True))
             except PlacelabError as refused:
                 self._show(self._history, settled=message.get("final", True))
                 self.error = str(refused)
@@ -90,12 +107,13 @@ class ClusterCanvas(anywidget.AnyWidget):
                 self._show(self._history.settle().then(state), settled=True)
 
     def _show(self, history: History, settled: bool) -> None:
-        self._history = history.settle() if settled else history
-        self.value = self._history.now[0]
-        self.dragging = self._history.gesture is not None
-        self.can_undo, self.can_redo = bool(self._history.past), bool(self._history.future)
-        if settled:
-            self.cluster = describe(*self._history.now)
+        with self.hold_trait_notifications():  # observers see one consistent state
+            self._history = history.settle() if settled else history
+            self.value = self._history.now[0]
+            self.dragging = self._history.gesture is not None
+            self.can_undo, self.can_redo = bool(self._history.past), bool(self._history.future)
+            if settled:
+                self.cluster = describe(*self._history.now)
 
     def __repr__(self) -> str:
         return f"ClusterCanvas({self.value!r})"
