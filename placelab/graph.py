@@ -259,6 +259,7 @@ class OpGraph:
         sets, set_of = _device_sets(n, {int(rank[v]): tuple(d) for v, d in (devices or {}).items()})
         persistent, temporary = pick(persistent, "persistent"), pick(temporary, "temporary")
         out = np.bincount(tensors["tensor_producer"], tensors["tensor_bytes"], minlength=n)
+        measured = {t: column for t in sorted(time or ()) if not np.isnan(column := pick(time[t], "time")).all()}
         kinds = np.array([kind] * n if isinstance(kind, str) else list(kind), dtype=object)
         _check_length(kinds, n, "kind")
         return _checked(
@@ -269,8 +270,8 @@ class OpGraph:
                 temporary=temporary,
                 memory=persistent + temporary + out if memory is None else pick(memory, "memory"),
                 kind=kinds[order],
-                time=np.stack([pick(time[t], "time") for t in sorted(time)], axis=1) if time else None,
-                time_types=tuple(sorted(time or ())),
+                time=np.stack(list(measured.values()), axis=1) if measured else None,
+                time_types=tuple(measured),
                 group=merged,
                 group_names=group_labels,
                 device_set=set_of,
@@ -471,9 +472,9 @@ def _checked(columns: dict[str, Any]) -> OpGraph:
     """The graph, its arrays read-only, after every check that needs no cluster."""
     names = columns["names"]
     _check_names(names)
+    _check_costs(columns["tensor_bytes"], names[columns["tensor_producer"]], "an output", "bytes")
     for label, unit in (("compute", "operations"), ("persistent", "bytes"), ("temporary", "bytes"), ("memory", "bytes")):
         _check_costs(columns[label], names, label, unit, nan=label == "compute" and columns["time"] is not None)
-    _check_costs(columns["tensor_bytes"], names[columns["tensor_producer"]], "an output", "bytes")
     if columns["time"] is not None:
         for j, kind in enumerate(columns["time_types"]):
             _check_costs(columns["time"][:, j], names, f"time on {kind}", "seconds", nan=True)

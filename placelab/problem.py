@@ -65,6 +65,7 @@ class Problem:
     group: np.ndarray
     group_names: tuple[str, ...]
     mask: np.ndarray | None
+    rules: Mapping[str, tuple[tuple[str, ...], ...]]
 
     def __init__(
         self,
@@ -88,9 +89,13 @@ class Problem:
         if not 0 <= float(transfer_ops) < np.inf:
             raise FormatError(f"transfer_ops is {transfer_ops!r}; expected a finite number of operations, 0 or more")
         group, group_names = _add_groups(graph, list(groups))
-        mask = _mask(graph, cluster, allowed or {})
-        mask = _meet(graph, cluster, group, group_names, mask)
-        values = (graph, cluster, memory, transfers, bool(duplex), float(transfer_ops), group, group_names, mask)
+        rules = {name: (_names(cluster, devices),) for name, devices in (allowed or {}).items()}
+        self._set(graph, cluster, memory, transfers, bool(duplex), float(transfer_ops), group, group_names, rules)
+
+    def _set(self, graph: OpGraph, cluster: Cluster, *facts: Any) -> None:
+        *_, group, group_names, rules = facts
+        mask = _meet(graph, cluster, group, group_names, _mask(graph, cluster, rules))
+        values = (graph, cluster, *facts[:-1], mask, rules)
         for label, value in zip(self.__dataclass_fields__, values, strict=True):
             object.__setattr__(self, label, value)
         _check_times(self)
@@ -156,13 +161,18 @@ class Problem:
         InfeasibleError
             Nothing is left for an op or a group.
         """
-        allowed: dict[str, np.ndarray] = {}
+        rules = dict(self.rules)
         for key, devices in where.items():
-            chosen = _device_row(self.cluster, devices)
             for v in self._matching(key):
                 name = self.graph.names[v]
-                allowed[name] = allowed.get(name, True) & chosen
-        return self.replace(allowed={name: np.flatnonzero(row) for name, row in allowed.items()})
+                rules[name] = (*rules.get(name, ()), _names(self.cluster, devices))
+        return self._with_rules(rules)
+
+    def _with_rules(self, rules: Mapping[str, tuple[tuple[str, ...], ...]]) -> Problem:
+        problem = object.__new__(Problem)
+        facts = (self.memory, self.transfers, self.duplex, self.transfer_ops, self.group, self.group_names)
+        problem._set(self.graph, self.cluster, *facts, rules)
+        return problem
 
     def _matching(self, key: str) -> Iterable[int]:
         if key in self.graph._index:
@@ -173,19 +183,28 @@ class Problem:
         return found or [self.graph.index(key)]  # raises the error that names the closest op
 
     def replace(self, **changes: Any) -> Problem:
-        """This problem with some of the constructor's arguments changed; `groups` and `allowed` add to what holds."""
+        """This problem with some of the constructor's arguments changed.
+
+        `groups` and `allowed` add to what holds. On another cluster, pins and constraints keep the names, types and hosts they
+        were given; on another graph, those of the old one are gone.
+        """
         unknown = set(changes) - {"graph", "cluster", "memory", "transfers", "duplex", "transfer_ops", "groups", "allowed"}
         if unknown:
             raise FormatError(f"a problem has no {', '.join(sorted(unknown))}")
         keep = {label: getattr(self, label) for label in ("graph", "cluster", "memory", "transfers", "duplex", "transfer_ops")}
-        groups = [*self.groups, *changes.pop("groups", ())] if "graph" not in changes else changes.pop("groups", ())
-        allowed = dict(self.allowed) if not {"graph", "cluster"} & set(changes) else {}
-        for name, devices in dict(changes.pop("allowed", {})).items():
-            row = _device_row(self.cluster, devices)
-            if name in allowed:
-                row = row & _device_row(self.cluster, allowed[name])
-            allowed[name] = np.flatnonzero(row)
-        return Problem(**{**keep, **changes}, groups=groups, allowed=allowed)
+        same_graph = "graph" not in changes
+        groups = [*self.groups, *changes.pop("groups", ())] if same_graph and "groups" in changes else changes.pop("groups", ())
+        allowed = changes.pop("allowed", {})
+        problem = Problem(**{**keep, **changes}, groups=groups)
+        if not same_graph:
+            return problem.pin(allowed) if allowed else problem
+        if not groups:
+            for label in ("group", "group_names"):
+                object.__setattr__(problem, label, getattr(self, label))
+        rules = {name: tuple(specs) for name, specs in self.rules.items()}
+        for name, devices in allowed.items():
+            rules[name] = (*rules.get(name, ()), _names(problem.cluster, devices))
+        return problem._with_rules(rules)
 
     # ---------------------------------------------------------------- times
 
@@ -247,39 +266,44 @@ def _add_groups(graph: OpGraph, groups: list[Sequence[str]]) -> tuple[np.ndarray
     return merge_groups(graph.n_ops, [*own, *more], labels)
 
 
-def _device_row(cluster: Cluster, devices: Any) -> np.ndarray:
-    """Which devices are meant by a name, type, host or number, or by several of them; bool, shape (n_devices,)."""
-    row = np.zeros(cluster.n_devices, dtype=bool)
-    for device in [devices] if isinstance(devices, (str, int, np.integer)) else devices:
-        row[cluster.matching(device) if isinstance(device, str) else cluster.index(device)] = True
-    return row
+def _names(cluster: Cluster, devices: Any) -> tuple[str, ...]:
+    """A name, type, host or number, or several of them, as texts that the cluster knows."""
+    several = [devices] if isinstance(devices, (str, int, np.integer)) else devices
+    texts = tuple(d if isinstance(d, str) else cluster.names[cluster.index(d)] for d in several)
+    for text in texts:
+        cluster.matching(text)
+    return texts
 
 
-def _mask(graph: OpGraph, cluster: Cluster, allowed: Mapping[str, Any]) -> np.ndarray | None:
+def _mask(graph: OpGraph, cluster: Cluster, rules: Mapping[str, tuple[tuple[str, ...], ...]]) -> np.ndarray | None:
     """Devices each op's own constraints allow, or None when nothing is restricted."""
-    if not allowed and not len(graph.device_sets):
+    if not rules and not len(graph.device_sets):
         return None
     mask = np.ones((graph.n_ops, cluster.n_devices), dtype=bool)
     for s, devices in enumerate(graph.device_sets):
         members = np.flatnonzero(graph.device_set == s)
-        mask[members] = _known(cluster, devices, graph.names[members[0]])
-    for name, devices in allowed.items():
-        mask[graph.index(name)] &= _device_row(cluster, devices)
+        mask[members] = _row(cluster, devices, graph.names[members[0]]) if len(members) else True
+    for name, specs in rules.items():
+        for devices in specs:
+            mask[graph.index(name)] &= _row(cluster, devices, name)
     empty = np.flatnonzero(~mask.any(axis=1))
     if len(empty):
         raise InfeasibleError(f"op {graph.names[empty[0]]!r} has no device left: its allowed devices and its pins do not meet")
     return None if mask.all() else mask
 
 
-def _known(cluster: Cluster, devices: Sequence[str], op: str) -> np.ndarray:
-    """A graph may name device types that a cluster lacks; only when none of them is there is it an error."""
-    present = [d for d in devices if d in cluster.names or d in cluster.types or d in cluster.hosts]
-    if not present:
+def _row(cluster: Cluster, devices: Sequence[str], op: str) -> np.ndarray:
+    """Which devices are meant. Some of the names may be of devices that this cluster lacks; not all."""
+    row = np.zeros(cluster.n_devices, dtype=bool)
+    for device in devices:
+        if device in cluster.names or device in cluster.types or device in cluster.hosts:
+            row[cluster.matching(device)] = True
+    if not row.any():
         raise InfeasibleError(
-            f"op {op!r} may only run on {', '.join(devices)}, but the cluster has the types "
+            f"op {op!r} may only run on {', '.join(devices) or 'no device'}, but the cluster has the types "
             f"{', '.join(sorted(set(cluster.types)))}; add such a device or change the op's devices"
         )
-    return _device_row(cluster, present)
+    return row
 
 
 def _meet(

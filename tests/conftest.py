@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"  # beside the project, not in it
+
+os.environ.setdefault("PLACELAB_JIT", "wait")  # tests run the compiled kernels; some ask for the plain path themselves
 
 # The same examples in every run; a first example may wait for a kernel to compile.
 settings.register_profile("placelab", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

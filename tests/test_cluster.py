@@ -1,0 +1,86 @@
+"""Cluster and its presets."""
+
+import numpy as np
+import pytest
+
+import placelab as pl
+
+
+def test_scalars_fill_matrices_and_the_diagonal_is_ignored():
+    """One bandwidth is all bandwidths; within a device nothing travels."""
+    c = pl.Cluster([1, 2], bandwidth=[[0, 3], [4, np.nan]], latency=0.5)
+    assert c.bandwidth.tolist() == [[np.inf, 3], [4, np.inf]]
+    assert c.latency.tolist() == [[0, 0.5], [0.5, 0]]
+    assert c.memory.tolist() == [np.inf, np.inf]
+
+
+def test_from_hosts_joins_devices_by_two_kinds_of_link():
+    """Inside a host one link, between hosts the other."""
+    c = pl.Cluster.from_hosts({"host0": 2, "host1": 1}, speed=1e13, memory=16e9, inside=(300e9, 5e-6), between=(12e9, 50e-6))
+    assert c.hosts == ("host0", "host0", "host1")
+    assert c.bandwidth[0, 1] == 300e9
+    assert c.bandwidth[0, 2] == c.bandwidth[2, 1] == 12e9
+    assert c.latency[1, 2] == 50e-6
+
+
+def test_replace_makes_a_new_cluster():
+    """The old one stays as it was."""
+    c = pl.Cluster.uniform(2, speed=1.0)
+    faster = c.replace(speed=[2.0, 3.0])
+    assert c.speed.tolist() == [1, 1]
+    assert faster.speed.tolist() == [2, 3]
+    assert faster.names == c.names
+    with pytest.raises(pl.FormatError, match="a cluster has no sped"):
+        c.replace(sped=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (dict(speed=[]), "at least one"),
+        (dict(speed=[1, 0]), "speed of device 'dev1' is 0 operations/s"),
+        (dict(speed=["x"]), "speed is .* expected numbers"),
+        (dict(speed=[1, 1], bandwidth=0), "bandwidth from 'dev0' to 'dev1' is 0 bytes/s; expected more than 0"),
+        (dict(speed=[1, 1], bandwidth=np.nan), "bandwidth from 'dev0' to 'dev1' is nan"),
+        (dict(speed=[1, 1], bandwidth=[[1, 1]]), r"bandwidth has shape \(1, 2\)"),
+        (dict(speed=[1, 1], latency=-1), "latency from 'dev0' to 'dev1' is -1 s"),
+        (dict(speed=[1, 1], memory=[1]), "2 speeds but 1 memory"),
+        (dict(speed=[1, 1], memory=[1, 0]), "memory of device 'dev1' is 0 bytes"),
+        (dict(speed=[1, 1], names=["a", "a"]), "two devices are called 'a'"),
+    ],
+)
+def test_bad_clusters_are_refused_with_the_device_named(arguments, words):
+    """One clear error each."""
+    with pytest.raises(pl.FormatError, match=words):
+        pl.Cluster(**arguments)
+
+
+def test_devices_are_found_by_name_type_and_host():
+    """What an op's devices and pins may say."""
+    c = pl.clusters.parameter_server(2)
+    assert c.matching("ps").tolist() == [0]
+    assert c.matching("gpu").tolist() == [1, 2]
+    assert c.matching("worker1").tolist() == [2]
+    with pytest.raises(pl.FormatError, match="no device has the name, type or host 'tpu'"):
+        c.matching("tpu")
+
+
+def test_mayer50_draws_the_ranges_of_section_5_1():
+    """Speeds 10–100, rates 10–60, symmetric, the same for a seed."""
+    c = pl.clusters.mayer50(seed=3)
+    rates = c.bandwidth[~np.eye(50, dtype=bool)]
+    assert c.n_devices == 50
+    assert 10 <= c.speed.min() <= 20
+    assert 90 <= c.speed.max() <= 100
+    assert (rates.min(), rates.max()) == (10, 60)
+    np.testing.assert_array_equal(c.bandwidth, c.bandwidth.T)
+    np.testing.assert_array_equal(c.speed, pl.clusters.mayer50(seed=3).speed)
+    assert (c.speed != pl.clusters.mayer50(seed=4).speed).any()
+
+
+@pytest.mark.parametrize("name", pl.clusters.PRESETS)
+def test_presets_make_clusters(name):
+    """Every preset works without arguments; an unknown one is answered with the list."""
+    assert pl.clusters.preset(name).n_devices >= 4
+    with pytest.raises(pl.FormatError, match="pcie_box"):
+        pl.clusters.preset(name + "?")

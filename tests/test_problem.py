@@ -1,0 +1,142 @@
+"""Problem: groups, allowed devices, pins, times."""
+
+import numpy as np
+import pytest
+from problems import many
+
+import placelab as pl
+
+GRAPH = pl.OpGraph.from_arrays(
+    ["read/a", "read/b", "join", "out"], [1, 2, 3, 4], [(0, 2), (1, 2), (2, 3)], edge_bytes=1, groups=[[0, 1]], group_names=["reads"]
+)
+CLUSTER = pl.Cluster([1, 2, 4], names=["cpu:0", "gpu:0", "gpu:1"], types=["cpu", "gpu", "gpu"])
+PROBLEM = pl.Problem(GRAPH, CLUSTER)
+
+
+def test_memory_model_follows_the_cluster():
+    """No capacities: none; some: dynamic."""
+    assert PROBLEM.memory == "none"
+    assert pl.Problem(GRAPH, CLUSTER.replace(memory=5.0)).memory == "dynamic"
+
+
+def test_groups_of_the_caller_join_the_graphs():
+    """A group given here that shares an op with one of the graph is the same group."""
+    problem = pl.Problem(GRAPH, CLUSTER, groups=[["read/b", "out"]])
+    assert problem.groups == (("read/a", "read/b", "out"),)
+    assert problem.members(3).tolist() == [0, 1, 3]
+    assert PROBLEM.members(2).tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("key", "device", "expected"),
+    [
+        ("join", "gpu:1", {"join": ("gpu:1",)}),
+        ("reads", "gpu", {"read/a": ("gpu:0", "gpu:1"), "read/b": ("gpu:0", "gpu:1")}),
+        ("read/b", 0, {"read/a": ("cpu:0",), "read/b": ("cpu:0",)}),
+        ("*o*", ["cpu:0", "gpu:1"], {"join": ("cpu:0", "gpu:1"), "out": ("cpu:0", "gpu:1")}),
+    ],
+)
+def test_pins_name_an_op_a_group_or_a_pattern(key, device, expected):
+    """A pin is a new problem in which less is allowed; groups follow their member."""
+    assert PROBLEM.pin({key: device}).allowed == expected
+    assert PROBLEM.allowed == {}
+
+
+def test_pins_add_up():
+    """A second pin narrows the first; when they do not meet, the op is named."""
+    once = PROBLEM.pin({"join": "gpu"})
+    assert once.pin({"join": ["cpu:0", "gpu:1"]}).allowed == {"join": ("gpu:1",)}
+    with pytest.raises(pl.InfeasibleError, match="op 'join' has no device left"):
+        once.pin({"join": "cpu:0"})
+
+
+def test_a_group_whose_devices_do_not_meet_names_two_members():
+    """The error says which group and which two ops."""
+    with pytest.raises(pl.InfeasibleError, match=r"group 'reads' .*'read/a' may run on cpu:0, 'read/b' on gpu:0, gpu:1"):
+        pl.Problem(GRAPH, CLUSTER, allowed={"read/a": "cpu", "read/b": "gpu"})
+
+
+def test_three_sets_that_meet_only_pairwise_are_infeasible():
+    """Pairs meet, all three do not."""
+    allowed = {"read/a": ["cpu:0", "gpu:0"], "read/b": ["gpu:0", "gpu:1"], "out": ["cpu:0", "gpu:1"]}
+    with pytest.raises(pl.InfeasibleError, match="colocation group"):
+        pl.Problem(GRAPH, CLUSTER, groups=[["read/a", "out"]], allowed=allowed)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (dict(memory="some"), "memory model is 'some'; expected one of none, edges, reserved, dynamic"),
+        (dict(transfers="magic"), "transfer model is 'magic'"),
+        (dict(transfer_ops=-1), "transfer_ops is -1"),
+        (dict(allowed={"nope": "gpu"}), "no op is called 'nope'"),
+        (dict(allowed={"out": "tpu"}), "no device has the name, type or host 'tpu'"),
+        (dict(groups=[["out", "nope"]]), "no op is called 'nope'"),
+    ],
+)
+def test_bad_problems_are_refused(arguments, words):
+    """One sentence that names what was wrong and what was expected."""
+    with pytest.raises(pl.FormatError, match=words):
+        pl.Problem(GRAPH, CLUSTER, **arguments)
+
+
+def test_an_op_for_a_type_the_cluster_lacks_is_infeasible():
+    """An op of the graph that only runs on TPUs cannot be placed on this cluster, and is named."""
+    only = pl.OpGraph.from_arrays(["x"], [1], [], devices={0: ["tpu"]})
+    with pytest.raises(pl.InfeasibleError, match="op 'x' may only run on tpu"):
+        pl.Problem(only, CLUSTER)
+
+
+def test_measured_times_go_before_compute():
+    """By device name, then type, then compute / speed; a measured time does not follow the speed."""
+    timed = pl.OpGraph.from_arrays(["x", "y"], [8, 8], [], time={"gpu:1": [0.5, np.nan], "gpu": [3.0, 3.0]})
+    problem = pl.Problem(timed, CLUSTER)
+    assert [problem.exec_time(0, d) for d in range(3)] == [8, 3, 0.5]
+    assert [problem.exec_time(1, d) for d in range(3)] == [8, 3, 2]
+    np.testing.assert_array_equal(problem.exec_times([2, 1]), [0.5, 3])
+
+
+def test_an_op_without_a_time_on_an_allowed_device_is_an_error():
+    """Unless the op may not run there."""
+    partly = dict(names=["x"], compute=[np.nan], edges=[], time={"gpu": [1.0]})
+    with pytest.raises(pl.FormatError, match="op 'x' has no time for device 'cpu:0'"):
+        pl.Problem(pl.OpGraph.from_arrays(**partly), CLUSTER)
+    assert pl.Problem(pl.OpGraph.from_arrays(**partly, devices={0: ["gpu"]}), CLUSTER).exec_time(0, 1) == 1.0
+
+
+def test_transfer_time_is_latency_plus_bytes_over_bandwidth():
+    """And nothing within a device."""
+    problem = pl.Problem(GRAPH, pl.Cluster([1, 1], bandwidth=4.0, latency=0.5))
+    assert problem.transfer_time(0, 0, 1) == 0.75
+    assert problem.transfer_time(0, 1, 1) == 0.0
+
+
+def test_replace_keeps_what_is_not_replaced():
+    """Rules survive a change of the model."""
+    pinned = PROBLEM.pin({"join": "gpu:1"})
+    assert pinned.replace(transfers="channel").allowed == {"join": ("gpu:1",)}
+    assert pinned.replace(transfers="channel").groups == PROBLEM.groups
+
+
+def test_pins_stay_when_the_cluster_is_edited():
+    """A faster link, or one more device, does not undo a pin; without its device the pin cannot hold."""
+    pinned = PROBLEM.pin({"join": "gpu:1", "out": "gpu"})
+    assert pinned.replace(cluster=CLUSTER.replace(bandwidth=9.0)).allowed == pinned.allowed
+    more = pl.Cluster([1, 2, 4, 4], names=["cpu:0", "gpu:0", "gpu:1", "gpu:2"], types=["cpu", "gpu", "gpu", "gpu"])
+    assert pinned.replace(cluster=more).allowed == {"join": ("gpu:1",), "out": ("gpu:0", "gpu:1", "gpu:2")}
+    fewer = pl.Cluster([1, 2], names=["cpu:0", "gpu:0"], types=["cpu", "gpu"])
+    with pytest.raises(pl.InfeasibleError, match="op 'join' may only run on gpu:1"):
+        pinned.replace(cluster=fewer)
+
+
+def test_groups_of_the_caller_stay():
+    """Replacing something else keeps the added groups."""
+    joined = pl.Problem(GRAPH, CLUSTER, groups=[["join", "out"]])
+    assert joined.replace(memory="reserved").groups == joined.groups
+    assert joined.replace(groups=[["read/a", "join"]]).groups == (("read/a", "read/b", "join", "out"),)
+
+
+def test_problems_of_the_maker_are_feasible():
+    """The random problems that other tests use always leave a device to every op."""
+    for problem in many(300):
+        assert all(len(problem.feasible(v)) for v in range(problem.graph.n_ops))
