@@ -2,43 +2,36 @@
 import { percent, secondsAxis } from "../shared/format.js";
 import { ticks } from "../shared/scale.js";
 import { CRITICAL } from "./decode.js";
-import { trackBox } from "./layout.js";
-import { paintTrack, shareFor, type Label } from "./level.js";
+import { paintTrack, paintTransfers, shareFor, type Label } from "./level.js";
+import { TRANSFER } from "./paint.js";
 import { fill, hatch, raster, type Raster } from "./raster.js";
 import { colourOf, deviceOf, nameOf, windowOf, xOf, yOf, type Scene } from "./scene.js";
-
-export interface Painter {
-  /** Draws and says whether any columns had to be merged. */
-  draw(scene: Scene): boolean;
-}
 
 const LABEL_FROM = 34; // CSS pixels that a bar needs to carry text
 const MAX_ARROWS = 60;
 
-/** A painter for one canvas; it keeps the pixels between frames. */
-export function painter(canvas: HTMLCanvasElement): Painter {
+/** Returns what draws on `canvas`, and says whether any columns had to be merged. It keeps the pixels between frames. */
+export function painter(canvas: HTMLCanvasElement): (scene: Scene) => boolean {
   const context = canvas.getContext("2d", { alpha: false })!;
   let rows = raster(0, 0, 0, 0);
   let share = shareFor(0, 0);
   let image: ImageData | undefined;
-  return {
-    draw(scene) {
-      const { width, height, gutter, axis } = scene.layout;
-      if (!image || rows.width !== width || rows.height !== height || rows.left !== gutter || rows.top !== axis) {
-        [canvas.width, canvas.height] = [width, height];
-        rows = raster(width, height, gutter, axis);
-        image = new ImageData(new Uint8ClampedArray(rows.pixels.buffer as ArrayBuffer), width, height);
-        share = shareFor(width, scene.paint.bars.length);
-      }
-      const labels: Label[] = [];
-      const merged = paintRows(rows, scene, share, labels);
-      context.putImageData(image, 0, 0);
-      drawBarLabels(context, scene, labels);
-      drawArrows(context, scene);
-      drawGutter(context, scene);
-      drawAxis(context, scene);
-      return merged;
-    },
+  return (scene) => {
+    const { width, height, gutter, axis } = scene.layout;
+    if (!image || rows.width !== width || rows.height !== height || rows.left !== gutter || rows.top !== axis) {
+      [canvas.width, canvas.height] = [width, height];
+      rows = raster(width, height, gutter, axis);
+      image = new ImageData(new Uint8ClampedArray(rows.pixels.buffer as ArrayBuffer), width, height);
+      share = shareFor(width, scene.paint.bars.length);
+    }
+    const labels: Label[] = [];
+    const merged = paintRows(rows, scene, share, labels);
+    context.putImageData(image, 0, 0);
+    drawBarLabels(context, scene, labels);
+    drawArrows(context, scene);
+    drawGutter(context, scene);
+    drawAxis(context, scene);
+    return merged;
   };
 }
 
@@ -50,20 +43,19 @@ function paintRows(r: Raster, scene: Scene, share: Float32Array, labels: Label[]
   for (let d = first; d < last; d++) paintLane(r, scene, d);
   paintGrid(r, scene);
   paintIdle(r, scene);
-  const style = {
-    colours: paint.bars,
-    colourOf: (bar: number) => colourOf(scene, bar),
-    labelFrom: LABEL_FROM * layout.ratio,
-    share,
-  };
   const view = windowOf(scene);
+  const { lanes, bars } = chart;
+  const style = { colours: paint.bars, colourOf: (bar: number) => colourOf(scene, bar), labelFrom: LABEL_FROM * layout.ratio, share };
+  const colour = paint.bars[TRANSFER]!;
   let merged = false;
-  for (let k = first * chart.lanes.perDevice; k < last * chart.lanes.perDevice; k++) {
-    const box = trackBox(layout, chart.lanes, k);
-    const isOps = k % chart.lanes.perDevice === 0;
-    const height = isOps ? box.height - underline(scene) : box.height - (box.height > 3 ? 1 : 0);
-    const y = layout.axis + box.y - scene.scroll;
-    merged = paintTrack(r, chart.lanes, chart.bars, k, view, y, height, style, isOps ? labels : []) || merged;
+  for (let d = first; d < last; d++) {
+    const y = yOf(scene, d);
+    const k = d * lanes.perDevice;
+    merged = paintTrack(r, lanes, bars, k, view, y, layout.ops - underline(scene), style, labels) || merged;
+    const split = k + 1 + lanes.incoming;
+    const middle = y + layout.ops + lanes.incoming * layout.transfer;
+    paintTransfers(r, lanes, bars, k + 1, split, view, y + layout.ops, layout.transfer, colour, share);
+    paintTransfers(r, lanes, bars, split, k + lanes.perDevice, view, middle, layout.transfer, colour, share);
   }
   paintCritical(r, scene);
   return merged;
@@ -94,7 +86,7 @@ function paintIdle(r: Raster, scene: Scene): void {
     if (x1 - x0 < 2 || x1 < r.left || x0 > r.width || y > height || y + ops < r.top) continue;
     const look = scene.paint.idle[idle.reason[i]!] ?? scene.paint.idle[3]!;
     fill(r, x0, y, x1, y + ops, look.tint);
-    hatch(r, x0, y, x1, y + ops, look.mark, look.pattern, Math.round(6 * ratio));
+    hatch(r, x0, y, x1, y + ops, look.mark, look.pattern, Math.round(8 * ratio));
   }
 }
 
@@ -157,16 +149,16 @@ function drawArrows(context: CanvasRenderingContext2D, scene: Scene): void {
   const { transfers } = scene.chart.columns;
   const { ratio, gutter, width, axis, height, ops } = scene.layout;
   const hops: [number, number, number, number][] = [];
+  let short = 0;
   for (let i = 0; i < kind.length; i++) {
-    if (kind[i] !== CRITICAL.transfer) continue;
     const x0 = xOf(scene, start[i]!);
     const x1 = xOf(scene, start[i]! + duration[i]!);
-    if (x1 < gutter || x0 > width || x1 - x0 < 6 * ratio) continue;
-    if (hops.length === MAX_ARROWS) return;
-    const [from, to] = [transfers.source[row[i]!]!, transfers.destination[row[i]!]!];
-    const [y0, y1] = [yOf(scene, from), yOf(scene, to)];
-    hops.push(y0 < y1 ? [x0, y0 + ops, x1, y1] : [x0, y0, x1, y1 + ops]);
+    if (kind[i] !== CRITICAL.transfer || x1 < gutter || x0 > width) continue;
+    const [y0, y1] = [yOf(scene, transfers.source[row[i]!]!), yOf(scene, transfers.destination[row[i]!]!)];
+    if (x1 - x0 < 8 * ratio) short++;
+    else hops.push(y0 < y1 ? [x0, y0 + ops, x1, y1] : [x0, y0, x1, y1 + ops]);
   }
+  if (hops.length > MAX_ARROWS || short > hops.length) return;
   context.save();
   context.beginPath();
   context.rect(gutter, axis, width - gutter, height - axis);
@@ -214,12 +206,27 @@ function drawGutter(context: CanvasRenderingContext2D, scene: Scene): void {
     context.font = `${Math.min(10.5 * ratio, size)}px ${FONT}`;
     context.fillStyle = paint.theme.faint;
     const busy = percent(busyFraction(scene, d));
+    drawDirections(context, scene, y + layout.ops);
     if (two) context.fillText(`${busy} busy`, 16 * ratio, y + 21 * ratio);
     else {
       context.textAlign = "right";
       context.fillText(busy, gutter - 6 * ratio, middle);
     }
   }
+  context.restore();
+}
+
+/** "in" and "out" beside the transfer lanes, where they are high enough to carry a word. */
+function drawDirections(context: CanvasRenderingContext2D, { layout, chart }: Scene, y: number): void {
+  const size = 8.5 * layout.ratio;
+  const name = (text: string, tracks: number, top: number) => {
+    if (tracks * layout.transfer >= size) context.fillText(text, layout.gutter - 5 * layout.ratio, top + (tracks * layout.transfer) / 2 + 0.5);
+  };
+  context.save();
+  context.font = `${size}px ${FONT}`;
+  context.textAlign = "right";
+  name("in", chart.lanes.incoming, y);
+  name("out", chart.lanes.outgoing, y + chart.lanes.incoming * layout.transfer);
   context.restore();
 }
 

@@ -1,6 +1,6 @@
 /** What a key does in the chart. */
-import type { Bars } from "./bars.js";
-import { firstAfter, type Lanes } from "./lanes.js";
+import { firstAfter } from "./lanes.js";
+import type { Chart } from "./scene.js";
 
 export type Action =
   | "previous" | "next" | "up" | "down" | "first" | "last" | "zoom-in" | "zoom-out" | "fit"
@@ -43,36 +43,33 @@ export function actionOf(event: Pick<KeyboardEvent, "key" | "shiftKey" | "ctrlKe
  * The op that a move of the selection leads to: along its device in order of start, or to the op of the next device
  * that runs at, or first after, the same time. Without a selection, the first op at or after `time` on the first device.
  */
-export function moveSelection(tracks: Lanes, all: Bars, device: ArrayLike<number>, op: number, action: Action, time = 0): number {
-  if (op < 0 || op >= all.nOps) return seek(tracks, all, 0, time, 1);
-  const d = device[op]!;
-  const track = d * tracks.perDevice;
-  const [from, to] = [tracks.ptr[track]!, tracks.ptr[track + 1]!];
-  if (action === "up" || action === "down") {
-    const step = action === "up" ? -1 : 1;
-    return d + step < 0 || d + step >= tracks.nDevices ? op : seek(tracks, all, d + step, all.start[op]!, step) ?? op;
-  }
-  const at = tracks.bar.subarray(from, to).indexOf(op);
-  const ops = (i: number, step: number) => firstOp(tracks, all, from, to, i, step);
-  if (action === "first") return ops(from, 1) ?? op;
-  if (action === "last") return ops(to - 1, -1) ?? op;
-  return ops(from + at + (action === "next" ? 1 : -1), action === "next" ? 1 : -1) ?? op;
+export function moveSelection(chart: Chart, op: number, action: Action, time = 0): number {
+  const { bars, lanes, columns } = chart;
+  if (op < 0 || op >= bars.nOps) return seek(chart, 0, time, 1) ?? -1;
+  const device = columns.ops.device[op]!;
+  if (action === "up") return seek(chart, device - 1, bars.start[op]!, -1) ?? op;
+  if (action === "down") return seek(chart, device + 1, bars.start[op]!, 1) ?? op;
+  const track = device * lanes.perDevice;
+  const [from, to] = [lanes.ptr[track]!, lanes.ptr[track + 1]!];
+  const at = lanes.bar.indexOf(op, from);
+  if (action === "first") return firstOp(chart, track, from, 1)!;
+  if (action === "last") return firstOp(chart, track, to - 1, -1)!;
+  return (action === "next" ? firstOp(chart, track, at + 1, 1) : firstOp(chart, track, at - 1, -1)) ?? op;
 }
 
-/** First op (no Send) of entries [from, to) met from entry `i` on. */
-function firstOp(tracks: Lanes, all: Bars, from: number, to: number, i: number, step: number): number | undefined {
-  for (; i >= from && i < to; i += step) if (tracks.bar[i]! < all.nOps) return tracks.bar[i]!;
+/** The first op (no Send) of a track met from entry `i` on in direction `step`. */
+function firstOp({ bars, lanes }: Chart, track: number, i: number, step: 1 | -1): number | undefined {
+  for (; i >= lanes.ptr[track]! && i < lanes.ptr[track + 1]!; i += step) if (lanes.bar[i]! < bars.nOps) return lanes.bar[i]!;
   return undefined;
 }
 
-/** The op at or next after `time` on device `d`, or the last one before; empty devices are passed over in direction `step`. */
-function seek(tracks: Lanes, all: Bars, d: number, time: number, step: number): number {
-  for (; d >= 0 && d < tracks.nDevices; d += step) {
-    const track = d * tracks.perDevice;
-    const [from, to] = [tracks.ptr[track]!, tracks.ptr[track + 1]!];
-    const at = firstAfter(tracks, track, time);
-    const op = firstOp(tracks, all, from, to, at, 1) ?? firstOp(tracks, all, from, to, to - 1, -1);
+/** The op at or next after `time` on device `d`, else the last one before; devices without ops are passed over. */
+function seek(chart: Chart, d: number, time: number, step: 1 | -1): number | undefined {
+  const { lanes } = chart;
+  for (; d >= 0 && d < lanes.nDevices; d += step) {
+    const track = d * lanes.perDevice;
+    const op = firstOp(chart, track, firstAfter(lanes, track, time), 1) ?? firstOp(chart, track, lanes.ptr[track + 1]! - 1, -1);
     if (op !== undefined) return op;
   }
-  return -1;
+  return undefined;
 }

@@ -29,7 +29,7 @@ export function layout(tracks: Lanes, width: number, height: number, ratio: numb
   const axis = 24;
   const n = tracks.incoming + tracks.outgoing;
   const room = (height - axis) / Math.max(tracks.nDevices, 1) - GAP;
-  const transfer = n ? Math.min(Math.max(Math.floor((room * 0.42) / n), n > 4 ? 1 : 2), MAX_TRANSFER) : 0;
+  const transfer = n ? Math.min(Math.max(Math.floor((room * 0.45) / n), n > 4 ? 1 : 2), n > 4 ? 4 : MAX_TRANSFER) : 0;
   const ops = Math.min(Math.max(Math.floor(room - transfer * n), MIN_OPS), MAX_OPS);
   const row = px(ops) + px(transfer) * n + px(GAP);
   return {
@@ -47,14 +47,16 @@ export function layout(tracks: Lanes, width: number, height: number, ratio: numb
 
 /** CSS height the chart likes to have: comfortable rows for a few devices, bounded for many. */
 export function preferredHeight(tracks: Lanes): number {
-  const row = 28 + 5 * (tracks.incoming + tracks.outgoing) + GAP;
+  const n = tracks.incoming + tracks.outgoing;
+  const row = 30 + n * (n > 4 ? 3 : 5) + GAP;
   return Math.min(Math.max(24 + row * tracks.nDevices, 96), 440);
 }
 
 /** CSS width of the column of device names. */
 export function gutterWidth(devices: readonly string[]): number {
   const longest = Math.max(0, ...devices.map((name) => name.length));
-  return Math.round(Math.min(Math.max(26 + 7.4 * longest, 92), 190));
+  const share = devices.length > 6 ? 44 : 0; // narrow rows show the busy share beside the name, high ones below it
+  return Math.round(Math.min(Math.max(26 + 7.4 * longest + share, 98), 210));
 }
 
 /** Top and height of track `k` relative to the top of all rows. */

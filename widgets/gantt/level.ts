@@ -73,6 +73,41 @@ export function paintTrack(
   return merge.merged;
 }
 
+/**
+ * Paints the transfers of one direction, tracks [from, to) each `height` high from `y` down. Those too narrow for a rectangle
+ * become one outline at the bottom of all tracks: as high as the share of the tracks that is busy on average in each column.
+ */
+export function paintTransfers(
+  r: Raster, tracks: Lanes, all: Bars, from: number, to: number, view: Window, y: number, height: number, colour: number, share: Float32Array,
+): void {
+  const until = view.from + (r.width - r.left) / view.perSecond;
+  const seam = height > 2 ? 1 : 0;
+  for (let k = from; k < to; k++) {
+    const top = y + (k - from) * height;
+    for (let i = firstAfter(tracks, k, view.from), end = tracks.ptr[k + 1]!; i < end; i++) {
+      const bar = tracks.bar[i]!;
+      if (all.start[bar]! > until) break;
+      const x0 = r.left + (all.start[bar]! - view.from) * view.perSecond;
+      const x1 = r.left + (all.finish[bar]! - view.from) * view.perSecond;
+      if (x1 - x0 >= WIDE) fill(r, Math.round(Math.max(x0, r.left - 1)), top, Math.round(Math.min(x1, r.width + 1)), top + height - seam, colour);
+      else spread(share, 1, 0, x0, x1, r.left, r.width - 1);
+    }
+  }
+  const lane = (to - from) * height;
+  for (let x = r.left; x < r.width; x++) {
+    const busy = share[x]!;
+    if (busy > 0) fill(r, x, y + lane - Math.max(Math.round((Math.min(busy, to - from) * lane) / (to - from)), 1), x + 1, y + lane, colour);
+  }
+  share.fill(0, 0, r.width);
+}
+
+/** Adds to each column in [low, high] the part of it that [x0, x1) covers, under colour `c` of `n`. */
+function spread(share: Float32Array, n: number, c: number, x0: number, x1: number, low: number, high: number): void {
+  for (let x = Math.max(Math.floor(x0), low), end = Math.min(Math.floor(x1), high); x <= end; x++) {
+    share[x * n + c]! += Math.max(0, Math.min(x1, x + 1) - Math.max(x0, x));
+  }
+}
+
 /** Collects a run of narrow bars and paints it when it ends. */
 function merger(r: Raster, y: number, height: number, style: TrackStyle) {
   const n = style.colours.length;
@@ -96,11 +131,8 @@ function merger(r: Raster, y: number, height: number, style: TrackStyle) {
       }
       bars++;
       end = Math.max(end, x1);
-      const b = Math.min(Math.floor(x1), r.width - 1);
-      for (let x = Math.max(Math.floor(x0), from); x <= b; x++) {
-        share[x * n + colour]! += Math.max(0, Math.min(x1, x + 1) - Math.max(x0, x));
-        if (x > last) last = x;
-      }
+      spread(share, n, colour, x0, x1, from, r.width - 1);
+      last = Math.max(last, Math.min(Math.floor(x1), r.width - 1));
     },
     flush() {
       if (bars === 1) {

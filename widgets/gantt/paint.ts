@@ -45,7 +45,7 @@ export function paint(theme: Theme): Paint {
     inks: barCss.map(inkOn),
     idle: IDLE_REASONS.map((reason) => {
       const { colour, pattern } = IDLE_LOOK[reason];
-      const [tint, mark] = reason === "end" ? [0.05, 0.05] : theme.dark ? [0.2, 0.5] : [0.12, 0.42];
+      const [tint, mark] = reason === "end" ? [0, 0] : theme.dark ? [0.13, 0.34] : [0.09, 0.27];
       return { tint: over(colour, tint), mark: over(colour, mark), pattern };
     }),
   };

@@ -17,7 +17,9 @@ export interface Chart {
 /** What the bars are called and coloured. */
 export interface Labels {
   readonly names: readonly string[];
+  /** Colour index per op, and what each index stands for. */
   readonly kinds: Uint8Array;
+  readonly kindNames: readonly string[];
   readonly devices: readonly string[];
 }
 

@@ -4,7 +4,7 @@ import type { NumberItem } from "./traits.js";
 
 export interface Strip {
   readonly element: HTMLElement;
-  show(numbers: readonly NumberItem[], stale: boolean): void;
+  show(numbers: readonly NumberItem[]): void;
 }
 
 export function strip(): Strip {
@@ -12,9 +12,8 @@ export function strip(): Strip {
   let shown: { key: string; box: HTMLElement; label: HTMLElement; value: HTMLElement }[] = [];
   return {
     element,
-    show(numbers, stale) {
+    show(numbers) {
       element.hidden = numbers.length === 0;
-      element.dataset.stale = String(stale);
       if (numbers.length !== shown.length || numbers.some(({ key }, i) => key !== shown[i]!.key)) {
         shown = numbers.map(({ key }) => figure(key));
         element.replaceChildren(...shown.map(({ box }) => box));

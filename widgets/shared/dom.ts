@@ -17,6 +17,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 /** The shared and the view's own style, as an element that the view puts into its root. */
 export function style(...sheets: string[]): HTMLStyleElement {
   const element = document.createElement("style");
+  element.nonce = document.querySelector<HTMLScriptElement>("script[nonce]")?.nonce ?? ""; // a strict page lets in only styles that know it
   element.textContent = sheets.join("\n");
   return element;
 }

@@ -14,8 +14,10 @@ export function si(value: number, unit: string, digits = 3): string {
   return `${value < 0 ? "−" : ""}${significant(rounded / factor, digits)} ${prefix}${unit}`;
 }
 
-/** Seconds. */
-export const seconds = (s: number, digits = 3): string => si(s, "s", digits);
+/** Seconds; nobody says kiloseconds. */
+export function seconds(s: number, digits = 3): string {
+  return Math.abs(s) >= 999.5 && Number.isFinite(s) ? `${count(Math.round(s))} s` : si(s, "s", digits);
+}
 /** Bytes, decimal prefixes. */
 export const bytes = (b: number): string => si(b, "B");
 /** Bytes per second. */
@@ -37,7 +39,7 @@ export function count(n: number): string {
 export function secondsAxis(to: number, step: number): (t: number) => string {
   const [factor, prefix] = PREFIXES.find(([f]) => f <= 1 && to >= f) ?? PREFIXES[PREFIXES.length - 1]!;
   const decimals = Math.max(0, -Math.floor(Math.log10(step / factor) + 1e-9));
-  return (t) => `${(t / factor).toFixed(decimals)} ${prefix}s`;
+  return (t) => (t === 0 ? `0 ${prefix}s` : `${(t / factor).toFixed(decimals)} ${prefix}s`);
 }
 
 function significant(value: number, digits: number): string {
@@ -53,5 +55,6 @@ export function parseSi(text: string, unit: string): number {
   const rest = match[2]!;
   const prefix = rest.toLowerCase().endsWith(unit.toLowerCase()) ? rest.slice(0, rest.length - unit.length) : rest;
   const known = PREFIXES.find(([, p]) => p === prefix.trim()) ?? (prefix.trim() === "u" ? [1e-6] : undefined);
-  return known ? Number(match[1]) * known[0] : NaN;
+  if (!known) return NaN;
+  return known[0] < 1 ? Number(match[1]) / Math.round(1 / known[0]) : Number(match[1]) * known[0]; // 50 µs is 50 / 1e6, exactly rounded
 }

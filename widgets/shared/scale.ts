@@ -34,7 +34,7 @@ export function ticks(span: Span, most: number): { step: number; values: number[
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = ([1, 2, 5, 10].find((m) => m * power >= rough * (1 - 1e-9)) ?? 10) * power;
   const values: number[] = [];
-  for (let i = Math.ceil(span.from / step - 1e-9); i * step <= span.to * (1 + 1e-12); i++) values.push(i * step);
+  for (let i = Math.ceil(span.from / step - 1e-9) + 0; i * step <= span.to * (1 + 1e-12); i++) values.push(i * step);
   return { step, values };
 }
 

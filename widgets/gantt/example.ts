@@ -1,0 +1,70 @@
+/** Schedules for the tests, written as rows and encoded as Python encodes them. Not part of the bundle. */
+import { layout } from "./layout.js";
+import type { Paint } from "./paint.js";
+import { chart, type Chart, type Scene } from "./scene.js";
+
+type Row = readonly number[];
+
+export interface Rows {
+  devices: number;
+  /** start, duration, device */
+  ops?: Row[];
+  /** start, duration, source, destination, producer */
+  transfers?: Row[];
+  /** start, duration, device, transfer */
+  sends?: Row[];
+  /** kind, row, start, duration */
+  critical?: Row[];
+  /** device, start, duration, reason, op */
+  idle?: Row[];
+}
+
+export function encode(rows: Rows): DataView {
+  const { devices, ops = [], transfers = [], sends = [], critical = [], idle = [] } = rows;
+  const makespan = Math.max(0, ...ops.map(([start, duration]) => start! + duration!));
+  const column = (table: Row[], i: number) => table.map((row) => row[i]!);
+  const columns = [
+    Uint32Array.of(1, ops.length, transfers.length, sends.length, devices, critical.length, idle.length, 0),
+    Float64Array.of(makespan),
+    ...floats(ops, 0, 1), Uint16Array.from(column(ops, 2)),
+    ...floats(transfers, 0, 1), Uint16Array.from(column(transfers, 2)), Uint16Array.from(column(transfers, 3)), Uint32Array.from(column(transfers, 4)),
+    ...floats(sends, 0, 1), Uint16Array.from(column(sends, 2)), Uint32Array.from(column(sends, 3)),
+    Uint8Array.from(column(critical, 0)), Uint32Array.from(column(critical, 1)), ...floats(critical, 2, 3),
+    Uint16Array.from(column(idle, 0)), ...floats(idle, 1, 2), Uint8Array.from(column(idle, 3)), Uint32Array.from(column(idle, 4)),
+  ];
+  const bytes = columns.flatMap((array) => {
+    const data = Array.from(new Uint8Array(array.buffer));
+    return [...data, ...Array<number>((8 - (data.length % 8)) % 8).fill(0)];
+  });
+  return new DataView(Uint8Array.from(bytes).buffer);
+
+  function floats(table: Row[], ...which: number[]): Float32Array[] {
+    return which.map((i) => Float32Array.from(column(table, i)));
+  }
+}
+
+/** Two devices: op 0 on the first, its output to the second, ops 1 and 2 there; op 3 late on the first. */
+export const PAIR: Rows = {
+  devices: 2,
+  ops: [[0, 2, 0], [4, 1, 1], [5, 3, 1], [6, 1, 0]],
+  transfers: [[2, 2, 0, 1, 0]],
+  critical: [[0, 0, 0, 2], [1, 0, 2, 2], [0, 1, 4, 1], [0, 2, 5, 3]],
+  idle: [[1, 0, 4, 0, 0], [0, 2, 4, 1, 1], [0, 7, 1, 3, 0xffffffff]],
+};
+
+export function chartOf(rows: Rows): Chart {
+  return chart(encode(rows));
+}
+
+/** A scene 100 + 800 pixels wide that shows all of `rows`, one device pixel per CSS pixel. */
+export function sceneOf(rows: Rows, width = 900, height = 200): Scene {
+  const all = chartOf(rows);
+  return {
+    chart: all,
+    labels: { names: [], kinds: new Uint8Array(all.bars.nOps), kindNames: [], devices: [] },
+    layout: layout(all.lanes, width, height, 1, 100),
+    paint: undefined as unknown as Paint, // what is under the pointer has no colour
+    span: { from: 0, to: all.columns.makespan },
+    scroll: 0,
+  };
+}
