@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -73,6 +74,13 @@ def test_constraints_meet_the_project_requirements():
     for line in [*PROJECT["project"]["dependencies"], *(line for extra in extras for line in extra)]:
         requirement = Requirement(line)
         assert PINNED[canonicalize_name(requirement.name)] in requirement.specifier, line
+
+
+def test_pins_run_on_the_oldest_python_supported():
+    """No pinned version asks for more than requires-python promises: Debian 12 has 3.11.2, and it is enough."""
+    oldest = PROJECT["project"]["requires-python"].removeprefix(">=") + ".0"
+    wanted = {name: importlib.metadata.metadata(name)["Requires-Python"] for name in reached("placelab", "test")}
+    assert not {name: wants for name, wants in wanted.items() if wants and oldest not in SpecifierSet(wants)}
 
 
 def test_front_end_lock_is_exact_and_names_no_registry():
