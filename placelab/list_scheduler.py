@@ -67,6 +67,7 @@ class ListScheduler:
         self.problem, self.insertion = problem, insertion
         self.device = np.full(n, -1, dtype=np.int32)
         self.start, self.finish = np.zeros(n), np.zeros(n)
+        self._cost, self._column, self._divisor = (a.tolist() for a in (problem.cost, problem.column, problem.divisor))
         self._send, self._way, self._bandwidth = *transfer_delay(problem), problem.cluster.bandwidth
         self._lanes = [Gaps() if insertion else Tail() for _ in range(k)]
         self._memory = MemoryPlan(problem) if can_bind(problem) else None
@@ -96,7 +97,7 @@ class ListScheduler:
     def eft(self, op: int | str, device: int | str) -> float:
         """Earliest finish of an op on a device [s]; infinite where it has no room."""
         v, d = self._op(op), self.problem.cluster.index(device)
-        return self.est(v, d) + self.problem.exec_time(v, d)
+        return self.est(v, d) + self._exec(v, d)
 
     def candidates(self, op: int | str) -> list[int]:
         """Devices the op may run on and has room on now, ascending: its allowed ones, or the one its group is on; maybe none."""
@@ -146,7 +147,7 @@ class ListScheduler:
             self._refuse(v, d)
         if self._decisions is not None:
             self._record(v, d, reason, scores)
-        finish = start + self.problem.exec_time(v, d)
+        finish = start + self._exec(v, d)
         if self._memory:
             self._memory.place(v, d, start, finish, self._inputs(v, d))
         self._lanes[d].occupy(start, finish)
@@ -178,6 +179,9 @@ class ListScheduler:
     def _name(self, v: int) -> str:
         return str(self.problem.graph.names[v])
 
+    def _exec(self, v: int, d: int) -> float:
+        return self._cost[v * self.problem.columns + self._column[d]] / self._divisor[d]
+
     def _allowed(self, v: int) -> list[int]:
         g = self.problem.group[v]
         if g >= 0 and self._group_device[g] >= 0:
@@ -185,7 +189,7 @@ class ListScheduler:
         return self.problem.feasible(v).tolist()
 
     def _earliest(self, v: int, d: int) -> float:
-        length, lane = self.problem.exec_time(v, d), self._lanes[d]
+        length, lane = self._exec(v, d), self._lanes[d]
         start = lane.earliest(self._ready(v)[d], length)
         if self._memory is None:
             return start
@@ -236,7 +240,7 @@ class ListScheduler:
         raise InfeasibleError(f"op {self._name(v)!r} may not run on {names[d]!r}, only on {', '.join(names[e] for e in allowed)}")
 
     def _shortage(self, v: int, d: int) -> float:
-        length = self.problem.exec_time(v, d)
+        length = self._exec(v, d)
         start = self._lanes[d].earliest(self._ready(v)[d], length)
         return self._memory.shortage(v, d, start, length, self._inputs(v, d))
 

@@ -194,19 +194,21 @@ def infeasible(problem: Problem, op: int, short: np.ndarray) -> InfeasibleError:
     op
         Number of the op that was to be placed.
     short
-        Bytes missing on each device, shape (n_devices,); not looked at where the op is not allowed.
+        Bytes missing on each device, shape (n_devices,); not looked at where the op is not allowed, NaN where it may not
+        go because its group is on another device already.
     """
     names, members = problem.cluster.names, problem.members(op)
     allowed = np.zeros(len(names), bool)
     allowed[problem.feasible(op)] = True
     closest = np.lexsort((np.arange(len(names)), np.where(allowed, short, np.inf)))
-    state = lambda d: f"is short by {short[d]:.6g} bytes" if allowed[d] else "is not allowed"  # noqa: E731
-    why = [f"{names[d]} {state(d)}" for d in closest]
+    followed = np.isnan(short) & allowed
+    state = lambda d: "is not allowed" if not allowed[d] else f"is short by {short[d]:.6g} bytes"  # noqa: E731
+    why = [f"{names[d]} " + ("is not where its group is" if followed[d] else state(d)) for d in closest]
     if len(why) > LISTED:
         rest = closest[LISTED:]
         why[LISTED:] = [f"of {len(rest)} more none has room ({int((~allowed[rest]).sum())} are not allowed)"]
     what = f"op {problem.graph.names[op]!r}"
-    if len(members) > 1:
+    if len(members) > 1 and not followed.any():
         first = problem.graph.names[members[0]]
         what = f"colocation group {problem.group_names[problem.group[op]]!r} ({len(members)} ops, first {first!r})"
     return InfeasibleError(f"{what} fits on no device in memory model {problem.memory!r}: {'; '.join(why)}")
