@@ -1,6 +1,7 @@
 """The cluster canvas: devices and links that a hand can drag. Traits and messages only.
 
-What an edit means is in `cluster_edit`, what can be undone in `cluster_history`, how cards are arranged in `cluster_layout`.
+What an edit means is in `cluster_edit`, what can be undone in `cluster_history`, how cards are arranged in
+`cluster_layout`.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ class ClusterCanvas(anywidget.AnyWidget):
 
     Notes
     -----
-    While a hand drags, `dragging` is true and every message edits the cluster as it was when the drag began, so that the
-    browser may leave out all but the newest. A message is acknowledged when the observers of `value` and `dragging` have
-    returned, and the browser has one in flight at most; so the hand gets what the observers can hold, never a queue.
+    While a hand drags, `dragging` is true and every message edits the cluster as it was when the drag began, so that
+    the browser may leave out all but the newest. A message is acknowledged when the observers of `value` and `dragging`
+    have returned, and the browser has one in flight at most; so the hand gets what the observers can hold, never a
+    queue.
 
     Examples
     --------
@@ -46,7 +48,7 @@ class ClusterCanvas(anywidget.AnyWidget):
     _esm = Path(__file__).parent / "static" / "cluster.js"
 
     cluster = traitlets.Dict().tag(sync=True)  # see cluster_layout.describe
-    edit = traitlets.Dict().tag(sync=True, echo_update=False)  # newest message: seq, gesture, final, kind and the kind's fields
+    edit = traitlets.Dict().tag(sync=True, echo_update=False)  # the newest message; see Message in traits.ts
     ack = traitlets.Int(0).tag(sync=True)  # seq of the last message handled
     peak = traitlets.List().tag(sync=True)  # bytes in use at most, one per device; empty when not known
     load = traitlets.List().tag(sync=True)  # busy fraction of each link, rows of a matrix; empty when not known
@@ -57,7 +59,7 @@ class ClusterCanvas(anywidget.AnyWidget):
 
     value = traitlets.Instance(Cluster)
     dragging = traitlets.Bool(False)
-    on_step: Callable[[str], None] | None = None  # takes over "undo" and "redo" where the canvas is part of something larger
+    on_step: Callable[[str], None] | None = None  # takes over "undo" and "redo" inside a larger view
 
     def __init__(self, value: Cluster, **traits: Any) -> None:
         self._lock = threading.RLock()  # while a cell is busy, messages arrive on another thread

@@ -2,12 +2,12 @@
 
 Links of a device that changes its place
 ----------------------------------------
-A device that comes to a host gets that host's links: to each of its devices the median of what the others of that host
-have to it, to each device elsewhere the median of what that host's devices have to it. A device on a host of its own gets
-to each device the median of what other hosts have to it. Medians are exact where the links of a class are equal, as they
-are in every preset but `mayer50`. Where a cluster has no link of the class that is needed, as when a device leaves the only
-host, the link it has now is scaled: a link between hosts has a tenth of the bandwidth of one inside a host and twice its
-latency.
+A device that comes to a host gets that host's links: to each of its devices the median of what the others of that
+host have to it, to each device elsewhere the median of what that host's devices have to it. A device on a host of its
+own gets to each device the median of what other hosts have to it. Medians are exact where the links of a class are
+equal, as they are in every preset but `mayer50`. Where a cluster has no link of the class that is needed, as when a
+device leaves the only host, the link it has now is scaled: a link between hosts has a tenth of the bandwidth of one
+inside a host and twice its latency.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def apply(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
         One sentence; the cluster given stays as it is.
     """
     kind = edit.get("kind")
-    if kind not in KINDS:
-        raise PlacelabError(f"a cluster has no edit {kind!r}; there are {', '.join(KINDS)}")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise PlacelabError(f"a cluster has no edit {repr(kind)[:40]}; there are {', '.join(KINDS)}")
     return KINDS[kind](cluster, layout, edit)
 
 
@@ -89,7 +89,9 @@ def _host(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
     alone = cluster.hosts.count(cluster.hosts[device]) == 1
     if host == cluster.hosts[device] or (host is None and alone):
         return _move(cluster, layout, edit)
-    cluster = rehost(cluster, device, _new_host(cluster) if host is None else _known_host(cluster, host))
+    if host is None:
+        return rehost(cluster, device, _new_host(cluster)), layout.last(device)
+    cluster = rehost(cluster, device, _known_host(cluster, host))
     return cluster, layout.move(cluster.hosts, device, _slot(edit))
 
 
@@ -110,7 +112,7 @@ def _copy(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
 def _remove(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
     device = _device(cluster, edit)
     if cluster.n_devices == 1:
-        raise PlacelabError(f"{cluster.names[0]!r} is the last device and a cluster needs one; add another before removing it")
+        raise PlacelabError(f"{cluster.names[0]!r} is the last device and a cluster needs one; add another first")
     keep = np.arange(cluster.n_devices) != device
     return _take(cluster, np.flatnonzero(keep)), layout.remove(device)
 
@@ -151,7 +153,8 @@ def rehost(cluster: Cluster, device: int, host: str) -> Cluster:
     [12000000000.0, 300000000000.0, 300000000000.0]
     """
     *hosts, to = np.unique([*cluster.hosts, host], return_inverse=True)[1]
-    links = {label: _attach(getattr(cluster, label), np.array(hosts), device, to, label) for label in INSIDE_OVER_BETWEEN}
+    now = np.array(hosts)
+    links = {label: _attach(getattr(cluster, label), now, device, to, label) for label in INSIDE_OVER_BETWEEN}
     return cluster.replace(hosts=_put(cluster.hosts, device, host), **links)
 
 
@@ -257,8 +260,8 @@ def _slot(edit: Mapping[str, Any]) -> int | None:
 
 def _number(edit: Mapping[str, Any], field: str, label: str) -> float:
     value = edit.get(field)
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or math.isnan(value):
-        raise PlacelabError(f"{label} is {value!r}; expected a number")
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) < 1e300:
+        raise PlacelabError(f"{label} is {repr(value)[:40]}; expected a number")
     return float(value)
 
 
@@ -273,12 +276,12 @@ def _new_host(cluster: Cluster) -> str:
 
 
 def _new_name(names: Sequence[str], like: str) -> str:
-    """`like` with the number at its end replaced by the least above those in use: gpu:0 → gpu:4 beside gpu:0 … gpu:3."""
+    """`like` with the least number above those in use at its end: gpu:4 beside gpu:0 … gpu:3, "tpu 2" beside tpu."""
     stem = re.sub(r"\d+$", "", like)
-    used = [int(n[len(stem):]) for n in names if n.startswith(stem) and re.fullmatch(r"\d{1,9}", n[len(stem):])]
-    if stem == like:  # no number at the end: count from 2
-        stem, used = f"{like} ", [int(n[len(like) + 1:]) for n in names if re.fullmatch(re.escape(like) + r" \d{1,9}", n)] or [1]
-    return f"{stem}{max(used) + 1}"
+    if stem == like:
+        stem = f"{like} "
+    numbers = [int(found[1]) for n in names if (found := re.fullmatch(re.escape(stem) + r"(\d{1,9})", n))]
+    return f"{stem}{max(numbers, default=1) + 1}"
 
 
 def _put(values: Any, index: int, value: Any) -> Any:

@@ -19,8 +19,8 @@ LIMIT = 200  # steps kept
 class History:
     """A cluster and its layout now, before, and after what was undone.
 
-    `gesture` is the number of the drag in progress, or None. Every edit of a drag applies to the state in which the drag
-    began, the last of `past`: the newest message alone decides, and those before it may be lost.
+    `gesture` is the number of the drag in progress, or None. Every edit of a drag applies to the state in which the
+    drag began, the last of `past`: the newest message alone decides, and those before it may be lost.
     """
 
     now: State

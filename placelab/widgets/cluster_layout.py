@@ -20,8 +20,8 @@ class Layout:
     Parameters
     ----------
     order
-        Device numbers in the order of their cards. Hosts stand in the order of their first card, and the cards of a host
-        fill its box row by row; so one permutation is the whole arrangement, whatever the canvas is wide.
+        Device numbers in the order of their cards. Hosts stand in the order of their first card, and the cards of a
+        host fill its box row by row; so one permutation is the whole arrangement, whatever the canvas is wide.
     view
         ``graph`` draws the links, ``grid`` the bandwidth matrix; ``auto`` is ``graph`` for up to ten devices.
     """
@@ -49,6 +49,10 @@ class Layout:
         """Without a device; the numbers above it move down by one."""
         return replace(self, order=tuple(d - (d > device) for d in self.order if d != device))
 
+    def last(self, device: int) -> Layout:
+        """The card of `device` after all others."""
+        return replace(self, order=(*(d for d in self.order if d != device), device))
+
     def move(self, hosts: tuple[str, ...], device: int, slot: int | None) -> Layout:
         """The card of `device` at place `slot` among those of its host (None or too large: the last)."""
         others = [d for d in self.order if d != device]
@@ -68,9 +72,15 @@ def describe(cluster: Cluster, layout: Layout) -> dict[str, Any]:
     ``devices`` (name, type, host, speed, memory) and the ``bandwidth`` and ``latency`` matrices are in the order of the
     devices, 0 on the diagonal of both; ``order`` and ``view`` are those of the layout.
     """
-    columns = zip(cluster.names, cluster.types, cluster.hosts, cluster.speed.tolist(), _finite(cluster.memory), strict=True)
+    columns = {
+        "name": cluster.names,
+        "type": cluster.types,
+        "host": cluster.hosts,
+        "speed": cluster.speed.tolist(),
+        "memory": _finite(cluster.memory),
+    }
     return {
-        "devices": [dict(zip(("name", "type", "host", "speed", "memory"), row, strict=True)) for row in columns],
+        "devices": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
         "bandwidth": [_finite(row) for row in np.where(np.eye(cluster.n_devices, dtype=bool), 0.0, cluster.bandwidth)],
         "latency": cluster.latency.tolist(),
         "order": list(layout.order),

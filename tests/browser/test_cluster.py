@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from browser import bare_page
+from playwright.sync_api import Locator, Page, expect
+
 from placelab import clusters
 from placelab.cluster import Cluster
 from placelab.widgets.cluster import ClusterCanvas
-from playwright.sync_api import Locator, Page, expect
 
 
 def key(page: Page, name: str) -> Locator:
@@ -58,7 +59,7 @@ def two(page: Page) -> ClusterCanvas:
 
 
 def test_pulling_a_link_by_a_decade_makes_it_ten_times_as_wide(page: Page, two: ClusterCanvas) -> None:
-    """120 pixels are a factor of ten on every link between the hosts, one step to undo, and the value shows on the way."""
+    """120 pixels are ten times the bandwidth of every link between the hosts, in one step; the value shows."""
     pull(page, key(page, "bandwidth:between a and b"), 120, release=False)
     expect(page.locator(".ruler text.now")).to_have_text("120 GB/s")
     page.mouse.up()
@@ -74,7 +75,13 @@ def test_pulling_a_link_by_a_decade_makes_it_ten_times_as_wide(page: Page, two: 
 def test_one_message_is_in_flight(page: Page, two: ClusterCanvas) -> None:
     """While Python works, newer values of a drag replace each other: never a queue."""
     page.evaluate(
-        "() => { const save = model.save_changes; model.save_changes = async () => { await new Promise((f) => setTimeout(f, 150)); return save(); } }"
+        """() => {
+          const save = model.save_changes;
+          model.save_changes = async () => {
+            await new Promise((done) => setTimeout(done, 150));
+            return save();
+          };
+        }"""
     )
     values = []
     two.observe(lambda change: values.append(change["new"].speed[0]), "value")
@@ -278,7 +285,10 @@ def test_every_preset_is_drawn_inside_the_canvas(page: Page, screenshot, preset:
     bare_page.show(page, canvas, theme)
     page.wait_for_selector(".card")
     boxes = page.locator(".card .plate").evaluate_all(
-        "cards => cards.map((c) => { const {x, y, width, height} = c.getBoundingClientRect(); return [x, y, x + width, y + height] })"
+        """cards => cards.map((card) => {
+          const {x, y, width, height} = card.getBoundingClientRect();
+          return [x, y, x + width, y + height];
+        })"""
     )
     assert len(boxes) == canvas.value.n_devices
     for i, (left, top, right, bottom) in enumerate(boxes):

@@ -50,16 +50,18 @@ function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect
   const { name, type } = adjust.editor.cluster.devices[device]!;
   const speed = pill(adjust, speedOf(device, name)), memory = pill(adjust, memoryOf(device, name));
   const used = s("text", { class: "faint amount", x: 10, y: 69 });
+  const caption = s("text", { class: "faint", x: 10, y: 44 });
   const kind = fitted(type, 48, "11px sans-serif");
   element.append(
     titled(s("text", { class: "name", x: 10, y: 20 }, fitted(name, w - 34 - 6.2 * kind.length, "600 13px sans-serif")), name),
     titled(s("text", { class: "faint", x: w - 10, y: 20, "text-anchor": "end" }, kind), type),
-    s("text", { class: "faint", x: 10, y: 44 }, "speed"),
+    caption,
     speed.element,
     used,
     memory.element,
   );
   return (peak) => {
+    caption.textContent = w - speed.width > 54 ? "speed" : "";
     speed.update(w - 8 - speed.width, 40);
     memory.update(w - 8 - memory.width, 65);
     used.textContent = Number.isNaN(peak) ? "memory" : `${bytes(peak)} of`;

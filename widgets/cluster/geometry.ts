@@ -108,7 +108,7 @@ export function edge(rect: Rect, to: Point): Point {
 }
 
 function columnsFor(devices: number, hosts: number): number {
-  if (hosts === 1) return devices <= 4 ? devices : Math.ceil(devices / Math.ceil(devices / 4));
+  if (hosts === 1 && devices <= 8) return devices <= 4 ? devices : Math.ceil(devices / 2);
   return Math.ceil(Math.sqrt(devices));
 }
 

@@ -9,13 +9,14 @@ import { Entry } from "./entry";
 import { gridScene, graphScene, type Scene } from "./geometry";
 import { Matrix } from "./matrix";
 import { Ruler } from "./ruler";
-import { drawing, hostsOf, nextHost } from "./state";
+import { drawing, hostsOf, nextHost, structure } from "./state";
 import css from "./style.css";
 import { memoryOf } from "./targets";
 import { toolbar, type Action } from "./toolbar";
 import type { ClusterTraits } from "./traits";
 
 const SIDE_BY_SIDE = 900; // pixels from which cards and matrix stand beside each other
+const MANY = 24; // devices beyond which a drawing with links says nothing
 
 class Canvas {
   readonly root = h("div", { class: "placelab cluster", "data-lm-suppress-shortcuts": "true", role: "region", "aria-label": "cluster" });
@@ -33,6 +34,7 @@ class Canvas {
   #scene!: Scene;
   #frame = 0;
   #rebuild = true;
+  #built = ""; // structure that the elements belong to
   #focus: string | null = null; // key of what gets the focus after the next rebuild
 
   constructor(model: AnyModel<ClusterTraits>) {
@@ -81,7 +83,7 @@ class Canvas {
     this.#rebuild ||= rebuild;
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
-      if (this.#rebuild && !this.#editor.dragging) this.#build();
+      if (this.#rebuild && (!this.#editor.dragging || structure(this.#editor.cluster) !== this.#built)) this.#build();
       this.#update();
     });
   }
@@ -90,6 +92,7 @@ class Canvas {
     const width = this.root.clientWidth;
     if (!width) return; // not shown yet; the observer of its size will ask again
     this.#rebuild = false;
+    this.#built = structure(this.#editor.cluster);
     const theme = readTheme(this.root);
     const { cluster } = this.#editor;
     const focused = this.#focus ?? this.root.querySelector<HTMLElement>(":focus")?.dataset.key ?? null;
@@ -106,10 +109,10 @@ class Canvas {
   #update(): void {
     const { cluster } = this.#editor;
     const chosen = this.#chosen >= 0;
-    const enabled = { copy: chosen, remove: chosen, undo: this.#model.get("can_undo"), redo: this.#model.get("can_redo") };
+    const enabled = { copy: chosen, remove: chosen, undo: this.#model.get("can_undo"), redo: this.#model.get("can_redo"), graph: cluster.devices.length <= MANY };
     this.#toolbar.update(enabled, drawing(cluster));
     this.#error.textContent = this.#model.get("error");
-    if (this.#rebuild) return; // the elements belong to an earlier structure
+    if (structure(cluster) !== this.#built) return; // not shown yet
     this.#diagram.update();
     if (drawing(cluster) === "grid") this.#matrix.update();
   }

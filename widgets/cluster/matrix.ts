@@ -11,7 +11,7 @@ import type { Adjust } from "./adjust";
 import { colourOf, COLOURS } from "./colours";
 import { BANDWIDTH, LATENCY } from "./quantity";
 import { between, block, hostsOf, rangeOf, within, type Cluster, type Host, type Range } from "./state";
-import { fitted } from "./svg";
+import { fitted, textWidth } from "./svg";
 import { linkOf, type Target } from "./targets";
 import type { Pair } from "./traits";
 
@@ -68,7 +68,8 @@ export class Matrix {
     this.#hosts = hostsOf(cluster);
     this.#order = this.#hosts.flatMap((host) => host.members);
     const k = this.#order.length;
-    this.#head = k > 20 ? 46 : 72;
+    const names = cluster.devices.map((device) => textWidth(device.name, k > 20 ? "9px sans-serif" : "11px sans-serif"));
+    this.#head = clamp(Math.ceil(Math.max(...names)) + 16, 46, 130);
     this.#cell = clamp(Math.floor((Math.min(width, 620) - this.#head - 8) / k), 5, 44);
     this.#cursor = { row: Math.min(this.#cursor.row, k - 1), column: Math.min(this.#cursor.column, k - 1) };
     const side = this.#head + this.#cell * k + 2, ratio = devicePixelRatio || 1;
@@ -153,13 +154,13 @@ export class Matrix {
   /** Frames what a pull would change, or is changing. */
   #drawChosen(g: CanvasRenderingContext2D): void {
     const focused = this.#canvas.matches(":focus-visible");
-    const place = this.#adjust.target ? this.#cursor : (this.#hover ?? (focused ? this.#cursor : null));
+    const place = this.#adjust.target && document.activeElement === this.#canvas ? this.#cursor : (this.#hover ?? (focused ? this.#cursor : null));
     if (!place) return;
-    const c = this.#cell, o = this.#head, k = this.#order.length;
-    for (const { row, column } of this.#frames(place)) {
-      const rect = [
-        o + (column < 0 ? 0 : column) * c, o + (row < 0 ? 0 : row) * c, (column < 0 ? k : 1) * c - 1, (row < 0 ? k : 1) * c - 1,
-      ] as const;
+    const c = this.#cell, o = this.#head;
+    const mirrored = this.#scope.value === "pair" && place.row >= 0 && place.column >= 0;
+    for (const { row, column } of mirrored ? [place, { row: place.column, column: place.row }] : [place]) {
+      const [top, bottom] = this.#span(row), [left, right] = this.#span(column);
+      const rect = [o + left * c, o + top * c, (right - left) * c - 1, (bottom - top) * c - 1] as const;
       g.lineWidth = 3.5;
       g.strokeStyle = this.#theme.background;
       g.strokeRect(...rect);
@@ -169,11 +170,13 @@ export class Matrix {
     }
   }
 
-  #frames(place: Place): Place[] {
-    if (this.#scope.value === "pair" && place.row >= 0 && place.column >= 0) return [place, { row: place.column, column: place.row }];
-    if (this.#scope.value !== "block") return [place];
-    const members = (at: number) => (at < 0 ? [-1] : this.#hostAt(at).members.map((device) => this.#order.indexOf(device)));
-    return members(place.row).flatMap((row) => members(place.column).map((column) => ({ row, column })));
+  /** The rows, or columns, that change with one: from, to. */
+  #span(at: number): [number, number] {
+    if (at < 0) return [0, this.#order.length];
+    if (this.#scope.value !== "block") return [at, at + 1];
+    const { members } = this.#hostAt(at);
+    const first = this.#order.indexOf(members[0]!);
+    return [first, first + members.length];
   }
 
   #hostAt(at: number): Host {

@@ -22,12 +22,12 @@ export class Ruler {
     const scroll = Math.sign(pixels) * Math.max(0, Math.abs(pixels) - HALF + 30);
     const x = (value: number) => HALF + Math.log10(value / start) * PER_DECADE - scroll;
     const reach = (side: number) => start * 10 ** ((scroll + side * (HALF - 8)) / PER_DECADE);
-    const marks = decades(reach(-1), reach(1)).flatMap(({ value, major }) => [
-      s("line", { x1: x(value), x2: x(value), y1: major ? 26 : 32, y2: 38 }),
-      ...(major ? [s("text", { x: x(value), y: 22 }, writeRound(quantity, value))] : []),
-    ]);
     const at = HALF + pixels - scroll;
     const half = textWidth(text, "bold 12px sans-serif") / 2 + 8;
+    const marks = decades(reach(-1), reach(1)).flatMap(({ value, major }) => [
+      s("line", { x1: x(value), x2: x(value), y1: major ? 26 : 32, y2: 38 }),
+      ...(major && Math.abs(x(value) - at) > half + 24 ? [s("text", { x: x(value), y: 22 }, writeRound(quantity, value))] : []),
+    ]);
     this.element.replaceChildren(
       s("rect", { class: "back", x: 0.5, y: 8.5, width: 2 * HALF - 1, height: 36, rx: 6 }),
       ...marks,
