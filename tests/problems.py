@@ -61,7 +61,7 @@ def problem(
     home = [pick(0, k - 1) for _ in range(n)]  # a placement that stays possible
     members = _groups(pick, n, home) if groups else []
     edges, output, control = _edges(pick, n)
-    size = {(u, o): float(cost(6)) for (u, _), o in zip(edges, output, strict=True)}
+    size = {(u, o): float(cost(6)) if not zero or pick(0, 3) else 0.0 for (u, _), o in zip(edges, output, strict=True)}
     unused = [(v, 7, float(cost(4))) for v in range(n) if not pick(0, 4)]
     graph = OpGraph.from_arrays(
         [f"op{v}" for v in range(n)],
@@ -129,13 +129,14 @@ def _cluster(pick: Pick, k: int, cost: Callable[[int], float], identical: bool, 
     rate = lambda: float(2 ** pick(0, 2)) if pick(0, 3) else pick(1, 29) / 7  # noqa: E731
     capacity = lambda: float(pick(1, 40)) if tight and pick(0, 2) else None  # noqa: E731
     square = lambda value: [[value() for _ in range(k)] for _ in range(k)]  # noqa: E731
+    slow = cost(1) > 0  # else no latencies
     if identical:
-        return Cluster([rate()] * k, capacity(), rate(), float(cost(2)))
+        return Cluster([rate()] * k, capacity(), rate(), float(cost(2)) if slow else 0.0)
     return Cluster(
         [rate() for _ in range(k)],
         [capacity() for _ in range(k)],
         square(rate),
-        square(lambda: float(cost(2))),
+        square(lambda: float(cost(2))) if slow else 0.0,
         types=[("cpu", "gpu")[pick(0, 1)] for _ in range(k)],
     )
 

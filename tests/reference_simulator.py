@@ -41,28 +41,26 @@ class Simulation:
         self.now = 0.0
 
     def run(self) -> Schedule:
-        """Rounds: end what is due, begin transfers, begin ops; then time moves to the next end."""
+        """Rounds: end what is due (a transfer of no length at once), begin transfers, begin ops; on to the next end."""
         for v, missing in self.missing.items():
             if not missing:
                 self.ready[OP, v] = 0.0
-        due = []
         while True:
-            for item in sorted(due):
-                self.end(item)
+            while due := sorted(item for item, time in self.active.items() if time == self.now):
+                for item in due:
+                    self.end(item)
             self.begin_waiting_transfers()
             for d in range(self.problem.cluster.n_devices):
                 self.begin_next_op(d)
             if not self.active:
                 return self.schedule()
             self.now = min(self.active.values())
-            due = [item for item, time in self.active.items() if time == self.now]
-            for item in due:
-                del self.active[item]
 
     # ------------------------------------------------------------------ what ends
 
     def end(self, item: tuple[int, int]) -> None:
         kind, number = item
+        del self.active[item]
         if kind == OP:
             del self.running[self.device[number]]
             self.arrive([t for t, u in enumerate(self.producer) if u == number], self.device[number])

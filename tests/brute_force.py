@@ -1,0 +1,51 @@
+"""The least makespan of a small problem, by trying every placement and every order."""
+
+from __future__ import annotations
+
+from math import inf
+
+from placelab.problem import Problem
+
+
+def optimum(problem: Problem) -> float:
+    """Least makespan [s] of a problem with ``parallel`` transfers, no Send ops and no memory limits; up to 7 ops or so.
+
+    Any schedule can be built by appending ops in order of their start (ties: finish, op number) to a device of theirs,
+    each as early as its inputs and its device allow. So all such sequences are tried, but those that cannot win.
+    """
+    assert problem.transfers == "parallel" and problem.memory == "none" and not problem.transfer_ops
+    graph, k = problem.graph, problem.cluster.n_devices
+    n = graph.n_ops
+    times = [[float(problem.exec_time(v, d)) for d in range(k)] for v in range(n)]
+    choices = [problem.feasible(v).tolist() for v in range(n)]
+    inputs = {v: [] for v in range(n)}
+    for t, u, v in zip(graph.edge_tensor.tolist(), graph.producer.tolist(), graph.consumer.tolist(), strict=True):
+        inputs[v].append((t, u))
+    tail = [0.0] * n  # least time from an op's start to the end
+    for v in reversed(range(n)):
+        rest = max((tail[c] for u, c in graph.edges.tolist() if u == v), default=0.0)
+        tail[v] = min(times[v][d] for d in choices[v]) + rest
+    best = inf
+    device, finish, free = {}, {}, [0.0] * k
+
+    def extend(latest_start: float, makespan: float) -> None:
+        nonlocal best
+        if len(finish) == n:
+            best = min(best, makespan)
+            return
+        for v in range(n):
+            if v in finish or any(u not in finish for _, u in inputs[v]):
+                continue
+            placed = [device[w] for w in problem.members(v).tolist() if w in device]
+            for d in placed[:1] or choices[v]:
+                there = [finish[u] + problem.transfer_time(t, device[u], d) for t, u in inputs[v]]
+                start = max([free[d], *there])
+                if start >= latest_start and max(makespan, start + tail[v]) < best:
+                    before, free[d] = free[d], start + times[v][d]
+                    device[v], finish[v] = d, free[d]
+                    extend(start, max(makespan, free[d]))
+                    free[d] = before
+                    del device[v], finish[v]
+
+    extend(0.0, 0.0)
+    return best
