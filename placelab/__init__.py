@@ -5,13 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-import placelab.partitioners
-import placelab.schedulers
+import placelab.partitioners  # enter their strategies into the catalogues
+import placelab.schedulers  # noqa: F401
 from placelab import clusters, costs, datasets, generators
 from placelab.cluster import Cluster
 from placelab.errors import CycleError, FormatError, InfeasibleError, PlacelabError, UnsupportedError
-from placelab.formats import load
 from placelab.graph import OpGraph
+from placelab.loading import load
 from placelab.list_scheduler import ListScheduler
 from placelab.problem import Problem
 from placelab.ranks import compute_rank, downward_rank, upward_rank

@@ -99,7 +99,9 @@ class Cluster:
         ('a/gpu:0', 'a/gpu:1', 'b/gpu:0')
         """
         host = [name for name, n in hosts.items() for _ in range(_count(n, f"devices of host {name!r}"))]
-        names = [f"{name}/{kind}:{i}" if len(hosts) > 1 else f"{kind}:{i}" for name, n in hosts.items() for i in range(n)]
+        names = [
+            f"{name}/{kind}:{i}" if len(hosts) > 1 else f"{kind}:{i}" for name, n in hosts.items() for i in range(n)
+        ]
         same = np.array(host)[:, None] == np.array(host)[None, :]
         speeds = np.broadcast_to(_numbers(speed, "speed"), (len(host),)) if np.ndim(speed) == 0 else speed
         return cls(
@@ -142,7 +144,9 @@ class Cluster:
         """A cluster with some of the constructor's arguments changed; sizes must still match."""
         unknown = set(changes) - set(self.__dataclass_fields__)
         if unknown:
-            raise FormatError(f"a cluster has no {', '.join(sorted(unknown))}; known are {', '.join(self.__dataclass_fields__)}")
+            raise FormatError(
+                f"a cluster has no {', '.join(sorted(unknown))}; known are {', '.join(self.__dataclass_fields__)}"
+            )
         return Cluster(**{**{label: getattr(self, label) for label in self.__dataclass_fields__}, **changes})
 
     def __repr__(self) -> str:
@@ -189,11 +193,15 @@ def _check(columns: dict[str, Any], k: int) -> None:
         if not isinstance(name, str) or not name or "\n" in name:
             raise FormatError(f"{name!r} is not a device, type or host name: expected non-empty text on one line")
     if len(set(names)) < k:
-        raise FormatError(f"two devices are called {next(n for n in names if names.count(n) > 1)!r}; device names must be unique")
+        raise FormatError(
+            f"two devices are called {next(n for n in names if names.count(n) > 1)!r}; device names must be unique"
+        )
     for label, unit in (("speed", "operations/s"), ("memory", "bytes")):
         bad = np.flatnonzero(~(columns[label] > 0) | (np.isinf(columns[label]) & (label == "speed")))
         if len(bad):
-            raise FormatError(f"{label} of device {names[bad[0]]!r} is {columns[label][bad[0]]:g} {unit}; expected more than 0")
+            raise FormatError(
+                f"{label} of device {names[bad[0]]!r} is {columns[label][bad[0]]:g} {unit}; expected more than 0"
+            )
     for label, unit, least in (("bandwidth", "bytes/s", "more than 0"), ("latency", "s", "a finite number, 0 or more")):
         matrix = columns[label]
         good = matrix > 0 if label == "bandwidth" else (matrix >= 0) & ~np.isinf(matrix)

@@ -40,7 +40,9 @@ def nvlink_box(gpus: int = 8) -> Cluster:
 
 def two_nodes(gpus: int = 4) -> Cluster:
     """Two servers with `gpus` GPUs each: NVLink inside (300 GB/s, 5 µs), 100 Gbit/s Ethernet between (12.5 GB/s, 20 µs)."""
-    return Cluster.from_hosts({"node0": gpus, "node1": gpus}, speed=1e14, memory=80e9, inside=(300e9, 5e-6), between=(12.5e9, 20e-6))
+    return Cluster.from_hosts(
+        {"node0": gpus, "node1": gpus}, speed=1e14, memory=80e9, inside=(300e9, 5e-6), between=(12.5e9, 20e-6)
+    )
 
 
 def parameter_server(workers: int = 4, servers: int = 1) -> Cluster:

@@ -130,7 +130,11 @@ class OpGraph:
         """Distinct successor ops: (ptr, op, number of edges); those of v are ``op[ptr[v]:ptr[v + 1]]``, ascending."""
         key = self.producer.astype(np.int64) * self.n_ops + self.consumer
         pairs, count = np.unique(key, return_counts=True)
-        return pointers(pairs // self.n_ops, self.n_ops), frozen((pairs % self.n_ops).astype(I4)), frozen(count.astype(I4))
+        return (
+            pointers(pairs // self.n_ops, self.n_ops),
+            frozen((pairs % self.n_ops).astype(I4)),
+            frozen(count.astype(I4)),
+        )
 
     @cached_property
     def n_producers(self) -> np.ndarray:
@@ -140,7 +144,7 @@ class OpGraph:
     @cached_property
     def outputs(self) -> np.ndarray:
         """Bytes of all tensors each op produces, shape (n_ops,)."""
-        return frozen(np.bincount(self.tensor_producer, self.tensor_bytes, minlength=self.n_ops))
+        return frozen(np.bincount(self.tensor_producer, self.tensor_bytes, minlength=self.n_ops).astype(F8))  # int if none
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -473,7 +477,12 @@ def _checked(columns: dict[str, Any]) -> OpGraph:
     names = columns["names"]
     _check_names(names)
     _check_costs(columns["tensor_bytes"], names[columns["tensor_producer"]], "an output", "bytes")
-    for label, unit in (("compute", "operations"), ("persistent", "bytes"), ("temporary", "bytes"), ("memory", "bytes")):
+    for label, unit in (
+        ("compute", "operations"),
+        ("persistent", "bytes"),
+        ("temporary", "bytes"),
+        ("memory", "bytes"),
+    ):
         _check_costs(columns[label], names, label, unit, nan=label == "compute" and columns["time"] is not None)
     if columns["time"] is not None:
         for j, kind in enumerate(columns["time_types"]):

@@ -79,7 +79,9 @@ class Problem:
         allowed: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(graph, OpGraph) or not isinstance(cluster, Cluster):
-            raise FormatError(f"expected an OpGraph and a Cluster, found {type(graph).__name__} and {type(cluster).__name__}")
+            raise FormatError(
+                f"expected an OpGraph and a Cluster, found {type(graph).__name__} and {type(cluster).__name__}"
+            )
         if graph.n_ops == 0:
             raise FormatError("the graph has no ops; there is nothing to place")
         if memory is None:
@@ -188,12 +190,28 @@ class Problem:
         `groups` and `allowed` add to what holds. On another cluster, pins and constraints keep the names, types and hosts they
         were given; on another graph, those of the old one are gone.
         """
-        unknown = set(changes) - {"graph", "cluster", "memory", "transfers", "duplex", "transfer_ops", "groups", "allowed"}
+        unknown = set(changes) - {
+            "graph",
+            "cluster",
+            "memory",
+            "transfers",
+            "duplex",
+            "transfer_ops",
+            "groups",
+            "allowed",
+        }
         if unknown:
             raise FormatError(f"a problem has no {', '.join(sorted(unknown))}")
-        keep = {label: getattr(self, label) for label in ("graph", "cluster", "memory", "transfers", "duplex", "transfer_ops")}
+        keep = {
+            label: getattr(self, label)
+            for label in ("graph", "cluster", "memory", "transfers", "duplex", "transfer_ops")
+        }
         same_graph = "graph" not in changes
-        groups = [*self.groups, *changes.pop("groups", ())] if same_graph and "groups" in changes else changes.pop("groups", ())
+        groups = (
+            [*self.groups, *changes.pop("groups", ())]
+            if same_graph and "groups" in changes
+            else changes.pop("groups", ())
+        )
         allowed = changes.pop("allowed", {})
         problem = Problem(**{**keep, **changes}, groups=groups)
         if not same_graph:
@@ -288,7 +306,9 @@ def _mask(graph: OpGraph, cluster: Cluster, rules: Mapping[str, tuple[tuple[str,
             mask[graph.index(name)] &= _row(cluster, devices, name)
     empty = np.flatnonzero(~mask.any(axis=1))
     if len(empty):
-        raise InfeasibleError(f"op {graph.names[empty[0]]!r} has no device left: its allowed devices and its pins do not meet")
+        raise InfeasibleError(
+            f"op {graph.names[empty[0]]!r} has no device left: its allowed devices and its pins do not meet"
+        )
     return None if mask.all() else mask
 
 

@@ -178,7 +178,10 @@ def needs(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     graph = problem.graph
     nothing = frozen(np.zeros(graph.n_ops))
     if problem.memory == "edges":
-        return frozen(np.bincount(graph.consumer, graph.edge_bytes, minlength=graph.n_ops)), nothing
+        again = np.zeros(graph.n_edges, dtype=bool)  # an op that reads a tensor twice holds it once
+        again[1:] = (np.diff(graph.edge_tensor) == 0) & (np.diff(graph.consumer) == 0)
+        size = np.where(again, 0.0, graph.edge_bytes)
+        return frozen(np.bincount(graph.consumer, size, minlength=graph.n_ops).astype(np.float64)), nothing
     if problem.memory == "reserved":
         return graph.memory, nothing
     if problem.memory == "dynamic":

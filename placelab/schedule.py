@@ -47,7 +47,11 @@ class Trace:
             return f"{problem.graph.names[op]}: no decision recorded"
         i, names = rows[0], problem.cluster.names
         chosen, score = self.device[i], self.score[i]
-        others = [f"{names[d]} {score[d]:.4g}" for d in np.argsort(score, kind="stable") if d != chosen and not np.isnan(score[d])]
+        others = [
+            f"{names[d]} {score[d]:.4g}"
+            for d in np.argsort(score, kind="stable")
+            if d != chosen and not np.isnan(score[d])
+        ]
         compared = f" ({self.score_name} {score[chosen]:.4g}" + (f"; {', '.join(others[:4])}" if others else "") + ")"
         text = f"{problem.graph.names[op]} on {names[chosen]}: {self.reasons[self.reason[i]]}"
         if self.op[i] != op:
@@ -91,13 +95,17 @@ class Placement:
         for v in np.flatnonzero(device < 0):
             placed = problem.members(v)[device[problem.members(v)] >= 0]
             if not len(placed):
-                raise FormatError(f"op {problem.graph.names[v]!r} has no device; the mapping must name one for every op")
+                raise FormatError(
+                    f"op {problem.graph.names[v]!r} has no device; the mapping must name one for every op"
+                )
             device[v] = device[placed[0]]
         return cls(problem, device)
 
     def to_mapping(self) -> dict[str, str]:
         """Op name → device name."""
-        return {name: self.problem.cluster.names[d] for name, d in zip(self.problem.graph.names, self.device, strict=True)}
+        return {
+            name: self.problem.cluster.names[d] for name, d in zip(self.problem.graph.names, self.device, strict=True)
+        }
 
     def __repr__(self) -> str:
         return f"Placement({self.problem.graph.n_ops} ops on {len(np.unique(self.device))} of {self.problem.cluster.n_devices} devices)"

@@ -118,7 +118,9 @@ def _as_order(answer: Any, problem: Problem) -> Order:
     for label in ("transfer", "send"):
         value = getattr(answer, label)
         if value is not None and np.shape(value) not in ((t,), (t, k)):
-            raise FormatError(f"a scheduler gave {label} priorities of shape {np.shape(value)}; expected ({t},) or ({t}, {k})")
+            raise FormatError(
+                f"a scheduler gave {label} priorities of shape {np.shape(value)}; expected ({t},) or ({t}, {k})"
+            )
     for value in (answer.op, answer.transfer, answer.send):
         if value is not None and np.isnan(np.asarray(value, dtype=F8)).any():
             raise FormatError("a scheduler gave a priority that is not a number")
@@ -130,7 +132,9 @@ class _Run:
 
     def __init__(self, problem: Problem, placement: Placement, seed: int, wait: bool) -> None:
         self.problem, self.placement, self.seed = problem, placement, seed
-        self.memory = {"edges": events.EDGES, "dynamic": events.DYNAMIC}.get(problem.memory, events.FREE) if wait else events.FREE
+        self.memory = (
+            {"edges": events.EDGES, "dynamic": events.DYNAMIC}.get(problem.memory, events.FREE) if wait else events.FREE
+        )
         if wait and problem.memory == "reserved":
             _check_reserved(problem, placement)
         graph, k, p = problem.graph, problem.cluster.n_devices, placement.device
@@ -165,7 +169,9 @@ class _Run:
             ready = sorted(v for v in map(int, view["queue"][base : base + count]) if state._fits(v))
             op = rule(state, device, ready, **given)
             if op not in ready:
-                raise UnsupportedError(f"scheduler {rule.name!r} chose {op!r}; it must choose one of the executable ops it was given")
+                raise UnsupportedError(
+                    f"scheduler {rule.name!r} chose {op!r}; it must choose one of the executable ops it was given"
+                )
             view["state"][events.CHOICE] = int(op)
         write_back()
         self._finish(arguments)
@@ -291,7 +297,9 @@ class _Run:
         if self.memory == events.FREE:
             return dict(home_uses=np.zeros(1, I4), copy_uses=np.zeros(1, I4), used=np.zeros(1))
         local = self.edge_transfer < 0
-        home = np.bincount(graph.edge_tensor[local], minlength=graph.n_tensors) + np.bincount(self.tensor, minlength=graph.n_tensors)
+        home = np.bincount(graph.edge_tensor[local], minlength=graph.n_tensors) + np.bincount(
+            self.tensor, minlength=graph.n_tensors
+        )
         copies = np.bincount(self.edge_transfer[~local], minlength=self.n_transfers)
         persistent = graph.persistent if self.memory == events.DYNAMIC else np.zeros(graph.n_ops)
         used = np.bincount(self.placement.device, persistent, minlength=k)
@@ -353,9 +361,21 @@ class State:
 
     def _fits(self, op: int) -> bool:
         view = self._view
-        names = ("memory", "used", "limit", "temporary", "outputs", "pred_ptr", "pred_edge", "edge_tensor", "edge_transfer")
+        names = (
+            "memory",
+            "used",
+            "limit",
+            "temporary",
+            "outputs",
+            "pred_ptr",
+            "pred_edge",
+            "edge_tensor",
+            "edge_transfer",
+        )
         d = view["device"][op]
-        return bool(events.fits(op, d, *(view[a] for a in names), view["tensor_bytes"], view["home_uses"], view["copy_uses"]))
+        return bool(
+            events.fits(op, d, *(view[a] for a in names), view["tensor_bytes"], view["home_uses"], view["copy_uses"])
+        )
 
 
 def _ranks(priority: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -390,10 +410,20 @@ def _deadlock(run: _Run, arguments: dict[str, Any]) -> str:
     ready = left[arguments["missing"][left] == 0]
     if run.memory != events.FREE:
         used = arguments["used"]
-        lacks = [f"{graph.names[v]!r} on {cluster.names[d]!r} ({used[d]:,.0f} of {cluster.memory[d]:,.0f} bytes in use)" for v in ready[:3] for d in [run.placement.device[v]]]
+        lacks = [
+            f"{graph.names[v]!r} on {cluster.names[d]!r} ({used[d]:,.0f} of {cluster.memory[d]:,.0f} bytes in use)"
+            for v in ready[:3]
+            for d in [run.placement.device[v]]
+        ]
         more = f" and {len(ready) - 3} more" if len(ready) > 3 else ""
         if lacks:
-            return f"out of memory: {', '.join(lacks)}{more} wait for room that nothing will free; place fewer ops there"
-    first = [v for v in left if (d := run.placement.device[v]) >= 0 and arguments["sequence"][arguments["planned_next"][d]] == v]
+            return (
+                f"out of memory: {', '.join(lacks)}{more} wait for room that nothing will free; place fewer ops there"
+            )
+    first = [
+        v
+        for v in left
+        if (d := run.placement.device[v]) >= 0 and arguments["sequence"][arguments["planned_next"][d]] == v
+    ]
     names = ", ".join(repr(graph.names[v]) for v in first[:3])
     return f"the planned order contradicts the graph: {names} wait for ops planned after them; plan each op after its inputs"

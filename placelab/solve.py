@@ -12,7 +12,9 @@ from placelab.simulate import simulate
 from placelab.strategies import find, keywords, partitioners
 
 
-def place(problem: Problem, partitioner: str | Callable = "heft", *, seed: int = 0, trace: bool = False, **options: Any) -> Placement:
+def place(
+    problem: Problem, partitioner: str | Callable = "heft", *, seed: int = 0, trace: bool = False, **options: Any
+) -> Placement:
     """Place every op with a partitioner.
 
     Parameters

@@ -86,7 +86,9 @@ def find(catalogue: Mapping[str, Callable], strategy: str | Callable, what: str)
     """The entry of that name (``_`` and ``-`` alike), or the function itself; UnsupportedError names what there is."""
     if callable(strategy):
         if not hasattr(strategy, "options"):
-            raise UnsupportedError(f"{getattr(strategy, '__name__', strategy)!r} is not decorated with @placelab.{what}")
+            raise UnsupportedError(
+                f"{getattr(strategy, '__name__', strategy)!r} is not decorated with @placelab.{what}"
+            )
         return strategy
     name = str(strategy).replace("_", "-")
     if name not in catalogue:
@@ -111,7 +113,9 @@ def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], fi
     parameters = list(inspect.signature(function).parameters.values())
     positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
     if len(positional) != len(first):
-        raise UnsupportedError(f"{function.__name__} takes ({', '.join(p.name for p in positional)}); expected ({', '.join(first)}, *, options)")
+        raise UnsupportedError(
+            f"{function.__name__} takes ({', '.join(p.name for p in positional)}); expected ({', '.join(first)}, *, options)"
+        )
     hints = _hints(function)
     for label, value in facts.items():
         setattr(function, label, value)
@@ -119,7 +123,9 @@ def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], fi
     function.summary = (inspect.getdoc(function) or function.name).splitlines()[0]
     options = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
     function.reserved = tuple(p.name for p in options if p.name in RESERVED)
-    function.options = {p.name: (hints.get(p.name, type(p.default)), p.default) for p in options if p.name not in RESERVED}
+    function.options = {
+        p.name: (hints.get(p.name, type(p.default)), p.default) for p in options if p.name not in RESERVED
+    }
     catalogue[function.name] = function
     for follow in list(on_change):
         follow()

@@ -16,7 +16,9 @@ def test_scalars_fill_matrices_and_the_diagonal_is_ignored():
 
 def test_from_hosts_joins_devices_by_two_kinds_of_link():
     """Inside a host one link, between hosts the other."""
-    c = pl.Cluster.from_hosts({"host0": 2, "host1": 1}, speed=1e13, memory=16e9, inside=(300e9, 5e-6), between=(12e9, 50e-6))
+    c = pl.Cluster.from_hosts(
+        {"host0": 2, "host1": 1}, speed=1e13, memory=16e9, inside=(300e9, 5e-6), between=(12e9, 50e-6)
+    )
     assert c.hosts == ("host0", "host0", "host1")
     assert c.bandwidth[0, 1] == 300e9
     assert c.bandwidth[0, 2] == c.bandwidth[2, 1] == 12e9

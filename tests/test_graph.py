@@ -104,7 +104,11 @@ def test_arrays_are_read_only():
         (lambda: pl.OpGraph.from_arrays(["a", ""], [1, 1], []), pl.FormatError, "op name '' is not a name"),
         (lambda: pl.OpGraph.from_arrays(["a", "b"], [1, np.nan], []), pl.FormatError, "compute of op 'b' is nan"),
         (lambda: pl.OpGraph.from_arrays(["a"], ["x"], []), pl.FormatError, "compute must be numbers"),
-        (lambda: pl.OpGraph.from_arrays(["a", "b"], [1, 1], [(0, 2)]), pl.FormatError, "refers to op 2, but there are 2"),
+        (
+            lambda: pl.OpGraph.from_arrays(["a", "b"], [1, 1], [(0, 2)]),
+            pl.FormatError,
+            "refers to op 2, but there are 2",
+        ),
         (lambda: pl.OpGraph.from_arrays(["a"], [1], [(0, 0)]), pl.CycleError, "op 'a' consumes its own output"),
         (
             lambda: pl.OpGraph.from_arrays(["a", "b", "c"], [1] * 3, [(0, 1), (1, 2), (2, 0)]),
@@ -146,7 +150,13 @@ def test_networkx_bad_attributes_are_named():
     import networkx as nx
 
     bad = {"compute": "much"}, {"flops": 1}, {}, {"compute": 1, "group": 3}, {"compute": 1, "devices": {"gpu": 1}}
-    words = "compute of op 'n' is 'much'", "attribute 'flops'", "neither compute", "group of op 'n' is 3", "devices of op 'n'"
+    words = (
+        "compute of op 'n' is 'much'",
+        "attribute 'flops'",
+        "neither compute",
+        "group of op 'n' is 3",
+        "devices of op 'n'",
+    )
     for attributes, expected in zip(bad, words, strict=True):
         g = nx.DiGraph()
         g.add_node("n", **attributes)

@@ -34,7 +34,7 @@ solve
 metrics bounds explain
 transforms
 formats
-generators datasets
+generators datasets loading
 sweep
 faults
 testing
@@ -44,9 +44,8 @@ export
 explorer
 cli nodelay
 """.split()
-# Doors that users look for lower down than where the work is done: OpGraph.from_networkx, to_networkx and save; load,
-# which takes a dataset's name as well as a file.
-DOORS = {("graph", "formats"), ("formats", "datasets")}
+# Users look for OpGraph.from_networkx, to_networkx and save lower down than where the work is done.
+DOORS = {("graph", "formats")}
 PICTURES = {"plots", "widgets", "explorer"}
 JUPYTER = {"IPython", "anywidget", "bokeh", "ipywidgets", "jupyter_bokeh", "jupyter_server", "jupyterlab", "traitlets"}
 HEAVY = {"anywidget", "bokeh", "cvxpy", "ipywidgets", "jupyterlab", "numba", "ortools", "pandas", "tensorflow", "torch"}

@@ -7,7 +7,12 @@ from problems import many
 import placelab as pl
 
 GRAPH = pl.OpGraph.from_arrays(
-    ["read/a", "read/b", "join", "out"], [1, 2, 3, 4], [(0, 2), (1, 2), (2, 3)], edge_bytes=1, groups=[[0, 1]], group_names=["reads"]
+    ["read/a", "read/b", "join", "out"],
+    [1, 2, 3, 4],
+    [(0, 2), (1, 2), (2, 3)],
+    edge_bytes=1,
+    groups=[[0, 1]],
+    group_names=["reads"],
 )
 CLUSTER = pl.Cluster([1, 2, 4], names=["cpu:0", "gpu:0", "gpu:1"], types=["cpu", "gpu", "gpu"])
 PROBLEM = pl.Problem(GRAPH, CLUSTER)
@@ -52,7 +57,9 @@ def test_pins_add_up():
 
 def test_a_group_whose_devices_do_not_meet_names_two_members():
     """The error says which group and which two ops."""
-    with pytest.raises(pl.InfeasibleError, match=r"group 'reads' .*'read/a' may run on cpu:0, 'read/b' on gpu:0, gpu:1"):
+    with pytest.raises(
+        pl.InfeasibleError, match=r"group 'reads' .*'read/a' may run on cpu:0, 'read/b' on gpu:0, gpu:1"
+    ):
         pl.Problem(GRAPH, CLUSTER, allowed={"read/a": "cpu", "read/b": "gpu"})
 
 

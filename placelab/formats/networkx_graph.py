@@ -62,7 +62,9 @@ def read(graph: nx.DiGraph) -> OpGraph:
         groups=list(groups.values()),
         group_names=list(groups),
         devices={
-            v: _texts(a["devices"], f"devices of op {names[v]!r}") for v, (_, a) in enumerate(nodes) if a.get("devices") is not None
+            v: _texts(a["devices"], f"devices of op {names[v]!r}")
+            for v, (_, a) in enumerate(nodes)
+            if a.get("devices") is not None
         },
         metadata={k: v for k, v in graph.graph.items() if isinstance(k, str)},
     )
@@ -82,7 +84,11 @@ def write(graph: OpGraph) -> nx.DiGraph:
         result.add_node(name, **_node(graph, v, default, local, unused))
     for e, (u, w) in enumerate(graph.edges.tolist()):
         t = graph.edge_tensor[e]
-        data = {"control": True} if graph.tensor_control[t] else {"bytes": float(graph.tensor_bytes[t]), "tensor": int(local[t])}
+        data = (
+            {"control": True}
+            if graph.tensor_control[t]
+            else {"bytes": float(graph.tensor_bytes[t]), "tensor": int(local[t])}
+        )
         result.add_edge(graph.names[u], graph.names[w], **data)
     return result
 
@@ -154,14 +160,21 @@ def _read_edges(graph: Any, number: dict, nodes: list) -> tuple[list, list, list
         control.append(bool(attributes.get("control", False)))
         size.append(_number(attributes.get("bytes", 0.0), f"bytes of {where}"))
         ids.append(attributes.get("tensor"))
-    unused = [(v, o, _number(b, f"output {o!r} of op {n!r}")) for v, (n, a) in enumerate(nodes) for o, b in (a.get("outputs") or {}).items()]
+    unused = [
+        (v, o, _number(b, f"output {o!r} of op {n!r}"))
+        for v, (n, a) in enumerate(nodes)
+        for o, b in (a.get("outputs") or {}).items()
+    ]
     named = {(u, i) for (u, _), i, c in zip(edges, ids, control, strict=True) if i is not None and not c}
     named |= {(v, o) for v, o, _ in unused}
     position = {key: j for j, key in enumerate(sorted(named, key=_output_key))}
     own = len(position)  # tensors without an id come after those with one, by consumer
     order = sorted((e for e in range(len(edges)) if ids[e] is None), key=lambda e: (edges[e], e))
     anonymous = {e: own + j for j, e in enumerate(order)}
-    output = [position[edges[e][0], ids[e]] if ids[e] is not None and not control[e] else anonymous.get(e, 0) for e in range(len(edges))]
+    output = [
+        position[edges[e][0], ids[e]] if ids[e] is not None and not control[e] else anonymous.get(e, 0)
+        for e in range(len(edges))
+    ]
     return edges, size, output, control, [(v, position[v, o], b) for v, o, b in unused]
 
 
@@ -171,7 +184,9 @@ def _output_key(key: tuple[int, Any]) -> tuple:
     return producer, not is_number, int(output) if is_number else 0, str(output)
 
 
-def _memory(nodes: list, costs: list, edges: list, size: list, output: list, control: list, unused: list) -> list[float] | None:
+def _memory(
+    nodes: list, costs: list, edges: list, size: list, output: list, control: list, unused: list
+) -> list[float] | None:
     """Given memory, the default where it is not given; None when no op gives it."""
     if not any("memory" in a for _, a in nodes):
         return None
@@ -185,5 +200,8 @@ def _memory(nodes: list, costs: list, edges: list, size: list, output: list, con
 
 def _times(nodes: list) -> dict[str, list[float]] | None:
     types = dict.fromkeys(t for _, a in nodes for t in (a.get("time") or {}))
-    times = {t: [_number((a.get("time") or {}).get(t, np.nan), f"time of op {n!r} on {t!r}") for n, a in nodes] for t in types}
+    times = {
+        t: [_number((a.get("time") or {}).get(t, np.nan), f"time of op {n!r} on {t!r}") for n, a in nodes]
+        for t in types
+    }
     return times or None

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import FormatError
+from placelab.errors import FormatError, PlacelabError
 from placelab.graph import OpGraph
 
 FORMAT, VERSION = "placelab-graph", 1
@@ -54,7 +54,7 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
         raise FormatError(f"{where} has version {document.get('version')!r}; this placelab reads version {VERSION}")
     try:
         return _graph(document, where)
-    except FormatError as error:
+    except PlacelabError as error:
         raise type(error)(f"{where}: {error}") from None
 
 
@@ -148,7 +148,9 @@ def _graph(document: dict, where: str) -> OpGraph:
     consumer = _integers(edges, "consumer", n, None)
     n_tensors = len(_list(tensors, "bytes", (int, float)))
     producer = _repeated(_integers(ops, "outputs", n_tensors + 1, n), n_tensors, "outputs", "tensors")
-    edge_tensor = _repeated(_integers(tensors, "consumers", len(consumer) + 1, n_tensors), len(consumer), "consumers", "edges")
+    edge_tensor = _repeated(
+        _integers(tensors, "consumers", len(consumer) + 1, n_tensors), len(consumer), "consumers", "edges"
+    )
     size = _floats(tensors, "bytes", n_tensors)
     control = np.zeros(n_tensors, bool)
     control[_integers(tensors, "control", n_tensors, None)] = True
@@ -171,7 +173,9 @@ def _graph(document: dict, where: str) -> OpGraph:
         temporary=_floats(ops, "temporary", n),
         memory=None if ops.get("memory") is None else _floats(ops, "memory", n),
         kind=[kinds[i] for i in _integers(ops, "kind", len(kinds), n)],
-        time=None if time is None else {t: _floats(_object(ops, "time"), t, n, null=True) for t in _object(ops, "time")},
+        time=None
+        if time is None
+        else {t: _floats(_object(ops, "time"), t, n, null=True) for t in _object(ops, "time")},
         groups=[np.flatnonzero(group == g).tolist() for g in range(len(labels))],
         group_names=labels,
         devices={int(v): sets[device[v]] for v in np.flatnonzero(device >= 0)},
@@ -211,7 +215,9 @@ def _integers(parent: dict, key: str, high: int, length: int | None, low: int = 
     if not isinstance(value, list) or not all(type(x) is int for x in value):
         raise FormatError(f"{key!r} must be a list of whole numbers")
     if any(not low <= x < high for x in value):
-        raise FormatError(f"{key!r} holds {next(x for x in value if not low <= x < high)}; expected {low} to {high - 1}")
+        raise FormatError(
+            f"{key!r} holds {next(x for x in value if not low <= x < high)}; expected {low} to {high - 1}"
+        )
     if length is not None and len(value) != length:
         raise FormatError(f"{key!r} has {len(value)} entries, expected {length}")
     return np.array(value, dtype=np.int64)

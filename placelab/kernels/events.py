@@ -13,7 +13,12 @@ from placelab.kernels.heap import pop_event, pop_key, push_event, push_key
 from placelab.kernels.jit import helper, kernel
 
 PRIORITY, FIFO, MSR, PLANNED, ASK = 0, 1, 2, 3, 4
-PARALLEL, RESERVE, PORTS, CHANNEL = 0, 1, 2, 3  # RESERVE: sequential, first come first served; PORTS: sequential by priority
+PARALLEL, RESERVE, PORTS, CHANNEL = (
+    0,
+    1,
+    2,
+    3,
+)  # RESERVE: sequential, first come first served; PORTS: sequential by priority
 FREE, EDGES, DYNAMIC = 0, 1, 2  # which memory ops wait for
 
 # slots of the state that survives a question to a run-time rule
@@ -98,12 +103,25 @@ def msr_score(
     if item < n_ops:
         for i in range(successor_ptr[item], successor_ptr[item + 1]):
             score += successor_score(
-                successor[i], successor_inputs[i], d, device, missing, busy, n_producers, static, alpha, beta, gamma, delta
+                successor[i],
+                successor_inputs[i],
+                d,
+                device,
+                missing,
+                busy,
+                n_producers,
+                static,
+                alpha,
+                beta,
+                gamma,
+                delta,
             )
     else:
         x = item - n_ops
         for i in range(consumer_ptr[2 * x], consumer_ptr[2 * x + 1]):
-            score += successor_score(receiver[i], 1, d, device, missing, busy, n_producers, static, alpha, beta, gamma, delta)
+            score += successor_score(
+                receiver[i], 1, d, device, missing, busy, n_producers, static, alpha, beta, gamma, delta
+            )
     return score
 
 
@@ -346,7 +364,18 @@ def run_events(
                 if with_sends:
                     for x in range(first, last):
                         queue_send(
-                            x, d, n_ops, n_items, instant, rule, rank, queue, queue_base, n_queued, send_base, n_sends_queued
+                            x,
+                            d,
+                            n_ops,
+                            n_items,
+                            instant,
+                            rule,
+                            rank,
+                            queue,
+                            queue_base,
+                            n_queued,
+                            send_base,
+                            n_sends_queued,
                         )
                     last = first
             elif code < first_transfer:  # a Send
@@ -409,7 +438,9 @@ def run_events(
                             used[d] += tensor_bytes[tensor[x]]
                 else:
                     requested[requests] = x
-                    push_key(pair_queue, pair_base[pair], pair_size[pair], transfer_class[x] * (n_transfers + 1) + requests)
+                    push_key(
+                        pair_queue, pair_base[pair], pair_size[pair], transfer_class[x] * (n_transfers + 1) + requests
+                    )
                     pair_size[pair] += 1
                     requests += 1
                     n_pairs = touch(pair, pairs, pair_flag, n_pairs)

@@ -89,7 +89,8 @@ class kernel:  # noqa: N801 (a decorator)
             self.compile(*arguments)
             return
         log.warning(
-            "placelab compiles %s once for this machine, in the background; until then the slower plain path serves.", self.__name__
+            "placelab compiles %s once for this machine, in the background; until then the slower plain path serves.",
+            self.__name__,
         )
         signature = _signature(arguments)  # now: by the time the thread runs, results may have been made read-only
         threading.Thread(target=self._compile, args=(signature,), name=f"compile {self.__name__}", daemon=True).start()
@@ -128,10 +129,10 @@ def _has_numba() -> bool:
 
 
 @functools.cache
-def _sources() -> str:
+def _sources(folder: Path = Path(__file__).parent) -> str:
     """Hash of every kernel source: numba's cache does not notice a changed helper in another file."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(folder.glob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

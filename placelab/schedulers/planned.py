@@ -18,5 +18,7 @@ def planned(problem: Problem, placement: Placement) -> Order:
         The partitioner planned no order.
     """
     if placement.planned is None:
-        raise UnsupportedError("the scheduler 'planned' needs a partitioner that plans an order, like 'heft'; this placement has none")
+        raise UnsupportedError(
+            "the scheduler 'planned' needs a partitioner that plans an order, like 'heft'; this placement has none"
+        )
     return Order("planned", placement.planned)

@@ -1,0 +1,142 @@
+"""Kernels: compiled code and plain Python are one source and give the same result to the last bit."""
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from problems import many
+
+import placelab as pl
+from placelab.kernels import jit
+
+
+def runs(problem, seed):
+    """Everything every partitioner and scheduler makes of a problem, as bytes; errors by their text."""
+    result = []
+    for partitioner in pl.partitioners():
+        try:
+            placement = pl.place(problem, partitioner, seed=seed)
+        except pl.PlacelabError as error:
+            result.append(str(error))
+            continue
+        result.append((partitioner, placement.device.tobytes(), placement.estimate))
+        for scheduler in pl.schedulers():
+            for oom in ("mark", "wait"):
+                try:
+                    s = pl.simulate(problem, placement, scheduler, seed=seed, oom=oom)
+                except pl.PlacelabError as error:
+                    result.append(str(error))
+                else:
+                    result.append(
+                        (
+                            scheduler,
+                            oom,
+                            s.start.tobytes(),
+                            s.finish.tobytes(),
+                            s.transfers.tobytes(),
+                            s.sends.tobytes(),
+                        )
+                    )
+    return result
+
+
+def test_compiled_is_plain_bit_for_bit(monkeypatch):
+    """Every partitioner × scheduler × memory handling, over random problems of all models."""
+    for i, problem in enumerate(many(60, seed=3, ops=14)):
+        monkeypatch.setenv("PLACELAB_JIT", "wait")
+        compiled = runs(problem, seed=i)
+        monkeypatch.setenv("PLACELAB_JIT", "0")
+        assert runs(problem, seed=i) == compiled
+
+
+@pytest.mark.parametrize("name", ["convolutional_network"])
+def test_compiled_is_plain_on_a_real_graph(name, monkeypatch):
+    """The same on a network of 367 ops with its groups."""
+    problem = pl.Problem(pl.load(name), pl.clusters.pcie_box(), transfers="sequential")
+    monkeypatch.setenv("PLACELAB_JIT", "wait")
+    compiled = runs(problem, seed=0)
+    monkeypatch.setenv("PLACELAB_JIT", "0")
+    assert runs(problem, seed=0) == compiled
+
+
+def test_a_kernel_is_compiled_once_for_all_calls():
+    """Read-only and writable arrays always stand at the same places: one specialisation per kernel."""
+    for problem in many(5, seed=4):
+        runs(problem, seed=0)
+    modules = [m for name, m in sys.modules.items() if name.startswith("placelab.kernels.")]
+    kernels = {k for m in modules for k in vars(m).values() if isinstance(k, jit.kernel) and k.compiled is not None}
+    assert "run_events" in {k.__name__ for k in kernels}
+    for k in kernels:
+        first, *more = k.compiled.signatures
+        names = inspect.signature(k.function).parameters
+        assert not more, [(k.__name__, n, a, b) for n, a, b in zip(names, first, more[0], strict=True) if a != b]
+
+
+def test_changed_sources_are_compiled_anew(tmp_path):
+    """The cache is keyed by the hash of all kernel sources, helpers in other files included."""
+    for path in Path(jit.__file__).parent.glob("*.py"):
+        (tmp_path / path.name).write_text(path.read_text())
+    before = jit._sources.__wrapped__(tmp_path)
+    with (tmp_path / "heap.py").open("a") as file:
+        file.write("# changed")
+    assert jit._sources.__wrapped__(tmp_path) != before
+
+
+def test_the_first_call_compiles_in_the_background_and_says_so(tmp_path):
+    """With an empty cache the plain path serves at once, with the same result, and the log says why it is slow."""
+    code = (
+        "import logging, time, placelab as pl; logging.basicConfig();"
+        "p = pl.Problem(pl.generators.fork_join(5), pl.Cluster.uniform(2));"
+        "t = time.time(); s = pl.simulate(p, pl.Placement(p, [0, 1, 0, 1, 0, 1, 0]), 'fifo');"
+        "print(time.time() - t, s.makespan)"
+    )
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert "compiles run_events once for this machine, in the background" in run.stderr
+    problem = pl.Problem(pl.generators.fork_join(5), pl.Cluster.uniform(2))
+    assert (
+        float(run.stdout.split()[1])
+        == pl.simulate(problem, pl.Placement(problem, [0, 1, 0, 1, 0, 1, 0]), "fifo").makespan
+    )
+
+
+def test_the_same_seed_gives_the_same_bytes_in_every_process():
+    """Whatever PYTHONHASHSEED: no order of a set or a hash reaches a result."""
+    code = (
+        "import sys, hashlib; sys.path.insert(0, 'tests');"
+        "from problems import many; from test_kernels import runs;"
+        "print(hashlib.sha256(repr([runs(p, 7) for p in many(8, seed=5)]).encode()).hexdigest())"
+    )
+    environment = {"PLACELAB_JIT": "0", "PATH": "/usr/bin:/bin"}
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**environment, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for seed in ("0", "4242")
+    }
+    assert len(digests) == 1
+
+
+def test_views_of_a_bound_kernel_are_what_it_works_on(monkeypatch):
+    """A kernel that is entered again and again converts its arguments once; results are written back on request."""
+
+    @jit.kernel
+    def add_one(values):
+        values[0] += 1
+        return values[0]
+
+    monkeypatch.setenv("PLACELAB_JIT", "0")
+    values = np.zeros(1)
+    enter, views, write_back = add_one.bind(values)
+    views[0][0] = 5.0
+    assert (enter(), enter()) == (6.0, 7.0)
+    assert values[0] == 0.0
+    write_back()
+    assert values[0] == 7.0

@@ -1,0 +1,141 @@
+"""The catalogues: what a decorated function becomes, and how strategies are found and called."""
+
+import numpy as np
+import pytest
+
+import placelab as pl
+from placelab import strategies
+
+PROBLEM = pl.Problem(pl.generators.fork_join(4), pl.Cluster.uniform(2))
+
+
+@pytest.fixture(autouse=True)
+def _catalogues_stay_as_they_were(monkeypatch):
+    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
+    monkeypatch.setattr(strategies, "_schedulers", dict(strategies._schedulers))
+
+
+def test_a_partitioner_of_one_cell_is_in_the_catalogue_at_once():
+    """Its name with dashes, its first docstring line, its options with type and default."""
+
+    @pl.partitioner
+    def all_on_one(problem, *, device: int = 1):
+        """Everything on one device.
+
+        More about it.
+        """
+        return pl.Placement(problem, np.full(problem.graph.n_ops, device))
+
+    entry = pl.partitioners()["all-on-one"]
+    assert entry.summary == "Everything on one device."
+    assert entry.options == {"device": (int, 1)}
+    assert pl.place(PROBLEM, "all_on_one", device=0).device.tolist() == [0] * 6
+    assert pl.place(PROBLEM, all_on_one).device.tolist() == [1] * 6
+
+
+def test_running_the_cell_again_replaces_the_entry():
+    """The newest definition counts."""
+    for device in (0, 1):
+
+        @pl.partitioner
+        def mine(problem, *, device=device):
+            return pl.Placement(problem, np.full(problem.graph.n_ops, device))
+
+    assert pl.place(PROBLEM, "mine").device.tolist() == [1] * 6
+
+
+def test_a_rule_is_asked_with_what_is_executable():
+    """A run-time rule sees time, device and the executable ops; what it chooses runs next."""
+    asked = []
+
+    @pl.scheduler
+    def last_first(state, device, ready):
+        asked.append((state.time, device, tuple(ready)))
+        assert all(state.missing_inputs(v) == 0 and state.executable_since(v) <= state.time for v in ready)
+        assert state.idle(device)
+        return max(ready)
+
+    schedule = pl.simulate(PROBLEM, pl.Placement(PROBLEM, [0] * 6), "last-first")
+    assert schedule.order(0).tolist() == [0, 4, 3, 2, 1, 5]
+    assert asked[0] == (0.0, 0, (0,))
+    assert asked[1][1:] == (0, (1, 2, 3, 4))
+
+
+def test_a_rule_must_choose_what_it_was_given():
+    """Anything else is an error that names the scheduler."""
+
+    @pl.scheduler
+    def stubborn(state, device, ready):
+        return 99
+
+    with pytest.raises(pl.UnsupportedError, match="'stubborn' chose 99"):
+        pl.simulate(PROBLEM, pl.Placement(PROBLEM, [0] * 6), "stubborn")
+
+
+def test_static_priorities_run_largest_first():
+    """An array of priorities, or a pair with transfer priorities."""
+
+    @pl.scheduler(static=True)
+    def by_number(problem, placement):
+        return np.arange(problem.graph.n_ops)
+
+    @pl.scheduler(static=True)
+    def both(problem, placement):
+        return -np.arange(problem.graph.n_ops), np.zeros(problem.graph.n_tensors)
+
+    placement = pl.Placement(PROBLEM, [0] * 6)
+    assert pl.simulate(PROBLEM, placement, "by-number").order(0).tolist() == [0, 4, 3, 2, 1, 5]
+    assert pl.simulate(PROBLEM, placement, "both").order(0).tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: pl.place(PROBLEM, "hetf"), "no partitioner is called 'hetf'; did you mean 'heft'"),
+        (
+            lambda: pl.simulate(PROBLEM, pl.Placement(PROBLEM, [0] * 6), "zzz"),
+            "no scheduler is called 'zzz'; there are",
+        ),
+        (lambda: pl.place(PROBLEM, "heft", speed=3), "'heft' has no option 'speed'"),
+        (lambda: pl.place(PROBLEM, print), "is not decorated with @placelab.partitioner"),
+        (
+            lambda: pl.simulate(PROBLEM, pl.Placement(PROBLEM, [0] * 6), "planned"),
+            "needs a partitioner that plans an order",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_an_unsupported_error(call, words):
+    """The message says what there is."""
+    with pytest.raises(pl.UnsupportedError, match=words):
+        call()
+
+
+def test_a_strategy_of_the_wrong_form_is_refused_when_it_is_defined():
+    """Too many positional parameters: the message shows the form that was expected."""
+    with pytest.raises(pl.UnsupportedError, match=r"expected \(problem, \*, options\)"):
+
+        @pl.partitioner
+        def wrong(problem, extra, more):
+            """Nothing."""
+
+
+@pytest.mark.parametrize("answer", [np.zeros(3), (np.zeros(6), np.zeros((2, 2))), np.full(6, np.nan)])
+def test_priorities_of_the_wrong_shape_are_refused(answer):
+    """One number per op, one per tensor (and destination), none of them NaN."""
+
+    @pl.scheduler(static=True)
+    def bad(problem, placement):
+        return answer
+
+    with pytest.raises(pl.FormatError, match="a scheduler gave"):
+        pl.simulate(PROBLEM, pl.Placement(PROBLEM, [0] * 6), "bad")
+
+
+@pytest.mark.parametrize("name", ["partitioners", "schedulers"])
+def test_every_strategy_says_what_it_is_and_where_it_is_from(name):
+    """A one-line summary and a source for the pickers; options all have defaults."""
+    for entry in getattr(pl, name)().values():
+        assert entry.summary
+        assert entry.summary[-1] == "."
+        assert entry.source, entry.name
+        assert all(default is not None for _, default in entry.options.values())
