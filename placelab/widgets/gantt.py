@@ -11,6 +11,19 @@ from placelab.schedule import Schedule
 from placelab.widgets.wire import pack_kinds, pack_names, pack_schedule
 
 
+def gantt_traits(schedule: Schedule) -> dict[str, object]:
+    """Everything the chart needs to know to draw a schedule, by trait."""
+    graph = schedule.problem.graph
+    kinds, kind_names = pack_kinds(graph)
+    return {
+        "names": pack_names(graph.names),
+        "kinds": kinds,
+        "kind_names": kind_names,
+        "devices": list(schedule.problem.cluster.names),
+        "schedule": pack_schedule(schedule),
+    }
+
+
 class Gantt(anywidget.AnyWidget):
     """An animated Gantt chart: ops and transfers per device, critical path, idle gaps and their reasons.
 
@@ -33,7 +46,7 @@ class Gantt(anywidget.AnyWidget):
     devices = traitlets.List(traitlets.Unicode()).tag(sync=True)  # device names
     selection = traitlets.Int(-1).tag(sync=True)  # op number, -1 for none
     detail = traitlets.Unicode("").tag(sync=True)  # why the selected op is here, and then
-    numbers = traitlets.List(traitlets.Dict()).tag(sync=True)  # the strip: key, label, value, title, tone ("", good, warn, bad)
+    numbers = traitlets.List(traitlets.Dict()).tag(sync=True)  # strip: key, label, value, title, tone
     warning = traitlets.Unicode("").tag(sync=True)  # one sentence above the chart
     stale = traitlets.Bool(False).tag(sync=True)  # what is shown is being recomputed
     height = traitlets.Int(0).tag(sync=True)  # of the chart in CSS pixels; 0: the devices decide

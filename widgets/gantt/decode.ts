@@ -30,7 +30,7 @@ export interface Columns {
     /** The transfer this Send op feeds. */
     readonly transfer: Uint32Array;
   };
-  /** The realised critical path; row is an op (kinds op, wait) or a transfer. */
+  /** The realised critical path; row is an op (kinds op, wait) or a transfer (kinds transfer, send). */
   readonly critical: {
     readonly kind: Uint8Array;
     readonly row: Uint32Array;
@@ -47,7 +47,7 @@ export interface Columns {
   };
 }
 
-export const CRITICAL = { op: 0, transfer: 1, wait: 2 } as const;
+export const CRITICAL = { op: 0, transfer: 1, wait: 2, send: 3 } as const;
 export const IDLE_REASONS = ["transfer", "upstream", "memory", "end"] as const;
 
 /** Reads the columns, as views on the message where its alignment allows it. */
@@ -68,21 +68,19 @@ export function decode(message: DataView): Columns {
   const u32 = (n = 0) => take(Uint32Array, 4, n);
   const u16 = (n = 0) => take(Uint16Array, 2, n);
   const u8 = (n = 0) => take(Uint8Array, 1, n);
-  // Properties are evaluated in the order written, which is the order on the wire.
+  // Arguments and properties are evaluated in the order written, which is the order on the wire.
+  const makespan = take(Float64Array, 8, 1)[0]!;
+  const ops = { start: f32(nOps), duration: f32(nOps), device: u16(nOps) };
+  const [delay, n] = [f32(nTransfers), nTransfers];
+  const transfers = { duration: f32(n), source: u16(n), destination: u16(n), producer: u32(n) };
   return {
     nOps: nOps!,
     nTransfers: nTransfers!,
     nSends: nSends!,
     nDevices: nDevices!,
-    makespan: take(Float64Array, 8, 1)[0]!,
-    ops: { start: f32(nOps), duration: f32(nOps), device: u16(nOps) },
-    transfers: {
-      start: f32(nTransfers),
-      duration: f32(nTransfers),
-      source: u16(nTransfers),
-      destination: u16(nTransfers),
-      producer: u32(nTransfers),
-    },
+    makespan,
+    ops,
+    transfers: { ...transfers, start: delay.map((wait, t) => wait + ops.start[transfers.producer[t]!]! + ops.duration[transfers.producer[t]!]!) },
     sends: { start: f32(nSends), duration: f32(nSends), device: u16(nSends), transfer: u32(nSends) },
     critical: { kind: u8(nCritical), row: u32(nCritical), start: f32(nCritical), duration: f32(nCritical) },
     idle: { device: u16(nIdle), start: f32(nIdle), duration: f32(nIdle), reason: u8(nIdle), op: u32(nIdle) },

@@ -103,13 +103,14 @@ function paintCritical(r: Raster, scene: Scene): void {
     const x0 = Math.round(xOf(scene, start[i]!));
     const x1 = Math.max(Math.round(xOf(scene, start[i]! + duration[i]!)), x0 + 1);
     if (x1 < r.left || x0 > r.width) continue;
-    const under = (device: number, wait: boolean) => {
+    const under = (device: number) => {
       const y = yOf(scene, device) + scene.layout.ops;
-      hatch(r, x0, y - thick, x1, y, scene.paint.critical, wait ? "diagonal" : "solid", 5 * thick);
+      hatch(r, x0, y - thick, x1, y, scene.paint.critical, kind[i] === CRITICAL.wait ? "diagonal" : "solid", 5 * thick);
     };
-    if (kind[i] !== CRITICAL.transfer) under(columns.ops.device[row[i]!]!, kind[i] === CRITICAL.wait);
+    const t = row[i]!;
+    if (kind[i] === CRITICAL.send) under(columns.transfers.source[t]!);
+    else if (kind[i] !== CRITICAL.transfer) under(columns.ops.device[t]!);
     else {
-      const t = row[i]!;
       for (const d of [columns.transfers.source[t]!, columns.transfers.destination[t]!]) {
         const y = yOf(scene, d) + scene.layout.row - Math.round(3 * scene.layout.ratio);
         fill(r, x0, y, x1, y + Math.max(1, thick - 1), scene.paint.critical);

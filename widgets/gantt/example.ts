@@ -27,7 +27,7 @@ export function encode(rows: Rows): DataView {
     Uint32Array.of(1, ops.length, transfers.length, sends.length, devices, critical.length, idle.length, 0),
     Float64Array.of(makespan),
     ...floats(ops, 0, 1), Uint16Array.from(column(ops, 2)),
-    ...floats(transfers, 0, 1), Uint16Array.from(column(transfers, 2)), Uint16Array.from(column(transfers, 3)), Uint32Array.from(column(transfers, 4)),
+    Float32Array.from(transfers, ([start, , , , producer]) => start! - ops[producer!]![0]! - ops[producer!]![1]!), ...floats(transfers, 1), Uint16Array.from(column(transfers, 2)), Uint16Array.from(column(transfers, 3)), Uint32Array.from(column(transfers, 4)),
     ...floats(sends, 0, 1), Uint16Array.from(column(sends, 2)), Uint32Array.from(column(sends, 3)),
     Uint8Array.from(column(critical, 0)), Uint32Array.from(column(critical, 1)), ...floats(critical, 2, 3),
     Uint16Array.from(column(idle, 0)), ...floats(idle, 1, 2), Uint8Array.from(column(idle, 3)), Uint32Array.from(column(idle, 4)),
