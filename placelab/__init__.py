@@ -8,17 +8,22 @@ from typing import Any
 import placelab.partitioners  # enter their strategies into the catalogues
 import placelab.schedulers  # noqa: F401
 from placelab import clusters, costs, datasets, generators
+from placelab.bounds import bounds
 from placelab.cluster import Cluster
+from placelab.compare import compare
 from placelab.errors import CycleError, FormatError, InfeasibleError, PlacelabError, UnsupportedError
+from placelab.explain import critical_path, idle_reasons
 from placelab.graph import OpGraph
-from placelab.loading import load
 from placelab.list_scheduler import ListScheduler
+from placelab.loading import load
+from placelab.metrics import metrics
 from placelab.problem import Problem
 from placelab.ranks import compute_rank, downward_rank, upward_rank
 from placelab.schedule import Placement, Schedule
 from placelab.simulate import simulate
 from placelab.solve import place, solve
 from placelab.strategies import Order, partitioner, partitioners, scheduler, schedulers
+from placelab.validate import Violation, validate
 
 __all__ = [
     "Cluster",
@@ -33,15 +38,21 @@ __all__ = [
     "Problem",
     "Schedule",
     "UnsupportedError",
+    "Violation",
+    "bounds",
     "clusters",
+    "compare",
     "compute_rank",
     "costs",
+    "critical_path",
     "datasets",
     "downward_rank",
     "explore",
     "export",
     "generators",
+    "idle_reasons",
     "load",
+    "metrics",
     "partitioner",
     "partitioners",
     "place",
@@ -52,6 +63,7 @@ __all__ = [
     "solve",
     "testing",
     "upward_rank",
+    "validate",
 ]
 
 
