@@ -16,7 +16,7 @@ PACKAGE = Path(placelab.__file__).parent
 
 # From the bottom up: a file may import what an earlier line names, its own line from left to right, and its own folder.
 LAYERS = """
-errors
+errors units
 graph
 memory
 cluster clusters
@@ -31,7 +31,7 @@ schedulers
 solvers
 simulate validate
 solve
-metrics bounds explain
+bounds explain metrics compare
 transforms
 formats
 generators datasets loading

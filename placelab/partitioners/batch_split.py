@@ -35,10 +35,12 @@ def batch_split(problem: Problem, *, quota: Literal["speed", "equal"] = "speed",
     quota
         Size of a device's batch: in proportion to its ``"speed"``, or ``"equal"``, as in the published code.
 
-    Notes ----- A group goes with its member of highest rank; its other members keep their places in the count. A
-    device that is not allowed or has no room passes an op on to the next slower one, the slowest to the fastest.
-    Ties: ranks by op number, speeds by device number. The paper gives no batch size. The published code sorts the
-    devices and then uses the unsorted list. O(ops log ops), and O(ops × devices) when devices are full.
+    Notes
+    -----
+    A group goes with its member of highest rank; its other members keep their places in the count. A device that is
+    not allowed or has no room passes an op on to the next slower one, the slowest to the fastest. Ties: ranks by op
+    number, speeds by device number. The paper gives no batch size. The published code sorts the devices and then uses
+    the unsorted list. O(ops log ops), and O(ops × devices) when devices are full.
     """
     if quota not in ("speed", "equal"):
         raise UnsupportedError(f"batch-split: quota is {quota!r}; expected speed or equal")

@@ -24,10 +24,11 @@ def contiguous(problem: Problem, *, trace: bool = False) -> Placement:
 
     .. math:: \frac{W(v) + w_v / 2}{W} \le \frac{\sum_{e \le d} s_e}{\sum_e s_e} .
 
-    Notes ----- w is :func:`placelab.ranks.mean_exec`, s :func:`placelab.importance.relative_speed`. A group goes
-    where its first op belongs. Devices by number; one that is not allowed or has no room passes the op on to the
-    next, round the cluster. The thesis names the baseline and leaves it open. O(ops), O(ops × devices) when devices
-    are full.
+    Notes
+    -----
+    w is :func:`placelab.ranks.mean_exec`, s :func:`placelab.importance.relative_speed`. A group goes where its first
+    op belongs. Devices by number; one that is not allowed or has no room passes the op on to the next, round the
+    cluster. The thesis names the baseline and leaves it open. O(ops), O(ops × devices) when devices are full.
     """
     room = Room(problem, trace)
     own = mean_exec(problem)

@@ -41,10 +41,12 @@ def critical_path(
         In which the other ops are placed: ``"topological"``, or ``"random"`` by `seed`, which gives the paper's
         variance.
 
-    Notes ----- Ties: sinks, predecessors and devices by number. Groups as one op of their summed compute; a group
-    with a member on the path is on it. Measured times stand for :math:`c_v / s_d` in the load where there are any.
-    The published code ranks with mean transfers and speeds, leaves c_v out of eq. 7, and on spilling skips every
-    second device; this follows the paper. O(ops × devices + edges).
+    Notes
+    -----
+    Ties: sinks, predecessors and devices by number. Groups as one op of their summed compute; a group with a member
+    on the path is on it. Measured times stand for :math:`c_v / s_d` in the load where there are any. The published
+    code ranks with mean transfers and speeds, leaves c_v out of eq. 7, and on spilling skips every second device;
+    this follows the paper. O(ops × devices + edges).
     """
     if order not in ("topological", "random"):
         raise UnsupportedError(f"critical-path: order is {order!r}; expected topological or random")

@@ -32,10 +32,12 @@ def dfs(problem: Problem, *, exec_time: Literal["load", "score"] = "load", trace
         ``"load"``: seconds of all ops on d, v included, as in the published code; ``"score"``: of v alone, eq. 11 as
         printed, which tends to put everything on the fastest device.
 
-    Notes ----- The search starts at the source of highest total rank, goes on to the unvisited child of highest total
-    rank, and takes the sources in that order, too. Ties: rank by op number, score by execTime, then device number. A
-    group is placed when its first member is met, as one op: its compute and inputs are its members' together.
-    Latencies count as traffic. O((ops + edges) × devices + ops log ops).
+    Notes
+    -----
+    The search starts at the source of highest total rank, goes on to the unvisited child of highest total rank, and
+    takes the sources in that order, too. Ties: rank by op number, score by execTime, then device number. A group is
+    placed when its first member is met, as one op: its compute and inputs are its members' together. Latencies count
+    as traffic. O((ops + edges) × devices + ops log ops).
     """
     if exec_time not in ("load", "score"):
         raise UnsupportedError(f"dfs: exec_time is {exec_time!r}; expected load or score")

@@ -37,10 +37,12 @@ def mite(
     neighbours
         Traffic with placed ``"predecessors"`` (eq. 10), or with ``"both"``, successors too (the text above eq. 10).
 
-    Notes ----- Ops in descending total rank (objective iv). Ties: rank by op number, score by execTime, then device
-    number. A group is one op: its compute and inputs are its members' together, its rank the highest of theirs.
-    Unlimited memory counts as empty, so under memory ``none`` mem is the same for all devices. Departs from eq. 10 in
-    that latencies count. O((ops + edges) × devices).
+    Notes
+    -----
+    Ops in descending total rank (objective iv). Ties: rank by op number, score by execTime, then device number. A
+    group is one op: its compute and inputs are its members' together, its rank the highest of theirs. Unlimited
+    memory counts as empty, so under memory ``none`` mem is the same for all devices. Departs from eq. 10 in that
+    latencies count. O((ops + edges) × devices).
     """
     if neighbours not in ("predecessors", "both"):
         raise UnsupportedError(f"mite: neighbours is {neighbours!r}; expected predecessors or both")

@@ -1,0 +1,126 @@
+"""Which strategies suit this problem? All pairs of partitioner and scheduler, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from placelab.bounds import best_bound
+from placelab.problem import Problem
+from placelab.schedule import Placement
+from placelab.simulate import simulate
+from placelab.solve import place
+from placelab.strategies import find
+from placelab.strategies import partitioners as all_partitioners
+from placelab.strategies import schedulers as all_schedulers
+from placelab.validate import validate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("partitioner", "scheduler", "seed", "makespan", "bound_gap", "valid", "oom", "seconds", "error")
+Row = dict[str, Any]
+
+
+def compare(
+    problem: Problem,
+    partitioners: Iterable[str | Callable] | None = None,
+    schedulers: Iterable[str | Callable] | None = None,
+    seeds: int | Iterable[int] = 1,
+    progress: Callable[[int, int, Row], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+) -> pd.DataFrame:
+    """Place with each partitioner, run each placement under each scheduler, for each seed.
+
+    Parameters
+    ----------
+    partitioners, schedulers
+        Names or decorated functions; default: the whole catalogue. They run with their default options.
+    seeds
+        So many seeds from 0, or the seeds themselves.
+    progress
+        Called after each pair as ``progress(done, total, row)``.
+    cancel
+        Asked before each pair; when it says True, what is done so far is returned.
+
+    Returns
+    -------
+    DataFrame
+        One row per (partitioner, seed, scheduler): ``makespan`` [s]; ``bound_gap``, makespan over the best lower
+        bound minus 1; ``valid``: the independent validator finds nothing wrong but memory; ``oom``: some device is
+        short of memory at some time; ``seconds`` for placing and running; ``error``: why there is no result (makespan
+        NaN then), else ``""``.
+
+    Notes
+    -----
+    A pair that does not fit together (``planned`` after a partitioner without a plan), a placement that is
+    infeasible, a strategy that fails: each is a row with its reason. A placement is made once per partitioner and
+    seed.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))
+    >>> compare(problem, ["single", "round-robin"], ["fifo"])["valid"].all()
+    np.True_
+    """
+    import pandas as pd
+
+    where = [find(all_partitioners(), p, "partitioner") for p in _given(partitioners, tuple(all_partitioners()))]
+    when = [find(all_schedulers(), s, "scheduler") for s in _given(schedulers, tuple(all_schedulers()))]
+    each = list(range(seeds)) if isinstance(seeds, (int, np.integer)) else [int(s) for s in seeds]
+    total, rows = len(where) * len(when) * len(each), []
+    for row in _rows(problem, where, when, each, cancel or (lambda: False)):
+        rows.append(row)
+        if progress is not None:
+            progress(len(rows), total, row)
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _given(names: Iterable | None, catalogue: Iterable) -> Iterable:
+    return catalogue if names is None else names
+
+
+def _rows(problem: Problem, where: list, when: list, seeds: list[int], cancel: Callable[[], bool]) -> Iterator[Row]:
+    bound = best_bound(problem)
+    for partitioner in where:
+        for seed in seeds:
+            if cancel():
+                return
+            placement, took, error = _timed(lambda: place(problem, partitioner, seed=seed))  # noqa: B023
+            for scheduler in when:
+                if cancel():
+                    return
+                row = dict(partitioner=partitioner.name, scheduler=scheduler.name, seed=seed)
+                yield row | (_run(placement, scheduler, seed, bound, took) if placement else _failed(took, error))
+
+
+def _run(placement: Placement, scheduler: Callable, seed: int, bound: float, placing: float) -> Row:
+    schedule, took, error = _timed(lambda: simulate(placement.problem, placement, scheduler, seed=seed))
+    if schedule is None:
+        return _failed(placing + took, error)
+    makespan = schedule.makespan
+    return dict(
+        makespan=makespan,
+        bound_gap=makespan / bound - 1 if bound > 0 else 0.0 if makespan == 0 else np.nan,
+        valid=not validate(schedule, memory=False),
+        oom=bool(len(schedule.oom)),
+        seconds=placing + took,
+        error="",
+    )
+
+
+def _failed(seconds: float, error: str) -> Row:
+    return dict(makespan=np.nan, bound_gap=np.nan, valid=False, oom=False, seconds=seconds, error=error)
+
+
+def _timed(call: Callable[[], Any]) -> tuple[Any, float, str]:
+    """Result (None if it raised), seconds it took, error message. A user's strategy may raise anything."""
+    began = perf_counter()
+    try:
+        return call(), perf_counter() - began, ""
+    except Exception as error:
+        return None, perf_counter() - began, str(error) or type(error).__name__

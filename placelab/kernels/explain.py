@@ -1,0 +1,273 @@
+"""What did everything wait for? The realised critical path and the idle gaps of a finished schedule.
+
+Items are ops (0 … n_ops - 1) and Sends (n_ops + transfer number), in `start`, `finish`, `place`. Transfers are in
+order of (producer, destination, tensor); those of op u are ``transfer_ptr[u]:transfer_ptr[u + 1]``.
+"""
+
+from __future__ import annotations
+
+from placelab.kernels.jit import helper, kernel
+
+OP, TRANSFER, WAIT = 0, 1, 2  # kinds on the critical path
+NOTHING, BY_OP, BY_SEND, BY_LINK = 0, 1, 2, 3  # what a wait was for: room in memory, else an op, a Send, a transfer
+FOR_TRANSFER, FOR_UPSTREAM, FOR_MEMORY, FOR_END = 0, 1, 2, 3  # reasons of idle gaps
+PARALLEL, SEQUENTIAL, CHANNEL = 0, 1, 2
+
+
+@helper
+def transfer_row(e, producer, consumer, edge_tensor, place, transfer_ptr, tensor, destination):
+    """Number of the transfer that carries edge e, -1 when both its ends are on one device."""
+    d = place[consumer[e]]
+    if place[producer[e]] == d:
+        return -1
+    for x in range(transfer_ptr[producer[e]], transfer_ptr[producer[e] + 1]):
+        if tensor[x] == edge_tensor[e] and destination[x] == d:
+            return x
+    return -1
+
+
+@helper
+def last_input(
+    v, finish, place, pred_ptr, pred_edge, producer, consumer, edge_tensor, transfer_ptr, tensor, destination,
+    transfer_finish
+):  # fmt: skip
+    """The edge whose tensor reached op v last (ties: the lowest), -1 without inputs."""
+    latest = -1
+    arrived = 0.0
+    for i in range(pred_ptr[v], pred_ptr[v + 1]):
+        e = pred_edge[i]
+        x = transfer_row(e, producer, consumer, edge_tensor, place, transfer_ptr, tensor, destination)
+        time = finish[producer[e]] if x < 0 else transfer_finish[x]
+        if latest < 0 or time > arrived:
+            latest = e
+            arrived = time
+    return latest
+
+
+@helper
+def link_items(n_items, by_start, start, finish, place, last, before):
+    """before[i]: the item that ran before item i on its device, -1 for the first. `last` (devices) is workspace.
+
+    Of items that start at the same time the ones that take no time come first, then by number.
+    """
+    for j in range(n_items):
+        i = by_start[j]
+        previous = last[place[i]]
+        if previous >= 0 and start[previous] == start[i] and finish[i] == start[i] and finish[previous] > start[i]:
+            before[i] = before[previous]
+            before[previous] = i
+        else:
+            before[i] = previous
+            last[place[i]] = i
+
+
+@helper
+def holder(x, until, model, duplex, source, destination, transfer_start, transfer_finish, by_finish):
+    """The transfer that held a port or channel of transfer x until then (ties: the lowest number), -1 for none."""
+    low = 0
+    high = len(by_finish)
+    while low < high:
+        middle = (low + high) // 2
+        if transfer_finish[by_finish[middle]] < until:
+            low = middle + 1
+        else:
+            high = middle
+    found = -1
+    while low < len(by_finish) and transfer_finish[by_finish[low]] == until:
+        y = by_finish[low]
+        low += 1
+        a = source[x]
+        b = destination[x]
+        if model == CHANNEL:
+            shares = source[y] == a and destination[y] == b
+        elif duplex != 0:
+            shares = source[y] == a or destination[y] == b
+        else:
+            shares = source[y] == a or source[y] == b or destination[y] == a or destination[y] == b
+        if shares and y != x and transfer_start[y] < until and (found < 0 or y < found):
+            found = y
+    return found
+
+
+@kernel
+def walk_back(
+    n_ops, n_items, start, finish, place, by_start, pred_ptr, pred_edge, producer, consumer, edge_tensor, transfer_ptr,
+    tensor, source, destination, transfer_start, transfer_finish, by_finish, model, duplex, last, before, visited,
+    kind, row, cause, by, begin, end,
+):  # fmt: skip
+    """The critical path from its last entry to its first, in `kind` … `end`; returns the number of entries.
+
+    `last` (devices, -1), `before` (items) and `visited` (items + transfers, 0) are workspace. O(items + path · degree).
+    """
+    link_items(n_items, by_start, start, finish, place, last, before)
+    v = 0
+    for u in range(n_ops):
+        if finish[u] > finish[v]:
+            v = u
+    what = OP  # OP: v is an op, TRANSFER: v is a transfer, WAIT: v is the Send of transfer v
+    waiting = v  # the op for whose sake we are here
+    time = finish[v]
+    label = OP
+    reason = NOTHING
+    n = 0
+    while True:
+        item = v if what == OP else n_ops + v  # place in the list of items
+        mark = item if what != TRANSFER else n_items + v
+        visited[mark] = 1
+        began = transfer_start[v] if what == TRANSFER else start[item]
+        kind[n] = label
+        row[n] = waiting if label == WAIT else v
+        cause[n] = reason
+        by[n] = v
+        begin[n] = began
+        end[n] = time
+        n += 1
+        time = began
+        if time <= 0.0:
+            break
+        # what had to be there: an input of the op, the producer of a Send, the producer or Send of a transfer
+        edge = -1
+        x = -1
+        if what == OP:
+            waiting = v
+            edge = last_input(
+                v, finish, place, pred_ptr, pred_edge, producer, consumer, edge_tensor, transfer_ptr, tensor,
+                destination, transfer_finish,
+            )  # fmt: skip
+            need = -1
+            there = 0.0
+            if edge >= 0:
+                x = transfer_row(edge, producer, consumer, edge_tensor, place, transfer_ptr, tensor, destination)
+                need = producer[edge]
+                there = finish[need] if x < 0 else transfer_finish[x]
+        else:
+            need = n_ops + v if what == TRANSFER and n_items > n_ops else -1
+            if need < 0:
+                need = by_producer(v, n_ops, transfer_ptr)
+            there = finish[need]
+        # what was in the way: the item before on the device, or the transfer before on the link
+        hurdle = -1
+        free = 0.0
+        if there < time:
+            if what != TRANSFER:
+                hurdle = before[item]
+                if hurdle >= 0:
+                    free = finish[hurdle]
+            elif model != PARALLEL:
+                hurdle = holder(v, time, model, duplex, source, destination, transfer_start, transfer_finish, by_finish)
+                if hurdle >= 0:
+                    free = time
+            known = max(there, free)
+            if known < time:  # neither: it waited for room in memory
+                kind[n] = WAIT
+                row[n] = waiting
+                cause[n] = NOTHING
+                by[n] = -1
+                begin[n] = known
+                end[n] = time
+                n += 1
+                time = known
+                if time <= 0.0:
+                    break
+        if there >= time:
+            label = OP
+            reason = NOTHING
+            if what == OP and x >= 0:
+                what = TRANSFER
+                v = x
+                label = TRANSFER
+            elif need >= n_ops:
+                what = WAIT
+                label = TRANSFER
+                reason = BY_SEND
+            else:
+                what = OP
+                v = need
+        else:
+            label = WAIT
+            if what == TRANSFER:
+                reason = BY_LINK
+                v = hurdle
+            elif hurdle >= n_ops:
+                reason = BY_SEND
+                what = WAIT
+                v = hurdle - n_ops
+            else:
+                reason = BY_OP
+                what = OP
+                v = hurdle
+        mark = n_items + v if what == TRANSFER else v if what == OP else n_ops + v
+        if visited[mark] != 0:  # no schedule of ours: ops that overlap or start before their inputs
+            kind[n] = WAIT
+            row[n] = waiting
+            cause[n] = NOTHING
+            by[n] = -1
+            begin[n] = 0.0
+            end[n] = time
+            return n + 1
+    return n
+
+
+@helper
+def by_producer(x, n_ops, transfer_ptr):
+    """The op whose output transfer x carries."""
+    low = 0
+    high = n_ops
+    while high - low > 1:
+        middle = (low + high) // 2
+        if transfer_ptr[middle] <= x:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@helper
+def add_gap(n, d, a, b, why, what, device, begin, end, reason, op):
+    """Append the idle gap [a, b) of device d when it is one; returns the number of gaps."""
+    if b > a:
+        device[n] = d
+        begin[n] = a
+        end[n] = b
+        reason[n] = why
+        op[n] = what
+        n += 1
+    return n
+
+
+@kernel
+def idle_gaps(
+    n_ops, n_items, n_devices, makespan, start, finish, place, by_start, pred_ptr, pred_edge, producer, consumer,
+    edge_tensor, transfer_ptr, tensor, destination, transfer_finish, free, device, begin, end, reason, op,
+):  # fmt: skip
+    """Idle gaps of all devices by the time they end, in `device` … `op`; returns their number. O(items + edges).
+
+    `free` (devices, zeros) is workspace; the results have room for three gaps per item and one per device.
+    """
+    n = 0
+    for j in range(n_items):
+        i = by_start[j]
+        d = place[i]
+        if start[i] > free[d]:
+            at = free[d]
+            edge = -1
+            if i < n_ops:
+                edge = last_input(
+                    i, finish, place, pred_ptr, pred_edge, producer, consumer, edge_tensor, transfer_ptr, tensor,
+                    destination, transfer_finish,
+                )  # fmt: skip
+            if edge >= 0:
+                u = producer[edge]
+                x = transfer_row(edge, producer, consumer, edge_tensor, place, transfer_ptr, tensor, destination)
+                made = min(finish[u], start[i])
+                n = add_gap(n, d, at, made, FOR_UPSTREAM, u, device, begin, end, reason, op)
+                at = max(at, made)
+                came = min(finish[u] if x < 0 else transfer_finish[x], start[i])
+                n = add_gap(n, d, at, came, FOR_TRANSFER, u, device, begin, end, reason, op)
+                at = max(at, came)
+            n = add_gap(n, d, at, start[i], FOR_MEMORY, i if i < n_ops else -1, device, begin, end, reason, op)
+        if finish[i] > free[d]:
+            free[d] = finish[i]
+    for d in range(n_devices):
+        n = add_gap(n, d, free[d], makespan, FOR_END, -1, device, begin, end, reason, op)
+    return n
