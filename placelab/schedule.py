@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from placelab.errors import FormatError, InfeasibleError
 from placelab.graph import frozen
 from placelab.memory import curves, shortages
 from placelab.problem import Problem
+from placelab.units import seconds
 
 TRANSFER = np.dtype([("tensor", "i4"), ("source", "i4"), ("destination", "i4"), ("start", "f8"), ("finish", "f8")])
 
@@ -47,16 +48,19 @@ class Trace:
             return f"{problem.graph.names[op]}: no decision recorded"
         i, names = rows[0], problem.cluster.names
         chosen, score = self.device[i], self.score[i]
-        others = [
-            f"{names[d]} {score[d]:.4g}"
-            for d in np.argsort(score, kind="stable")
-            if d != chosen and not np.isnan(score[d])
-        ]
-        compared = f" ({self.score_name} {score[chosen]:.4g}" + (f"; {', '.join(others[:4])}" if others else "") + ")"
+        said = self._said
+        others = [d for d in np.argsort(score, kind="stable") if d != chosen and not np.isnan(score[d])][:4]
+        compared = "; ".join([f"{said(score[chosen])}", *(f"{names[d]} {said(score[d])}" for d in others)])
         text = f"{problem.graph.names[op]} on {names[chosen]}: {self.reasons[self.reason[i]]}"
         if self.op[i] != op:
             text += f", with {problem.graph.names[self.op[i]]} of its group"
-        return text + ("" if np.isnan(score[chosen]) else compared)
+        label = self.score_name.partition(" [")[0]
+        return text + ("" if np.isnan(score[chosen]) else f" ({label} {compared})")
+
+    @property
+    def _said(self) -> Callable[[float], str]:
+        """How a score is written: times with the unit that fits, other numbers with three digits."""
+        return seconds if self.score_name.endswith("[s]") else "{:.3g}".format
 
 
 @dataclass(frozen=True, eq=False)
