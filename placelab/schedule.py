@@ -112,7 +112,8 @@ class Placement:
         }
 
     def __repr__(self) -> str:
-        return f"Placement({self.problem.graph.n_ops} ops on {len(np.unique(self.device))} of {self.problem.cluster.n_devices} devices)"
+        used, k = len(np.unique(self.device)), self.problem.cluster.n_devices
+        return f"Placement({self.problem.graph.n_ops} ops on {used} of {k} devices)"
 
 
 def _check_placement(placement: Placement) -> None:
@@ -195,9 +196,9 @@ class Schedule:
         return curves(self)
 
     def memory(self, device: int | str) -> tuple[np.ndarray, np.ndarray]:
-        """Memory in use on a device over time, in the problem's memory model: (times [s], bytes), a right-continuous step curve.
+        """Memory in use on a device over time, in the problem's memory model: (times [s], bytes).
 
-        From ``times[i]`` on, ``bytes[i]`` are in use, until ``times[i + 1]``. Under memory model ``none`` what ``dynamic`` counts.
+        A right-continuous step curve: from ``times[i]`` on, ``bytes[i]`` are in use, until ``times[i + 1]``. Under memory model ``none`` what ``dynamic`` counts.
         """
         d = self.problem.cluster.index(device)
         ptr, time, size = self._curves
