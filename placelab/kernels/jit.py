@@ -113,6 +113,11 @@ def _copy_back(arguments: tuple, lists: list) -> None:
             array[:] = values
 
 
+def compiling() -> bool:
+    """Whether a kernel is being compiled in the background now, so that the slower plain path serves."""
+    return any(thread.name.startswith("compile ") for thread in threading.enumerate())
+
+
 def mode() -> str:
     """``"background"`` (default), ``"wait"`` for the compiler (``PLACELAB_JIT=wait``), or ``"plain"`` (``PLACELAB_JIT=0``)."""
     setting = os.environ.get("PLACELAB_JIT", "1")
