@@ -1,0 +1,85 @@
+"""Every strategy in the catalogues keeps its contract: adding one adds no test."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import problems
+import pytest
+from hypothesis import given, settings
+
+import placelab as pl
+from placelab import testing
+from placelab.problem import MEMORY_MODELS, TRANSFER_MODELS
+from placelab.validate import validate
+
+NETWORKS = ("convolutional_network", "recurrent_network", "dynamic_rnn")
+
+
+def legal(schedule: pl.Schedule) -> bool:
+    """Nothing for the validator to find but what the schedule marks as out of memory itself."""
+    found = validate(schedule)
+    return {violation.kind for violation in found} <= {"memory"} and len(found) == len(schedule.oom)
+
+
+@pytest.mark.parametrize("name", pl.partitioners())
+def test_partitioner(name):
+    """On the built-in problems, and on random ones of every memory and transfer model."""
+    testing.check_partitioner(name)
+
+    @settings(max_examples=60)
+    @given(problem=problems.problems())
+    def on_any(problem):
+        testing.check_partitioner(name, [problem])
+
+    on_any()
+
+
+@pytest.mark.parametrize("name", pl.schedulers())
+def test_scheduler(name):
+    """On the built-in problems, and on random ones of every memory and transfer model."""
+    testing.check_scheduler(name)
+
+    @settings(max_examples=60)
+    @given(problem=problems.problems())
+    def on_any(problem):
+        testing.check_scheduler(name, [problem])
+
+    on_any()
+
+
+@pytest.mark.parametrize(("memory", "transfers"), list(product(MEMORY_MODELS, TRANSFER_MODELS)))
+def test_every_pair_runs_and_is_legal(memory, transfers):
+    """Partitioner × scheduler in this memory and transfer model; a pair that does not fit together says so."""
+
+    @settings(max_examples=15)
+    @given(problem=problems.problems(memory=(memory,), transfers=(transfers,), ops=9))
+    def on_any(problem):
+        for partitioner, scheduler in product(pl.partitioners(), pl.schedulers()):
+            try:
+                schedule = pl.solve(problem, partitioner, scheduler)
+            except (pl.InfeasibleError, pl.UnsupportedError):
+                continue
+            assert legal(schedule), (partitioner, scheduler, testing.as_code(problem))
+
+    on_any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("memory", MEMORY_MODELS)
+@pytest.mark.parametrize("network", NETWORKS)
+def test_every_pair_on_the_networks(network, memory):
+    """Every partitioner × scheduler × transfer model on a real model, with a quarter more memory than its weights need."""
+    graph = pl.load(network)
+    capacity = 1.25 * (graph.memory if memory == "reserved" else graph.persistent).sum() / 4 + 4 * graph.outputs.max()
+    base = pl.Problem(graph, pl.clusters.pcie_box().replace(memory=[capacity] * 4), memory=memory)
+    for name in pl.partitioners():
+        try:
+            placement = pl.place(base, name)
+        except pl.InfeasibleError:
+            continue  # says so, and why
+        for transfers, scheduler in product(TRANSFER_MODELS, pl.schedulers()):
+            if scheduler == "planned" and placement.planned is None:
+                continue
+            schedule = pl.simulate(base.replace(transfers=transfers), placement, scheduler)
+            assert legal(schedule), (name, transfers, scheduler)
