@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from placelab.explain import GAP, critical_steps, idle_gaps, seconds
+from placelab.explain import critical_steps, idle_gaps
 from placelab.schedule import Schedule
+from placelab.units import seconds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,7 +99,7 @@ def _draw_critical(plot: figure, schedule: Schedule, size: float) -> None:
 
 def _draw_idle(plot: figure, schedule: Schedule, size: float) -> None:
     gaps = idle_gaps(schedule)
-    columns = _bars(gaps["start"], gaps["finish"], gaps[GAP.names[0]], size, -0.36, 0.2)
+    columns = _bars(gaps["start"], gaps["finish"], gaps["device"], size, -0.36, 0.2)
     columns["colour"] = np.array(IDLE, dtype=object)[gaps["reason"]]
     _quad(plot, columns, fill_color="colour", line_color=None, fill_alpha=0.18)
 
@@ -171,12 +172,12 @@ def comparison(frame: pd.DataFrame, *, stale: bool = False, dark: bool = False, 
     from bokeh.plotting import figure
     from bokeh.transform import log_cmap
 
-    cells = _cells(frame)
+    cells = _cells(frame, stale)
     source = ColumnDataSource(cells)
     rows, columns = list(dict.fromkeys(cells["partitioner"])), list(dict.fromkeys(cells["scheduler"]))
     plot = figure(
         width=width,
-        height=90 + 34 * max(len(rows), 1),
+        height=60 + 38 * max(len(rows), 1),
         x_range=FactorRange(*columns),
         y_range=FactorRange(*rows[::-1]),
         x_axis_location="above",
@@ -217,7 +218,7 @@ def comparison(frame: pd.DataFrame, *, stale: bool = False, dark: bool = False, 
     return plot
 
 
-def _cells(frame: pd.DataFrame) -> dict[str, list]:
+def _cells(frame: pd.DataFrame, stale: bool) -> dict[str, list]:
     """One entry per pair: means over seeds, text, colour, frame, and what a hover says."""
     grouped = frame.groupby(["partitioner", "scheduler"], sort=False)
     mean = grouped[["makespan", "bound_gap"]].mean().reset_index()
@@ -234,12 +235,9 @@ def _cells(frame: pd.DataFrame) -> dict[str, list]:
     )
     cells |= {label: [] for label in ("on_dark", "on_light", "on_page", "frame", "detail")}
     for i, (t, g) in enumerate(zip(makespan, gap, strict=True)):
-        text = (
-            f"{'★ ' if i == best else ''}{seconds(t)}{_above(g)}{' ⚠' if flawed[i] and known[i] else ''}"
-            if known[i]
-            else "–"
-        )
-        where = "on_page" if not known[i] else "on_dark" if relative[i] < 2.2 else "on_light"
+        marks = ("★ " if i == best else "", " ⚠" if flawed[i] else "")
+        text = f"{marks[0]}{seconds(t)}{marks[1]}{_above(g)}" if known[i] else "–"
+        where = "on_page" if stale or not known[i] else "on_dark" if relative[i] < 2.2 else "on_light"
         for column in ("on_dark", "on_light", "on_page"):
             cells[column].append(text if column == where else "")
         cells["frame"].append("#D55E00" if i == best else "#00000000")
@@ -251,8 +249,8 @@ def _cells(frame: pd.DataFrame) -> dict[str, list]:
 
 
 def _above(gap: float) -> str:
-    """Gap to the bound, short: " +8 %"."""
-    return f" +{gap:.0%}".replace("%", " %") if gap < 9.995 else f" ×{1 + gap:.0f}" if np.isfinite(gap) else ""
+    """Gap to the bound, on a line of its own: ``+8 %``, from ten times on ``× 12``."""
+    return f"\n+{100 * gap:.0f} %" if gap < 8.995 else f"\n× {1 + gap:.0f}" if np.isfinite(gap) else ""
 
 
 def _unit(value: float) -> tuple[str, float]:
