@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from placelab.formats.trace_events import trace_events
 from placelab.schedule import Schedule
-from placelab.trace_events import trace_events
 from placelab.widgets.gantt import Gantt, gantt_traits
 
 _PAGE = """<!doctype html>
@@ -92,7 +92,7 @@ def _payload(traits: Mapping[str, Any]) -> str:
 def chrome_trace(schedule: Schedule, path: str | Path) -> Path:
     """Write a schedule in the Trace Event format, which Perfetto (https://ui.perfetto.dev) and chrome://tracing open.
 
-    What stands for what: :mod:`placelab.trace_events`. Times are microseconds, rounded to nanoseconds.
+    What stands for what: :mod:`placelab.formats.trace_events`. Times are microseconds, rounded to nanoseconds.
 
     Parameters
     ----------

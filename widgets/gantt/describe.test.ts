@@ -16,6 +16,11 @@ suite("words", () => {
     expect(opLine(chart, labels, 3)).toBe("loss on gpu:0, 6.000 s to 7.000 s (1.00 s)");
   });
 
+  it("give instants enough digits to tell start from finish", () => {
+    const close = chartOf({ devices: 1, ops: [[2.7041e-3, 4.61e-7, 0], [7e-3, 1e-3, 0]] });
+    expect(opLine(close, labels, 0)).toBe("net/conv on gpu:0, 2.70410 ms to 2.70456 ms (461 ns)");
+  });
+
   it("name the output that travels and its link", () => {
     const { title, rows } = describe(chart, labels, { kind: "transfer", bar: 4, row: 0, device: 1 });
     expect(title).toBe("transfer, output of net/conv");
@@ -24,7 +29,7 @@ suite("words", () => {
 
   it("say what an idle device waits for, and that nothing is left at the end", () => {
     expect(describe(chart, labels, { kind: "idle", row: 0, device: 1 })).toMatchObject({
-      title: "idle: waits for a transfer", rows: [["on", "gpu:1"], ["output of", "net/conv"], ["from", "0 s"], ["for", "4.00 s"]],
+      title: "idle: waits for a transfer", rows: [["on", "gpu:1"], ["output of", "net/conv"], ["from", "0 s"], ["to", "4.000 s"], ["for", "4.00 s"]],
     });
     expect(describe(chart, labels, { kind: "idle", row: 2, device: 0 }).title).toBe("idle: nothing left to run");
   });

@@ -3,7 +3,7 @@ import { seconds } from "../shared/format.js";
 import type { Bars } from "./bars.js";
 import { IDLE_REASONS, type Columns } from "./decode.js";
 import type { Hit } from "./hit.js";
-import { IDLE_LOOK } from "./paint.js";
+import { IDLE_TEXT } from "./paint.js";
 import { deviceOf, nameOf, type Chart, type Labels } from "./scene.js";
 
 export interface Description {
@@ -31,8 +31,8 @@ export function describe(chart: Chart, labels: Labels, hit: Hit): Description {
 /** One line about an op for the live region and the selection. */
 export function opLine(chart: Chart, labels: Labels, op: number): string {
   const { bars, columns } = chart;
-  const [start, finish] = [bars.start[op]!, bars.finish[op]!];
-  return `${nameOf(labels, op)} on ${deviceOf(labels, columns.ops.device[op]!)}, ${seconds(start, 4)} to ${seconds(finish, 4)} (${seconds(finish - start)})`;
+  const [start, finish] = instants(bars.start[op]!, bars.finish[op]!);
+  return `${nameOf(labels, op)} on ${deviceOf(labels, columns.ops.device[op]!)}, ${start} to ${finish} (${seconds(columns.ops.duration[op]!)})`;
 }
 
 /** What starts and finishes at an event, shortened to the first few. */
@@ -52,16 +52,24 @@ function describeIdle(columns: Columns, labels: Labels, row: number): Descriptio
   const reason = IDLE_REASONS[idle.reason[row]!] ?? "end";
   const duration = idle.duration[row]!;
   const op = idle.op[row]!;
+  const [from, to] = instants(idle.start[row]!, idle.start[row]! + duration);
   const waited = reason === "end" || op >= columns.nOps ? [] : [[reason === "transfer" ? "output of" : "op", nameOf(labels, op)] as const];
   return {
-    title: `idle: ${IDLE_LOOK[reason].text}`,
-    rows: [["on", deviceOf(labels, idle.device[row]!)], ...waited, ["from", seconds(idle.start[row]!, 4)], ["for", seconds(duration)]],
+    title: `idle: ${IDLE_TEXT[reason]}`,
+    rows: [["on", deviceOf(labels, idle.device[row]!)], ...waited, ["from", from], ["to", to], ["for", seconds(duration)]],
   };
 }
 
 function timesOf(bars: Bars, bar: number) {
-  const [start, finish] = [bars.start[bar]!, bars.finish[bar]!];
-  return [["start", seconds(start, 4)], ["finish", seconds(finish, 4)], ["takes", seconds(finish - start)]] as const;
+  const [start, finish] = instants(bars.start[bar]!, bars.finish[bar]!);
+  return [["start", start], ["finish", finish], ["takes", seconds(bars.finish[bar]! - bars.start[bar]!)]] as const;
+}
+
+/** Two instants in words, with digits enough to tell them apart, as far as single precision goes. */
+function instants(start: number, finish: number): [string, string] {
+  const apart = finish > start ? Math.ceil(Math.log10(finish / (finish - start))) : 0;
+  const digits = Math.min(Math.max(4, 2 + apart), 7);
+  return [seconds(start, digits), seconds(finish, digits)];
 }
 
 function criticalNote(columns: Columns, kind: number, row: number) {

@@ -1,7 +1,7 @@
 /** Paints a scene: the rows as pixels, then text, axis and arrows on top. */
 import { percent, secondsAxis } from "../shared/format.js";
 import { ticks } from "../shared/scale.js";
-import { CRITICAL } from "./decode.js";
+import { CRITICAL, IDLE_REASONS } from "./decode.js";
 import { paintTrack, paintTransfers, shareFor, type Label } from "./level.js";
 import { TRANSFER } from "./paint.js";
 import { fill, hatch, raster, type Raster } from "./raster.js";
@@ -83,8 +83,9 @@ function paintIdle(r: Raster, scene: Scene): void {
     const x0 = Math.round(xOf(scene, idle.start[i]!));
     const x1 = Math.round(xOf(scene, idle.start[i]! + idle.duration[i]!));
     const y = yOf(scene, idle.device[i]!);
-    if (x1 - x0 < 2 || x1 < r.left || x0 > r.width || y > height || y + ops < r.top) continue;
-    const look = scene.paint.idle[idle.reason[i]!] ?? scene.paint.idle[3]!;
+    const reason = IDLE_REASONS[idle.reason[i]!];
+    if (reason === undefined || reason === "end" || x1 - x0 < 2 || x1 < r.left || x0 > r.width || y > height || y + ops < r.top) continue;
+    const look = scene.paint.idle[reason];
     fill(r, x0, y, x1, y + ops, look.tint);
     hatch(r, x0, y, x1, y + ops, look.mark, look.pattern, Math.round(8 * ratio));
   }

@@ -1,7 +1,7 @@
 /** What the colours and patterns mean; only what the schedule on show contains. */
 import { h } from "../shared/dom.js";
-import { IDLE_REASONS, type Columns } from "./decode.js";
-import { IDLE_LOOK, TRANSFER, type Paint } from "./paint.js";
+import { CRITICAL, IDLE_REASONS, type Columns } from "./decode.js";
+import { IDLE_LOOK, IDLE_TEXT, TRANSFER, type Paint } from "./paint.js";
 import type { Labels } from "./scene.js";
 
 /** Fills `box` with the legend of `columns`. */
@@ -10,12 +10,14 @@ export function showLegend(box: HTMLElement, columns: Columns, labels: Labels, p
   const items = labels.kindNames.flatMap((name, i) => (present.has(i) ? [item(swatch(paint.barCss[i]!), name)] : []));
   if (columns.nTransfers) items.push(item(swatch(paint.barCss[TRANSFER]!), "transfer"));
   if (columns.critical.kind.length) items.push(item(h("i", { class: "swatch underline" }), "critical path"));
+  const has = (kind: number) => columns.critical.kind.includes(kind);
+  if (has(CRITICAL.wait)) items.push(item(h("i", { class: "swatch waiting" }), "critical path waits in line"));
   const reasons = new Set(columns.idle.reason);
   IDLE_REASONS.forEach((reason, i) => {
     if (!reasons.has(i) || reason === "end") return;
     const box = h("i", { class: `swatch ${IDLE_LOOK[reason].pattern}` });
     box.style.setProperty("--pl-mark", IDLE_LOOK[reason].colour);
-    items.push(item(box, `idle: ${IDLE_LOOK[reason].text}`));
+    items.push(item(box, `idle: ${IDLE_TEXT[reason]}`));
   });
   if (merged) items.push(item(h("i", { class: "swatch merged" }), "merged: height shows the busy share"));
   box.replaceChildren(...items);

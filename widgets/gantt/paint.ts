@@ -1,18 +1,28 @@
 /** The colours of a Gantt chart under a theme: as pixels for the raster, as CSS for text and lines. */
 import { inkOn, KINDS } from "../shared/palette.js";
 import type { Theme } from "../shared/theme.js";
-import { IDLE_REASONS } from "./decode.js";
+import type { IDLE_REASONS } from "./decode.js";
 import { pixel, type Pattern } from "./raster.js";
 
 /** Colour index of transfers and Send ops, behind those of the op kinds. */
 export const TRANSFER = KINDS.length;
 
-/** How an idle gap looks, by reason: tint and pattern, so that colour is never the only sign. */
-export const IDLE_LOOK: Record<(typeof IDLE_REASONS)[number], { colour: string; pattern: Pattern; text: string }> = {
-  transfer: { colour: "#D55E00", pattern: "diagonal", text: "waits for a transfer" },
-  upstream: { colour: "#0072B2", pattern: "dots", text: "waits for an op upstream" },
-  memory: { colour: "#CC79A7", pattern: "cross", text: "waits for memory" },
-  end: { colour: "#8C8C8C", pattern: "solid", text: "nothing left to run" },
+export type Reason = (typeof IDLE_REASONS)[number];
+/** A device that has nothing left to run is not waiting: its lane stays empty. */
+export type Awaited = Exclude<Reason, "end">;
+
+/** How a gap looks, by reason: tint and pattern, so that colour is never the only sign. */
+export const IDLE_LOOK: Record<Awaited, { colour: string; pattern: Pattern }> = {
+  transfer: { colour: "#D55E00", pattern: "diagonal" },
+  upstream: { colour: "#0072B2", pattern: "dots" },
+  memory: { colour: "#CC79A7", pattern: "cross" },
+};
+
+export const IDLE_TEXT: Record<Reason, string> = {
+  transfer: "waits for a transfer",
+  upstream: "waits for an op upstream",
+  memory: "waits for memory",
+  end: "nothing left to run",
 };
 
 export interface Paint {
@@ -27,12 +37,16 @@ export interface Paint {
   readonly barCss: readonly string[];
   /** Ink that reads on each colour. */
   readonly inks: readonly string[];
-  readonly idle: readonly { readonly tint: number; readonly mark: number; readonly pattern: Pattern }[];
+  readonly idle: Record<Awaited, { readonly tint: number; readonly mark: number; readonly pattern: Pattern }>;
 }
 
 export function paint(theme: Theme): Paint {
   const barCss = [...KINDS, transferColour(theme.dark)];
   const over = (colour: string, alpha: number) => pixel(colour, alpha, theme.background);
+  const gap = (reason: Awaited) => {
+    const { colour, pattern } = IDLE_LOOK[reason];
+    return { tint: over(colour, theme.dark ? 0.13 : 0.09), mark: over(colour, theme.dark ? 0.34 : 0.27), pattern };
+  };
   return {
     theme,
     background: pixel(theme.background),
@@ -43,11 +57,7 @@ export function paint(theme: Theme): Paint {
     bars: Uint32Array.from(barCss, (colour) => pixel(colour)),
     barCss,
     inks: barCss.map(inkOn),
-    idle: IDLE_REASONS.map((reason) => {
-      const { colour, pattern } = IDLE_LOOK[reason];
-      const [tint, mark] = reason === "end" ? [0, 0] : theme.dark ? [0.13, 0.34] : [0.09, 0.27];
-      return { tint: over(colour, tint), mark: over(colour, mark), pattern };
-    }),
+    idle: { transfer: gap("transfer"), upstream: gap("upstream"), memory: gap("memory") },
   };
 }
 
