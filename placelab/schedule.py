@@ -198,7 +198,8 @@ class Schedule:
     def memory(self, device: int | str) -> tuple[np.ndarray, np.ndarray]:
         """Memory in use on a device over time, in the problem's memory model: (times [s], bytes).
 
-        A right-continuous step curve: from ``times[i]`` on, ``bytes[i]`` are in use, until ``times[i + 1]``. Under memory model ``none`` what ``dynamic`` counts.
+        A right-continuous step curve: from ``times[i]`` on, ``bytes[i]`` are in use, until ``times[i + 1]``. Under memory
+        model ``none``: what ``dynamic`` counts.
         """
         d = self.problem.cluster.index(device)
         ptr, time, size = self._curves

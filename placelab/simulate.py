@@ -11,10 +11,10 @@ import numpy as np
 from placelab.errors import FormatError, InfeasibleError, UnsupportedError
 from placelab.graph import frozen
 from placelab.kernels import events
-from placelab.kernels.order import repair_ties
 from placelab.kernels.transfers import group_transfers
 from placelab.memory import TOLERANCE
 from placelab.problem import Problem
+from placelab.ranks import by_falling
 from placelab.schedule import TRANSFER, Placement, Schedule
 from placelab.strategies import Order, find, keywords, schedulers
 
@@ -240,7 +240,7 @@ class _Run:
         """Rank of each op and Send in its queue, and the item of each rank; at a tie Sends come first."""
         n, sends = self.problem.graph.n_ops, self.n_sends
         if rule == events.PRIORITY:
-            rank, item = _ranks(np.concatenate([self._send_priorities(order), np.asarray(order.op, dtype=F8)]))
+            item, rank = by_falling(np.concatenate([self._send_priorities(order), np.asarray(order.op, dtype=F8)]))
         else:
             ties = np.arange(n) if order.op is None or rule != events.FIFO else np.argsort(order.op, kind="stable")
             item = np.concatenate([np.arange(sends), sends + ties]).astype(I4)
@@ -376,15 +376,6 @@ class State:
         return bool(
             events.fits(op, d, *(view[a] for a in names), view["tensor_bytes"], view["home_uses"], view["copy_uses"])
         )
-
-
-def _ranks(priority: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rank by falling priority, ties by number; and its inverse."""
-    n = len(priority)
-    order = np.argsort(-priority).astype(I4)
-    rank, item = np.empty(n, I4), np.empty(n, I4)
-    repair_ties(frozen(priority), order, np.empty(n, I4), np.empty(n, I4), rank, item)
-    return rank, item
 
 
 def _state() -> np.ndarray:
