@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from browser import bare_page
@@ -295,3 +297,33 @@ def test_every_preset_is_drawn_inside_the_canvas(page: Page, screenshot, preset:
         assert 12 <= left and right <= 1388 and top >= 12
         assert not any(l < right and left < r and t < bottom and top < b for l, t, r, b in boxes[i + 1 :])  # noqa: E741
     screenshot(f"{preset}-{theme}", page.locator(".cluster"))
+
+
+def test_in_jupyterlab_the_hand_and_the_kernel_agree(open_notebook, screenshot) -> None:
+    """Pulled links and moved devices are in the kernel too; the notebook sees no key; the dark theme is followed."""
+    cells = [
+        "from placelab import clusters",
+        "from placelab.widgets.cluster import ClusterCanvas",
+        "canvas = ClusterCanvas(clusters.two_nodes(2))\ncanvas",
+    ]
+    notebook = open_notebook(["\n".join(cells)])
+    page = notebook.page
+    handle = key(page, "bandwidth:between node0 and node1")
+    pull(page, handle, 120)
+    expect(handle).to_have_attribute("aria-valuetext", "125 GB/s")
+    assert notebook.value("canvas.value.bandwidth[0, 2]") == 125e9
+    key(page, "card:0").focus()
+    page.keyboard.press("h")
+    expect(key(page, "card:0")).to_have_attribute("aria-label", re.compile("on node1"))
+    expect(key(page, "card:0")).to_be_focused()
+    assert notebook.value("list(canvas.value.hosts)") == ["node1", "node0", "node1", "node1"]
+    page.keyboard.press("b")  # would add a cell, did the notebook see it
+    page.keyboard.press("Control+z")
+    page.keyboard.press("Control+z")
+    expect(handle).to_have_attribute("aria-valuetext", "12.5 GB/s")
+    assert notebook.value("[*canvas.value.hosts, canvas.can_undo]") == ["node0", "node0", "node1", "node1", False]
+    screenshot("light", page.locator(".placelab.cluster"))
+    notebook.set_theme("JupyterLab Dark")
+    expect(page.locator(".placelab.cluster")).to_have_attribute("data-theme", "dark")
+    screenshot("dark", page.locator(".placelab.cluster"))
+    notebook.set_theme("JupyterLab Light")

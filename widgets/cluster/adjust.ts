@@ -1,5 +1,5 @@
 /** Changing a value by pulling it sideways, by keys, or by typing it. */
-import { clamp } from "../shared/scale";
+import { clamp, snap } from "../shared/scale";
 import type { Editor } from "./editor";
 import type { Entry } from "./entry";
 import { PER_DECADE, read, scaled, writeRange } from "./quantity";
@@ -73,7 +73,7 @@ export class Adjust {
       const pixels = event.clientX - origin.x;
       if (!this.#target && Math.abs(pixels) < 3) return;
       this.#begin(origin.target);
-      this.#set(10 ** (pixels / PER_DECADE), 2);
+      this.#set(snap(10 ** (pixels / PER_DECADE)), 3);
       this.#ruler.show(origin.target.quantity, this.#from.low, origin, pixels, this.text(origin.target));
     });
     const stop = () => {

@@ -19,7 +19,7 @@ const SIDE_BY_SIDE = 900; // pixels from which cards and matrix stand beside eac
 const MANY = 24; // devices beyond which a drawing with links says nothing
 
 class Canvas {
-  readonly root = h("div", { class: "placelab cluster", "data-lm-suppress-shortcuts": "true", role: "region", "aria-label": "cluster" });
+  readonly root = h("div", { class: "placelab cluster", tabindex: -1, "data-lm-suppress-shortcuts": "true", role: "region", "aria-label": "cluster" });
   readonly #model: AnyModel<ClusterTraits>;
   readonly #editor: Editor;
   readonly #adjust: Adjust;
@@ -97,6 +97,7 @@ class Canvas {
     const { cluster } = this.#editor;
     const focused = this.#focus ?? this.root.querySelector<HTMLElement>(":focus")?.dataset.key ?? null;
     this.#focus = null;
+    if (focused) this.root.focus({ preventScroll: true }); // never to the page meanwhile: a notebook would take it for its cells
     const graph = drawing(cluster) === "graph", beside = width >= SIDE_BY_SIDE;
     this.#scene = graph ? graphScene(cluster) : gridScene(cluster, (beside ? width / 2 : width) - 36);
     this.#diagram.build(this.#scene, !graph, this.#model.get("selected"));
@@ -170,6 +171,7 @@ class Canvas {
   }
 
   #key(event: KeyboardEvent): void {
+    event.stopPropagation(); // a notebook's shortcuts match the focused element itself, before they look for who suppresses them
     const control = event.ctrlKey || event.metaKey, key = event.key.toLowerCase();
     const on = (event.target as HTMLElement).closest<SVGElement>(".card");
     const device = on ? Number(on.dataset.device) : this.#chosen;
@@ -181,7 +183,6 @@ class Canvas {
     else if (!control && on && event.target === on && this.#cardKey(event, device, on)) void 0;
     else return;
     event.preventDefault();
-    event.stopPropagation();
   }
 
   /** Keys of a focused card; whether it was one. */

@@ -35,10 +35,12 @@ export function writeRange(quantity: Quantity, { low, high }: Range): string {
 }
 
 /** The number someone typed, in SI units; NaN when it is none. "∞" and "unlimited" where that is a value. */
-export function read(quantity: Quantity, text: string): number {
-  const plain = text.trim().toLowerCase();
-  if (quantity.unlimited && ["∞", "inf", "infinite", "unlimited"].includes(plain)) return Infinity;
-  const bits = quantity === BANDWIDTH ? /^(.*?)(?:bit\/s|bps)$/i.exec(text.trim()) : null;
+export function read(quantity: Quantity, typed: string): number {
+  let text = typed.trim();
+  const small = text === text.toLowerCase();
+  if (quantity.unlimited && small && ["∞", "inf", "infinite", "unlimited"].includes(text)) return Infinity;
+  if (small && quantity !== LATENCY) text = text.replace(/(\d\s*)([mgtp])/, (_, number: string, prefix: string) => number + prefix.toUpperCase());
+  const bits = quantity === BANDWIDTH ? /^(.*?)(?:bit\/s|bps)$/i.exec(text) : null;
   const value = bits ? parseSi(bits[1]!, "") / 8 : parseSi(text, quantity.unit);
   return value >= quantity.low && value <= quantity.high ? value : NaN;
 }

@@ -1,0 +1,211 @@
+import { describe, expect, it } from "vitest";
+import { colourOf, COLOURS } from "./colours";
+import { contains, graphScene, gridScene, slotAt, slotRect, type Rect, type Scene } from "./geometry";
+import { Outbox } from "./outbox";
+import { BANDWIDTH, decades, LATENCY, MEMORY, read, scaled, SPEED, writeRange } from "./quantity";
+import { applied, between, block, drawing, fromWire, hostsOf, nextHost, rangeOf, structure, within, type Cluster } from "./state";
+import { linkOf, speedOf } from "./targets";
+import type { Message } from "./traits";
+
+/** A cluster of hosts with so many devices each; links inside are 300, between 12. */
+function cluster(...sizes: number[]): Cluster {
+  const host = sizes.flatMap((n, h) => Array<string>(n).fill(`h${h}`));
+  return fromWire({
+    devices: host.map((name, i) => ({ name: `d${i}`, type: "gpu", host: name, speed: 10, memory: null })),
+    bandwidth: host.map((a, i) => host.map((b, j) => (i === j ? 0 : a === b ? 300 : 12))),
+    latency: host.map(() => host.map(() => 0)),
+    order: host.map((_, i) => i),
+    view: "auto",
+  });
+}
+
+describe("messages to Python", () => {
+  /** An outbox and what it has sent. */
+  function outbox() {
+    const sent: Message[] = [];
+    return { sent, box: new Outbox((message) => sent.push(message)) };
+  }
+  const speed = (value: number) => ({ kind: "speed", device: 0, value }) as const;
+
+  it("keeps one in flight; of a drag only the newest waits, and the release rides on it", () => {
+    const { sent, box } = outbox();
+    for (const value of [1, 2, 3, 4]) box.post(speed(value), 7, false);
+    box.post({ kind: "release" }, 7, true);
+    expect(sent.map((m) => "value" in m && m.value)).toEqual([1]);
+    box.acknowledged(sent[0]!.seq);
+    expect(sent[1]).toMatchObject({ kind: "speed", value: 4, final: true });
+    box.acknowledged(sent[1]!.seq);
+    expect(sent).toHaveLength(2);
+    expect(box.idle).toBe(true);
+  });
+
+  it("never drops an edit that is complete in itself", () => {
+    const { sent, box } = outbox();
+    box.post(speed(1), 1, true);
+    box.post({ kind: "undo" }, 2, true);
+    box.post({ kind: "undo" }, 3, true);
+    box.post(speed(5), 4, false);
+    while (!box.idle) box.acknowledged(sent.at(-1)!.seq);
+    expect(sent.map((m) => m.kind)).toEqual(["speed", "undo", "undo", "speed"]);
+  });
+
+  it("does not take another view's acknowledgement for its own", () => {
+    const { sent, box } = outbox();
+    box.post(speed(1), 1, true);
+    box.acknowledged(sent[0]!.seq - 1);
+    expect(box.idle).toBe(false);
+  });
+});
+
+describe("quantities", () => {
+  it("are written without superfluous zeros, ranges with both ends", () => {
+    expect(SPEED.write(1e13)).toBe("10 TFLOP/s");
+    expect(BANDWIDTH.write(1.25e9)).toBe("1.25 GB/s");
+    expect(writeRange(BANDWIDTH, { low: 6e9, high: 12e9 })).toBe("6–12 GB/s");
+    expect(writeRange(BANDWIDTH, { low: 6e8, high: 12e9 })).toBe("600 MB/s – 12 GB/s");
+    expect(writeRange(LATENCY, { low: 0, high: 0 })).toBe("0 s");
+  });
+
+  it.each([
+    ["12 GB/s", 12e9], ["12G", 12e9], ["100 Gbit/s", 12.5e9], ["10gbit/s", 1.25e9], ["12 gb/s", 12e9], ["10 Gbps", 1.25e9], ["∞", Infinity],
+    ["unlimited", Infinity], ["0", NaN], ["-3 GB/s", NaN], ["", NaN], ["GB/s", NaN], ["12 parsecs", NaN],
+  ])("reads %j as a bandwidth of %d", (text, value) => {
+    expect(read(BANDWIDTH, text)).toBe(value);
+  });
+
+  it("reads no unlimited speed, and latencies from 0", () => {
+    expect(read(SPEED, "∞")).toBeNaN();
+    expect(read(LATENCY, "0")).toBe(0);
+    expect(read(LATENCY, "50us")).toBeCloseTo(50e-6, 12);
+    expect(read(MEMORY, "16 GB")).toBe(16e9);
+  });
+
+  it("scale one value to a round one and several by one factor", () => {
+    expect(scaled(BANDWIDTH, { low: 6e9, high: 6e9 }, 10, 2)).toEqual({ value: 60e9 });
+    expect(scaled(BANDWIDTH, { low: 6e9, high: 6e9 }, 1.2345, 2)).toEqual({ value: 7.4e9 });
+    expect(scaled(BANDWIDTH, { low: 6e9, high: 12e9 }, 10, 2)).toEqual({ factor: 10 });
+    expect(scaled(BANDWIDTH, { low: Infinity, high: Infinity }, 10, 2)).toEqual({ value: null });
+  });
+
+  it("come back to exactly where they began", () => {
+    expect(scaled(SPEED, { low: 1.23456e13, high: 1.23456e13 }, 1, 2)).toEqual({ value: 1.23456e13 });
+  });
+
+  it("leave zero upwards, and stay within their bounds", () => {
+    expect(scaled(LATENCY, { low: 0, high: 0 }, 10, 2)).toEqual({ value: 1e-6 });
+    expect(scaled(LATENCY, { low: 0, high: 0 }, 0.1, 2)).toEqual({ value: 0 });
+    expect(scaled(SPEED, { low: 1e20, high: 1e20 }, 1e9, 2)).toEqual({ value: SPEED.high });
+  });
+
+  it("have rulers with marks at 1, 2 and 5", () => {
+    expect(decades(3, 60).map((m) => m.value)).toEqual([5, 10, 20, 50]);
+    expect(decades(3, 60).filter((m) => m.major)).toHaveLength(1);
+  });
+});
+
+describe("the cluster in the browser", () => {
+  it("is what Python sent, unlimited for null", () => {
+    expect(cluster(1).devices[0]!.memory).toBe(Infinity);
+  });
+
+  it("draws links up to ten devices, a matrix beyond, or what was asked for", () => {
+    expect(drawing(cluster(5, 5))).toBe("graph");
+    expect(drawing(cluster(11))).toBe("grid");
+    expect(drawing({ ...cluster(11), view: "graph" })).toBe("graph");
+  });
+
+  it("lists hosts and their devices in the order of the cards", () => {
+    const hosts = hostsOf({ ...cluster(2, 1), order: [2, 1, 0] });
+    expect(hosts).toEqual([{ name: "h1", members: [2] }, { name: "h0", members: [1, 0] }]);
+  });
+
+  it("names ordered pairs between, within and from block to block, no device with itself", () => {
+    expect(between([0], [1, 2])).toEqual([[0, 1], [1, 0], [0, 2], [2, 0]]);
+    expect(within([0, 1])).toEqual([[0, 1], [1, 0]]);
+    expect(block([0, 1], [1])).toEqual([[0, 1]]);
+  });
+
+  it("shows an edit of values before Python answers, and leaves the others to Python", () => {
+    const before = cluster(2, 1);
+    expect(applied(before, { kind: "bandwidth", pairs: [[0, 2]], factor: 2 }).bandwidth[0]).toEqual([0, 300, 24]);
+    expect(applied(before, { kind: "memory", device: 0, value: 5 }).devices[0]!.memory).toBe(5);
+    expect(applied(before, { kind: "remove", device: 0 })).toBe(before);
+    expect(before.bandwidth[0]).toEqual([0, 300, 12]);
+  });
+
+  it("sends a device through all hosts and then to one of its own", () => {
+    expect(nextHost(cluster(2, 1), 0)).toBe("h1");
+    expect(nextHost(cluster(1, 2), 1)).toBeNull();
+    expect(nextHost(cluster(2, 1), 2)).toBe("h0");
+  });
+
+  it("asks for new elements when structure changes, not when values do", () => {
+    const before = cluster(2);
+    expect(structure(applied(before, { kind: "speed", device: 0, value: 3 }))).toBe(structure(before));
+    expect(structure({ ...before, order: [1, 0] })).not.toBe(structure(before));
+  });
+
+  it("reads what a handle shows from the present cluster", () => {
+    const target = linkOf("bandwidth", [[0, 1], [0, 2]], "from d0");
+    expect(target.read(cluster(2, 1))).toEqual({ low: 12, high: 300 });
+    expect(target.edit({ factor: 2 })).toMatchObject({ kind: "bandwidth", factor: 2 });
+    expect(speedOf(1, "d1").edit({ value: 4 })).toEqual({ kind: "speed", device: 1, value: 4 });
+    expect(rangeOf([[0, 1], [2, 0]], [[0, 1], [1, 0]])).toEqual({ low: 1, high: 2 });
+  });
+});
+
+describe("where things stand", () => {
+  const overlap = (a: Rect, b: Rect) => a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
+  const clean = (scene: Scene) => {
+    scene.boxes.forEach((a, i) => scene.boxes.slice(i + 1).forEach((b) => expect(overlap(a, b)).toBe(false)));
+    scene.cards.forEach((a, i) => scene.cards.slice(i + 1).forEach((b) => expect(overlap(a, b)).toBe(false)));
+    for (const box of scene.boxes) for (const d of box.members) expect(contains(box, { x: scene.cards[d]!.x, y: scene.cards[d]!.y })).toBe(true);
+    if (scene.network) for (const box of scene.boxes) expect(overlap(box, scene.network)).toBe(false);
+    for (const r of [...scene.boxes, ...scene.cards]) {
+      expect(Math.min(r.x, r.y)).toBeGreaterThanOrEqual(0);
+      expect(r.x + r.w).toBeLessThanOrEqual(scene.width);
+      expect(r.y + r.h).toBeLessThanOrEqual(scene.height);
+    }
+  };
+  const shapes = [[1], [4], [8], [4, 4], [1, 1], [3, 1, 2], [1, 1, 1, 1, 1], [2, 1, 5, 1], [50], Array<number>(9).fill(1), Array<number>(50).fill(1)];
+
+  it.each(shapes)("nothing overlaps: hosts of %j devices …", (...sizes: number[]) => {
+    clean(graphScene(cluster(...sizes)));
+    for (const width of [300, 700, 1200]) clean(gridScene(cluster(...sizes), width));
+  });
+
+  it("a network joins more than three hosts, lines fewer", () => {
+    expect(graphScene(cluster(1, 1, 1)).network).toBeNull();
+    expect(graphScene(cluster(1, 1, 1, 1)).network).not.toBeNull();
+  });
+
+  it("parameter servers stand alone above the network", () => {
+    const c = cluster(1, 1, 1, 1, 1);
+    const scene = graphScene({ ...c, devices: c.devices.map((d, i) => (i ? d : { ...d, type: "ps" })) });
+    expect(scene.boxes.filter((box) => box.y < scene.network!.y).map((box) => box.host)).toEqual(["h0"]);
+  });
+
+  it("a card put down at a place goes to that place", () => {
+    const scene = graphScene(cluster(8));
+    const box = scene.boxes[0]!;
+    for (let slot = 0; slot < 8; slot++) {
+      const { x, y, w, h } = slotRect(box, scene.sizes, slot);
+      expect(slotAt(box, scene.sizes, { x: x + w / 2 + 9, y: y + h / 2 - 9 }, 8)).toBe(slot);
+    }
+    expect(slotAt(box, scene.sizes, { x: 1e4, y: 1e4 }, 8)).toBe(7);
+  });
+});
+
+describe("colours of the matrix", () => {
+  it("run logarithmically from the lowest to the highest value", () => {
+    expect(colourOf(1, { low: 1, high: 100 })).toBe(COLOURS[0]);
+    expect(colourOf(100, { low: 1, high: 100 })).toBe(COLOURS.at(-1));
+    expect(colourOf(1e9, { low: 1, high: 100 })).toBe(COLOURS.at(-1));
+    expect(colourOf(0, { low: 1, high: 100 })).toBe(COLOURS[0]);
+    expect(colourOf(10, { low: 1, high: 1000 })).toBe(COLOURS[3]);
+  });
+
+  it("are the middle where all values are equal", () => {
+    expect(colourOf(5, { low: 5, high: 5 })).toBe(colourOf(10, { low: 1, high: 100 }));
+  });
+});
