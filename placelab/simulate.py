@@ -67,8 +67,9 @@ def simulate(
     Notes
     -----
     O((ops + edges + transfers) log ops). Transfers start when their producer ends (``parallel``), are reserved in order of
-    request (``sequential``) or wait for a channel; a tensor goes once to each device that consumes it. Of equals the Send goes before the op, then the lower number. An instant is processed
-    in rounds: completions, then transfers, then idle devices from the lowest up (:mod:`placelab.kernels.events`).
+    request (``sequential``) or wait for a channel; a tensor goes once to each device that consumes it. Of equals the Send goes
+    before the op, then the lower number. An instant is processed in rounds: completions, then transfers, then idle devices
+    from the lowest up (:mod:`placelab.kernels.events`).
 
     References
     ----------
@@ -390,8 +391,8 @@ def _check_reserved(problem: Problem, placement: Placement) -> None:
     if len(over):
         d = over[0]
         raise InfeasibleError(
-            f"device {problem.cluster.names[d]!r} has {problem.cluster.memory[d]:,.0f} bytes, but its ops reserve {need[d]:,.0f} for the "
-            "whole run; waiting cannot help: place fewer ops there"
+            f"device {problem.cluster.names[d]!r} has {problem.cluster.memory[d]:,.0f} bytes, but its ops reserve "
+            f"{need[d]:,.0f} for the whole run; waiting cannot help: place fewer ops there"
         )
 
 
@@ -403,18 +404,13 @@ def _deadlock(run: _Run, arguments: dict[str, Any]) -> str:
         used = arguments["used"]
         lacks = [
             f"{graph.names[v]!r} on {cluster.names[d]!r} ({used[d]:,.0f} of {cluster.memory[d]:,.0f} bytes in use)"
-            for v in ready[:3]
-            for d in [run.placement.device[v]]
+            for v, d in zip(ready[:3], run.placement.device[ready[:3]], strict=True)
         ]
         more = f" and {len(ready) - 3} more" if len(ready) > 3 else ""
         if lacks:
             return (
                 f"out of memory: {', '.join(lacks)}{more} wait for room that nothing will free; place fewer ops there"
             )
-    first = [
-        v
-        for v in left
-        if (d := run.placement.device[v]) >= 0 and arguments["sequence"][arguments["planned_next"][d]] == v
-    ]
+    first = left[arguments["sequence"][arguments["planned_next"][run.placement.device[left]]] == left]
     names = ", ".join(repr(graph.names[v]) for v in first[:3])
     return f"the planned order contradicts the graph: {names} wait for ops planned after them; plan each op after its inputs"

@@ -64,7 +64,7 @@ def arrive(w, d, missing, rule, n_items, instant, rank, queue, queue_base, n_que
 
 @helper
 def queue_send(x, d, n_ops, n_items, instant, rule, rank, queue, queue_base, n_queued, send_base, n_sends_queued):
-    """The Send of transfer x stands in the queue of its device d; PLANNED and ASK keep a first-come-first-served queue of their own."""
+    """The Send of transfer x stands in the queue of its device d; PLANNED and ASK keep Sends in a queue of their own."""
     if rule == PRIORITY:
         push_key(queue, queue_base[d], n_queued[d], rank[n_ops + x])
         n_queued[d] += 1
@@ -171,7 +171,8 @@ def release_inputs(v, pred_ptr, pred_edge, edge_tensor, edge_transfer, tensor_by
 
 @helper
 def fits(
-    v, d, memory, used, limit, temporary, outputs, pred_ptr, pred_edge, edge_tensor, edge_transfer, tensor_bytes, home_uses, copy_uses
+    v, d, memory, used, limit, temporary, outputs, pred_ptr, pred_edge, edge_tensor, edge_transfer, tensor_bytes,
+    home_uses, copy_uses,
 ):  # fmt: skip
     """Would op v have room on device d if it started now?"""
     if memory == FREE:

@@ -35,7 +35,7 @@ def helper(function: Callable) -> Callable:
     return function
 
 
-class kernel:  # noqa: N801 (a decorator)
+class kernel:  # in lower case: a decorator
     """Marks a function as a kernel; see this module's docstring."""
 
     def __init__(self, function: Callable) -> None:

@@ -1,4 +1,4 @@
-"""Which tensors travel where under a placement? One transfer per (tensor, destination device): the canonical Receive of TF §3.2.2."""
+"""Which tensors travel where? One transfer per (tensor, destination device): the canonical Receive of TF §3.2.2."""
 
 from placelab.kernels.jit import kernel
 
