@@ -7,6 +7,7 @@ from pathlib import Path
 import anywidget
 import traitlets
 
+from placelab.explain import why
 from placelab.schedule import Schedule
 from placelab.widgets.wire import pack_kinds, pack_names, pack_schedule
 
@@ -22,6 +23,15 @@ def gantt_traits(schedule: Schedule) -> dict[str, object]:
         "devices": list(schedule.problem.cluster.names),
         "schedule": pack_schedule(schedule),
     }
+
+
+def reason(schedule: Schedule, op: int) -> str:
+    """Why op number `op` is on its device, if that was recorded, and why it started when it did; "" for -1."""
+    if op < 0:
+        return ""
+    trace = schedule.placement.trace
+    here = [trace.line(schedule.problem, op)] if trace is not None else []
+    return "\n".join([*here, why(schedule, op)])
 
 
 class Gantt(anywidget.AnyWidget):
@@ -51,25 +61,28 @@ class Gantt(anywidget.AnyWidget):
     stale = traitlets.Bool(False).tag(sync=True)  # what is shown is being recomputed
     height = traitlets.Int(0).tag(sync=True)  # of the chart in CSS pixels; 0: the devices decide
 
+    _shown: Schedule | None = None
+
     @classmethod
     def of(cls, schedule: Schedule, **traits: object) -> Gantt:
-        """The chart of one schedule."""
+        """The chart of one schedule; says why the selected op is where and when it is."""
         chart = cls(**traits)
         chart.show(schedule)
+        chart.observe(lambda change: setattr(chart, "detail", reason(chart._shown, change["new"])), "selection")
         return chart
 
     def show(self, schedule: Schedule) -> None:
         """Show another schedule; names and kinds are sent again only when the graph is another one."""
+        graph = schedule.problem.graph
         with self.hold_sync():
-            graph = schedule.problem.graph
-            if graph is not getattr(self, "_graph", None):
-                self._graph = graph
+            if self._shown is None or graph is not self._shown.problem.graph:
                 self.names = pack_names(graph.names)
                 self.kinds, self.kind_names = pack_kinds(graph)
                 self.selection = -1
             self.devices = list(schedule.problem.cluster.names)
             self.schedule = pack_schedule(schedule)
+            self._shown = schedule
 
     def __repr__(self) -> str:
-        ops = len(self.kinds)
-        return f"Gantt({ops} op{'s' * (ops != 1)} on {len(self.devices)} device{'s' * (len(self.devices) != 1)})"
+        ops, devices = len(self.kinds), len(self.devices)
+        return f"Gantt({ops} op{'s' * (ops != 1)} on {devices} device{'s' * (devices != 1)})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,16 @@ MODEL = """async ([source, traits, theme]) => {
   document.body.dataset.jpThemeLight = String(theme !== "dark");
   const url = URL.createObjectURL(new Blob([source], {type: "text/javascript"}));
   const {default: widget} = await import(url);
-  const values = structuredClone(traits), listeners = {}, changed = {};
+  const revive = (value) => value?.base64 === undefined ? value
+    : new DataView(Uint8Array.from(atob(value.base64), (c) => c.charCodeAt(0)).buffer);
+  const known = structuredClone(traits), values = {};  // as Python wrote them, and as the widget reads them
+  for (const name in known) values[name] = revive(known[name]);
+  const listeners = {}, changed = {};
   const fire = (event) => (listeners[event] ?? []).forEach((then) => then());
   const model = window.model = {
     sent: [],
     get: (name) => values[name],
-    set: (name, value) => { values[name] = changed[name] = value; fire(`change:${name}`); },
+    set: (name, value) => { known[name] = values[name] = changed[name] = value; fire(`change:${name}`); },
     on: (event, then) => (listeners[event] ??= []).push(then),
     off: (event, then) => { listeners[event] = (listeners[event] ?? []).filter((other) => other !== then); },
     async save_changes() {
@@ -30,8 +35,8 @@ MODEL = """async ([source, traits, theme]) => {
       model.receive(await window.toPython(changes));
     },
     receive(news) {
-      const fresh = Object.keys(news).filter((name) => JSON.stringify(news[name]) !== JSON.stringify(values[name]));
-      for (const name of fresh) values[name] = news[name];
+      const fresh = Object.keys(news).filter((name) => JSON.stringify(news[name]) !== JSON.stringify(known[name]));
+      for (const name of fresh) values[name] = revive(known[name] = news[name]);
       for (const name of fresh) fire(`change:${name}`);
     },
   };
@@ -49,10 +54,13 @@ def show(page: Page, widget: anywidget.AnyWidget, theme: str = "light") -> None:
         if not name.startswith("_") and name not in ("layout", "tabbable", "tooltip")
     ]
 
+    def plain() -> dict[str, Any]:
+        return {name: _portable(getattr(widget, name)) for name in synced}
+
     def to_python(changes: dict[str, Any]) -> dict[str, Any]:
         for name, value in changes.items():
             setattr(widget, name, value)
-        return {name: getattr(widget, name) for name in synced if name != "edit"}
+        return {name: value for name, value in plain().items() if name != "edit"}
 
     module = (
         Path(sys.modules[type(widget).__module__].__file__).parent
@@ -60,4 +68,14 @@ def show(page: Page, widget: anywidget.AnyWidget, theme: str = "light") -> None:
         / f"{type(widget).__module__.split('.')[-1]}.js"
     )
     page.expose_function("toPython", to_python)
-    page.evaluate(MODEL, [module.read_text(encoding="utf-8"), {name: getattr(widget, name) for name in synced}, theme])
+    page.evaluate(MODEL, [module.read_text(encoding="utf-8"), plain(), theme])
+
+
+def _portable(value: Any) -> Any:
+    """A trait's value as the browser's driver can carry it; the page makes a DataView of bytes, as a kernel's message is."""
+    return {"base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
+
+
+def receive(page: Page, widget: anywidget.AnyWidget, *names: str) -> None:
+    """Send traits that Python changed, as the kernel would."""
+    page.evaluate("news => model.receive(news)", {name: _portable(getattr(widget, name)) for name in names})

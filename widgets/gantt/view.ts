@@ -30,105 +30,107 @@ export class GanttView {
   readonly strip = strip();
   readonly words = words();
 
-  private readonly ending = new AbortController();
-  private readonly stage = stage();
-  private readonly tooltip = tooltip();
-  private readonly table = table((op) => this.choose(op));
-  private readonly toolbar = toolbar({
-    act: (action) => this.act(action),
-    seek: (fraction) => this.moveHead(fraction * this.makespan),
-    speed: (speed) => this.setHead({ ...this.head, speed }),
-    table: () => this.toggleTable(),
+  readonly #select: (op: number) => void;
+  readonly #ending = new AbortController();
+  readonly #stage = stage();
+  readonly #tooltip = tooltip();
+  readonly #table = table((op) => this.#choose(op));
+  readonly #toolbar = toolbar({
+    act: (action) => this.#act(action),
+    seek: (fraction) => this.#moveHead(fraction * this.#makespan),
+    speed: (speed) => this.#setHead({ ...this.#head, speed }),
+    table: () => this.#toggleTable(),
   });
-  private readonly frames = frames(this.stage.element, (damage, elapsed) => this.onFrame(damage, elapsed));
-  private readonly draw = painter(this.stage.base);
-  private readonly forgetTheme: () => void;
+  readonly #frames = frames(this.#stage.element, (damage, elapsed) => this.#onFrame(damage, elapsed));
+  readonly #draw = painter(this.#stage.base);
+  readonly #forgetTheme: () => void;
 
-  private chart: Chart | null = null;
-  private labels: Labels = { names: [], kinds: new Uint8Array(), kindNames: [], devices: [] };
-  private look: Paint;
-  private span: Span = whole(0);
-  private head: Playhead = { time: 0, playing: false, speed: 1 };
-  private events: Float64Array | null = null; // found when first stepped through
-  private selection = -1;
-  private hover: Hit | null = null;
-  private brush: readonly [number, number] | null = null;
-  private merged = false;
-  private height = 0;
-  private quiet = 0;
+  #chart: Chart | null = null;
+  #labels: Labels = { names: [], kinds: new Uint8Array(), kindNames: [], devices: [] };
+  #look: Paint;
+  #span: Span = whole(0);
+  #head: Playhead = { time: 0, playing: false, speed: 1 };
+  #events: Float64Array | null = null; // found when first stepped through
+  #selection = -1;
+  #hover: Hit | null = null;
+  #brush: readonly [number, number] | null = null;
+  #merged = false;
+  #height = 0;
+  #quiet = 0;
 
   /** `select` is told when the user selects another op (-1: none). */
-  constructor(private readonly select: (op: number) => void) {
+  constructor(select: (op: number) => void) {
+    this.#select = select;
     this.element = h(
       "div",
       { class: "placelab pl-gantt", "data-lm-suppress-shortcuts": "true", role: "group", "aria-label": "Schedule" },
       style(THEME_CSS, css),
       this.strip.element,
       this.words.warning,
-      this.toolbar.element,
-      h("div", { class: "frame" }, this.stage.element, h("span", { class: "badge", "aria-hidden": "true" }, "updating …")),
+      this.#toolbar.element,
+      h("div", { class: "frame" }, this.#stage.element, h("span", { class: "badge", "aria-hidden": "true" }, "updating …")),
       this.words.legend,
       this.words.status,
       this.words.detail,
-      this.table.element,
-      this.tooltip.element,
+      this.#table.element,
+      this.#tooltip.element,
     );
-    this.stage.element.setAttribute("aria-label", `Gantt chart. ${KEY_HELP}`);
-    this.look = paint(readTheme(this.element));
-    this.forgetTheme = watchTheme(() => this.onTheme());
-    this.listen();
-    requestAnimationFrame(() => this.onTheme()); // the page may attach the element only now
+    this.#stage.element.setAttribute("aria-label", `Gantt chart. ${KEY_HELP}`);
+    this.#look = paint(readTheme(this.element));
+    this.#forgetTheme = watchTheme(() => this.#onTheme());
+    this.#listen();
+    requestAnimationFrame(() => this.#onTheme()); // the page may attach the element only now
   }
 
   dispose(): void {
-    this.ending.abort();
-    this.frames.stop();
-    this.forgetTheme();
-    clearTimeout(this.quiet);
+    this.#ending.abort();
+    this.#frames.stop();
+    this.#forgetTheme();
+    clearTimeout(this.#quiet);
   }
 
   // ---- what is shown -----------------------------------------------------------------------------------------------
 
   /** Another schedule: the view stays where it was, or at the whole. */
   show(chart: Chart): void {
-    const before = this.makespan;
+    const before = this.#makespan;
     const { makespan } = chart.columns;
-    this.head = this.chart ? carry(this.head, before, makespan) : { ...this.head, time: makespan };
-    this.span = this.chart ? carried(this.span, before, makespan) : whole(makespan);
-    this.chart = chart;
-    this.events = null;
-    if (this.selection >= chart.bars.nOps) this.selection = -1;
-    this.leave();
-    this.resize(this.height);
-    this.toolbar.show(this.head, makespan);
+    this.#head = this.#chart ? carry(this.#head, before, makespan) : { ...this.#head, time: makespan };
+    this.#span = this.#chart ? carried(this.#span, before, makespan) : whole(makespan);
+    this.#chart = chart;
+    this.#events = null;
+    if (this.#selection >= chart.bars.nOps) this.#selection = -1;
+    this.#leave();
+    this.resize(this.#height);
+    this.#toolbar.show(this.#head, makespan);
     this.element.dataset.makespan = String(makespan);
-    this.tellSoon();
+    this.#tellSoon();
   }
 
   label(labels: Labels): void {
-    this.labels = labels;
-    this.tellSoon();
-    this.frames.invalidate("all");
+    this.#labels = labels;
+    this.#tellSoon();
+    this.#frames.invalidate("all");
   }
 
   /** Height in CSS pixels, 0: as much as the devices need. */
   resize(height: number): void {
-    this.height = height;
-    if (!this.chart) return;
+    this.#height = height;
+    if (!this.#chart) return;
     const ratio = window.devicePixelRatio || 1;
-    const room = height || preferredHeight(this.chart.lanes);
-    const { content, axis } = layout(this.chart.lanes, 0, room, ratio, 0);
+    const room = height || preferredHeight(this.#chart.lanes);
+    const { content, axis } = layout(this.#chart.lanes, 0, room, ratio, 0);
     const all = (content + axis) / ratio;
-    this.stage.resize(height || Math.min(room, all + 2), all);
-    this.frames.invalidate("all");
+    this.#stage.resize(height || Math.min(room, all + 2), all);
+    this.#frames.invalidate("all");
   }
 
   /** The selection was changed from outside, or by `choose`. */
   showSelection(op: number): void {
-    this.selection = this.chart && op < this.chart.bars.nOps ? op : -1;
-    this.reveal();
-    this.tell();
-    this.frames.invalidate("overlay");
+    this.#selection = this.#chart && op < this.#chart.bars.nOps ? op : -1;
+    this.#reveal();
+    this.#tell();
+    this.#frames.invalidate("overlay");
   }
 
   showStale(stale: boolean): void {
@@ -136,250 +138,250 @@ export class GanttView {
     this.element.setAttribute("aria-busy", String(stale));
   }
 
-  private onTheme(): void {
-    this.look = paint(readTheme(this.element));
-    this.tellSoon();
-    this.frames.invalidate("all");
+  #onTheme(): void {
+    this.#look = paint(readTheme(this.element));
+    this.#tellSoon();
+    this.#frames.invalidate("all");
   }
 
   // ---- drawing -----------------------------------------------------------------------------------------------------
 
-  private onFrame(damage: Damage, elapsed: number): boolean {
-    const span = this.span;
-    if (this.head.playing) {
-      this.head = advance(this.head, elapsed, this.makespan);
-      this.span = bounded(turned(this.span, this.head.time), this.makespan);
-      this.toolbar.show(this.head, this.makespan);
+  #onFrame(damage: Damage, elapsed: number): boolean {
+    const span = this.#span;
+    if (this.#head.playing) {
+      this.#head = advance(this.#head, elapsed, this.#makespan);
+      this.#span = bounded(turned(this.#span, this.#head.time), this.#makespan);
+      this.#toolbar.show(this.#head, this.#makespan);
     }
-    const scene = this.scene();
-    if (scene && (damage === "all" || span !== this.span)) this.drawBars(scene);
-    if (scene) this.drawMoving(scene);
-    return this.head.playing;
+    const scene = this.#scene();
+    if (scene && (damage === "all" || span !== this.#span)) this.#drawBars(scene);
+    if (scene) this.#drawMoving(scene);
+    return this.#head.playing;
   }
 
-  private scene(): Scene | null {
-    const { width, height } = this.stage.size();
-    if (!this.chart || width <= 0) return null;
+  #scene(): Scene | null {
+    const { width, height } = this.#stage.size();
+    if (!this.#chart || width <= 0) return null;
     const ratio = window.devicePixelRatio || 1;
-    const gutter = Math.min(gutterWidth(this.labels.devices), width / 3);
+    const gutter = Math.min(gutterWidth(this.#labels.devices), width / 3);
     return {
-      chart: this.chart,
-      labels: this.labels,
-      layout: layout(this.chart.lanes, width, height, ratio, gutter),
-      paint: this.look,
-      span: this.span,
-      scroll: Math.round(this.stage.scroll * ratio),
+      chart: this.#chart,
+      labels: this.#labels,
+      layout: layout(this.#chart.lanes, width, height, ratio, gutter),
+      paint: this.#look,
+      span: this.#span,
+      scroll: Math.round(this.#stage.scroll * ratio),
     };
   }
 
-  private drawBars(scene: Scene): void {
-    const merged = this.draw(scene);
-    if (merged !== this.merged) this.tellSoon();
-    this.merged = merged;
+  #drawBars(scene: Scene): void {
+    const merged = this.#draw(scene);
+    if (merged !== this.#merged) this.#tellSoon();
+    this.#merged = merged;
     const { width, ratio } = scene.layout;
-    for (const canvas of [this.stage.base, this.stage.overlay]) canvas.style.width = `${width / ratio}px`;
-    this.element.dataset.span = `${this.span.from} ${this.span.to}`;
+    for (const canvas of [this.#stage.base, this.#stage.overlay]) canvas.style.width = `${width / ratio}px`;
+    this.element.dataset.span = `${this.#span.from} ${this.#span.to}`;
   }
 
-  private drawMoving(scene: Scene): void {
+  #drawMoving(scene: Scene): void {
     const { ratio, gutter, axis } = scene.layout;
-    const { time } = this.head;
-    const hover = this.hover && this.hover.kind !== "idle" ? this.hover.bar : -1;
-    drawOverlay(this.stage.overlay, scene, { time, inside: time < this.makespan, selection: this.selection, hover, brush: this.brush });
-    this.stage.playhead((xOf(scene, time) - gutter) / ratio, gutter / ratio, axis / ratio);
+    const { time } = this.#head;
+    const hover = this.#hover && this.#hover.kind !== "idle" ? this.#hover.bar : -1;
+    drawOverlay(this.#stage.overlay, scene, { time, inside: time < this.#makespan, selection: this.#selection, hover, brush: this.#brush });
+    this.#stage.playhead((xOf(scene, time) - gutter) / ratio, gutter / ratio, axis / ratio);
     this.element.dataset.time = String(time);
   }
 
   // ---- the span in view --------------------------------------------------------------------------------------------
 
-  private get makespan(): number {
-    return this.chart?.columns.makespan ?? 0;
+  get #makespan(): number {
+    return this.#chart?.columns.makespan ?? 0;
   }
 
   /** Returns whether anything changed. */
-  private setSpan(span: Span): boolean {
-    const { from, to } = bounded(span, this.makespan);
-    if (from === this.span.from && to === this.span.to) return false;
-    this.span = { from, to };
-    this.frames.invalidate("all");
+  #setSpan(span: Span): boolean {
+    const { from, to } = bounded(span, this.#makespan);
+    if (from === this.#span.from && to === this.#span.to) return false;
+    this.#span = { from, to };
+    this.#frames.invalidate("all");
     return true;
   }
 
-  private zoom(factor: number, anchor = this.anchor()): boolean {
-    return this.setSpan(zoomAround(this.span, anchor, factor));
+  #zoom(factor: number, anchor = this.#anchor()): boolean {
+    return this.#setSpan(zoomAround(this.#span, anchor, factor));
   }
 
   /** Keys zoom around the selected op when it is in view, else around the playhead, else around the middle. */
-  private anchor(): number {
-    const selected = this.chart && this.selection >= 0 ? this.chart.bars.start[this.selection]! : NaN;
-    const inView = [selected, this.head.time].find((t) => t >= this.span.from && t <= this.span.to && t < this.makespan);
-    return inView ?? (this.span.from + this.span.to) / 2;
+  #anchor(): number {
+    const selected = this.#chart && this.#selection >= 0 ? this.#chart.bars.start[this.#selection]! : NaN;
+    const inView = [selected, this.#head.time].find((t) => t >= this.#span.from && t <= this.#span.to && t < this.#makespan);
+    return inView ?? (this.#span.from + this.#span.to) / 2;
   }
 
-  private zoomTo(bar: number): void {
-    const { start, finish } = this.chart!.bars;
-    this.setSpan(closeUp(start[bar]!, finish[bar]!, this.makespan));
+  #zoomTo(bar: number): void {
+    const { start, finish } = this.#chart!.bars;
+    this.#setSpan(closeUp(start[bar]!, finish[bar]!, this.#makespan));
   }
 
   /** Brings the selected op into view. */
-  private reveal(): void {
-    const scene = this.scene();
-    if (!scene || this.selection < 0) return;
+  #reveal(): void {
+    const scene = this.#scene();
+    if (!scene || this.#selection < 0) return;
     const { bars, columns } = scene.chart;
-    this.setSpan(showing(this.span, bars.start[this.selection]!, bars.finish[this.selection]!));
+    this.#setSpan(showing(this.#span, bars.start[this.#selection]!, bars.finish[this.#selection]!));
     const { row, ratio, axis, height } = scene.layout;
-    const y = columns.ops.device[this.selection]! * row;
-    if (y < scene.scroll) this.stage.scroll = y / ratio;
-    else if (y + row > scene.scroll + height - axis) this.stage.scroll = (y + row - height + axis) / ratio;
+    const y = columns.ops.device[this.#selection]! * row;
+    if (y < scene.scroll) this.#stage.scroll = y / ratio;
+    else if (y + row > scene.scroll + height - axis) this.#stage.scroll = (y + row - height + axis) / ratio;
   }
 
   // ---- playback ----------------------------------------------------------------------------------------------------
 
-  private setHead(head: Playhead): void {
-    this.head = head;
-    this.toolbar.show(head, this.makespan);
-    this.frames.invalidate("overlay");
+  #setHead(head: Playhead): void {
+    this.#head = head;
+    this.#toolbar.show(head, this.#makespan);
+    this.#frames.invalidate("overlay");
   }
 
-  private moveHead(time: number): void {
-    this.setHead(scrub(this.head, time, this.makespan));
-    this.setSpan(turned(this.span, this.head.time));
+  #moveHead(time: number): void {
+    this.#setHead(scrub(this.#head, time, this.#makespan));
+    this.#setSpan(turned(this.#span, this.#head.time));
   }
 
-  private step(direction: 1 | -1): void {
-    if (!this.chart) return;
-    const { bars } = this.chart;
-    this.events ??= eventTimes(bars, this.makespan);
-    this.moveHead(stepEvent(this.events, this.head.time, direction));
-    const what = eventLine(this.chart, this.labels, happeningsAt(bars, this.head.time, this.makespan));
-    say(this.words.status, `t = ${seconds(this.head.time, 4)}${what && ` · ${what}`}`);
+  #step(direction: 1 | -1): void {
+    if (!this.#chart) return;
+    const { bars } = this.#chart;
+    this.#events ??= eventTimes(bars, this.#makespan);
+    this.#moveHead(stepEvent(this.#events, this.#head.time, direction));
+    const what = eventLine(this.#chart, this.#labels, happeningsAt(bars, this.#head.time, this.#makespan));
+    say(this.words.status, `t = ${seconds(this.#head.time, 4)}${what && ` · ${what}`}`);
   }
 
   // ---- what the user does ------------------------------------------------------------------------------------------
 
-  private act(action: Action): void {
-    if (action === "zoom-in") this.zoom(1 / 1.5);
-    else if (action === "zoom-out") this.zoom(1.5);
-    else if (action === "fit") this.setSpan(whole(this.makespan));
-    else if (action === "pan-left") this.setSpan(moved(this.span, -0.2));
-    else if (action === "pan-right") this.setSpan(moved(this.span, 0.2));
-    else if (action === "play") this.setHead(toggle(this.head, this.makespan));
-    else if (action === "restart") this.moveHead(0);
-    else if (action === "step") this.step(1);
-    else if (action === "step-back") this.step(-1);
-    else if (action === "clear") this.choose(-1);
-    else if (action === "to-selection") this.selection >= 0 && this.zoomTo(this.selection);
-    else if (this.chart) this.choose(moveSelection(this.chart, this.selection, action, this.span.from));
+  #act(action: Action): void {
+    if (action === "zoom-in") this.#zoom(1 / 1.5);
+    else if (action === "zoom-out") this.#zoom(1.5);
+    else if (action === "fit") this.#setSpan(whole(this.#makespan));
+    else if (action === "pan-left") this.#setSpan(moved(this.#span, -0.2));
+    else if (action === "pan-right") this.#setSpan(moved(this.#span, 0.2));
+    else if (action === "play") this.#setHead(toggle(this.#head, this.#makespan));
+    else if (action === "restart") this.#moveHead(0);
+    else if (action === "step") this.#step(1);
+    else if (action === "step-back") this.#step(-1);
+    else if (action === "clear") this.#choose(-1);
+    else if (action === "to-selection") this.#selection >= 0 && this.#zoomTo(this.#selection);
+    else if (this.#chart) this.#choose(moveSelection(this.#chart, this.#selection, action, this.#span.from));
   }
 
-  private choose(op: number): void {
-    if (op === this.selection) return;
+  #choose(op: number): void {
+    if (op === this.#selection) return;
     this.showSelection(op);
-    this.select(op);
+    this.#select(op);
   }
 
-  private toggleTable(): void {
-    const { element } = this.table;
+  #toggleTable(): void {
+    const { element } = this.#table;
     element.hidden = !element.hidden;
-    this.toolbar.showTable(!element.hidden);
-    if (!element.hidden && this.chart) this.table.show(this.chart, this.labels, this.selection);
+    this.#toolbar.showTable(!element.hidden);
+    if (!element.hidden && this.#chart) this.#table.show(this.#chart, this.#labels, this.#selection);
   }
 
-  private listen(): void {
-    const { signal } = this.ending;
-    const { element } = this.stage;
-    element.addEventListener("scroll", () => this.frames.invalidate("all"), { signal });
-    element.addEventListener("keydown", (event) => this.onKey(event), { signal });
-    const sized = new ResizeObserver(() => this.frames.invalidate("all"));
+  #listen(): void {
+    const { signal } = this.#ending;
+    const { element } = this.#stage;
+    element.addEventListener("scroll", () => this.#frames.invalidate("all"), { signal });
+    element.addEventListener("keydown", (event) => this.#onKey(event), { signal });
+    const sized = new ResizeObserver(() => this.#frames.invalidate("all"));
     sized.observe(element);
     signal.addEventListener("abort", () => sized.disconnect());
     watchPointer(element, {
-      onAxis: (x, y) => y < 24 && x >= this.plot().left,
-      hover: (x, y) => this.showHover(x, y),
-      leave: () => this.leave(),
-      click: (x, y) => this.choose(opOf(this.chart, this.hitAt(x, y))),
-      doubleClick: (x, y) => this.onDoubleClick(this.hitAt(x, y)),
-      pan: (dx, dy) => this.onPan(dx, dy),
-      scrub: (x) => this.moveHead(this.timeAt(x)),
-      brush: (from, to, done) => this.onBrush(from, to, done),
-      zoom: (x, factor) => x >= this.plot().left && this.zoom(factor, this.timeAt(x)),
+      onAxis: (x, y) => y < 24 && x >= this.#plot().left,
+      hover: (x, y) => this.#showHover(x, y),
+      leave: () => this.#leave(),
+      click: (x, y) => this.#choose(opOf(this.#chart, this.#hitAt(x, y))),
+      doubleClick: (x, y) => this.#onDoubleClick(this.#hitAt(x, y)),
+      pan: (dx, dy) => this.#onPan(dx, dy),
+      scrub: (x) => this.#moveHead(this.#timeAt(x)),
+      brush: (from, to, done) => this.#onBrush(from, to, done),
+      zoom: (x, factor) => x >= this.#plot().left && this.#zoom(factor, this.#timeAt(x)),
     }, signal);
   }
 
-  private onKey(event: KeyboardEvent): void {
+  #onKey(event: KeyboardEvent): void {
     const action = actionOf(event);
     if (!action) return;
-    this.act(action);
+    this.#act(action);
     event.preventDefault();
     event.stopPropagation();
   }
 
-  private onPan(dx: number, dy: number): void {
-    this.setSpan(moved(this.span, -dx / this.plot().width));
-    if (dy) this.stage.scroll -= dy;
+  #onPan(dx: number, dy: number): void {
+    this.#setSpan(moved(this.#span, -dx / this.#plot().width));
+    if (dy) this.#stage.scroll -= dy;
   }
 
-  private onDoubleClick(found: Hit | null): void {
-    if (found && found.kind !== "idle") this.zoomTo(found.bar);
-    else this.act("fit");
+  #onDoubleClick(found: Hit | null): void {
+    if (found && found.kind !== "idle") this.#zoomTo(found.bar);
+    else this.#act("fit");
   }
 
-  private onBrush(a: number, b: number, done: boolean): void {
+  #onBrush(a: number, b: number, done: boolean): void {
     const ratio = window.devicePixelRatio || 1;
-    this.brush = done ? null : [a * ratio, b * ratio];
-    this.frames.invalidate("overlay");
-    if (done) this.setSpan({ from: this.timeAt(Math.min(a, b)), to: this.timeAt(Math.max(a, b)) });
+    this.#brush = done ? null : [a * ratio, b * ratio];
+    this.#frames.invalidate("overlay");
+    if (done) this.#setSpan({ from: this.#timeAt(Math.min(a, b)), to: this.#timeAt(Math.max(a, b)) });
   }
 
-  private showHover(x: number, y: number): void {
-    this.hover = this.hitAt(x, y);
-    const inner = this.stage.element.getBoundingClientRect();
+  #showHover(x: number, y: number): void {
+    this.#hover = this.#hitAt(x, y);
+    const inner = this.#stage.element.getBoundingClientRect();
     const outer = this.element.getBoundingClientRect();
-    const text = this.hover && describe(this.chart!, this.labels, this.hover);
-    this.tooltip.show(text, x + inner.left - outer.left, y + inner.top - outer.top, this.element);
-    this.frames.invalidate("overlay");
+    const text = this.#hover && describe(this.#chart!, this.#labels, this.#hover);
+    this.#tooltip.show(text, x + inner.left - outer.left, y + inner.top - outer.top, this.element);
+    this.#frames.invalidate("overlay");
   }
 
-  private leave(): void {
-    if (!this.hover) return;
-    this.hover = null;
-    this.tooltip.element.hidden = true;
-    this.frames.invalidate("overlay");
+  #leave(): void {
+    if (!this.#hover) return;
+    this.#hover = null;
+    this.#tooltip.element.hidden = true;
+    this.#frames.invalidate("overlay");
   }
 
   /** Left edge and width of the plot, right of the device names, in CSS pixels of the stage. */
-  private plot(): { left: number; width: number } {
-    const scene = this.scene();
+  #plot(): { left: number; width: number } {
+    const scene = this.#scene();
     if (!scene) return { left: 0, width: 1 };
     const { gutter, width, ratio } = scene.layout;
     return { left: gutter / ratio, width: Math.max((width - gutter) / ratio, 1) };
   }
 
-  private timeAt(x: number): number {
-    const { left, width } = this.plot();
-    return toTime(this.span, width, x - left);
+  #timeAt(x: number): number {
+    const { left, width } = this.#plot();
+    return toTime(this.#span, width, x - left);
   }
 
-  private hitAt(x: number, y: number): Hit | null {
-    const scene = this.scene();
+  #hitAt(x: number, y: number): Hit | null {
+    const scene = this.#scene();
     return scene && hit(scene, x * scene.layout.ratio, y * scene.layout.ratio);
   }
 
   // ---- words -------------------------------------------------------------------------------------------------------
 
   /** A hand that drags sends twenty schedules a second; the legend and a screen reader want the last. */
-  private tellSoon(): void {
-    clearTimeout(this.quiet);
-    this.quiet = window.setTimeout(() => {
-      this.tell();
-      if (this.chart) showLegend(this.words.legend, this.chart.columns, this.labels, this.look, this.merged);
+  #tellSoon(): void {
+    clearTimeout(this.#quiet);
+    this.#quiet = window.setTimeout(() => {
+      this.#tell();
+      if (this.#chart) showLegend(this.words.legend, this.#chart.columns, this.#labels, this.#look, this.#merged);
     }, QUIET);
   }
 
-  private tell(): void {
-    if (!this.chart) return;
-    say(this.words.status, summary(this.chart, this.labels, this.selection));
-    if (!this.table.element.hidden) this.table.show(this.chart, this.labels, this.selection);
+  #tell(): void {
+    if (!this.#chart) return;
+    say(this.words.status, summary(this.#chart, this.#labels, this.#selection));
+    if (!this.#table.element.hidden) this.#table.show(this.#chart, this.#labels, this.#selection);
   }
 }
 

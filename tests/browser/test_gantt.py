@@ -1,0 +1,332 @@
+"""The Gantt chart in a real browser: on a bare page with the Python object as its model, and as an exported page."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from browser import bare_page
+from playwright.sync_api import Locator, Page, expect
+
+import placelab as pl
+from placelab import export
+from placelab.widgets.gantt import Gantt
+
+FRAMES = """(act) => new Promise((done) => {
+  const stage = document.querySelector(".stage"), box = stage.getBoundingClientRect(), times = [];
+  const wheel = (change) => stage.dispatchEvent(new WheelEvent("wheel",
+    {...change, clientX: box.left + 600, clientY: box.top + 80, bubbles: true, cancelable: true}));
+  const frame = (now) => {
+    times.push(now);
+    const back = times.length % 60 < 30 ? 1 : -1;
+    if (act === "zoom") wheel({deltaY: -40 * back});
+    if (act === "pan") wheel({deltaX: 20 * back});
+    if (now - times[0] < 1500) requestAnimationFrame(frame);
+    else done(1000 * (times.length - 1) / (now - times[0]));
+  };
+  requestAnimationFrame(frame);
+})"""
+UPDATE = """async (news) => {
+  const begun = performance.now();
+  model.receive(news);
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  return performance.now() - begun;
+}"""
+LIGHT_OR_DARK = "() => document.querySelector('.pl-gantt').dataset.theme"
+
+
+def solved(graph, cluster, **rules) -> pl.Schedule:
+    return pl.solve(pl.Problem(graph, cluster, **rules), "heft", "planned")
+
+
+@pytest.fixture(scope="module")
+def rnn() -> pl.Schedule:
+    """A real network of 5,333 ops on four devices."""
+    return solved(pl.load("dynamic_rnn"), pl.clusters.pcie_box(4))
+
+
+@pytest.fixture
+def chart(page: Page, rnn: pl.Schedule) -> Gantt:
+    """The chart of the real network on the page."""
+    gantt = Gantt.of(rnn)
+    bare_page.show(page, gantt)
+    return gantt
+
+
+def root(page: Page) -> Locator:
+    return page.locator(".pl-gantt")
+
+
+def shown(page: Page, what: str) -> list[float]:
+    """Numbers that the chart keeps on its element: ``span``, ``time``, ``makespan``."""
+    return [float(part) for part in root(page).get_attribute(f"data-{what}").split()]
+
+
+def frame(page: Page) -> None:
+    """Let the chart draw what it has been told."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def place(page: Page, gantt: Gantt, schedule: pl.Schedule, op: int) -> tuple[float, float]:
+    """Where the middle of an op is on the page; its row is found from the chart's own proportions."""
+    first, last = shown(page, "span")
+    box = page.locator(".stage").bounding_box()
+    gutter = page.locator(".stage .plot").bounding_box()["x"] - box["x"]
+    middle = (schedule.start[op] + schedule.finish[op]) / 2
+    x = box["x"] + gutter + (middle - first) / (last - first) * (box["width"] - gutter - 2)
+    rows = (box["height"] - 24) / len(gantt.devices)
+    return x, box["y"] + 24 + schedule.device[op] * rows + 8
+
+
+def longest(schedule: pl.Schedule) -> int:
+    return int(np.argmax(schedule.finish - schedule.start))
+
+
+def test_shows_the_schedule_in_both_themes(page, rnn, chart, screenshot):
+    """Makespan, legend and summary are there; light and dark look like it."""
+    assert shown(page, "makespan") == [rnn.makespan]
+    expect(page.locator(".status")).to_contain_text("5,333 ops on 4 devices")
+    expect(page.locator(".legend")).to_contain_text("critical path")
+    assert page.evaluate(LIGHT_OR_DARK) == "light"
+    screenshot("light")
+    page.evaluate("() => { document.body.dataset.jpThemeLight = 'false'; document.body.style.background = '#111' }")
+    page.wait_for_function(f"() => ({LIGHT_OR_DARK})() === 'dark'")
+    frame(page)
+    screenshot("dark")
+
+
+def test_hover_names_an_op_with_units(page, rnn, chart):
+    """The tooltip says which op, where, when and how long."""
+    op = longest(rnn)
+    page.mouse.move(*place(page, chart, rnn, op))
+    tooltip = page.locator(".tooltip")
+    expect(tooltip).to_be_visible()
+    expect(tooltip).to_contain_text(rnn.problem.graph.names[op])
+    expect(tooltip).to_contain_text(rnn.problem.cluster.names[rnn.device[op]])
+    expect(tooltip).to_contain_text("µs")
+
+
+def test_a_click_selects_in_python_and_python_selects_in_the_chart(page, rnn, chart):
+    """Selection goes both ways; the reason given by Python is shown; Escape clears."""
+    op = longest(rnn)
+    page.mouse.click(*place(page, chart, rnn, op))
+    expect(page.locator(".status")).to_contain_text(rnn.problem.graph.names[op])
+    assert chart.selection == op
+    expect(page.locator(".detail")).to_contain_text(rnn.problem.graph.names[op])
+    other = int(rnn.order(1)[0])
+    chart.selection = other
+    bare_page.receive(page, chart, "selection", "detail")
+    expect(page.locator(".status")).to_contain_text(rnn.problem.graph.names[other])
+    page.locator(".stage").press("Escape")
+    expect(page.locator(".detail")).to_be_hidden()
+    assert chart.selection == -1
+
+
+def test_wheel_zooms_around_the_pointer_and_drag_pans(page, rnn, chart):
+    """What is under the pointer stays there; the fit button shows all again; zooming out there is left to the page."""
+    box = page.locator(".stage").bounding_box()
+    page.mouse.move(box["x"] + 700, box["y"] + 60)
+    whole = shown(page, "span")
+    for _ in range(5):
+        page.mouse.wheel(0, -200)
+    frame(page)
+    first, last = shown(page, "span")
+    assert last - first < 0.3 * (whole[1] - whole[0])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 500, box["y"] + 60, steps=5)
+    page.mouse.up()
+    frame(page)
+    moved = shown(page, "span")
+    assert moved[0] > first and np.isclose(moved[1] - moved[0], last - first)
+    page.get_by_role("button", name="Fit the whole schedule").click()
+    frame(page)
+    assert shown(page, "span") == whole
+
+
+def test_shift_drag_zooms_to_what_was_brushed(page, rnn, chart):
+    """The brushed span fills the view."""
+    box = page.locator(".stage").bounding_box()
+    page.keyboard.down("Shift")
+    page.mouse.move(box["x"] + 400, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 600, box["y"] + 60, steps=4)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    frame(page)
+    first, last = shown(page, "span")
+    assert 0.1 < (last - first) / rnn.makespan < 0.25
+
+
+def test_plays_pauses_scrubs_and_steps(page, rnn, chart):
+    """The playhead moves by itself, stops, goes where it is put, and steps from event to event and back."""
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function("() => Number(document.querySelector('.pl-gantt').dataset.time) > 0")
+    frame(page)
+    begun = shown(page, "time")[0]
+    page.wait_for_timeout(300)
+    assert shown(page, "time")[0] > begun
+    page.get_by_role("button", name="Pause").click()
+    frame(page)
+    paused = shown(page, "time")[0]
+    page.wait_for_timeout(150)
+    assert shown(page, "time")[0] == paused
+    page.get_by_role("slider", name="Time").fill("5000")
+    frame(page)
+    middle = shown(page, "time")[0]
+    assert np.isclose(middle, rnn.makespan / 2, rtol=1e-3)
+    events = np.unique(np.concatenate([rnn.start, rnn.finish, rnn.transfers["start"], rnn.transfers["finish"]]))
+    page.get_by_role("button", name="Next event").click()
+    frame(page)
+    after = shown(page, "time")[0]
+    assert np.isclose(after, events[events > middle][0], rtol=1e-5)
+    expect(page.locator(".status")).to_contain_text("t = ")
+    page.get_by_role("button", name="Previous event").click()
+    frame(page)
+    assert shown(page, "time")[0] < after
+    page.get_by_role("combobox", name="Playback speed").select_option("4")
+    page.get_by_role("button", name="Back to the start").click()
+    frame(page)
+    assert shown(page, "time") == [0]
+
+
+def test_keyboard_reaches_everything(page, rnn, chart):
+    """Arrows walk along and between devices, Home and End jump, + and 0 zoom, Space plays; keys do not leak."""
+    leaked = "() => { window.leaked = []; document.body.addEventListener('keydown', (e) => leaked.push(e.key)); }"
+    page.evaluate(leaked)
+    stage = page.locator(".stage")
+    stage.focus()
+    for key in ("ArrowRight", "Home"):
+        stage.press(key)
+    device = rnn.device[chart.selection]
+    assert chart.selection == rnn.order(int(device))[0]
+    stage.press("End")
+    assert chart.selection == rnn.order(int(device))[-1]
+    stage.press("ArrowDown")
+    assert rnn.device[chart.selection] == device + 1
+    stage.press("0")
+    stage.press("+")
+    frame(page)
+    assert shown(page, "span")[1] - shown(page, "span")[0] < rnn.makespan
+    stage.press(" ")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    assert page.evaluate("() => leaked") == []
+
+
+def test_table_says_what_the_chart_shows(page, rnn, chart):
+    """The alternative lists ops by start, a page at a time, and selects as the chart does."""
+    page.get_by_role("button", name="Show as a table").click()
+    rows = page.locator(".table tbody tr")
+    expect(rows).to_have_count(100)
+    first = int(np.lexsort((np.arange(len(rnn.start)), rnn.start.astype("f4")))[0])
+    expect(rows.first).to_contain_text(rnn.problem.graph.names[first])
+    page.get_by_role("button", name="Later").click()
+    expect(page.locator(".pages")).to_contain_text("101 to 200 of 5,333")
+    rows.nth(3).get_by_role("button").click()
+    name = rows.nth(3).get_by_role("button").inner_text()
+    assert rnn.problem.graph.names[chart.selection] == name
+
+
+def test_numbers_warning_and_staleness(page, rnn, chart, screenshot):
+    """The strip with its tones, one plain sentence, and a look for what is being recomputed."""
+    chart.numbers = [
+        {"key": "makespan", "label": "makespan", "value": "7.16 ms", "title": "finish of the last op"},
+        {"key": "legal", "label": "schedule", "value": "legal", "tone": "good"},
+    ]
+    chart.warning = "One device alone is faster: 5.9 ms."
+    chart.stale = True
+    bare_page.receive(page, chart, "numbers", "warning", "stale")
+    expect(page.locator(".numbers [data-key=legal][data-tone=good]")).to_contain_text("legal")
+    expect(page.locator(".warning")).to_have_text(chart.warning)
+    expect(root(page)).to_have_attribute("aria-busy", "true")
+    page.wait_for_timeout(500)
+    screenshot("stale")
+    chart.warning = ""
+    bare_page.receive(page, chart, "warning")
+    expect(page.locator(".warning")).to_be_hidden()
+
+
+def test_a_new_schedule_keeps_the_view_unless_it_fits(page, rnn, chart):
+    """While a hand drags, a zoomed view stays where it is, and a fitted one stays fitted."""
+    slower = solved(rnn.problem.graph, pl.clusters.pcie_box(2))
+    chart.show(slower)
+    bare_page.receive(page, chart, "schedule", "devices")
+    frame(page)
+    assert np.allclose(shown(page, "span"), [0, 1.01 * slower.makespan])
+    page.locator(".stage").press("+")
+    frame(page)
+    view = shown(page, "span")
+    chart.show(rnn)
+    bare_page.receive(page, chart, "schedule", "devices")
+    frame(page)
+    assert shown(page, "makespan") == [rnn.makespan]
+    assert shown(page, "span") == view
+
+
+def test_names_stay_text(page, screenshot):
+    """Markup in the names of ops and devices is shown, never run."""
+    hostile = "<img src=x onerror=alert(1)>"
+    graph = pl.OpGraph.from_arrays([hostile, "b"], [1.0, 1.0], [(0, 1)], edge_bytes=[1.0])
+    cluster = pl.Cluster([1.0, 1.0], bandwidth=1.0, names=[f"{hostile}0", f"{hostile}1"])
+    problem = pl.Problem(graph, cluster)
+    gantt = Gantt.of(pl.simulate(problem, pl.Placement(problem, [0, 1]), "fifo"))
+    bare_page.show(page, gantt)
+    page.locator(".stage").press("Home")
+    expect(page.locator(".status")).to_contain_text(hostile)
+    page.get_by_role("button", name="Show as a table").click()
+    expect(page.locator(".table tbody tr").first).to_contain_text(hostile)
+    assert page.locator("img").count() == 0
+
+
+def test_one_device_and_fifty(page, screenshot):
+    """One device has no transfer lanes; fifty scroll, and selecting an op brings its row into view."""
+    graph = pl.load("convolutional_network")
+    alone = Gantt.of(solved(graph, pl.clusters.pcie_box(1)))
+    bare_page.show(page, alone)
+    expect(page.locator(".status")).to_contain_text("on 1 device · 0 transfers")
+    screenshot("one")
+    many = solved(pl.costs.mayer(graph, seed=0), pl.clusters.mayer50(seed=0))
+    alone.show(many)
+    bare_page.receive(page, alone, "schedule", "devices", "names", "kinds", "kind_names")
+    expect(page.locator(".status")).to_contain_text("on 50 devices")
+    alone.selection = int(np.argmax(many.device))
+    bare_page.receive(page, alone, "selection")
+    frame(page)
+    assert page.evaluate("() => document.querySelector('.stage').scrollTop") > 0
+    screenshot("fifty")
+
+
+def test_22000_ops_stay_smooth(page, screenshot):
+    """Zoom, pan and play above 25 frames/s, an update painted within 400 ms: generous, machines differ (see benchmarks)."""
+    big = solved(pl.generators.layered(22_000, seed=0), pl.Cluster.uniform(4))
+    gantt = Gantt.of(big)
+    bare_page.show(page, gantt)
+    expect(page.locator(".status")).to_contain_text("22,000 ops")
+    screenshot("overview")
+    assert page.evaluate(FRAMES, "zoom") > 25
+    assert page.evaluate(FRAMES, "pan") > 25
+    page.locator(".stage").press(" ")
+    assert page.evaluate(FRAMES, "play") > 25
+    gantt.show(solved(big.problem.graph, pl.Cluster.uniform(3)))
+    news = {"schedule": bare_page._portable(gantt.schedule), "devices": gantt.devices}
+    assert page.evaluate(UPDATE, news) < 400
+
+
+def test_reduced_motion_is_honoured(page, rnn):
+    """No transition runs for those who asked for less motion."""
+    page.emulate_media(reduced_motion="reduce")
+    bare_page.show(page, Gantt.of(rnn))
+    style = page.evaluate("() => getComputedStyle(document.querySelector('.badge')).transitionDuration")
+    assert float(style.removesuffix("s")) == 0
+
+
+def test_exported_page_plays_without_a_kernel(page, rnn, tmp_path, screenshot):
+    """Opened from disk, under its own strict policy, with styles, bars and playback."""
+    numbers = [{"key": "makespan", "label": "makespan", "value": "7.16 ms", "tone": "good"}]
+    path = export.html(rnn, tmp_path / "schedule.html", numbers=numbers)
+    page.goto(path.as_uri())
+    expect(page.locator(".status")).to_contain_text("5,333 ops on 4 devices")
+    assert page.evaluate("() => getComputedStyle(document.querySelector('.pl-gantt')).display") == "flex"
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function("() => Number(document.querySelector('.pl-gantt').dataset.time) > 0")
+    page.locator(".stage").press("Home")
+    expect(page.locator(".status")).to_contain_text("makespan")
+    screenshot("page")
