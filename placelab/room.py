@@ -207,11 +207,14 @@ def infeasible(problem: Problem, op: int, short: np.ndarray) -> InfeasibleError:
     followed = np.isnan(short) & allowed
     state = lambda d: "is not allowed" if not allowed[d] else f"is short by {short[d]:.6g} bytes"  # noqa: E731
     why = [f"{names[d]} " + ("is not where its group is" if followed[d] else state(d)) for d in closest]
-    if len(why) > LISTED:
-        rest = closest[LISTED:]
-        why[LISTED:] = [f"of {len(rest)} more none has room ({int((~allowed[rest]).sum())} are not allowed)"]
     what = f"op {problem.graph.names[op]!r}"
     if len(members) > 1 and not followed.any():
         first = problem.graph.names[members[0]]
         what = f"colocation group {problem.group_names[problem.group[op]]!r} ({len(members)} ops, first {first!r})"
-    return InfeasibleError(f"{what} fits on no device in memory model {problem.memory!r}: {'; '.join(why)}")
+    return InfeasibleError(f"{what} fits on no device in memory model {problem.memory!r}: {listed(why)}")
+
+
+def listed(why: list[str]) -> str:
+    """What is wrong with each device, the first 16 spelt out."""
+    more = [f"and so on for {len(why) - LISTED} more"] if len(why) > LISTED else []
+    return "; ".join(why[:LISTED] + more)

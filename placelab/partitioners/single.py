@@ -8,7 +8,7 @@ from placelab.errors import InfeasibleError
 from placelab.graph import frozen
 from placelab.memory import TOLERANCE
 from placelab.problem import Problem
-from placelab.room import needs
+from placelab.room import listed, needs
 from placelab.schedule import Placement, Trace
 from placelab.strategies import partitioner
 
@@ -63,4 +63,4 @@ def _infeasible(problem: Problem) -> InfeasibleError:
         for d in range(len(names))
     ]
     n, model = problem.graph.n_ops, problem.memory
-    return InfeasibleError(f"no single device holds all {n} ops in memory model {model!r}: {'; '.join(why)}")
+    return InfeasibleError(f"no single device holds all {n} ops in memory model {model!r}: {listed(why)}")

@@ -1,0 +1,49 @@
+"""Reads the data published with Mayer 2017, which lies beside the project (its NOTES.md says what and from where)."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+import placelab as pl
+
+
+def problem(folder: Path, network: str, **rules) -> pl.Problem:
+    """A published network on the 50 published devices; ops are named by their number there. Memory is not checked."""
+    rows = sorted(_rows(folder / f"{network}.csv"), key=lambda row: int(row[0]))
+    number = {row[0]: v for v, row in enumerate(rows)}
+    edges = [(number[row[0]], number[w]) for row in rows for w in row[1].split(";") if w]
+    graph = pl.OpGraph.from_arrays(
+        [row[0] for row in rows],
+        [float(row[5]) for row in rows],
+        edges,
+        edge_bytes=[float(rows[u][4]) for u, _ in edges],
+        edge_output=[0] * len(edges),  # one output tensor per op
+        groups=[[v, *(number[w] for w in row[3].split(";") if w)] for v, row in enumerate(rows) if row[3]],
+        devices={v: [row[7]] for v, row in enumerate(rows) if row[7] in ("CPU", "GPU")},
+    )
+    return pl.Problem(graph, _cluster(folder), memory="none", **rules)
+
+
+def placement(folder: Path, on: pl.Problem, network: str, strategy: str) -> pl.Placement:
+    """Where the published program put the ops."""
+    where = {op: f"dev{device}" for op, device in _rows(folder / f"placement_{network}_{strategy}_50.csv")}
+    return pl.Placement.from_mapping(on, where)
+
+
+def _cluster(folder: Path) -> pl.Cluster:
+    rows = sorted(_rows(folder / "devices_50.csv"), key=lambda row: int(row[0]))
+    k = len(rows)
+    rate = np.eye(k)
+    for i, row in enumerate(rows):
+        for j, value in enumerate((x for x in row[3].split(";") if x), start=i + 1):
+            rate[i, j] = rate[j, i] = float(value)
+    speed, memory = [float(row[2]) for row in rows], [float(row[1]) for row in rows]
+    return pl.Cluster(speed, memory, rate, types=[row[4] for row in rows])
+
+
+def _rows(path: Path) -> list[list[str]]:
+    with path.open(newline="") as file:
+        return [row for row in list(csv.reader(file))[1:] if row]
