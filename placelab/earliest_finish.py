@@ -1,7 +1,7 @@
-"""Each op to the device where it finishes soonest: list scheduling of a whole problem, in a given order or as ops become ready.
+"""Each op to the device where it finishes soonest: list scheduling of a whole problem, in an order or as ops become ready.
 
-Where memory cannot bind a kernel does it; else :class:`placelab.list_scheduler.ListScheduler`, op by op, setting an op that has no room
-anywhere aside until memory is freed. Both give the same plan to the last bit where both apply.
+Where memory cannot bind a kernel does it; else :class:`placelab.list_scheduler.ListScheduler`, op by op, setting an op
+that has no room anywhere aside until memory is freed. Both give the same plan to the last bit where both apply.
 """
 
 from __future__ import annotations
@@ -19,12 +19,21 @@ from placelab.memory_plan import can_bind
 from placelab.problem import Problem
 from placelab.schedule import Placement, Trace
 
-SOONEST, ONLY, PATH = "finishes soonest there", "the only device that may run it and has room", "on the critical path, which that device runs soonest"
+SOONEST, ONLY, PATH = (
+    "finishes soonest there",
+    "the only device that may run it and has room",
+    "on the critical path, which that device runs soonest",
+)
 REASONS = (SOONEST, ONLY, PATH)
 
 
 def in_order(
-    problem: Problem, order: np.ndarray, preferred: np.ndarray | None = None, *, insertion: bool = True, trace: bool = False
+    problem: Problem,
+    order: np.ndarray,
+    preferred: np.ndarray | None = None,
+    *,
+    insertion: bool = True,
+    trace: bool = False,
 ) -> Placement:
     """Each op of a topological order to the device where it finishes soonest, ties to the lower device.
 
@@ -59,7 +68,10 @@ def as_ready(problem: Problem, *, trace: bool = False) -> Placement:
     if not can_bind(problem):
         return _as_ready_kernel(problem, trace)
     s, graph = ListScheduler(problem, trace=trace), problem.graph
-    return one_by_one(s, lambda v: s.finish[graph.producer[graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]]].max(initial=0.0))
+    return one_by_one(
+        s,
+        lambda v: s.finish[graph.producer[graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]]].max(initial=0.0),
+    )
 
 
 def one_by_one(s: ListScheduler, key: Callable[[int], Any], preferred: np.ndarray | None = None) -> Placement:
@@ -83,9 +95,8 @@ def one_by_one(s: ListScheduler, key: Callable[[int], Any], preferred: np.ndarra
         if not _place(s, v, preferred):
             aside.append(item)
             continue
-        if s.freed != freed:
-            heap += aside
-            aside = []
+        if aside and s.freed != freed:
+            heap, aside = heap + aside, []
             heapify(heap)
         for w in graph.consumer[graph.succ_ptr[v] : graph.succ_ptr[v + 1]].tolist():
             missing[w] -= 1
@@ -106,7 +117,9 @@ def _place(s: ListScheduler, v: int, preferred: np.ndarray | None) -> bool:
     return True
 
 
-def _in_order_kernel(problem: Problem, order: np.ndarray, preferred: np.ndarray, insertion: bool, trace: bool) -> Placement:
+def _in_order_kernel(
+    problem: Problem, order: np.ndarray, preferred: np.ndarray, insertion: bool, trace: bool
+) -> Placement:
     n, k = problem.graph.n_ops, problem.cluster.n_devices
     zeros = bool(np.fmin.reduce(problem.cost) / problem.divisor.max() == 0)
     room = n * k if insertion else k
@@ -155,12 +168,16 @@ def _results(n: int, k: int, trace: bool) -> tuple:
     return np.empty(n, np.int32), np.empty(n), np.empty(n), np.full(n * k if trace else 0, np.nan)
 
 
-def _placement(problem: Problem, order: np.ndarray, preferred: np.ndarray | None, device, start, finish, score, trace: bool) -> Placement:
+def _placement(
+    problem: Problem, order: np.ndarray, preferred: np.ndarray | None, device, start, finish, score, trace: bool
+) -> Placement:
     record = _trace(problem, order, preferred, device, score.reshape(problem.graph.n_ops, -1)) if trace else None
     return Placement(problem, device, planned_order(start, finish), float(finish.max()), record)
 
 
-def _trace(problem: Problem, order: np.ndarray, preferred: np.ndarray | None, device: np.ndarray, score: np.ndarray) -> Trace:
+def _trace(
+    problem: Problem, order: np.ndarray, preferred: np.ndarray | None, device: np.ndarray, score: np.ndarray
+) -> Trace:
     """One row per op, per group that of its first op, in the order they were placed."""
     group = problem.group[order]
     first = np.zeros(len(order), bool)

@@ -43,14 +43,16 @@ class ListScheduler:
 
     Notes
     -----
-    Transfers are planned without contention, whatever the problem's transfer model: a tensor leaves when its producer ends (with
-    ``transfer_ops``, one Send later, though the Send occupies nobody here) and is on a device once, however many consumers it has there.
+    Transfers are planned without contention, whatever the problem's transfer model: a tensor leaves when its producer
+    ends (with ``transfer_ops``, one Send later, though the Send occupies nobody here) and is on a device once, however
+    many consumers it has there.
 
-    Memory, in the problem's model, is exact for the planned times: an op whose start does not fit waits for the first time that
-    does; persistent bytes (under ``reserved`` all) of a whole group are taken with its first member. A tensor is held until all its consumers
-    are placed and done, so a finished plan is within every capacity.
+    Memory, in the problem's model, is exact for the planned times: an op whose start does not fit waits for the first
+    time that does; persistent bytes (under ``reserved`` all) of a whole group are taken with its first member. A tensor
+    is held until all its consumers are placed and done, so a finished plan is within every capacity.
 
-    An op of no time fits between two ops that touch. Per op O(inputs · devices) for arrivals, O(log ops) per device for a gap.
+    An op of no time fits between two ops that touch. Per op O(inputs · devices) for arrivals, O(log ops) per device for
+    a gap.
 
     Examples
     --------
@@ -63,15 +65,20 @@ class ListScheduler:
     """
 
     def __init__(self, problem: Problem, insertion: bool = False, trace: bool = False) -> None:
-        n, k = problem.graph.n_ops, problem.cluster.n_devices
+        graph, n, k = problem.graph, problem.graph.n_ops, problem.cluster.n_devices
         self.problem, self.insertion = problem, insertion
         self.device = np.full(n, -1, dtype=np.int32)
         self.start, self.finish = np.zeros(n), np.zeros(n)
-        self._cost, self._column, self._divisor = (a.tolist() for a in (problem.cost, problem.column, problem.divisor))
-        self._send, self._way, self._bandwidth = *transfer_delay(problem), problem.cluster.bandwidth
+        # as lists, which Python reads an element of faster than of arrays
+        self._home, self._done = [-1] * n, [0.0] * n
+        self._cost, self._column, self._divisor = _lists(problem.cost, problem.column, problem.divisor)
+        self._columns = problem.columns
+        self._send, self._way, self._rate = _lists(*transfer_delay(problem), problem.cluster.bandwidth)
+        self._pred_ptr, self._pred_tensor = _lists(graph.pred_ptr, graph.edge_tensor[graph.pred_edge])
+        self._producer, self._size = _lists(graph.tensor_producer, graph.tensor_bytes)
+        self._group, self._group_device = problem.group.tolist(), [-1] * problem.n_groups
         self._lanes = [Gaps() if insertion else Tail() for _ in range(k)]
         self._memory = MemoryPlan(problem) if can_bind(problem) else None
-        self._group_device = [-1] * problem.n_groups
         self._arrivals: dict[int, list[float]] = {}
         self._est: dict[tuple[int, int], float] = {}
         self._decisions: list[tuple[int, int, Any, str]] | None = [] if trace else None
@@ -100,7 +107,7 @@ class ListScheduler:
         return self.est(v, d) + self._exec(v, d)
 
     def candidates(self, op: int | str) -> list[int]:
-        """Devices the op may run on and has room on now, ascending: its allowed ones, or the one its group is on; maybe none."""
+        """Devices the op may run on and has room on now, ascending; its group's alone once that is fixed; maybe none."""
         v = self._op(op)
         allowed = self._allowed(v)
         return [d for d in allowed if self.est(v, d) < inf] if self._memory else allowed
@@ -123,7 +130,12 @@ class ListScheduler:
         return found
 
     def place(
-        self, op: int | str, device: int | str, *, reason: str = "finishes soonest there", scores: Mapping[int, float] | None = None
+        self,
+        op: int | str,
+        device: int | str,
+        *,
+        reason: str = "finishes soonest there",
+        scores: Mapping[int, float] | None = None,
     ) -> None:
         """Plan the op on the device at its earliest start; the first of a group brings the group there.
 
@@ -140,8 +152,10 @@ class ListScheduler:
             It is placed already, or an input of it is not.
         """
         v, d = self._op(op), self.problem.cluster.index(device)
-        if self.device[v] >= 0:
-            raise UnsupportedError(f"op {self._name(v)!r} is placed already, on {self.problem.cluster.names[self.device[v]]!r}")
+        if self._home[v] >= 0:
+            raise UnsupportedError(
+                f"op {self._name(v)!r} is placed already, on {self.problem.cluster.names[self.device[v]]!r}"
+            )
         start = self.est(v, d)
         if d not in self._allowed(v) or start == inf:
             self._refuse(v, d)
@@ -152,8 +166,9 @@ class ListScheduler:
             self._memory.place(v, d, start, finish, self._inputs(v, d))
         self._lanes[d].occupy(start, finish)
         self.device[v], self.start[v], self.finish[v] = d, start, finish
-        if self.problem.group[v] >= 0:
-            self._group_device[self.problem.group[v]] = d
+        self._home[v], self._done[v] = d, finish
+        if self._group[v] >= 0:
+            self._group_device[self._group[v]] = d
         self._est.clear()
         self._arrivals.pop(v, None)
 
@@ -167,9 +182,13 @@ class ListScheduler:
         """
         missing = np.flatnonzero(self.device < 0)
         if len(missing):
-            raise UnsupportedError(f"op {self._name(missing[0])!r} is not placed ({len(missing)} are not); place every op first")
+            raise UnsupportedError(
+                f"op {self._name(missing[0])!r} is not placed ({len(missing)} are not); place every op first"
+            )
         trace = self._trace(score_name) if self._decisions is not None else None
-        return Placement(self.problem, self.device, planned_order(self.start, self.finish), float(self.finish.max()), trace)
+        return Placement(
+            self.problem, self.device, planned_order(self.start, self.finish), float(self.finish.max()), trace
+        )
 
     # ---------------------------------------------------------------- parts
 
@@ -180,10 +199,10 @@ class ListScheduler:
         return str(self.problem.graph.names[v])
 
     def _exec(self, v: int, d: int) -> float:
-        return self._cost[v * self.problem.columns + self._column[d]] / self._divisor[d]
+        return self._cost[v * self._columns + self._column[d]] / self._divisor[d]
 
     def _allowed(self, v: int) -> list[int]:
-        g = self.problem.group[v]
+        g = self._group[v]
         if g >= 0 and self._group_device[g] >= 0:
             return [self._group_device[g]]
         return self.problem.feasible(v).tolist()
@@ -204,40 +223,42 @@ class ListScheduler:
     def _ready(self, v: int) -> list[float]:
         """When all inputs of v are on each device."""
         if v not in self._arrivals:
-            edge = self._in_edges(v)
-            graph, home = self.problem.graph, self.device[self.problem.graph.producer[edge]]
-            if (home < 0).any():
-                u = graph.producer[edge][home < 0][0]
-                raise UnsupportedError(
-                    f"op {self._name(v)!r} comes before its input {self._name(u)!r}, which is not placed; place inputs first, "
-                    "for example by falling upward_rank"
-                )
-            done, size = self.finish[graph.producer[edge]], graph.edge_bytes[edge]
-            arrive = done[:, None] + self._way[home] + size[:, None] / self._bandwidth[home]
-            self._arrivals[v] = arrive.max(axis=0, initial=0.0).tolist()
+            latest = [0.0] * len(self._lanes)
+            for t in self._inputs_of(v):
+                u = self._producer[t]
+                done, size, home = self._done[u], self._size[t], self._home[u]
+                if home < 0:
+                    raise UnsupportedError(
+                        f"op {self._name(v)!r} comes before its input {self._name(u)!r}, which is not placed; "
+                        "place inputs first, for example by falling upward_rank"
+                    )
+                arrive = [done + way + size / rate for way, rate in zip(self._way[home], self._rate[home], strict=True)]
+                latest = list(map(max, latest, arrive))
+            self._arrivals[v] = latest
         return self._arrivals[v]
 
-    def _in_edges(self, v: int) -> np.ndarray:
-        graph = self.problem.graph
-        return graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]
+    def _inputs_of(self, v: int) -> list[int]:
+        return self._pred_tensor[self._pred_ptr[v] : self._pred_ptr[v + 1]]
 
     def _inputs(self, v: int, d: int) -> list[tuple[int, int, float, float]]:
         """(tensor, its home, transfer's start, transfer's finish) of every input, as if v ran on d."""
-        graph, edge = self.problem.graph, self._in_edges(v)
-        u, tensor = graph.producer[edge], graph.edge_tensor[edge]
-        home = self.device[u]
-        sent = self.finish[u] + self._send[home, d]
-        arrive = self.finish[u] + self._way[home, d] + graph.tensor_bytes[tensor] / self._bandwidth[home, d]
-        return list(zip(tensor.tolist(), home.tolist(), sent.tolist(), arrive.tolist(), strict=True))
+        inputs = []
+        for t in self._inputs_of(v):
+            done, home = self._done[self._producer[t]], self._home[self._producer[t]]
+            arrives = done + self._way[home][d] + self._size[t] / self._rate[home][d]
+            inputs.append((t, home, done + self._send[home][d], arrives))
+        return inputs
 
     def _refuse(self, v: int, d: int) -> None:
         names, allowed = self.problem.cluster.names, self._allowed(v)
         if d in allowed:
             raise InfeasibleError(
-                f"op {self._name(v)!r} has no room on {names[d]!r}, which is short by {self._shortage(v, d):.6g} bytes in memory model "
-                f"{self.problem.memory!r}; candidates(op) lists the devices with room"
+                f"op {self._name(v)!r} has no room on {names[d]!r}, which is short by {self._shortage(v, d):.6g} bytes in "
+                f"memory model {self.problem.memory!r}; candidates(op) lists the devices with room"
             )
-        raise InfeasibleError(f"op {self._name(v)!r} may not run on {names[d]!r}, only on {', '.join(names[e] for e in allowed)}")
+        raise InfeasibleError(
+            f"op {self._name(v)!r} may not run on {names[d]!r}, only on {', '.join(names[e] for e in allowed)}"
+        )
 
     def _shortage(self, v: int, d: int) -> float:
         length = self._exec(v, d)
@@ -245,7 +266,7 @@ class ListScheduler:
         return self._memory.shortage(v, d, start, length, self._inputs(v, d))
 
     def _record(self, v: int, d: int, reason: str, scores: Mapping[int, float] | None) -> None:
-        g = self.problem.group[v]
+        g = self._group[v]
         if g >= 0 and self._group_device[g] >= 0:
             return  # decided with the first of its group
         if scores is None:
@@ -279,7 +300,7 @@ class Tail:
 
 
 class Gaps:
-    """A device whose idle gaps can be filled: busy spans, merged where they touch, and the finish of every op that takes time."""
+    """A device whose idle gaps can be filled: busy spans, merged where they touch, and when each op that takes time ends."""
 
     def __init__(self) -> None:
         self.begins: list[float] = []
@@ -314,12 +335,18 @@ class Gaps:
             self.ends.insert(i, finish)
 
 
+def _lists(*arrays: np.ndarray) -> list[list]:
+    return [array.tolist() for array in arrays]
+
+
 def transfer_delay(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """(send, delay) [s], shape (n_devices, n_devices) each: the Send on the source, if there is any, and that plus the latency."""
-    send = np.where(np.eye(problem.cluster.n_devices, dtype=bool), 0.0, (problem.transfer_ops / problem.cluster.speed)[:, None])
+    """(send, delay) [s], shape (n_devices, n_devices) each: the Send on the source, if any, and that plus the latency."""
+    send = np.where(
+        np.eye(problem.cluster.n_devices, dtype=bool), 0.0, (problem.transfer_ops / problem.cluster.speed)[:, None]
+    )
     return frozen(send), frozen(send + problem.cluster.latency)
 
 
 def planned_order(start: np.ndarray, finish: np.ndarray) -> np.ndarray:
-    """Ops by planned start, then finish, then number: so one of no time comes before what starts with it, but after its inputs."""
+    """Ops by planned start, finish, number: one of no time comes before what starts with it, but after its inputs."""
     return np.lexsort((finish, start)).astype(np.int32)

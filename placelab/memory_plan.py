@@ -1,7 +1,7 @@
 """When has a device room for one more op? Memory over time of a plan that is still growing, in each memory model.
 
-What a finished schedule holds is in :mod:`placelab.memory`. Here a tensor whose consumers are not all placed yet stays on its
-producer's device for ever; when the last one is placed, the bytes after its true end are given back.
+What a finished schedule holds is in :mod:`placelab.memory`. Here a tensor whose consumers are not all placed yet stays
+on its producer's device for ever; when the last one is placed, the bytes after its true end are given back.
 """
 
 from __future__ import annotations
@@ -59,18 +59,22 @@ class MemoryPlan:
 
     Notes
     -----
-    ``reserved`` is a sum. In ``dynamic`` and ``edges`` checking or placing an op costs as many steps as the device's memory takes from
-    the first transfer to the op on. Source: the memory models of spec §2.5: Mayer 2017 eq. 2, Srivastava 2018 §3.1, Baechi 2020 §4.2.
+    ``reserved`` is a sum. In ``dynamic`` and ``edges`` checking or placing an op costs as many steps as the device's
+    memory takes from the first transfer to the op on. Source: the memory models of spec §2.5: Mayer 2017 eq. 2,
+    Srivastava 2018 §3.1, Baechi 2020 §4.2.
     """
 
     def __init__(self, problem: Problem) -> None:
         graph, k = problem.graph, problem.cluster.n_devices
-        self.problem, self.model, self.freed = problem, problem.memory, 0
-        self.limit = (problem.cluster.memory * (1 + TOLERANCE / 2)).tolist()  # half the tolerance: sums differ by their order
+        self.model, self.freed = problem.memory, 0
+        self.limit = (
+            problem.cluster.memory * (1 + TOLERANCE / 2)
+        ).tolist()  # half the tolerance: sums differ by their order
         self.reserved = [0.0] * k
         self.used = [Steps() for _ in range(k)]
         self._reserve = _for_ever(problem)
-        self._group_is_placed = [False] * problem.n_groups
+        self._group, self._group_is_placed = problem.group.tolist(), [False] * problem.n_groups
+        self._temporary, self._tensor_ptr = graph.temporary.tolist(), graph.op_tensor_ptr.tolist()
         self._size = graph.tensor_bytes.tolist()
         self._waiting = np.diff(graph.tensor_ptr).tolist()  # consumers of each tensor that are not placed
         self._end: dict[int, float] = {}  # tensor → when its producer's device is done with it, as far as known
@@ -113,8 +117,8 @@ class MemoryPlan:
     def place(self, op: int, d: int, start: float, finish: float, inputs: list[tuple]) -> None:
         """Take the room of op on d, and give back that of tensors whose last consumer it is."""
         self.reserved[d] += self._needed_for_ever(op)
-        if self.problem.group[op] >= 0:
-            self._group_is_placed[self.problem.group[op]] = True
+        if self._group[op] >= 0:
+            self._group_is_placed[self._group[op]] = True
         if not self._timed:
             return
         spans = self._spans(op, d, start, finish, inputs)
@@ -142,11 +146,11 @@ class MemoryPlan:
 
     def _needed_for_ever(self, op: int) -> float:
         """Bytes to reserve when op is placed: its own, or its group's when it is the first of it."""
-        g = self.problem.group[op]
+        g = self._group[op]
         return 0.0 if g >= 0 and self._group_is_placed[g] else self._reserve[op]
 
     def _outputs(self, op: int) -> range:
-        return range(self.problem.graph.op_tensor_ptr[op], self.problem.graph.op_tensor_ptr[op + 1])
+        return range(self._tensor_ptr[op], self._tensor_ptr[op + 1])
 
     def _spans(self, op: int, d: int, start: float, finish: float, inputs: list[tuple]) -> list[Span]:
         """What placing op on d adds there over time, and (negative) gives back."""
@@ -158,7 +162,7 @@ class MemoryPlan:
         spans = [(start if dynamic else finish, inf, consumed)]
         if dynamic:
             unused = sum(size[t] for t in self._outputs(op) if not self._waiting[t])
-            spans.append((start, finish, self.problem.graph.temporary[op] + unused))
+            spans.append((start, finish, self._temporary[op] + unused))
         for t, home, sent, arrives in inputs:
             if home != d:
                 spans.append((self._copy_end.get((t, d), sent if dynamic else arrives), use, size[t]))
@@ -170,8 +174,9 @@ class MemoryPlan:
 def can_bind(problem: Problem) -> bool:
     """Whether some device may run out of memory: not if it could hold everything that is allowed on it for the whole run.
 
-    An upper bound without times, O(ops · devices): ``reserved`` Σ memory; ``edges`` Σ tensors; ``dynamic`` Σ persistent + Σ tensors +
-    max temporary. Bytes of ops that may not run on a device are left out of its sums, tensors are not: they may be sent there.
+    An upper bound without times, O(ops · devices): ``reserved`` Σ memory; ``edges`` Σ tensors; ``dynamic`` Σ persistent
+    + Σ tensors + max temporary. Bytes of ops that may not run on a device are left out of its sums, tensors are not:
+    they may be sent there.
     """
     graph, capacity = problem.graph, problem.cluster.memory
     if problem.memory == "none" or np.isinf(capacity).all():

@@ -18,20 +18,21 @@ def upward_rank(problem: Problem) -> np.ndarray:
     Parameters
     ----------
     problem
-        :math:`\bar w_v` is the mean of exec(v, d) over the devices v is allowed on; :math:`\bar c_{vs} = \bar L + t / \bar B` has the
-        mean latency and the mean of 1 / bandwidth over all ordered pairs of distinct devices, so it is the mean transfer time
-        of the tensor; 0 with one device. Send and Receive ops do not count.
+        :math:`\bar w_v` is the mean of exec(v, d) over the devices v is allowed on; :math:`\bar c_{vs} = \bar L + t /
+        \bar B` has the mean latency and the mean of 1 / bandwidth over all ordered pairs of distinct devices, so it is
+        the mean transfer time of the tensor; 0 with one device. Send and Receive ops do not count.
 
     Returns
     -------
     ndarray, shape (n_ops,), float64
-        Seconds, indexed like ``problem.graph.names``. An op's rank is never below a successor's, so falling rank, ties by op
-        number, is a topological order, zero-time ops included.
+        Seconds, indexed like ``problem.graph.names``. An op's rank is never below a successor's, so falling rank, ties
+        by op number, is a topological order, zero-time ops included.
 
     Notes
     -----
-    O(ops · columns + edges), ``columns`` being the number of different time tables (1 without measured times). Departure:
-    devices of unequal links are averaged over all pairs, as printed, even where an op is restricted to some of them.
+    O(ops · columns + edges), ``columns`` being the number of different time tables (1 without measured times).
+    Departure: devices of unequal links are averaged over all pairs, as printed, even where an op is restricted to some
+    of them.
 
     References
     ----------
@@ -96,9 +97,9 @@ def compute_rank(graph: OpGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
     Notes
     -----
-    O(ops + edges). Departure: eq. 6 prints :math:`c_i` in the downward rank; the text ("predecessor vertices"), Topcuoglu (2002)
-    and the published program have the predecessor's. An op that has measured times only counts as their mean times the
-    graph's ``reference_speed`` (1 operation/s where it names none).
+    O(ops + edges). Departure: eq. 6 prints :math:`c_i` in the downward rank; the text ("predecessor vertices"),
+    Topcuoglu (2002) and the published program have the predecessor's. An op that has measured times only counts as
+    their mean times the graph's ``reference_speed`` (1 operation/s where it names none).
 
     References
     ----------
@@ -167,7 +168,10 @@ def path_computation_time(
 
 
 def mean_exec(problem: Problem) -> np.ndarray:
-    r"""Mean of exec(v, d) over the devices each op is allowed on [s], shape (n_ops,). O(ops · columns), with a mask O(ops · devices)."""
+    """Mean of exec(v, d) over the devices each op is allowed on [s], shape (n_ops,).
+
+    O(ops · columns), with restrictions O(ops · devices).
+    """
     k, columns = problem.cluster.n_devices, problem.columns
     table = problem.cost.reshape(-1, columns)
     share = np.zeros((k, columns))
@@ -208,7 +212,7 @@ def by_falling(priority: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def precedence_order(graph: OpGraph, priority: np.ndarray) -> np.ndarray:
-    """The order of list scheduling: of the ops whose inputs are all listed, always the one of highest priority, ties by op number.
+    """The order of list scheduling: of the ops whose inputs are listed always the one of highest priority, ties by op number.
 
     Any priority will do. Returns int32, shape (n_ops,). O(n log n + edges).
     """

@@ -1,10 +1,10 @@
 """Does a strategy keep its contract? Checks for our own tests, for a cell in a notebook, for a course's exercises.
 
-A partitioner keeps its contract if, on every problem, it places all ops, keeps groups together and restrictions, gives the same
-placement for the same seed (traced or not, defaults written out or not), leaves the problem as it was, has no more than fits on a device
-as far as that does not depend on times, and if its plan and placement run without breaking a rule or a lower bound. A scheduler keeps it if
-its runs do. Memory over time may run short (the run marks it). Refusing a problem is right only where memory is limited or no device may
-run all ops.
+A partitioner keeps its contract if, on every problem, it places all ops, keeps groups together and restrictions, gives
+the same placement for the same seed (traced or not, defaults written out or not), leaves the problem as it was, has no
+more than fits on a device as far as that does not depend on times, and if its plan and placement run without breaking a
+rule or a lower bound. A scheduler keeps it if its runs do. Memory over time may run short (the run marks it). Refusing
+a problem is right only where memory is limited or no device may run all ops.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def check_scheduler(scheduler: str | Callable, problems: Iterable[Problem] | Non
     Parameters
     ----------
     scheduler
-        Name in the catalogue, decorated function, or plain function of three (a rule) or two parameters (static priorities).
+        Name in the catalogue, decorated function, or plain function of three (a rule) or two parameters (static
+        priorities).
     problems
         Where to check it; default :func:`examples`.
 
@@ -82,7 +83,9 @@ def examples() -> list[Problem]:
     """Problems that strategies go wrong on, smallest first: one op, ties, zero times, groups, restrictions, every model."""
     two = Cluster([1.0, 2.0], bandwidth=2.0, latency=0.5)
     one = Cluster([3.0])
-    three = Cluster([1.0, 4.0, 2.0], bandwidth=[[1, 2, 3], [4, 1, 2], [1, 5, 1]], latency=0.25, types=["cpu", "gpu", "gpu"])
+    three = Cluster(
+        [1.0, 4.0, 2.0], bandwidth=[[1, 2, 3], [4, 1, 2], [1, 5, 1]], latency=0.25, types=["cpu", "gpu", "gpu"]
+    )
     chain = _chain(4)
     diamond = _diamond()
     found = [
@@ -136,7 +139,9 @@ def _partitioner_faults(f: Callable, problem: Problem) -> Iterator[str]:
     if _fingerprint(problem) != before:
         yield "changes the problem it was given"
     for scheduler in ("fifo", "planned") if placement.planned is not None else ("fifo",):
-        yield from (f"under {scheduler!r} {fault}" for fault in _schedule_faults(simulate(problem, placement, scheduler)))
+        yield from (
+            f"under {scheduler!r} {fault}" for fault in _schedule_faults(simulate(problem, placement, scheduler))
+        )
 
 
 def _placement_faults(placement: Placement) -> Iterator[str]:
@@ -167,7 +172,10 @@ def _again(f: Callable, problem: Problem) -> Iterator[tuple[str, Placement]]:
     """(what was done differently, what came out) where nothing else may come out."""
     yield "when called again", place(problem, f, seed=1)
     if f.options:
-        yield "when its options' defaults are written out", place(problem, f, seed=1, **{o: d for o, (_, d) in f.options.items()})
+        yield (
+            "when its options' defaults are written out",
+            place(problem, f, seed=1, **{o: d for o, (_, d) in f.options.items()}),
+        )
     if "trace" in f.reserved:
         yield "when it records a trace", place(problem, f, seed=1, trace=True)
     for options in _choices(f):
@@ -208,7 +216,10 @@ def _placements(problem: Problem) -> list[Placement]:
     first = [choice[0] for choice in choices]
     turn = [choices[v][problem.members(v)[0] % len(choices[v])] for v in ops]
     plan = place(problem.replace(memory="none"), "heft")
-    return [*(Placement(problem, device) for device in (first, turn)), Placement(problem, plan.device, plan.planned, plan.estimate)]
+    return [
+        *(Placement(problem, device) for device in (first, turn)),
+        Placement(problem, plan.device, plan.planned, plan.estimate),
+    ]
 
 
 def _schedule_faults(schedule: Schedule) -> Iterator[str]:
@@ -264,7 +275,10 @@ def as_code(problem: Problem) -> str:
     """A small problem as the code that makes it, after ``import placelab as pl; from numpy import inf, nan``."""
     if problem.graph.n_ops > 50:
         return repr(problem)
-    rules = {label: getattr(problem, label) for label in ("memory", "transfers", "duplex", "transfer_ops", "groups", "allowed")}
+    rules = {
+        label: getattr(problem, label)
+        for label in ("memory", "transfers", "duplex", "transfer_ops", "groups", "allowed")
+    }
     return "\n".join(
         [
             f"graph = pl.OpGraph.from_arrays({_call(_graph_arguments(problem.graph))})",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import problems
 import pytest
 
@@ -33,7 +35,7 @@ def test_the_path_goes_from_entry_to_exit_and_is_longest():
         priority = pl.upward_rank(problem) + pl.downward_rank(problem)
         assert priority[path] == pytest.approx(priority.max())
         edges = set(map(tuple, problem.graph.edges.tolist()))
-        assert all(edge in edges for edge in zip(path[:-1], path[1:], strict=True))
+        assert all(edge in edges for edge in pairwise(path))
 
 
 def test_path_ops_that_may_not_run_there_go_elsewhere():

@@ -56,7 +56,9 @@ def same(a: pl.Placement, b: pl.Placement) -> bool:
                 x, y = [a.trace.reasons[i] for i in x], [b.trace.reasons[i] for i in y]
             if field.name not in ("reasons",) and not np.array_equal(x, y, equal_nan=field.name == "score"):
                 return False
-    return a.device.tolist() == b.device.tolist() and a.planned.tolist() == b.planned.tolist() and a.estimate == b.estimate
+    return (
+        a.device.tolist() == b.device.tolist() and a.planned.tolist() == b.planned.tolist() and a.estimate == b.estimate
+    )
 
 
 def test_topcuoglu_is_80():

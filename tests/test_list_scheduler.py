@@ -121,7 +121,9 @@ def test_a_plan_is_legal_and_within_memory():
 
 def test_the_plan_is_what_the_simulator_replays():
     """Without memory limits and contention, the planned scheduler reproduces the plan's times to the last bit."""
-    for i, problem in enumerate(problems.many(200, seed=12, memory=("none",), transfer_ops=(0,), transfers=("parallel",))):
+    for i, problem in enumerate(
+        problems.many(200, seed=12, memory=("none",), transfer_ops=(0,), transfers=("parallel",))
+    ):
         s = random_plan(problem, insertion=bool(i % 2), rng=Random(i))
         placement = s.placement()
         schedule = pl.simulate(problem, placement, "planned")
@@ -151,15 +153,19 @@ def test_a_group_must_fit_as_a_whole():
 
 def test_an_op_waits_until_memory_is_freed():
     """Two ops of 8 temporary bytes each on a device of 8 bytes: insertion delays the second to the end of the first."""
-    graph = pl.OpGraph.from_arrays(["a", "b", "c"], [2.0, 2.0, 2.0], [], temporary=[8.0, 8.0, 8.0], outputs=[(0, 0, 4.0)])
+    graph = pl.OpGraph.from_arrays(
+        ["a", "b", "c"], [2.0, 2.0, 2.0], [], temporary=[8.0, 8.0, 8.0], outputs=[(0, 0, 4.0)]
+    )
     s = ListScheduler(pl.Problem(graph, pl.Cluster(speed=[1.0], memory=12.0)), insertion=True)
     s.place("a", 0)
     assert s.est("b", 0) == 2.0
 
 
 def test_memory_of_a_received_tensor_counts_from_the_start_of_its_transfer():
-    """The copy (8 bytes) would arrive while d0 is full (until 10), so the consumer cannot go there; the transfer does not wait."""
-    graph = pl.OpGraph.from_arrays(["full", "a", "b"], [10.0, 1.0, 1.0], [(1, 2)], edge_bytes=[8.0], temporary=[8.0, 0.0, 0.0])
+    """The copy would arrive while dev0 is full (until 10), and a transfer does not wait: the consumer cannot go there."""
+    graph = pl.OpGraph.from_arrays(
+        ["full", "a", "b"], [10.0, 1.0, 1.0], [(1, 2)], edge_bytes=[8.0], temporary=[8.0, 0.0, 0.0]
+    )
     cluster = pl.Cluster(speed=[1.0, 1.0], memory=[8.0, 100.0], bandwidth=1.0)
     s = ListScheduler(pl.Problem(graph, cluster))
     s.place("full", 0)
@@ -186,7 +192,9 @@ def test_nothing_left_is_an_error_that_says_why_for_each_device():
     """The message names the op and what each device lacks."""
     graph = pl.OpGraph.from_arrays(["big"], [1.0], [], persistent=10.0)
     problem = pl.Problem(graph, TWO.replace(memory=[4.0, 9.0]))
-    with pytest.raises(pl.InfeasibleError, match="'big' fits on no device.*dev1 is short by 1 bytes; dev0 is short by 6 bytes"):
+    with pytest.raises(
+        pl.InfeasibleError, match=r"'big' fits on no device.*dev1 is short by 1 bytes; dev0 is short by 6 bytes"
+    ):
         ListScheduler(problem).feasible("big")
 
 
@@ -269,5 +277,7 @@ def test_a_member_that_follows_its_group_is_named_itself():
     graph = chain(1.0, 1.0, size=0.0, temporary=[1.0, 9.0], groups=[[0, 1]])
     s = ListScheduler(pl.Problem(graph, TWO.replace(memory=[4.0, 10.0])))
     s.place("a", 0)
-    with pytest.raises(pl.InfeasibleError, match="op 'b' fits on no device.*dev0 is short by 5 bytes; dev1 is not where its group is"):
+    with pytest.raises(
+        pl.InfeasibleError, match=r"op 'b' fits on no device.*dev0 is short by 5 bytes; dev1 is not where its group is"
+    ):
         s.feasible("b")

@@ -87,13 +87,15 @@ def test_total_rank_is_constant_along_the_critical_path():
         assert up == pytest.approx(longest_to_the_end(problem, lambda v: graph.compute[v], lambda v, t, w: 0.0))  # noqa: B023
         v = int(np.argmax(np.where(down == 0, up, -1)))
         while successors := [w for _, w in edges_from(problem, v)]:
-            v = max(successors, key=lambda w: up[w])  # noqa: B023
+            v = max(successors, key=lambda w: up[w])
             assert total[v] == pytest.approx(up.max())
 
 
 def test_an_op_with_measured_times_only_counts_with_their_mean():
     """Its operations are mean seconds × the graph's reference speed."""
-    graph = pl.OpGraph.from_arrays(["a"], [np.nan], [], time={"x": [2.0], "y": [4.0]}, metadata={"reference_speed": 10.0})
+    graph = pl.OpGraph.from_arrays(
+        ["a"], [np.nan], [], time={"x": [2.0], "y": [4.0]}, metadata={"reference_speed": 10.0}
+    )
     assert pl.compute_rank(graph)[0].tolist() == [30.0]
 
 
@@ -113,7 +115,9 @@ def test_pct_is_its_definition():
         assert rank == pytest.approx(expected)
         for v in range(problem.graph.n_ops):
             for t, w in edges_from(problem, v):
-                same = [way(v, t, x) + expected[x] for s, x in edges_from(problem, v) if (s, device[x]) == (t, device[w])]
+                same = [
+                    way(v, t, x) + expected[x] for s, x in edges_from(problem, v) if (s, device[x]) == (t, device[w])
+                ]
                 assert sends[t, device[w]] == pytest.approx(max(same) if device[v] != device[w] else 0.0)
 
 
@@ -121,7 +125,10 @@ def test_sends_are_ranked_only_where_there_are_any():
     """By default: with transfer_ops > 0."""
     problem = pl.datasets.problem("topcuoglu")
     assert path_computation_time(problem, np.zeros(10, int))[1] is None
-    assert path_computation_time(problem.replace(transfer_ops=1), np.zeros(10, int))[1].shape == (problem.graph.n_tensors, 3)
+    assert path_computation_time(problem.replace(transfer_ops=1), np.zeros(10, int))[1].shape == (
+        problem.graph.n_tensors,
+        3,
+    )
 
 
 def test_falling_rank_is_a_topological_order():
@@ -142,7 +149,7 @@ def test_precedence_order_takes_the_highest_priority_of_the_ready():
         inputs = [set(graph.edges[graph.edges[:, 1] == v, 0].tolist()) for v in range(graph.n_ops)]
         while len(listed) < graph.n_ops:
             ready = [v for v in range(graph.n_ops) if v not in listed and inputs[v] <= set(listed)]
-            listed.append(min(ready, key=lambda v: (-priority[v], v)))  # noqa: B023
+            listed.append(min(ready, key=lambda v: (-priority[v], v)))
         assert precedence_order(graph, priority).tolist() == listed
 
 

@@ -1,8 +1,10 @@
 """Where does each op finish soonest? List scheduling without memory limits, by insertion into idle gaps or by appending.
 
-Both kernels take the problem as: ``pred_ptr, pred_edge, producer, edge_bytes`` (edges by consumer); ``cost, column, divisor,
-columns`` (exec, see Problem); flat ``delay`` (the Send's time, and latency) and ``bandwidth``, 0 and infinite within a device; ``allowed[v * stride + d]``; ``group``, -1 for none. A group's first op fixes the device of all. Ties: the lower device.
-Results: `device`, `start`, `finish` (n,), and `score[v * k + d]` (when its length is n * k) the finish of v on every candidate d.
+Both kernels take the problem as: ``pred_ptr, pred_edge, producer, edge_bytes`` (edges by consumer); ``cost, column,
+divisor, columns`` (exec, see Problem); flat ``delay`` (the Send's time, and latency) and ``bandwidth``, 0 and infinite
+within a device; ``allowed[v * stride + d]``; ``group``, -1 for none. A group's first op fixes the device of all. Ties:
+the lower device. Results: `device`, `start`, `finish` (n,), and `score[v * k + d]` (when its length is n * k) the
+finish of v on every candidate d.
 """
 
 from placelab.kernels.heap import pop_event, push_event
@@ -44,8 +46,8 @@ def first_after(ends, base, count, time):
 def gap(base, count, begins, ends, done, n_done, time, length, worst):
     """Earliest start at or after `time` of an op of this length in an idle gap; gives up at a finish of `worst` or later.
 
-    ``begins, ends`` are the busy spans, merged where they touch, so that few are looked at; an op of length 0 also fits between two
-    ops that touch: ``done`` has the finish of every op.
+    ``begins, ends`` are the busy spans, merged where they touch, so that few are looked at; an op of length 0 also fits
+    between two ops that touch: ``done`` has the finish of every op.
     """
     i = first_after(ends, base, count, time)
     if length == 0.0:
@@ -103,8 +105,9 @@ def in_order(
 ):  # fmt: skip
     """Each op of a topological `order` to the device where it finishes soonest, or to ``preferred[v]`` unless that is -1.
 
-    With `insertion` into the earliest gap that holds it, which takes ``begins, ends`` and, where an op takes no time, ``done`` of
-    length n * k; else after the device's last op (``ends``, length k). O(edges · k + n · k · log n) where gaps are found at once.
+    With `insertion` into the earliest gap that holds it, which takes ``begins, ends`` and, where an op takes no time,
+    ``done`` of length n * k; else after the device's last op (``ends``, length k). O(edges · k + n · k · log n) where
+    gaps are found at once.
     """
     n = len(order)
     k = len(ready)

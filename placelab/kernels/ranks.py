@@ -36,11 +36,11 @@ def path_computation_time(
 ):  # fmt: skip
     """PCT of a placement, of ops and (unless `transfer_rank` is shorter than tensors * devices) of transfers.
 
-    `latency` and `bandwidth` are flat (devices * devices); `send_time` is how long a Send or Receive op takes on each device, 0 for
-    none. Results: ``rank[v] = exec + max over consumers s of (way + rank[s])``, where way is 0 on the same device and otherwise
-    ``send_time[source] + latency + bytes / bandwidth + send_time[destination]``;
-    ``transfer_rank[t * devices + d]`` is the largest ``way + rank[s]`` over the consumers s of tensor t on another device d, 0 where
-    t does not travel. O(ops + edges + transfer ranks).
+    `latency` and `bandwidth` are flat (devices * devices); `send_time` is how long a Send or Receive op takes on each
+    device, 0 for none. Results: ``rank[v] = exec + max over consumers s of (way + rank[s])``, where way is 0 on the
+    same device and otherwise ``send_time[source] + latency + bytes / bandwidth + send_time[destination]``;
+    ``transfer_rank[t * devices + d]`` is the largest ``way + rank[s]`` over the consumers s of tensor t on another
+    device d, 0 where t does not travel. O(ops + edges + transfer ranks).
     """
     k = len(send_time)
     wanted = len(transfer_rank) == len(tensor_bytes) * k

@@ -1,4 +1,4 @@
-"""Critical path on a processor: the whole critical path on the one device that runs it soonest, the rest where it finishes first."""
+"""Critical path on a processor: the critical path on the one device that runs it soonest, the rest where it finishes first."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def cpop(problem: Problem, *, trace: bool = False) -> Placement:
 
     Notes
     -----
-    Of the ops whose inputs are placed, always the one of highest priority; inserted into idle gaps. The critical path starts at the
-    entry op of the highest rank and goes on to the successor that attains the maximum in rank_u, so that rounding cannot break
-    it. Ties: op number, device number.
+    Of the ops whose inputs are placed, always the one of highest priority; inserted into idle gaps. The critical path
+    starts at the entry op of the highest rank and goes on to the successor that attains the maximum in rank_u, so that
+    rounding cannot break it. Ties: op number, device number.
 
-    Where restrictions leave no device to the whole path, p_CP is one that may run most of its ops; the others, and any that find
-    no room there or whose group is elsewhere, go where they finish soonest. Groups, memory and transfers as in ``heft``; same
-    complexity.
+    Where restrictions leave no device to the whole path, p_CP is one that may run most of its ops; the others, and any
+    that find no room there or whose group is elsewhere, go where they finish soonest. Groups, memory and transfers as
+    in ``heft``; same complexity.
     """
     up = upward_rank(problem)
     path = critical_path(problem, up)
