@@ -17,7 +17,7 @@ ROOM = 1 + 1e-9  # capacities are compared with this much rounding
 
 
 def simulate(placement: Placement, order: Order, oom: str = "mark") -> Schedule:
-    """The schedule of `placement` when the ops of each device run by `order`; oom is "mark" or "wait"."""
+    """The schedule of `placement` under `order` (a run-time rule: rule="ask" and `choose`); oom is "mark" or "wait"."""
     return Simulation(placement, order, oom).run()
 
 
@@ -167,7 +167,7 @@ class Simulation:
         sends = [item for item in ready if item[0] == SEND]
         if sends:
             return min(sends, key=lambda item: (self.ready[item], item[1]))
-        return ready[0] if rule == "planned" else (OP, self.order.choose(d, [v for _, v in ready]))
+        return ready[0] if rule == "planned" else (OP, self.order.choose(self, d, [v for _, v in ready]))
 
     def priority(self, item: tuple[int, int]) -> float:
         kind, number = item
