@@ -43,7 +43,8 @@ export function barOf(all: Bars, bar: number): { kind: BarKind; row: number } {
  */
 export function orderByStart(start: Float32Array): Uint32Array {
   const key = new Uint32Array(start.buffer, start.byteOffset, start.length);
-  let order = Uint32Array.from(key, (_, i) => i);
+  let order = new Uint32Array(key.length);
+  for (let i = 0; i < key.length; i++) order[i] = i;
   let spare = new Uint32Array(key.length);
   for (const shift of [0, 11, 22]) {
     const at = new Uint32Array(2049);

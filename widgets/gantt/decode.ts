@@ -80,11 +80,18 @@ export function decode(message: DataView): Columns {
     nDevices: nDevices!,
     makespan,
     ops,
-    transfers: { ...transfers, start: delay.map((wait, t) => wait + ops.start[transfers.producer[t]!]! + ops.duration[transfers.producer[t]!]!) },
+    transfers: { ...transfers, start: after(ops, transfers.producer, delay) },
     sends: { start: f32(nSends), duration: f32(nSends), device: u16(nSends), transfer: u32(nSends) },
     critical: { kind: u8(nCritical), row: u32(nCritical), start: f32(nCritical), duration: f32(nCritical) },
     idle: { device: u16(nIdle), start: f32(nIdle), duration: f32(nIdle), reason: u8(nIdle), op: u32(nIdle) },
   };
+}
+
+/** Start of each transfer: so long after its producer's finish. */
+function after(ops: Columns["ops"], producer: Uint32Array, delay: Float32Array): Float32Array {
+  const start = new Float32Array(delay.length);
+  for (let t = 0; t < start.length; t++) start[t] = ops.start[producer[t]!]! + ops.duration[producer[t]!]! + delay[t]!;
+  return start;
 }
 
 /** The names of the ops; an empty message has none. */

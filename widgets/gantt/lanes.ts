@@ -44,7 +44,8 @@ export function lanes(columns: Columns, all: Bars): Lanes {
 
   const at = ptr.slice();
   const bar = new Uint32Array(ptr[ptr.length - 1]!);
-  for (const b of all.order) {
+  for (let i = 0; i < all.order.length; i++) {
+    const b = all.order[i]!;
     if (b < first) bar[at[trackOf(b)]!++] = b;
     else {
       bar[at[inTrack(b - first)]!++] = b;
@@ -80,16 +81,17 @@ export function runningAt(tracks: Lanes, all: Bars, k: number, t: number): numbe
 function stack(device: Uint16Array, all: Bars, nDevices: number, makespan: number) {
   const first = all.nOps + all.nSends;
   const track = new Uint8Array(device.length);
-  const free = new Float64Array(nDevices * MAX_TRACKS).fill(-Infinity);
+  const free = new Float64Array(nDevices * MAX_TRACKS).fill(-Infinity); // when each track of each device is free
   const slack = makespan * 1e-6; // single precision may let neighbours overlap by a rounding
   let tracks = 0;
-  for (const bar of all.order) {
+  for (let i = 0; i < all.order.length; i++) {
+    const bar = all.order[i]!;
     if (bar < first) continue;
     const base = device[bar - first]! * MAX_TRACKS;
-    const ends = free.subarray(base, base + MAX_TRACKS);
-    let k = ends.findIndex((end) => end <= all.start[bar]! + slack);
-    if (k < 0) k = ends.indexOf(Math.min(...ends));
-    ends[k] = Math.max(ends[k]!, all.finish[bar]!);
+    let k = 0;
+    while (k < MAX_TRACKS && free[base + k]! > all.start[bar]! + slack) k++;
+    if (k === MAX_TRACKS) for (let j = (k = 0); j < MAX_TRACKS; j++) if (free[base + j]! < free[base + k]!) k = j;
+    free[base + k] = Math.max(free[base + k]!, all.finish[bar]!);
     track[bar - first] = k;
     tracks = Math.max(tracks, k + 1);
   }
