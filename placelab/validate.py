@@ -268,9 +268,7 @@ class _Check:
         missing = np.flatnonzero(self.moves & (self.edge_row < 0))
         for e in missing[np.unique(self.edge_key[missing], return_index=True)[1]]:
             u, d = graph.producer[e], self.edge_destination[e]
-            detail = (
-                f"tensor {graph.edge_tensor[e]} is not sent to {graph.names[graph.consumer[e]]!r}"
-            )
+            detail = f"tensor {graph.edge_tensor[e]} is not sent to {graph.names[graph.consumer[e]]!r}"
             yield self.violation("transfer", u, d, self.finish[u], detail)
 
     def remote_precedence(self) -> Iterator[Violation]:
@@ -331,10 +329,8 @@ class _Check:
             detail = f"{short:.9g} bytes over the capacity of {self.cluster.memory[d]:.9g} until {end:.9g} s"
             yield self.violation("memory", None, d, begin, detail)
         given = [tuple(row) for row in self.schedule.oom.tolist()]
-        for d, begin, end, short in _differing(spans, given, self.slack):
-            detail = (
-                f"{short:.9g} bytes short until {end:.9g} s: only in the schedule's list, or missing there"
-            )
+        for d, begin, end, short in _differing(spans, given, self.slack, TOLERANCE * self.cluster.memory):
+            detail = f"{short:.9g} bytes short until {end:.9g} s: only in the schedule's list, or missing there"
             yield self.violation("oom", None, d, begin, detail)
 
     def spans_over(self) -> list[tuple[int, float, float, float]]:
@@ -427,13 +423,14 @@ def _over(when: np.ndarray, change: np.ndarray, capacity: float, makespan: float
     ]
 
 
-def _differing(mine: list[tuple], given: list[tuple], slack: float) -> list[tuple]:
-    """Spans (device, from, to, bytes) of either list that have no equal in the other, up to rounding."""
+def _differing(mine: list[tuple], given: list[tuple], slack: float, few: np.ndarray) -> list[tuple]:
+    """Spans (device, from, to, bytes) of either list that have no equal in the other, up to `slack` s and `few` bytes."""
 
     def same(a: tuple, b: tuple) -> bool:
-        return a[0] == b[0] and max(abs(a[1] - b[1]), abs(a[2] - b[2])) <= slack and isclose(a[3], b[3], rel_tol=1e-6)
+        late = max(abs(a[1] - b[1]), abs(a[2] - b[2]))
+        return a[0] == b[0] and late <= slack and isclose(a[3], b[3], rel_tol=TOLERANCE, abs_tol=few[a[0]])
 
     if len(mine) == len(given) and all(map(same, mine, given)):
         return []
     lone = [a for a in mine if not any(same(a, b) for b in given)]
-    return lone + [b for b in given if not any(same(a, b) for a in mine)] or mine[:1]
+    return lone + [b for b in given if not any(same(a, b) for a in mine)] or mine[:1]  # one of them listed twice
