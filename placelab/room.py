@@ -150,7 +150,8 @@ class Room:
         before = (graph.pred_ptr, graph.pred_edge, graph.producer)
         after = (graph.succ_ptr, graph.consumer, graph.edge_tensor, graph.tensor_bytes)
         links = (cluster.latency.reshape(-1), frozen(1 / cluster.bandwidth.reshape(-1)))
-        return (units.ptr, units.ops, units.of, *before, *after, *links)
+        workspace = (np.zeros(graph.n_tensors, np.int32), np.zeros(cluster.n_devices, np.int32))
+        return (units.ptr, units.ops, units.of, *before, *after, *links, *workspace)
 
     def placement(self, placed: int, reasons: tuple[str, ...], score_name: str) -> Placement:
         """What a kernel decided, which placed so many units; InfeasibleError when it stopped before the last.

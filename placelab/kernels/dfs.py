@@ -24,7 +24,7 @@ def sort_children(n_ops, by_rank, succ_ptr, pred_ptr, pred_edge, producer, child
 def dfs(
     n, k, traced, stride, allowed, held, peak, limit, used, top, place, order, reason, score,
     ptr, ops, unit, pred_ptr, pred_edge, producer, succ_ptr, consumer, edge_tensor, tensor_bytes, latency, slowness,
-    n_ops, by_rank, whole_load, cost, columns, column, divisor, traffic, took, load, child, filled, stack, visited,
+    read, sent, n_ops, by_rank, whole_load, cost, columns, column, divisor, traffic, took, load, child, filled, stack, visited,
 ):  # fmt: skip
     """Put each unit, when the search meets its first op, on the device of least score: ``placelab.partitioners.dfs``.
 
@@ -54,7 +54,7 @@ def dfs(
             order[placed] = u
             add_traffic(
                 u, k, 0, ptr, ops, unit, place, pred_ptr, pred_edge, producer, succ_ptr, consumer, edge_tensor,
-                tensor_bytes, latency, slowness, traffic,
+                tensor_bytes, latency, slowness, read, sent, traffic,
             )  # fmt: skip
             most_traffic = 0.0
             longest = 0.0

@@ -11,7 +11,7 @@ from placelab.kernels.traffic import add_traffic, relative
 def mite(
     n, k, traced, stride, allowed, held, peak, limit, used, top, place, order, reason, score,
     both, ptr, ops, unit, pred_ptr, pred_edge, producer, succ_ptr, consumer, edge_tensor, tensor_bytes,
-    latency, slowness, queue, rank, speed, cost, columns, column, divisor, traffic, took,
+    latency, slowness, read, sent, queue, rank, speed, cost, columns, column, divisor, traffic, took,
 ):  # fmt: skip
     """Put each unit of the queue on the device of least score: ``placelab.partitioners.mite``.
 
@@ -23,7 +23,7 @@ def mite(
         order[i] = u
         add_traffic(
             u, k, both, ptr, ops, unit, place, pred_ptr, pred_edge, producer, succ_ptr, consumer, edge_tensor,
-            tensor_bytes, latency, slowness, traffic,
+            tensor_bytes, latency, slowness, read, sent, traffic,
         )  # fmt: skip
         most_traffic = 0.0
         longest = 0.0

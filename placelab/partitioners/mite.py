@@ -27,7 +27,7 @@ def mite(
         mite(v, d) &= mem(d) \cdot imp(v, d) \cdot traffic(v, d) \cdot execTime(v, d) \\
         mem(d) &= \text{share of d's memory in use before v is added} \\
         imp(v, d) &= 1 - \frac{totalRank(v)}{\max_u totalRank(u)} \cdot \frac{s_d}{\max_e s_e} \\
-        traffic(v, d) &= \sum_{(u, v) \in E,\ u\ placed} trans(\tau_{uv}, p(u), d) \\
+        traffic(v, d) &= \sum_{\tau: u \to v,\ u\ placed} trans(\tau, p(u), d) \\
         execTime(v, d) &= exec(v, d)
 
     traffic and execTime are divided by their maxima over the devices that have room; then each factor is at least 1e-6.
