@@ -209,6 +209,8 @@ def test_keyboard_reaches_everything(page, rnn, chart):
     stage.press(" ")
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
     assert page.evaluate("() => leaked") == []
+    page.get_by_role("button", name="Keys").click()
+    expect(page.locator(".status")).to_contain_text("Space: play")
 
 
 def test_table_says_what_the_chart_shows(page, rnn, chart):
@@ -245,7 +247,7 @@ def test_numbers_warning_and_staleness(page, rnn, chart, screenshot):
 
 
 def test_a_new_schedule_keeps_the_view_unless_it_fits(page, rnn, chart):
-    """While a hand drags, a zoomed view stays where it is, and a fitted one stays fitted."""
+    """While a hand drags, a zoomed view stays where it is, and a fitted one stays fitted; another graph is shown whole."""
     slower = solved(rnn.problem.graph, pl.clusters.pcie_box(2))
     chart.show(slower)
     bare_page.receive(page, chart, "schedule", "devices")
@@ -259,6 +261,11 @@ def test_a_new_schedule_keeps_the_view_unless_it_fits(page, rnn, chart):
     frame(page)
     assert shown(page, "makespan") == [rnn.makespan]
     assert shown(page, "span") == view
+    other = solved(pl.load("convolutional_network"), pl.clusters.pcie_box(2))
+    chart.show(other)
+    bare_page.receive(page, chart, "schedule", "devices", "names", "kinds", "kind_names")
+    frame(page)
+    assert np.allclose(shown(page, "span"), [0, 1.01 * other.makespan])
 
 
 def test_names_stay_text(page, screenshot):
@@ -316,6 +323,21 @@ def test_reduced_motion_is_honoured(page, rnn):
     bare_page.show(page, Gantt.of(rnn))
     style = page.evaluate("() => getComputedStyle(document.querySelector('.badge')).transitionDuration")
     assert float(style.removesuffix("s")) == 0
+
+
+def test_playback_rests_while_it_cannot_be_seen(page, chart):
+    """Scrolled off the screen, the chart draws nothing and its time stands still; back on it, playback goes on."""
+    page.evaluate("() => document.body.prepend(Object.assign(document.createElement('div'), {id: 'above'}))")
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_timeout(200)
+    page.evaluate("() => { document.querySelector('#above').style.height = '3000px'; scrollTo(0, 0); }")
+    page.wait_for_timeout(200)
+    rested = shown(page, "time")
+    page.wait_for_timeout(300)
+    assert shown(page, "time") == rested and rested[0] > 0
+    page.evaluate("() => document.querySelector('#above').remove()")
+    page.wait_for_timeout(300)
+    assert shown(page, "time")[0] > rested[0]
 
 
 def test_exported_page_plays_without_a_kernel(page, rnn, tmp_path, screenshot):

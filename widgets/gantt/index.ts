@@ -31,6 +31,10 @@ export function render({ model, el }: { model: Model<GanttTraits>; el: HTMLEleme
       devices: model.get("devices"),
     });
   };
+  const onNames = () => {
+    onLabels();
+    view.restart();
+  };
   const onWarning = () => say(view.words.warning, model.get("warning"));
   const onDetail = () => say(view.words.detail, model.get("detail"));
   const onNumbers = () => view.strip.show(model.get("numbers"));
@@ -39,7 +43,7 @@ export function render({ model, el }: { model: Model<GanttTraits>; el: HTMLEleme
   const onSelection = () => view.showSelection(model.get("selection"));
 
   const listeners: [string, () => void][] = [
-    ["names", onLabels],
+    ["names", onNames],
     ["kinds", onLabels],
     ["kind_names", onLabels],
     ["devices", onLabels],

@@ -18,6 +18,9 @@ export interface Layout {
   readonly ratio: number;
 }
 
+/** CSS height of the time axis. */
+export const AXIS = 24;
+
 const MIN_OPS = 11;
 const MAX_OPS = 34;
 const MAX_TRANSFER = 7;
@@ -26,15 +29,14 @@ const GAP = 3;
 /** Lays out `tracks` on a canvas of CSS size `width` × `height`. */
 export function layout(tracks: Lanes, width: number, height: number, ratio: number, gutter: number): Layout {
   const px = (css: number) => Math.round(css * ratio);
-  const axis = 24;
   const n = tracks.incoming + tracks.outgoing;
-  const room = (height - axis) / Math.max(tracks.nDevices, 1) - GAP;
+  const room = (height - AXIS) / Math.max(tracks.nDevices, 1) - GAP;
   const transfer = n ? Math.min(Math.max(Math.floor((room * 0.45) / n), n > 4 ? 1 : 2), n > 4 ? 4 : MAX_TRANSFER) : 0;
   const ops = Math.min(Math.max(Math.floor(room - transfer * n), MIN_OPS), MAX_OPS);
   const row = px(ops) + px(transfer) * n + px(GAP);
   return {
     gutter: px(gutter),
-    axis: px(axis),
+    axis: px(AXIS),
     width: px(width),
     height: px(height),
     row,
@@ -49,7 +51,7 @@ export function layout(tracks: Lanes, width: number, height: number, ratio: numb
 export function preferredHeight(tracks: Lanes): number {
   const n = tracks.incoming + tracks.outgoing;
   const row = 30 + n * (n > 4 ? 3 : 5) + GAP;
-  return Math.min(Math.max(24 + row * tracks.nDevices, 96), 440);
+  return Math.min(Math.max(AXIS + row * tracks.nDevices, 96), 440);
 }
 
 /** CSS width of the column of device names. */

@@ -2,7 +2,7 @@
 import { h } from "../shared/dom.js";
 import { seconds } from "../shared/format.js";
 import { icon, type Icon } from "../shared/icons.js";
-import type { Action } from "./keyboard.js";
+import { KEY_HELP, type Action } from "./keyboard.js";
 import { DURATION, SPEEDS, type Playhead } from "./playback.js";
 
 export interface Toolbar {
@@ -16,6 +16,7 @@ export interface ToolbarEvents {
   seek(fraction: number): void;
   speed(speed: number): void;
   table(): void;
+  help(): void;
 }
 
 const STEPS = 10_000; // positions of the scrubber
@@ -28,11 +29,13 @@ export function toolbar(on: ToolbarEvents): Toolbar {
   speed.addEventListener("change", () => on.speed(Number(speed.value)));
   const scrub = h("input", { type: "range", class: "scrub", min: 0, max: STEPS, step: 1, "aria-label": "Time", title: "Time: drag to scrub" });
   scrub.addEventListener("input", () => on.seek(Number(scrub.value) / STEPS));
-  const time = h("output", { class: "time" });
+  const time = h("span", { class: "time" }); // no live region: it changes sixty times a second
   const table = button("table", "Show as a table", on.table);
+  const help = h("button", { type: "button", title: KEY_HELP, "aria-label": "Keys" }, "?");
+  help.addEventListener("click", on.help);
   const element = h(
     "div",
-    { class: "toolbar", role: "toolbar", "aria-label": "Playback and zoom" },
+    { class: "toolbar", role: "group", "aria-label": "Playback and zoom" },
     act("restart", "Back to the start (r)", "restart"),
     act("stepBack", "Previous event (,)", "step-back"),
     play,
@@ -45,6 +48,7 @@ export function toolbar(on: ToolbarEvents): Toolbar {
     act("plus", "Zoom in (+)", "zoom-in"),
     act("fit", "Fit the whole schedule (0)", "fit"),
     table,
+    help,
   );
   let playing = false;
   return {

@@ -10,7 +10,7 @@ import { frames, type Damage } from "./frames.js";
 import css from "./gantt.css";
 import { hit, type Hit } from "./hit.js";
 import { actionOf, KEY_HELP, moveSelection, type Action } from "./keyboard.js";
-import { gutterWidth, layout, preferredHeight } from "./layout.js";
+import { AXIS, gutterWidth, layout, preferredHeight } from "./layout.js";
 import { showLegend } from "./legend.js";
 import { drawOverlay } from "./overlay.js";
 import { paint, type Paint } from "./paint.js";
@@ -40,6 +40,7 @@ export class GanttView {
     seek: (fraction) => this.#moveHead(fraction * this.#makespan),
     speed: (speed) => this.#setHead({ ...this.#head, speed }),
     table: () => this.#toggleTable(),
+    help: () => say(this.words.status, KEY_HELP),
   });
   readonly #frames = frames(this.#stage.element, (damage, elapsed) => this.#onFrame(damage, elapsed));
   readonly #draw = painter(this.#stage.base);
@@ -110,6 +111,13 @@ export class GanttView {
   label(labels: Labels): void {
     this.#labels = labels;
     this.#tellSoon();
+    this.#frames.invalidate("all");
+  }
+
+  /** Another graph: nothing of the old view means anything there. */
+  restart(): void {
+    this.#span = whole(this.#makespan);
+    this.#head = scrub(this.#head, this.#makespan, this.#makespan);
     this.#frames.invalidate("all");
   }
 
@@ -296,7 +304,7 @@ export class GanttView {
     sized.observe(element);
     signal.addEventListener("abort", () => sized.disconnect());
     watchPointer(element, {
-      onAxis: (x, y) => y < 24 && x >= this.#plot().left,
+      onAxis: (x, y) => y < AXIS && x >= this.#plot().left,
       hover: (x, y) => this.#showHover(x, y),
       leave: () => this.#leave(),
       click: (x, y) => this.#choose(opOf(this.#chart, this.#hitAt(x, y))),
