@@ -1,7 +1,8 @@
 """Each op to the device where it finishes soonest: list scheduling of a whole problem, in an order or as ops become ready.
 
-Where memory cannot bind a kernel does it; else :class:`placelab.list_scheduler.ListScheduler`, op by op, setting an op
-that has no room anywhere aside until memory is freed. Both give the same plan to the last bit where both apply.
+A kernel does it as long as every device could keep all that ever comes to it, so that memory changes no decision; else
+:class:`placelab.list_scheduler.ListScheduler`, op by op, setting an op that has no room anywhere aside until memory is
+freed. Both give the same plan to the last bit where both apply.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from placelab.graph import frozen
 from placelab.kernels import list_schedule as kernels
 from placelab.list_scheduler import ListScheduler, planned_order, transfer_delay
-from placelab.memory_plan import can_bind
+from placelab.memory_plan import held_for_ever
 from placelab.problem import Problem
 from placelab.schedule import Placement, Trace
 
@@ -53,8 +54,9 @@ def in_order(
     """
     if preferred is None:
         preferred = np.full(problem.graph.n_ops, -1, dtype=np.int32)
-    if not can_bind(problem):
-        return _in_order_kernel(problem, frozen(order), frozen(preferred), insertion, trace)
+    placement = _in_order_kernel(problem, frozen(order), frozen(preferred), insertion, trace)
+    if placement is not None:
+        return placement
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     return one_by_one(ListScheduler(problem, insertion, trace), lambda v: place[v], preferred)
@@ -65,8 +67,9 @@ def as_ready(problem: Problem, *, trace: bool = False) -> Placement:
 
     Ops are taken by (time their last input was computed, op number); ties between devices: the lower.
     """
-    if not can_bind(problem):
-        return _as_ready_kernel(problem, trace)
+    placement = _as_ready_kernel(problem, trace)
+    if placement is not None:
+        return placement
     s, graph = ListScheduler(problem, trace=trace), problem.graph
     return one_by_one(
         s,
@@ -119,30 +122,36 @@ def _place(s: ListScheduler, v: int, preferred: np.ndarray | None) -> bool:
 
 def _in_order_kernel(
     problem: Problem, order: np.ndarray, preferred: np.ndarray, insertion: bool, trace: bool
-) -> Placement:
+) -> Placement | None:
+    """The placement, or None where memory may have a say."""
     n, k = problem.graph.n_ops, problem.cluster.n_devices
     zeros = bool(np.fmin.reduce(problem.cost) / problem.divisor.max() == 0)
     room = n * k if insertion else k
     device, start, finish, score = _results(n, k, trace)
-    kernels.in_order(
-        order, preferred, int(insertion), *_edges(problem), *_devices(problem),
-        _group_device(problem), np.empty(k),
+    placed = kernels.in_order(
+        order, preferred, int(insertion), *_edges(problem), *_devices(problem), *held_for_ever(problem),
+        *_workspace(problem),
         np.empty(k, np.int32), np.empty(room if insertion else 1), np.empty(room),
         np.empty(k, np.int32), np.empty(room if zeros and insertion else 1),
         device, start, finish, score,
     )  # fmt: skip
+    if placed < n:
+        return None
     return _placement(problem, order, preferred, device, start, finish, score, trace)
 
 
-def _as_ready_kernel(problem: Problem, trace: bool) -> Placement:
+def _as_ready_kernel(problem: Problem, trace: bool) -> Placement | None:
+    """The placement, or None where memory may have a say."""
     graph, n, k = problem.graph, problem.graph.n_ops, problem.cluster.n_devices
     device, start, finish, score = _results(n, k, trace)
     order = np.empty(n, dtype=np.int32)
-    kernels.as_ready(
-        *_edges(problem), graph.succ_ptr, graph.consumer, *_devices(problem),
-        _group_device(problem), np.empty(k), np.empty(k), np.empty(n, np.int32), np.empty(n), np.empty(2 * n),
+    placed = kernels.as_ready(
+        *_edges(problem), graph.succ_ptr, graph.consumer, *_devices(problem), *held_for_ever(problem),
+        *_workspace(problem), np.empty(k), np.empty(n, np.int32), np.empty(n), np.empty(2 * n),
         device, start, finish, score, order,
     )  # fmt: skip
+    if placed < n:
+        return None
     return _placement(problem, order, None, device, start, finish, score, trace)
 
 
@@ -160,8 +169,10 @@ def _devices(problem: Problem) -> tuple:
     return (*times, *links, allowed, 0 if mask is None else k, problem.group)
 
 
-def _group_device(problem: Problem) -> np.ndarray:
-    return np.empty(problem.n_groups, dtype=np.int32)
+def _workspace(problem: Problem) -> tuple:
+    """used, top, group_device, ready."""
+    k = problem.cluster.n_devices
+    return np.empty(k), np.empty(k), np.empty(problem.n_groups, np.int32), np.empty(k)
 
 
 def _results(n: int, k: int, trace: bool) -> tuple:

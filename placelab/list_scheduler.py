@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import InfeasibleError, UnsupportedError
+from placelab.errors import FormatError, InfeasibleError, UnsupportedError
 from placelab.graph import frozen
 from placelab.memory_plan import MemoryPlan, can_bind
 from placelab.problem import Problem
@@ -193,7 +193,12 @@ class ListScheduler:
     # ---------------------------------------------------------------- parts
 
     def _op(self, op: int | str) -> int:
-        return self.problem.graph.index(op) if isinstance(op, str) else int(op)
+        v = self.problem.graph.index(op) if isinstance(op, str) else int(op)
+        if not 0 <= v < len(self._home):
+            raise FormatError(
+                f"there is no op number {v}; ops of {self.problem.graph.title} are 0 to {len(self._home) - 1}"
+            )
+        return v
 
     def _name(self, v: int) -> str:
         return str(self.problem.graph.names[v])

@@ -12,6 +12,7 @@ from math import inf, nextafter
 
 import numpy as np
 
+from placelab.graph import frozen
 from placelab.memory import TOLERANCE
 from placelab.problem import Problem
 
@@ -72,7 +73,7 @@ class MemoryPlan:
         ).tolist()  # half the tolerance: sums differ by their order
         self.reserved = [0.0] * k
         self.used = [Steps() for _ in range(k)]
-        self._reserve = _for_ever(problem)
+        self._reserve = _for_ever(problem).tolist()
         self._group, self._group_is_placed = problem.group.tolist(), [False] * problem.n_groups
         self._temporary, self._tensor_ptr = graph.temporary.tolist(), graph.op_tensor_ptr.tolist()
         self._size = graph.tensor_bytes.tolist()
@@ -171,6 +172,17 @@ class MemoryPlan:
         return [(begin, end, size) for begin, end, size in spans if begin < end and size != 0]
 
 
+def held_for_ever(problem: Problem) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(counted, keep, made, brief, limit) as the kernels of :mod:`placelab.kernels.list_schedule` take them."""
+    graph, memory = problem.graph, problem.cluster.memory
+    nothing = frozen(np.zeros(graph.n_ops))
+    if problem.memory == "none" or np.isinf(memory).all():
+        return 0, nothing, nothing, nothing, memory
+    if problem.memory == "reserved":
+        return 1, _for_ever(problem), nothing, nothing, memory
+    return 2, _for_ever(problem), graph.outputs, graph.temporary if problem.memory == "dynamic" else nothing, memory
+
+
 def can_bind(problem: Problem) -> bool:
     """Whether some device may run out of memory: not if it could hold everything that is allowed on it for the whole run.
 
@@ -190,12 +202,12 @@ def can_bind(problem: Problem) -> bool:
     return bool((most > capacity).any())
 
 
-def _for_ever(problem: Problem) -> list[float]:
+def _for_ever(problem: Problem) -> np.ndarray:
     """Bytes each op keeps from the first moment to the last; for a member of a group those of the whole group."""
     graph, grouped = problem.graph, problem.group >= 0
     own = {"dynamic": graph.persistent, "reserved": graph.memory}.get(problem.memory, np.zeros(graph.n_ops)).copy()
     own[grouped] = np.bincount(problem.group[grouped], own[grouped], minlength=problem.n_groups)[problem.group[grouped]]
-    return own.tolist()
+    return frozen(own)
 
 
 def _pieces(spans: list[Span]) -> list[Span]:

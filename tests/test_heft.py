@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import fields
 from itertools import permutations
 
@@ -10,7 +11,7 @@ import problems
 import pytest
 
 import placelab as pl
-from placelab import earliest_finish
+from placelab import earliest_finish, list_scheduler
 
 
 def independent_heft(problem, insertion=True):
@@ -82,13 +83,33 @@ def test_an_independent_heft_agrees():
 
 @pytest.mark.parametrize("name", ["heft", "cpop", "tf-greedy"])
 def test_both_paths_give_one_plan(name, monkeypatch):
-    """The kernel and the list scheduler agree bit for bit: devices, order, estimate, trace."""
-    for i, problem in enumerate(problems.many(150, seed=22, memory=("none",))):
-        quick = pl.place(problem, name, trace=True)
+    """The kernel and the list scheduler agree bit for bit: devices, order, estimate, trace; in every memory model."""
+    for i, problem in enumerate(problems.many(300, seed=22)):
+        try:
+            quick = pl.place(problem, name, trace=bool(i % 3))
+        except pl.InfeasibleError:
+            continue
         with monkeypatch.context() as patch:
-            patch.setattr(earliest_finish, "can_bind", lambda problem: True)
-            careful = pl.place(problem, name, trace=True)
+            patch.setattr(earliest_finish, "_in_order_kernel", lambda *arguments: None)
+            patch.setattr(earliest_finish, "_as_ready_kernel", lambda *arguments: None)
+            patch.setattr(list_scheduler, "can_bind", lambda problem: True)
+            careful = pl.place(problem, name, trace=bool(i % 3))
         assert same(quick, careful), i
+
+
+@pytest.mark.parametrize("name", ["heft", "cpop", "tf-greedy"])
+def test_the_kernel_serves_until_memory_has_a_say(name, monkeypatch):
+    """With limits that one device alone would break, some plans are the kernel's, others are not."""
+    slow = []
+    one_by_one = earliest_finish.one_by_one
+    monkeypatch.setattr(earliest_finish, "one_by_one", lambda s, *rest: slow.append(s) or one_by_one(s, *rest))
+    tight = [
+        p for p in problems.many(200, seed=25, memory=("reserved", "edges", "dynamic")) if list_scheduler.can_bind(p)
+    ]
+    for problem in tight:
+        with contextlib.suppress(pl.InfeasibleError):
+            pl.place(problem, name)
+    assert 0.1 < len(slow) / len(tight) < 0.9
 
 
 @pytest.mark.parametrize("name", ["heft", "cpop", "tf-greedy"])

@@ -211,6 +211,14 @@ def test_inputs_come_first():
         ListScheduler(pl.Problem(chain(1.0, 1.0), TWO)).place("b", 0)
 
 
+def test_an_unknown_op_is_an_error():
+    """A number out of range, negative ones included, and a name nobody has."""
+    s = ListScheduler(pl.Problem(chain(1.0, 1.0), TWO))
+    for op in (2, -1, "z"):
+        with pytest.raises(pl.FormatError, match=r"no op"):
+            s.est(op, 0)
+
+
 def test_an_op_is_placed_once_and_all_are_placed():
     """Placing twice and finishing early are errors that name the op."""
     s = ListScheduler(pl.Problem(chain(1.0, 1.0), TWO))

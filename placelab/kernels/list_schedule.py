@@ -1,10 +1,14 @@
-"""Where does each op finish soonest? List scheduling without memory limits, by insertion into idle gaps or by appending.
+"""Where does each op finish soonest? List scheduling by insertion into idle gaps or by appending, while memory cannot bind.
 
 Both kernels take the problem as: ``pred_ptr, pred_edge, producer, edge_bytes`` (edges by consumer); ``cost, column,
 divisor, columns`` (exec, see Problem); flat ``delay`` (the Send's time, and latency) and ``bandwidth``, 0 and infinite
 within a device; ``allowed[v * stride + d]``; ``group``, -1 for none. A group's first op fixes the device of all. Ties:
 the lower device. Results: `device`, `start`, `finish` (n,), and `score[v * k + d]` (when its length is n * k) the
 finish of v on every candidate d.
+
+Memory: an op takes ``keep`` for ever (its group's, with the first of it), ``made`` for its outputs and ``brief`` while it
+runs. As long as each device's ``limit`` holds all that was ever there, memory changes no decision; the kernels return how
+many ops they placed, fewer than all when that fails. ``counted``: 0 memory is unlimited, 1 only keep counts, 2 all.
 """
 
 from placelab.kernels.heap import pop_event, push_event
@@ -26,6 +30,24 @@ def arrivals(v, low, high, pred_ptr, pred_edge, producer, edge_bytes, delay, ban
         for d in range(low, high):
             x = done + delay[row + d] + size / bandwidth[row + d]
             ready[d] = x if x > ready[d] else ready[d]
+
+
+@helper
+def stays(v, d, counted, reserved, keep, made, pred_ptr, pred_edge, producer, edge_bytes, device):
+    """Bytes that v brings to d if nothing is ever freed; `reserved` says that its group is there already."""
+    size = 0.0 if reserved else keep[v]
+    if counted == 2:
+        size += made[v]
+        for i in range(pred_ptr[v], pred_ptr[v + 1]):
+            if device[producer[pred_edge[i]]] != d:
+                size += edge_bytes[pred_edge[i]]
+    return size
+
+
+@helper
+def fits(v, d, size, brief, limit, used, top):
+    """Whether d holds so many bytes more, besides the most that any of its ops needs while it runs."""
+    return used[d] + size + max(top[d], brief[v]) <= limit[d]
 
 
 @helper
@@ -97,9 +119,9 @@ def occupy(base, count, begins, ends, start, finish):
 @kernel
 def in_order(
     order, preferred, insertion, pred_ptr, pred_edge, producer, edge_bytes, cost, column, divisor, columns, delay, bandwidth,
-    allowed, stride, group,
+    allowed, stride, group, counted, keep, made, brief, limit,
     # workspace
-    group_device, ready, busy, begins, ends, n_done, done,
+    used, top, group_device, ready, busy, begins, ends, n_done, done,
     # results
     device, start, finish, score,
 ):  # fmt: skip
@@ -117,15 +139,16 @@ def in_order(
     for g in range(len(group_device)):
         group_device[g] = -1
     for d in range(k):
+        used[d] = 0.0
+        top[d] = 0.0
         busy[d] = 0
         n_done[d] = 0
         ends[d * room] = 0.0
     for i in range(n):
         v = order[i]
         g = group[v]
-        only = preferred[v]
-        if g >= 0 and group_device[g] >= 0:
-            only = group_device[g]
+        reserved = g >= 0 and group_device[g] >= 0
+        only = group_device[g] if reserved else preferred[v]
         low = 0
         high = k
         if only >= 0:
@@ -138,6 +161,10 @@ def in_order(
         for d in range(low, high):
             if allowed[v * stride + d] == 0:
                 continue
+            if record and counted:
+                stay = stays(v, d, counted, reserved, keep, made, pred_ptr, pred_edge, producer, edge_bytes, device)
+                if not fits(v, d, stay, brief, limit, used, top):
+                    return i
             length = cost[v * columns + column[d]] / divisor[d]
             s = ready[d]
             worst = soonest
@@ -156,6 +183,12 @@ def in_order(
                 best = d
                 soonest = f
                 begin = s
+        if counted:
+            stay = stays(v, best, counted, reserved, keep, made, pred_ptr, pred_edge, producer, edge_bytes, device)
+            if not fits(v, best, stay, brief, limit, used, top):
+                return i
+            used[best] += stay
+            top[best] = max(top[best], brief[v])
         device[v] = best
         start[v] = begin
         finish[v] = soonest
@@ -172,14 +205,15 @@ def in_order(
                 n_done[best] += 1
         else:
             ends[best] = soonest
+    return n
 
 
 @kernel
 def as_ready(
     pred_ptr, pred_edge, producer, edge_bytes, succ_ptr, consumer, cost, column, divisor, columns, delay, bandwidth,
-    allowed, stride, group,
+    allowed, stride, group, counted, keep, made, brief, limit,
     # workspace
-    group_device, ready, free, missing, became, heap,
+    used, top, group_device, ready, free, missing, became, heap,
     # results
     device, start, finish, score, order,
 ):  # fmt: skip
@@ -194,6 +228,8 @@ def as_ready(
     for g in range(len(group_device)):
         group_device[g] = -1
     for d in range(k):
+        used[d] = 0.0
+        top[d] = 0.0
         free[d] = 0.0
     size = 0
     for v in range(n):
@@ -205,12 +241,11 @@ def as_ready(
     while size > 0:
         v = int(heap[1])
         size = pop_event(heap, size)
-        order[i] = v
-        i += 1
         g = group[v]
+        reserved = g >= 0 and group_device[g] >= 0
         low = 0
         high = k
-        if g >= 0 and group_device[g] >= 0:
+        if reserved:
             low = group_device[g]
             high = low + 1
         arrivals(v, low, high, pred_ptr, pred_edge, producer, edge_bytes, delay, bandwidth, device, finish, ready)
@@ -220,6 +255,10 @@ def as_ready(
         for d in range(low, high):
             if allowed[v * stride + d] == 0:
                 continue
+            if record and counted:
+                stay = stays(v, d, counted, reserved, keep, made, pred_ptr, pred_edge, producer, edge_bytes, device)
+                if not fits(v, d, stay, brief, limit, used, top):
+                    return i
             s = ready[d]
             if free[d] > s:
                 s = free[d]
@@ -230,6 +269,14 @@ def as_ready(
                 best = d
                 soonest = f
                 begin = s
+        if counted:
+            stay = stays(v, best, counted, reserved, keep, made, pred_ptr, pred_edge, producer, edge_bytes, device)
+            if not fits(v, best, stay, brief, limit, used, top):
+                return i
+            used[best] += stay
+            top[best] = max(top[best], brief[v])
+        order[i] = v
+        i += 1
         device[v] = best
         start[v] = begin
         finish[v] = soonest
@@ -243,3 +290,4 @@ def as_ready(
                 became[w] = soonest
             if missing[w] == 0:
                 size = push_event(heap, size, became[w], float(w))
+    return n
