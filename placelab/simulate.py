@@ -219,7 +219,7 @@ class _Run:
             n_producers=graph.n_producers if rule == events.MSR else _NONE,
             static=order.static, alpha=alpha, beta=beta, gamma=gamma, delta=delta,
             memory=self.memory, limit=frozen(cluster.memory * (1 + TOLERANCE)), temporary=graph.temporary,
-            outputs=graph.outputs, pred_ptr=graph.pred_ptr, pred_edge=graph.pred_edge, edge_tensor=graph.edge_tensor,
+            outputs=self._outputs(), pred_ptr=graph.pred_ptr, pred_edge=graph.pred_edge, edge_tensor=graph.edge_tensor,
             op_tensor_ptr=graph.op_tensor_ptr, **self._uses(),
             state=_state(), clock=np.zeros(1), missing=np.diff(graph.pred_ptr), busy=np.zeros(k, I4),
             queue=np.empty(n + self.n_sends, I8), queue_base=queue_ptr, n_queued=np.zeros(k, I4), send_base=send_base,
@@ -305,6 +305,14 @@ class _Run:
         persistent = graph.persistent if self.memory == events.DYNAMIC else np.zeros(graph.n_ops)
         used = np.bincount(self.placement.device, persistent, minlength=k)
         return dict(home_uses=home.astype(I4), copy_uses=copies.astype(I4), used=used)
+
+    def _outputs(self) -> np.ndarray:
+        """Bytes each op's outputs take while it waits for room; ``edges`` does not count what nobody consumes."""
+        graph = self.problem.graph
+        if self.memory != events.EDGES:
+            return graph.outputs
+        size = np.where(np.diff(graph.tensor_ptr) > 0, graph.tensor_bytes, 0.0)
+        return frozen(np.bincount(graph.tensor_producer, size, minlength=graph.n_ops).astype(F8))
 
     def _finish(self, arguments: dict[str, Any]) -> None:
         self.result = arguments

@@ -46,10 +46,11 @@ class Simulation:
             if not missing:
                 self.ready[OP, v] = 0.0
         while True:
+            self.begin_waiting_transfers()
             while due := sorted(item for item, time in self.active.items() if time == self.now):
                 for item in due:
                     self.end(item)
-            self.begin_waiting_transfers()
+                self.begin_waiting_transfers()
             for d in range(self.problem.cluster.n_devices):
                 self.begin_next_op(d)
             if not self.active:

@@ -3,7 +3,7 @@
 An instant is processed in rounds until nothing happens at it any more:
 
 a. all completions due: ops by number, then Sends, then transfers, both by transfer number (producer, destination, tensor);
-b. transfers start, where they wait for a channel or for two ports;
+b. transfers start, where they wait for a channel or for two ports; those of no length complete at once (a again);
 c. idle devices, lowest first, each start an executable op.
 
 Sums of times always associate from the left, so that compiled code, plain Python and any other machine agree to the last bit.
@@ -117,11 +117,15 @@ def msr_score(
                 delta,
             )
     else:
-        x = item - n_ops
-        for i in range(consumer_ptr[2 * x], consumer_ptr[2 * x + 1]):
-            score += successor_score(
-                receiver[i], 1, d, device, missing, busy, n_producers, static, alpha, beta, gamma, delta
-            )
+        i = consumer_ptr[2 * (item - n_ops)]
+        end = consumer_ptr[2 * (item - n_ops) + 1]
+        while i < end:
+            w = receiver[i]
+            inputs = 0
+            while i < end and receiver[i] == w:  # an op that reads the tensor twice stands there twice
+                inputs += 1
+                i += 1
+            score += successor_score(w, inputs, d, device, missing, busy, n_producers, static, alpha, beta, gamma, delta)
     return score
 
 
@@ -337,151 +341,151 @@ def run_events(
         if heap[0] != now:
             now = heap[0]
             instant += 1
-        # ------------------------------------------------ a. completions
-        n_pairs = 0
-        while size > 0 and heap[0] == now:
-            code = int(heap[1])
-            size = pop_event(heap, size)
-            first = 0
-            last = 0
-            if code < n_ops:  # an op
-                d = device[code]
-                busy[d] = 0
-                done += 1
-                n_touched = touch(d, touched, touched_flag, n_touched)
-                for i in range(local_start[code], local_end[code]):
-                    arrive(receiver[i], d, missing, rule, n_items, instant, rank, queue, queue_base, n_queued)
-                first = op_transfer_ptr[code]
-                last = op_transfer_ptr[code + 1]
-                if memory != FREE:
+        while size > 0 and heap[0] == now:  # a transfer of no length arrives before devices choose
+            # ------------------------------------------------ a. completions
+            n_pairs = 0
+            while size > 0 and heap[0] == now:
+                code = int(heap[1])
+                size = pop_event(heap, size)
+                first = 0
+                last = 0
+                if code < n_ops:  # an op
+                    d = device[code]
+                    busy[d] = 0
+                    done += 1
+                    n_touched = touch(d, touched, touched_flag, n_touched)
+                    for i in range(local_start[code], local_end[code]):
+                        arrive(receiver[i], d, missing, rule, n_items, instant, rank, queue, queue_base, n_queued)
+                    first = op_transfer_ptr[code]
+                    last = op_transfer_ptr[code + 1]
                     if memory == DYNAMIC:
                         used[d] -= temporary[code]
                         used[d] -= release_inputs(
                             code, pred_ptr, pred_edge, edge_tensor, edge_transfer, tensor_bytes, home_uses, copy_uses
                         )
-                    for t in range(op_tensor_ptr[code], op_tensor_ptr[code + 1]):
+                        for t in range(op_tensor_ptr[code], op_tensor_ptr[code + 1]):
+                            if home_uses[t] == 0:
+                                used[d] -= tensor_bytes[t]
+                    if with_sends:
+                        for x in range(first, last):
+                            queue_send(
+                                x,
+                                d,
+                                n_ops,
+                                n_items,
+                                instant,
+                                rule,
+                                rank,
+                                queue,
+                                queue_base,
+                                n_queued,
+                                send_base,
+                                n_sends_queued,
+                            )
+                        last = first
+                elif code < first_transfer:  # a Send
+                    first = code - n_ops
+                    last = first + 1
+                    d = source[first]
+                    busy[d] = 0
+                    n_touched = touch(d, touched, touched_flag, n_touched)
+                elif code >= first_begin:  # a reserved transfer begins and takes its room
+                    used[destination[code - first_begin]] += tensor_bytes[tensor[code - first_begin]]
+                else:  # a transfer
+                    x = code - first_transfer
+                    s = source[x]
+                    d = destination[x]
+                    for i in range(consumer_ptr[2 * x], consumer_ptr[2 * x + 1]):
+                        arrive(receiver[i], d, missing, rule, n_items, instant, rank, queue, queue_base, n_queued)
+                    n_touched = touch(d, touched, touched_flag, n_touched)
+                    if memory != FREE:
+                        t = tensor[x]
+                        if memory == EDGES:
+                            used[d] += tensor_bytes[t]
+                        home_uses[t] -= 1
                         if home_uses[t] == 0:
-                            used[d] -= tensor_bytes[t]
-                if with_sends:
-                    for x in range(first, last):
-                        queue_send(
-                            x,
-                            d,
-                            n_ops,
-                            n_items,
-                            instant,
-                            rule,
-                            rank,
-                            queue,
-                            queue_base,
-                            n_queued,
-                            send_base,
-                            n_sends_queued,
+                            used[s] -= tensor_bytes[t]
+                        n_touched = touch(s, touched, touched_flag, n_touched)  # there may be room for an op that waits
+                    if transfers == CHANNEL:
+                        pair_busy[s * n_devices + d] = 0
+                        n_pairs = touch(s * n_devices + d, pairs, pair_flag, n_pairs)
+                    elif transfers == PORTS:
+                        port[s] = 0.0
+                        port[in_port + d] = 0.0
+                        for q in range(n_devices):
+                            n_pairs = touch(s * n_devices + q, pairs, pair_flag, n_pairs)
+                            n_pairs = touch(q * n_devices + d, pairs, pair_flag, n_pairs)
+                            if not duplex:
+                                n_pairs = touch(d * n_devices + q, pairs, pair_flag, n_pairs)
+                                n_pairs = touch(q * n_devices + s, pairs, pair_flag, n_pairs)
+                for x in range(first, last):  # transfers requested now
+                    s = source[x]
+                    d = destination[x]
+                    pair = s * n_devices + d
+                    if transfers == PARALLEL or transfers == RESERVE:
+                        begin = now
+                        if transfers == RESERVE:
+                            if port[s] > begin:
+                                begin = port[s]
+                            if port[in_port + d] > begin:
+                                begin = port[in_port + d]
+                        transfer_start[x] = begin
+                        end = begin + latency[pair] + tensor_bytes[tensor[x]] / bandwidth[pair]
+                        transfer_finish[x] = end
+                        if transfers == RESERVE:
+                            port[s] = end
+                            port[in_port + d] = end
+                        size = push_event(heap, size, end, first_transfer + x)
+                        if memory == DYNAMIC:
+                            if begin > now:
+                                size = push_event(heap, size, begin, first_begin + x)
+                            else:
+                                used[d] += tensor_bytes[tensor[x]]
+                    else:
+                        requested[requests] = x
+                        push_key(
+                            pair_queue, pair_base[pair], pair_size[pair], transfer_class[x] * (n_transfers + 1) + requests
                         )
-                    last = first
-            elif code < first_transfer:  # a Send
-                first = code - n_ops
-                last = first + 1
-                d = source[first]
-                busy[d] = 0
-                n_touched = touch(d, touched, touched_flag, n_touched)
-            elif code >= first_begin:  # a reserved transfer begins and takes its room
-                used[destination[code - first_begin]] += tensor_bytes[tensor[code - first_begin]]
-            else:  # a transfer
-                x = code - first_transfer
-                s = source[x]
-                d = destination[x]
-                for i in range(consumer_ptr[2 * x], consumer_ptr[2 * x + 1]):
-                    arrive(receiver[i], d, missing, rule, n_items, instant, rank, queue, queue_base, n_queued)
-                n_touched = touch(d, touched, touched_flag, n_touched)
-                if memory != FREE:
-                    t = tensor[x]
-                    if memory == EDGES:
-                        used[d] += tensor_bytes[t]
-                    home_uses[t] -= 1
-                    if home_uses[t] == 0:
-                        used[s] -= tensor_bytes[t]
-                        n_touched = touch(s, touched, touched_flag, n_touched)
-                if transfers == CHANNEL:
-                    pair_busy[s * n_devices + d] = 0
-                    n_pairs = touch(s * n_devices + d, pairs, pair_flag, n_pairs)
-                elif transfers == PORTS:
-                    port[s] = 0.0
-                    port[in_port + d] = 0.0
-                    for q in range(n_devices):
-                        n_pairs = touch(s * n_devices + q, pairs, pair_flag, n_pairs)
-                        n_pairs = touch(q * n_devices + d, pairs, pair_flag, n_pairs)
-                        if not duplex:
-                            n_pairs = touch(d * n_devices + q, pairs, pair_flag, n_pairs)
-                            n_pairs = touch(q * n_devices + s, pairs, pair_flag, n_pairs)
-            for x in range(first, last):  # transfers requested now
-                s = source[x]
-                d = destination[x]
-                pair = s * n_devices + d
-                if transfers == PARALLEL or transfers == RESERVE:
-                    begin = now
-                    if transfers == RESERVE:
-                        if port[s] > begin:
-                            begin = port[s]
-                        if port[in_port + d] > begin:
-                            begin = port[in_port + d]
-                    transfer_start[x] = begin
-                    end = begin + latency[pair] + tensor_bytes[tensor[x]] / bandwidth[pair]
-                    transfer_finish[x] = end
-                    if transfers == RESERVE:
-                        port[s] = end
-                        port[in_port + d] = end
-                    size = push_event(heap, size, end, first_transfer + x)
-                    if memory == DYNAMIC:
-                        if begin > now:
-                            size = push_event(heap, size, begin, first_begin + x)
-                        else:
-                            used[d] += tensor_bytes[tensor[x]]
-                else:
-                    requested[requests] = x
-                    push_key(
-                        pair_queue, pair_base[pair], pair_size[pair], transfer_class[x] * (n_transfers + 1) + requests
-                    )
-                    pair_size[pair] += 1
-                    requests += 1
-                    n_pairs = touch(pair, pairs, pair_flag, n_pairs)
-        # ------------------------------------------------ b. waiting transfers start
-        while n_pairs > 0:
-            best = -1
-            best_key = 0
-            i = 0
-            while i < n_pairs:
-                pair = pairs[i]
-                s = pair // n_devices
-                d = pair % n_devices
-                blocked = pair_busy[pair] != 0 if transfers == CHANNEL else port[s] > 0.0 or port[in_port + d] > 0.0
-                if pair_size[pair] == 0 or blocked:  # looked at again when one of these changes
-                    pair_flag[pair] = 0
-                    n_pairs -= 1
-                    pairs[i] = pairs[n_pairs]
-                    continue
-                key = pair_queue[pair_base[pair]]
-                if best < 0 or key < best_key:
-                    best = pair
-                    best_key = key
-                if transfers == CHANNEL:  # channels do not compete
+                        pair_size[pair] += 1
+                        requests += 1
+                        n_pairs = touch(pair, pairs, pair_flag, n_pairs)
+            # ------------------------------------------------ b. waiting transfers start
+            while n_pairs > 0:
+                best = -1
+                best_key = 0
+                i = 0
+                while i < n_pairs:
+                    pair = pairs[i]
+                    s = pair // n_devices
+                    d = pair % n_devices
+                    blocked = pair_busy[pair] != 0 if transfers == CHANNEL else port[s] > 0.0 or port[in_port + d] > 0.0
+                    if pair_size[pair] == 0 or blocked:  # looked at again when one of these changes
+                        pair_flag[pair] = 0
+                        n_pairs -= 1
+                        pairs[i] = pairs[n_pairs]
+                        continue
+                    key = pair_queue[pair_base[pair]]
+                    if best < 0 or key < best_key:
+                        best = pair
+                        best_key = key
+                    if transfers == CHANNEL:  # channels do not compete
+                        break
+                    i += 1
+                if best < 0:
                     break
-                i += 1
-            if best < 0:
-                break
-            x = requested[best_key % (n_transfers + 1)]
-            pop_key(pair_queue, pair_base[best], pair_size[best])
-            pair_size[best] -= 1
-            if transfers == CHANNEL:
-                pair_busy[best] = 1
-            else:
-                port[source[x]] = 1.0
-                port[in_port + destination[x]] = 1.0
-            transfer_start[x] = now
-            transfer_finish[x] = now + latency[best] + tensor_bytes[tensor[x]] / bandwidth[best]
-            size = push_event(heap, size, transfer_finish[x], first_transfer + x)
-            if memory == DYNAMIC:
-                used[destination[x]] += tensor_bytes[tensor[x]]
+                x = requested[best_key % (n_transfers + 1)]
+                pop_key(pair_queue, pair_base[best], pair_size[best])
+                pair_size[best] -= 1
+                if transfers == CHANNEL:
+                    pair_busy[best] = 1
+                else:
+                    port[source[x]] = 1.0
+                    port[in_port + destination[x]] = 1.0
+                transfer_start[x] = now
+                transfer_finish[x] = now + latency[best] + tensor_bytes[tensor[x]] / bandwidth[best]
+                size = push_event(heap, size, transfer_finish[x], first_transfer + x)
+                if memory == DYNAMIC:
+                    used[destination[x]] += tensor_bytes[tensor[x]]
         if rule == MSR or rule == ASK:
             sort_small(touched, n_touched)
     state[DONE] = done
