@@ -369,19 +369,9 @@ def run_events(
                     if with_sends:
                         for x in range(first, last):
                             queue_send(
-                                x,
-                                d,
-                                n_ops,
-                                n_items,
-                                instant,
-                                rule,
-                                rank,
-                                queue,
-                                queue_base,
-                                n_queued,
-                                send_base,
-                                n_sends_queued,
-                            )
+                                x, d, n_ops, n_items, instant, rule, rank, queue, queue_base, n_queued,
+                                send_base, n_sends_queued,
+                            )  # fmt: skip
                         last = first
                 elif code < first_transfer:  # a Send
                     first = code - n_ops
