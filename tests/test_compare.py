@@ -1,0 +1,104 @@
+"""All pairs side by side: rows are what solve gives, failures are rows, and a hand can stop it."""
+
+from __future__ import annotations
+
+import pytest
+
+import placelab as pl
+from placelab import strategies
+from placelab.compare import COLUMNS
+
+
+@pytest.fixture
+def problem():
+    """Gaussian elimination on four unequal devices."""
+    return pl.Problem(pl.generators.gaussian_elimination(6), pl.clusters.mayer50(devices=4))
+
+
+def test_every_pair_is_a_row_that_solve_confirms(problem):
+    """Partitioner × seed × scheduler, in order; makespan, gap and validity are solve's."""
+    frame = pl.compare(problem, seeds=2)
+    assert tuple(frame.columns) == COLUMNS
+    assert len(frame) == len(pl.partitioners()) * len(pl.schedulers()) * 2
+    assert not frame.duplicated(["partitioner", "scheduler", "seed"]).any()
+    bound = max(pl.bounds(problem).values())
+    for row in frame[frame["error"] == ""].itertuples():
+        schedule = pl.solve(problem, row.partitioner, row.scheduler, seed=row.seed)
+        assert row.makespan == schedule.makespan
+        assert row.bound_gap == pytest.approx(schedule.makespan / bound - 1)
+        assert row.valid
+        assert not row.oom
+        assert row.seconds > 0
+    assert set(frame["seed"]) == {0, 1}
+
+
+def test_pairs_that_do_not_fit_say_why(problem):
+    """`planned` after a partitioner without a plan: no makespan, but a reason."""
+    frame = pl.compare(problem, ["hash", "heft"], ["planned"])
+    assert frame["makespan"].isna().tolist() == [True, False]
+    assert "planned" in frame["error"][0]
+    assert frame["error"][1] == ""
+    assert frame["valid"].tolist() == [False, True]
+
+
+def test_an_infeasible_placement_says_why():
+    """No room anywhere: every scheduler's row has the partitioner's reason."""
+    graph = pl.OpGraph.from_arrays(["a"], [1.0], [], persistent=[9.0])
+    frame = pl.compare(pl.Problem(graph, pl.Cluster([1.0], memory=[4.0])), ["single", "hash"], ["fifo", "pct"])
+    assert frame["error"].str.contains("short by 5 bytes").all()
+
+
+def test_lack_of_memory_over_time_is_marked():
+    """A run that overfills a device is legal but for that."""
+    graph = pl.OpGraph.from_arrays(["a", "b"], [1.0, 1.0], [(0, 1)], edge_bytes=[3.0], persistent=[1.0, 1.0])
+    frame = pl.compare(pl.Problem(graph, pl.Cluster([1.0], memory=[5.0])), ["single"], ["fifo"])
+    assert (frame["valid"][0], frame["oom"][0]) == (True, False)
+    crowded = pl.OpGraph.from_arrays(
+        list("abc"), [1.0] * 3, [(0, 2), (1, 2)], edge_bytes=[3.0, 3.0], persistent=[1.0] * 3
+    )
+    frame = pl.compare(pl.Problem(crowded, pl.Cluster([1.0], memory=[6.5])), ["single"], ["fifo"])
+    assert (frame["valid"][0], frame["oom"][0]) == (True, True)
+
+
+def test_a_strategy_that_fails_is_a_row(problem):
+    """A user's partitioner may raise anything; the comparison goes on."""
+
+    @pl.partitioner
+    def divides_by_zero(problem):
+        """Fails."""
+        return 1 / 0
+
+    try:
+        frame = pl.compare(problem, ["divides-by-zero", "single"], ["fifo"])
+    finally:
+        del strategies._partitioners["divides-by-zero"]
+    assert frame["error"].tolist() == ["division by zero", ""]
+
+
+def test_progress_and_cancel(problem):
+    """Each pair is reported when done; after the third the hand stops it."""
+    told = []
+    frame = pl.compare(
+        problem,
+        ["single", "hash"],
+        ["fifo", "pct"],
+        progress=lambda *report: told.append(report),
+        cancel=lambda: len(told) == 3,
+    )
+    assert [(done, total) for done, total, _ in told] == [(1, 4), (2, 4), (3, 4)]
+    assert [row for _, _, row in told] == frame.to_dict("records")
+
+
+def test_seeds_may_be_given(problem):
+    """The seeds themselves instead of their number; placements differ between them."""
+    frame = pl.compare(problem, ["random"], ["fifo"], seeds=[7, 3])
+    assert frame["seed"].tolist() == [7, 3]
+    assert frame["makespan"].nunique() == 2
+
+
+def test_the_order_of_names_is_kept(problem):
+    """Rows come as asked for; decorated functions do as well as names; an empty list is nothing."""
+    frame = pl.compare(problem, [pl.partitioners()["single"], "hash"], ["pct", "fifo"])
+    assert frame["partitioner"].tolist() == ["single", "single", "hash", "hash"]
+    assert frame["scheduler"].tolist() == ["pct", "fifo"] * 2
+    assert pl.compare(problem, [], ["fifo"]).empty

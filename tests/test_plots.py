@@ -1,0 +1,132 @@
+"""Bokeh figures: they show what the schedule says, at every size, on light and dark pages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from bokeh.embed import file_html
+from bokeh.models import HoverTool
+from bokeh.resources import INLINE
+
+import placelab as pl
+from placelab.plots import INK
+
+
+@pytest.fixture
+def schedule():
+    """A run with kinds of ops, transfers, Sends and idle time."""
+    problem = pl.Problem(pl.load("convolutional_network"), pl.clusters.pcie_box(4), transfer_ops=10)
+    return pl.solve(problem, "heft", "pct")
+
+
+def bars(figure, column):
+    """That column of all bars that have it, renderer by renderer."""
+    found = [r.data_source.data[column] for r in figure.renderers if column in r.data_source.data]
+    return np.concatenate(found)
+
+
+def test_gantt_has_every_op_in_its_lane_and_time(schedule):
+    """Bars named like ops have the schedule's start, finish and device, in the unit of the axis."""
+    figure = pl.plots.gantt(schedule)
+    graph = schedule.problem.graph
+    unit = {"time [s]": 1.0, "time [ms]": 1e-3, "time [µs]": 1e-6}[figure.xaxis[0].axis_label]
+    drawn = {}
+    for r in figure.renderers:
+        data = r.data_source.data
+        if "kind" in data:
+            drawn |= {
+                n: (a, b, c)
+                for n, a, b, c in zip(data["name"], data["left"], data["right"], data["device"], strict=True)
+            }
+    assert set(drawn) == set(graph.names)
+    for v, name in enumerate(graph.names):
+        left, right, device = drawn[name]
+        assert left * unit == pytest.approx(schedule.start[v])
+        assert right * unit == pytest.approx(schedule.finish[v])
+        assert device == schedule.problem.cluster.names[schedule.device[v]]
+    moved = [r.data_source.data["bytes"] for r in figure.renderers if "bytes" in r.data_source.data]
+    assert [len(b) for b in moved] == [len(schedule.transfers), len(schedule.sends)]
+    assert figure.select(HoverTool)
+
+
+def test_gantt_of_many_ops_and_of_one():
+    """22,000 ops are drawn with WebGL; one op on one device is drawn at all."""
+    many = pl.Problem(pl.generators.layered(22_000), pl.Cluster.uniform(8))
+    figure = pl.plots.gantt(pl.solve(many, "contiguous", "fifo"))
+    assert figure.output_backend == "webgl"
+    assert len(bars(figure, "kind")) == 22_000
+    one = pl.Problem(pl.OpGraph.from_arrays(["only"], [1.0], []), pl.Cluster([1.0]))
+    assert file_html(pl.plots.gantt(pl.solve(one, "single", "fifo")), INLINE)
+
+
+def test_gantt_of_nothing_that_takes_time():
+    """All ops take no time: an empty axis, not an error."""
+    problem = pl.Problem(pl.OpGraph.from_arrays(["a", "b"], [0.0, 0.0], [(0, 1)]), pl.Cluster([1.0, 1.0]))
+    assert file_html(pl.plots.gantt(pl.simulate(problem, pl.Placement(problem, [0, 0]))), INLINE)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_figures_take_the_colours_of_the_page(schedule, dark):
+    """Transparent background, ink that reads on a light or a dark page."""
+    frame = pl.compare(schedule.problem, ["heft", "single"], ["fifo"])
+    for figure in (pl.plots.gantt(schedule, dark=dark), pl.plots.comparison(frame, dark=dark)):
+        assert figure.background_fill_color is None
+        assert figure.xaxis[0].major_label_text_color == INK[dark]
+
+
+def cells(figure):
+    """The columns behind the cells."""
+    return figure.select_one({"name": "cells"}).data_source.data
+
+
+def test_comparison_marks_the_best_and_says_the_gap(schedule):
+    """One star, on the least makespan; a pair without a result is a dash with its reason on hover."""
+    frame = pl.compare(schedule.problem)
+    data = cells(pl.plots.comparison(frame))
+    text = [a or b or c for a, b, c in zip(data["on_dark"], data["on_light"], data["on_page"], strict=True)]
+    best = frame.loc[frame["makespan"].idxmin()]
+    starred = [i for i, t in enumerate(text) if "★" in t]
+    assert [(data["partitioner"][i], data["scheduler"][i]) for i in starred] == [(best.partitioner, best.scheduler)]
+    assert f"+{100 * best.bound_gap:.0f} %" in text[starred[0]]
+    for i, row in enumerate(frame.itertuples()):
+        assert (text[i] == "–") == bool(row.error)
+        assert not row.error or data["detail"][i] == row.error
+
+
+def test_comparison_of_seeds_shows_their_mean(schedule):
+    """Three seeds of one pair are one cell."""
+    frame = pl.compare(schedule.problem, ["random"], ["fifo"], seeds=3)
+    data = cells(pl.plots.comparison(frame))
+    assert data["partitioner"] == ["random"]
+    assert data["relative"] == [1.0]
+
+
+def test_what_breaks_a_rule_is_never_best():
+    """The faster run overfills a device: it has a warning, the other one the star."""
+    graph = pl.OpGraph.from_arrays(["a", "b"], [1.0, 1.0], [], memory=[1.0, 1.0])
+    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0]))
+    frame = pl.compare(problem, ["round-robin", "single"], ["fifo"])
+    frame["oom"] = [True, False]
+    text = cells(pl.plots.comparison(frame))["on_dark"]
+    assert "⚠" in text[0]
+    assert "★" in text[1]
+
+
+def test_comparison_not_yet_complete_and_stale(schedule):
+    """The first row alone, and none at all, are figures; stale cells are pale and their text keeps its contrast."""
+    frame = pl.compare(schedule.problem, ["heft"], ["fifo", "planned"])
+    assert file_html(pl.plots.comparison(frame.head(1), stale=True), INLINE)
+    assert file_html(pl.plots.comparison(frame.head(0)), INLINE)
+    figure = pl.plots.comparison(frame, stale=True)
+    assert figure.select_one({"name": "cells"}).glyph.fill_alpha < 0.5
+    assert all(cells(figure)["on_page"])
+
+
+def test_bokeh_and_pandas_are_imported_on_use():
+    """Importing placelab and placelab.plots loads neither."""
+    import subprocess
+    import sys
+
+    code = "import sys, placelab, placelab.plots; print([m for m in ('bokeh', 'pandas') if m in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
