@@ -55,7 +55,8 @@ export function decode(message: DataView): Columns {
   const { buffer, offset } = aligned(message);
   if (message.byteLength < 40) throw new Error(`a schedule of ${message.byteLength} bytes has no header`);
   const [version, nOps, nTransfers, nSends, nDevices, nCritical, nIdle] = new Uint32Array(buffer, offset, 8);
-  if (version !== VERSION) throw new Error(`the schedule has wire version ${version}, this view reads ${VERSION}: reload the page`);
+  if (version !== VERSION)
+    throw new Error(`the schedule has wire version ${version}, this view reads ${VERSION}: reload the page`);
   let at = 32;
   const end = message.byteLength;
   const take = <T>(type: new (b: ArrayBuffer, o: number, n: number) => T, bytes: number, n: number): T => {

@@ -5,19 +5,36 @@ import { chartOf, PAIR } from "./example.js";
 import { summary } from "./words.js";
 
 const chart = chartOf(PAIR);
-const labels = { names: ["net/conv", "relu", "fc", "loss"], kinds: new Uint8Array(4), kindNames: [], devices: ["gpu:0", "gpu:1"] };
+const labels = {
+  names: ["net/conv", "relu", "fc", "loss"],
+  kinds: new Uint8Array(4),
+  kindNames: [],
+  devices: ["gpu:0", "gpu:1"],
+};
 
 suite("words", () => {
   it("say name, device and times with units", () => {
     expect(describe(chart, labels, { kind: "op", bar: 1, row: 1, device: 1 })).toEqual({
       title: "relu",
-      rows: [["on", "gpu:1"], ["start", "4.000 s"], ["finish", "5.000 s"], ["takes", "1.00 s"], ["critical path", "yes"]],
+      rows: [
+        ["on", "gpu:1"],
+        ["start", "4.000 s"],
+        ["finish", "5.000 s"],
+        ["takes", "1.00 s"],
+        ["critical path", "yes"],
+      ],
     });
     expect(opLine(chart, labels, 3)).toBe("loss on gpu:0, 6.000 s to 7.000 s (1.00 s)");
   });
 
   it("give instants enough digits to tell start from finish", () => {
-    const close = chartOf({ devices: 1, ops: [[2.7041e-3, 4.61e-7, 0], [7e-3, 1e-3, 0]] });
+    const close = chartOf({
+      devices: 1,
+      ops: [
+        [2.7041e-3, 4.61e-7, 0],
+        [7e-3, 1e-3, 0],
+      ],
+    });
     expect(opLine(close, labels, 0)).toBe("net/conv on gpu:0, 2.70410 ms to 2.70456 ms (461 ns)");
   });
 
@@ -29,7 +46,14 @@ suite("words", () => {
 
   it("say what an idle device waits for, and that nothing is left at the end", () => {
     expect(describe(chart, labels, { kind: "idle", row: 0, device: 1 })).toMatchObject({
-      title: "idle: waits for a transfer", rows: [["on", "gpu:1"], ["output of", "net/conv"], ["from", "0 s"], ["to", "4.000 s"], ["for", "4.00 s"]],
+      title: "idle: waits for a transfer",
+      rows: [
+        ["on", "gpu:1"],
+        ["output of", "net/conv"],
+        ["from", "0 s"],
+        ["to", "4.000 s"],
+        ["for", "4.00 s"],
+      ],
     });
     expect(describe(chart, labels, { kind: "idle", row: 2, device: 0 }).title).toBe("idle: nothing left to run");
   });
@@ -44,6 +68,12 @@ suite("words", () => {
   });
 
   it("shorten a label to its last component, then by an ellipsis, then to nothing", () => {
-    expect([20, 6, 5, 3, 2].map((room) => shorten("scope/MatMul", room))).toEqual(["scope/MatMul", "MatMul", "MatM…", "Ma…", ""]);
+    expect([20, 6, 5, 3, 2].map((room) => shorten("scope/MatMul", room))).toEqual([
+      "scope/MatMul",
+      "MatMul",
+      "MatM…",
+      "Ma…",
+      "",
+    ]);
   });
 });

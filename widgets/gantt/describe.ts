@@ -25,7 +25,10 @@ export function describe(chart: Chart, labels: Labels, hit: Hit): Description {
   const route = `${deviceOf(labels, source[transfer]!)} → ${deviceOf(labels, destination[transfer]!)}`;
   const what = hit.kind === "send" ? "Send op of" : "transfer, output of";
   const title = `${what} ${nameOf(labels, producer[transfer]!)}`;
-  return { title, rows: [["link", route], ...times, ...(hit.kind === "send" ? [] : criticalNote(columns, 1, hit.row))] };
+  return {
+    title,
+    rows: [["link", route], ...times, ...(hit.kind === "send" ? [] : criticalNote(columns, 1, hit.row))],
+  };
 }
 
 /** One line about an op for the live region and the selection. */
@@ -53,16 +56,29 @@ function describeIdle(columns: Columns, labels: Labels, row: number): Descriptio
   const duration = idle.duration[row]!;
   const op = idle.op[row]!;
   const [from, to] = instants(idle.start[row]!, idle.start[row]! + duration);
-  const waited = reason === "end" || op >= columns.nOps ? [] : [[reason === "transfer" ? "output of" : "op", nameOf(labels, op)] as const];
+  const waited =
+    reason === "end" || op >= columns.nOps
+      ? []
+      : [[reason === "transfer" ? "output of" : "op", nameOf(labels, op)] as const];
   return {
     title: `idle: ${IDLE_TEXT[reason]}`,
-    rows: [["on", deviceOf(labels, idle.device[row]!)], ...waited, ["from", from], ["to", to], ["for", seconds(duration)]],
+    rows: [
+      ["on", deviceOf(labels, idle.device[row]!)],
+      ...waited,
+      ["from", from],
+      ["to", to],
+      ["for", seconds(duration)],
+    ],
   };
 }
 
 function timesOf(bars: Bars, bar: number) {
   const [start, finish] = instants(bars.start[bar]!, bars.finish[bar]!);
-  return [["start", start], ["finish", finish], ["takes", seconds(bars.finish[bar]! - bars.start[bar]!)]] as const;
+  return [
+    ["start", start],
+    ["finish", finish],
+    ["takes", seconds(bars.finish[bar]! - bars.start[bar]!)],
+  ] as const;
 }
 
 /** Two instants in words, with digits enough to tell them apart, as far as single precision goes. */

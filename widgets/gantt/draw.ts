@@ -1,13 +1,13 @@
 /** Paints a scene: the rows as pixels, then text, axis and arrows on top. */
-import { percent, secondsAxis } from "../shared/format.js";
-import { ticks } from "../shared/scale.js";
-import { CRITICAL, IDLE_REASONS } from "./decode.js";
-import { paintTrack, paintTransfers, shareFor, type Label } from "./level.js";
-import { TRANSFER } from "./paint.js";
-import { fill, hatch, raster, type Raster } from "./raster.js";
-import { colourOf, deviceOf, nameOf, windowOf, xOf, yOf, type Scene } from "./scene.js";
+import { percent } from "../shared/format.js";
+import { drawAxis } from "./axis.js";
+import { CRITICAL } from "./decode.js";
+import { shareFor, type Label } from "./level.js";
+import { FONT } from "./paint.js";
+import { raster } from "./raster.js";
+import { paintRows, underline } from "./rows.js";
+import { colourOf, deviceOf, nameOf, xOf, yOf, type Scene } from "./scene.js";
 
-const LABEL_FROM = 34; // CSS pixels that a bar needs to carry text
 const MAX_ARROWS = 60;
 
 /** Returns what draws on `canvas`, and says whether any columns had to be merged. It keeps the pixels between frames. */
@@ -33,91 +33,6 @@ export function painter(canvas: HTMLCanvasElement): (scene: Scene) => boolean {
     drawAxis(context, scene);
     return merged;
   };
-}
-
-function paintRows(r: Raster, scene: Scene, share: Float32Array, labels: Label[]): boolean {
-  const { chart, layout, paint } = scene;
-  r.pixels.fill(paint.background);
-  const first = Math.max(0, Math.floor(scene.scroll / layout.row));
-  const last = Math.min(chart.lanes.nDevices, Math.ceil((scene.scroll + layout.height - layout.axis) / layout.row));
-  for (let d = first; d < last; d++) paintLane(r, scene, d);
-  paintGrid(r, scene);
-  paintIdle(r, scene);
-  const view = windowOf(scene);
-  const { lanes, bars } = chart;
-  const style = { colours: paint.bars, colourOf: (bar: number) => colourOf(scene, bar), labelFrom: LABEL_FROM * layout.ratio, share };
-  const colour = paint.bars[TRANSFER]!;
-  let merged = false;
-  for (let d = first; d < last; d++) {
-    const y = yOf(scene, d);
-    const k = d * lanes.perDevice;
-    merged = paintTrack(r, lanes, bars, k, view, y, layout.ops - underline(scene), style, labels) || merged;
-    const split = k + 1 + lanes.incoming;
-    const middle = y + layout.ops + lanes.incoming * layout.transfer;
-    paintTransfers(r, lanes, bars, k + 1, split, view, y + layout.ops, layout.transfer, colour, share);
-    paintTransfers(r, lanes, bars, split, k + lanes.perDevice, view, middle, layout.transfer, colour, share);
-  }
-  paintCritical(r, scene);
-  return merged;
-}
-
-function paintLane(r: Raster, scene: Scene, device: number): void {
-  const { layout, paint } = scene;
-  const y = yOf(scene, device);
-  fill(r, layout.gutter, y, layout.width, y + layout.ops, paint.lane);
-  fill(r, layout.gutter, y + layout.ops, layout.width, y + layout.row - Math.round(3 * layout.ratio), paint.thinLane);
-}
-
-function paintGrid(r: Raster, scene: Scene): void {
-  for (const t of axisTicks(scene).values) {
-    const x = Math.round(xOf(scene, t));
-    fill(r, x, scene.layout.axis, x + 1, scene.layout.height, scene.paint.grid);
-  }
-}
-
-/** Idle gaps at least a pixel wide; narrower ones show as the missing height of merged columns. */
-function paintIdle(r: Raster, scene: Scene): void {
-  const { idle } = scene.chart.columns;
-  const { ratio, ops, height } = scene.layout;
-  for (let i = 0; i < idle.start.length; i++) {
-    const x0 = Math.round(xOf(scene, idle.start[i]!));
-    const x1 = Math.round(xOf(scene, idle.start[i]! + idle.duration[i]!));
-    const y = yOf(scene, idle.device[i]!);
-    const reason = IDLE_REASONS[idle.reason[i]!];
-    if (reason === undefined || reason === "end" || x1 - x0 < 2 || x1 < r.left || x0 > r.width || y > height || y + ops < r.top) continue;
-    const look = scene.paint.idle[reason];
-    fill(r, x0, y, x1, y + ops, look.tint);
-    hatch(r, x0, y, x1, y + ops, look.mark, look.pattern, Math.round(8 * ratio));
-  }
-}
-
-/** Height of the critical path's underline, part of the ops track. */
-function underline(scene: Scene): number {
-  return Math.max(2, Math.round(scene.layout.ops / 11));
-}
-
-function paintCritical(r: Raster, scene: Scene): void {
-  const { columns } = scene.chart;
-  const { kind, row, start, duration } = columns.critical;
-  const thick = underline(scene);
-  for (let i = 0; i < kind.length; i++) {
-    const x0 = Math.round(xOf(scene, start[i]!));
-    const x1 = Math.max(Math.round(xOf(scene, start[i]! + duration[i]!)), x0 + 1);
-    if (x1 < r.left || x0 > r.width) continue;
-    const under = (device: number) => {
-      const y = yOf(scene, device) + scene.layout.ops;
-      hatch(r, x0, y - thick, x1, y, scene.paint.critical, kind[i] === CRITICAL.wait ? "diagonal" : "solid", 5 * thick);
-    };
-    const t = row[i]!;
-    if (kind[i] === CRITICAL.send) under(columns.transfers.source[t]!);
-    else if (kind[i] !== CRITICAL.transfer) under(columns.ops.device[t]!);
-    else {
-      for (const d of [columns.transfers.source[t]!, columns.transfers.destination[t]!]) {
-        const y = yOf(scene, d) + scene.layout.row - Math.round(3 * scene.layout.ratio);
-        fill(r, x0, y, x1, y + Math.max(1, thick - 1), scene.paint.critical);
-      }
-    }
-  }
 }
 
 function drawBarLabels(context: CanvasRenderingContext2D, scene: Scene, labels: Label[]): void {
@@ -184,8 +99,6 @@ function arrow(c: CanvasRenderingContext2D, x0: number, y0: number, x1: number, 
   c.fill();
 }
 
-const FONT = "system-ui, -apple-system, 'Segoe UI', sans-serif";
-
 /** Device names, and how busy each device is over the whole schedule where the row has room for a second line. */
 function drawGutter(context: CanvasRenderingContext2D, scene: Scene): void {
   const { layout, paint, chart, labels, scroll } = scene;
@@ -222,7 +135,8 @@ function drawGutter(context: CanvasRenderingContext2D, scene: Scene): void {
 function drawDirections(context: CanvasRenderingContext2D, { layout, chart }: Scene, y: number): void {
   const size = 8.5 * layout.ratio;
   const name = (text: string, tracks: number, top: number) => {
-    if (tracks * layout.transfer >= size) context.fillText(text, layout.gutter - 5 * layout.ratio, top + (tracks * layout.transfer) / 2 + 0.5);
+    if (tracks * layout.transfer >= size)
+      context.fillText(text, layout.gutter - 5 * layout.ratio, top + (tracks * layout.transfer) / 2 + 0.5);
   };
   context.save();
   context.font = `${size}px ${FONT}`;
@@ -244,37 +158,4 @@ function busyFraction(scene: Scene, device: number): number {
     busyOf.set(columns, busy);
   }
   return columns.makespan ? busy[device]! / columns.makespan : 0;
-}
-
-function axisTicks(scene: Scene) {
-  const { layout, span } = scene;
-  return ticks(span, (layout.width - layout.gutter) / (90 * layout.ratio));
-}
-
-function drawAxis(context: CanvasRenderingContext2D, scene: Scene): void {
-  const { layout, paint, span, chart } = scene;
-  const { ratio } = layout;
-  const { step, values } = axisTicks(scene);
-  const text = secondsAxis(Math.max(span.to, step), step);
-  context.fillStyle = paint.theme.background;
-  context.fillRect(0, 0, layout.width, layout.axis);
-  context.font = `${10.5 * ratio}px ${FONT}`;
-  context.textBaseline = "middle";
-  context.fillStyle = paint.theme.faint;
-  for (const t of values) {
-    const x = xOf(scene, t);
-    const label = text(t);
-    context.textAlign = t === 0 || x < layout.gutter + 20 * ratio ? "left" : x > layout.width - 24 * ratio ? "right" : "center";
-    context.fillText(label, x, layout.axis / 2 + 1);
-    context.fillRect(Math.round(x), layout.axis - 4 * ratio, 1, 4 * ratio);
-  }
-  context.fillRect(layout.gutter, layout.axis - 1, layout.width - layout.gutter, 1);
-  const end = chart.columns.makespan;
-  if (span.to - span.from < end * 0.999) {
-    const plot = layout.width - layout.gutter; // which part of the schedule is in view
-    context.fillStyle = paint.theme.line;
-    context.fillRect(layout.gutter, 0, plot, 3 * ratio);
-    context.fillStyle = paint.theme.accent;
-    context.fillRect(layout.gutter + (span.from / end) * plot, 0, Math.max(((span.to - span.from) / end) * plot, 4), 3 * ratio);
-  }
 }

@@ -26,11 +26,23 @@ export function encode(rows: Rows): DataView {
   const columns = [
     Uint32Array.of(1, ops.length, transfers.length, sends.length, devices, critical.length, idle.length, 0),
     Float64Array.of(makespan),
-    ...floats(ops, 0, 1), Uint16Array.from(column(ops, 2)),
-    Float32Array.from(transfers, ([start, , , , producer]) => start! - ops[producer!]![0]! - ops[producer!]![1]!), ...floats(transfers, 1), Uint16Array.from(column(transfers, 2)), Uint16Array.from(column(transfers, 3)), Uint32Array.from(column(transfers, 4)),
-    ...floats(sends, 0, 1), Uint16Array.from(column(sends, 2)), Uint32Array.from(column(sends, 3)),
-    Uint8Array.from(column(critical, 0)), Uint32Array.from(column(critical, 1)), ...floats(critical, 2, 3),
-    Uint16Array.from(column(idle, 0)), ...floats(idle, 1, 2), Uint8Array.from(column(idle, 3)), Uint32Array.from(column(idle, 4)),
+    ...floats(ops, 0, 1),
+    Uint16Array.from(column(ops, 2)),
+    Float32Array.from(transfers, ([start, , , , producer]) => start! - ops[producer!]![0]! - ops[producer!]![1]!),
+    ...floats(transfers, 1),
+    Uint16Array.from(column(transfers, 2)),
+    Uint16Array.from(column(transfers, 3)),
+    Uint32Array.from(column(transfers, 4)),
+    ...floats(sends, 0, 1),
+    Uint16Array.from(column(sends, 2)),
+    Uint32Array.from(column(sends, 3)),
+    Uint8Array.from(column(critical, 0)),
+    Uint32Array.from(column(critical, 1)),
+    ...floats(critical, 2, 3),
+    Uint16Array.from(column(idle, 0)),
+    ...floats(idle, 1, 2),
+    Uint8Array.from(column(idle, 3)),
+    Uint32Array.from(column(idle, 4)),
   ];
   const bytes = columns.flatMap((array) => {
     const data = Array.from(new Uint8Array(array.buffer));
@@ -46,10 +58,24 @@ export function encode(rows: Rows): DataView {
 /** Two devices: op 0 on the first, its output to the second, ops 1 and 2 there; op 3 late on the first. */
 export const PAIR: Rows = {
   devices: 2,
-  ops: [[0, 2, 0], [4, 1, 1], [5, 3, 1], [6, 1, 0]],
+  ops: [
+    [0, 2, 0],
+    [4, 1, 1],
+    [5, 3, 1],
+    [6, 1, 0],
+  ],
   transfers: [[2, 2, 0, 1, 0]],
-  critical: [[0, 0, 0, 2], [1, 0, 2, 2], [0, 1, 4, 1], [0, 2, 5, 3]],
-  idle: [[1, 0, 4, 0, 0], [0, 2, 4, 1, 1], [0, 7, 1, 3, 0xffffffff]],
+  critical: [
+    [0, 0, 0, 2],
+    [1, 0, 2, 2],
+    [0, 1, 4, 1],
+    [0, 2, 5, 3],
+  ],
+  idle: [
+    [1, 0, 4, 0, 0],
+    [0, 2, 4, 1, 1],
+    [0, 7, 1, 3, 0xffffffff],
+  ],
 };
 
 export function chartOf(rows: Rows): Chart {

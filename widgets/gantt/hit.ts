@@ -19,7 +19,7 @@ export function hit(scene: Scene, x: number, y: number): Hit | null {
   const device = Math.floor(track / chart.lanes.perDevice);
   const { from, perSecond } = windowOf(scene);
   const t = from + (x - layout.gutter) / perSecond;
-  const bar = nearest(scene, track, t, NEAR * layout.ratio / perSecond);
+  const bar = nearest(scene, track, t, (NEAR * layout.ratio) / perSecond);
   if (bar >= 0) return { ...barOf(chart.bars, bar), bar, device };
   const row = track % chart.lanes.perDevice === 0 ? idleAt(scene, device, t) : -1;
   return row < 0 ? null : { kind: "idle", row, device };

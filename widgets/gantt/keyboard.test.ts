@@ -7,12 +7,24 @@ const key = (key: string, held: Partial<KeyboardEvent> = {}) =>
 
 describe("keys", () => {
   it("act as the help says", () => {
-    expect([" ", "+", "-", "0", "Home", "."].map((k) => key(k))).toEqual(["play", "zoom-in", "zoom-out", "fit", "first", "step"]);
+    expect([" ", "+", "-", "0", "Home", "."].map((k) => key(k))).toEqual([
+      "play",
+      "zoom-in",
+      "zoom-out",
+      "fit",
+      "first",
+      "step",
+    ]);
     expect(key("ArrowLeft", { shiftKey: true })).toBe("pan-left");
   });
 
   it("leave the page its own", () => {
-    expect([key("b"), key("+", { ctrlKey: true }), key("ArrowLeft", { altKey: true }), key("Tab")]).toEqual([undefined, undefined, undefined, undefined]);
+    expect([key("b"), key("+", { ctrlKey: true }), key("ArrowLeft", { altKey: true }), key("Tab")]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 });
 
@@ -38,7 +50,15 @@ describe("the selection", () => {
   });
 
   it("passes over devices that run nothing and never lands on a Send", () => {
-    const sparse = chartOf({ devices: 3, ops: [[0, 1, 0], [2, 1, 2]], transfers: [[1.5, 0.5, 0, 2, 0]], sends: [[1, 0.5, 0, 0]] });
+    const sparse = chartOf({
+      devices: 3,
+      ops: [
+        [0, 1, 0],
+        [2, 1, 2],
+      ],
+      transfers: [[1.5, 0.5, 0, 2, 0]],
+      sends: [[1, 0.5, 0, 0]],
+    });
     expect(moveSelection(sparse, 0, "down")).toBe(1);
     expect(moveSelection(sparse, 0, "next")).toBe(0);
   });

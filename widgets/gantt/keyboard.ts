@@ -3,8 +3,23 @@ import { firstAfter } from "./lanes.js";
 import type { Chart } from "./scene.js";
 
 export type Action =
-  | "previous" | "next" | "up" | "down" | "first" | "last" | "zoom-in" | "zoom-out" | "fit"
-  | "pan-left" | "pan-right" | "play" | "step" | "step-back" | "restart" | "clear" | "to-selection";
+  | "previous"
+  | "next"
+  | "up"
+  | "down"
+  | "first"
+  | "last"
+  | "zoom-in"
+  | "zoom-out"
+  | "fit"
+  | "pan-left"
+  | "pan-right"
+  | "play"
+  | "step"
+  | "step-back"
+  | "restart"
+  | "clear"
+  | "to-selection";
 
 const KEYS: Record<string, Action> = {
   ArrowLeft: "previous",
@@ -32,7 +47,9 @@ export const KEY_HELP =
   "Shift+arrows: pan · Space: play · . and ,: next, previous event · r: back to the start · Esc: clear";
 
 /** The action of a key event; none for keys that belong to the page (with Ctrl, Alt or Meta). */
-export function actionOf(event: Pick<KeyboardEvent, "key" | "shiftKey" | "ctrlKey" | "altKey" | "metaKey">): Action | undefined {
+export function actionOf(
+  event: Pick<KeyboardEvent, "key" | "shiftKey" | "ctrlKey" | "altKey" | "metaKey">,
+): Action | undefined {
   if (event.ctrlKey || event.altKey || event.metaKey) return undefined;
   if (event.shiftKey && event.key === "ArrowLeft") return "pan-left";
   if (event.shiftKey && event.key === "ArrowRight") return "pan-right";
@@ -59,7 +76,8 @@ export function moveSelection(chart: Chart, op: number, action: Action, time = 0
 
 /** The first op (no Send) of a track met from entry `i` on in direction `step`. */
 function firstOp({ bars, lanes }: Chart, track: number, i: number, step: 1 | -1): number | undefined {
-  for (; i >= lanes.ptr[track]! && i < lanes.ptr[track + 1]!; i += step) if (lanes.bar[i]! < bars.nOps) return lanes.bar[i]!;
+  for (; i >= lanes.ptr[track]! && i < lanes.ptr[track + 1]!; i += step)
+    if (lanes.bar[i]! < bars.nOps) return lanes.bar[i]!;
   return undefined;
 }
 
@@ -68,7 +86,8 @@ function seek(chart: Chart, d: number, time: number, step: 1 | -1): number | und
   const { lanes } = chart;
   for (; d >= 0 && d < lanes.nDevices; d += step) {
     const track = d * lanes.perDevice;
-    const op = firstOp(chart, track, firstAfter(lanes, track, time), 1) ?? firstOp(chart, track, lanes.ptr[track + 1]! - 1, -1);
+    const op =
+      firstOp(chart, track, firstAfter(lanes, track, time), 1) ?? firstOp(chart, track, lanes.ptr[track + 1]! - 1, -1);
     if (op !== undefined) return op;
   }
   return undefined;

@@ -17,7 +17,9 @@ describe("bars", () => {
   it("know what they stand for", () => {
     const { bars } = chartOf({ devices: 1, ops: [[0, 1, 0]], sends: [[1, 1, 0, 0]], transfers: [[2, 1, 0, 0, 0]] });
     expect([0, 1, 2].map((bar) => barOf(bars, bar))).toEqual([
-      { kind: "op", row: 0 }, { kind: "send", row: 0 }, { kind: "transfer", row: 0 },
+      { kind: "op", row: 0 },
+      { kind: "send", row: 0 },
+      { kind: "transfer", row: 0 },
     ]);
   });
 });
@@ -31,8 +33,12 @@ describe("lanes", () => {
   });
 
   it("give transfers that overlap tracks of their own, up to a limit", () => {
-    const ops = [[0, 1, 0], [9, 1, 1]];
-    const at = (starts: number[]) => chartOf({ devices: 2, ops, transfers: starts.map((s) => [s, 2, 0, 1, 0]) }).lanes.incoming;
+    const ops = [
+      [0, 1, 0],
+      [9, 1, 1],
+    ];
+    const at = (starts: number[]) =>
+      chartOf({ devices: 2, ops, transfers: starts.map((s) => [s, 2, 0, 1, 0]) }).lanes.incoming;
     expect(at([1, 3, 5])).toBe(1);
     expect(at([1, 2, 3])).toBe(2);
     expect(at([1, 1, 1, 1, 1, 1, 1])).toBe(MAX_TRACKS);

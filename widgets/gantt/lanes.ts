@@ -29,8 +29,7 @@ export function lanes(columns: Columns, all: Bars): Lanes {
   const outgoing = stack(transfers.source, all, nDevices, makespan);
   const perDevice = 1 + incoming.tracks + outgoing.tracks;
   const first = nOps + nSends;
-  const trackOf = (bar: number) =>
-    bar < nOps ? ops.device[bar]! * perDevice : sends.device[bar - nOps]! * perDevice;
+  const trackOf = (bar: number) => (bar < nOps ? ops.device[bar]! * perDevice : sends.device[bar - nOps]! * perDevice);
   const inTrack = (t: number) => transfers.destination[t]! * perDevice + 1 + incoming.track[t]!;
   const outTrack = (t: number) => transfers.source[t]! * perDevice + 1 + incoming.tracks + outgoing.track[t]!;
 
@@ -52,7 +51,15 @@ export function lanes(columns: Columns, all: Bars): Lanes {
       bar[at[outTrack(b - first)]!++] = b;
     }
   }
-  return { nDevices, incoming: incoming.tracks, outgoing: outgoing.tracks, perDevice, ptr, bar, reach: reach(ptr, bar, all) };
+  return {
+    nDevices,
+    incoming: incoming.tracks,
+    outgoing: outgoing.tracks,
+    perDevice,
+    ptr,
+    bar,
+    reach: reach(ptr, bar, all),
+  };
 }
 
 /** First entry of track `k` that finishes after `t`. */

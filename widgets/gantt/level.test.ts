@@ -21,18 +21,29 @@ function painted(ops: number[][], width = 40) {
 
 describe("level of detail", () => {
   it("draws a wide bar as a rectangle with a seam before its neighbour", () => {
-    const { merged, filled, column } = painted([[0, 1], [1, 1]]);
+    const { merged, filled, column } = painted([
+      [0, 1],
+      [1, 1],
+    ]);
     expect(merged).toBe(false);
     expect([0, 8, 9, 10, 18].map(filled)).toEqual([10, 10, 0, 10, 10]);
     expect([column(0)[0], column(10)[0]]).toEqual([0xa, 0xb]);
   });
 
   it("labels only bars with room for text", () => {
-    expect(painted([[0, 1], [1, 2]]).labels.map(({ bar, x, width }) => [bar, x, width])).toEqual([[1, 10, 20]]);
+    expect(
+      painted([
+        [0, 1],
+        [1, 2],
+      ]).labels.map(({ bar, x, width }) => [bar, x, width]),
+    ).toEqual([[1, 10, 20]]);
   });
 
   it("keeps a lone narrow bar visible at full height", () => {
-    const { merged, filled } = painted([[0, 0.01], [3, 0.01]]);
+    const { merged, filled } = painted([
+      [0, 0.01],
+      [3, 0.01],
+    ]);
     expect(merged).toBe(false);
     expect([0, 1, 30, 31].map(filled)).toEqual([10, 0, 10, 0]);
   });
@@ -50,7 +61,9 @@ describe("level of detail", () => {
   });
 
   it("leaves its scratch columns zero for the next track", () => {
-    expect(painted(Array.from({ length: 99 }, (_, i) => [i * 0.04, 0.03])).share.every((part) => part === 0)).toBe(true);
+    expect(painted(Array.from({ length: 99 }, (_, i) => [i * 0.04, 0.03])).share.every((part) => part === 0)).toBe(
+      true,
+    );
   });
 
   it("paints nothing outside the window", () => {
@@ -60,12 +73,19 @@ describe("level of detail", () => {
 
 describe("transfers", () => {
   it("too narrow for rectangles become an outline as high as their share of the tracks", () => {
-    const rows: Rows = { devices: 2, ops: [[0, 0.1, 0], [3.9, 0.1, 1]] };
+    const rows: Rows = {
+      devices: 2,
+      ops: [
+        [0, 0.1, 0],
+        [3.9, 0.1, 1],
+      ],
+    };
     rows.transfers = Array.from({ length: 40 }, (_, i) => [i * 0.1, 0.05, 0, 1, 0]);
     const { lanes, bars } = chartOf(rows);
     const picture = raster(40, HEIGHT, 0, 0);
     paintTransfers(picture, lanes, bars, 4, 5, { from: 0, perSecond: 10 }, 0, HEIGHT, 7, shareFor(40, 1));
-    const filled = (x: number) => Array.from({ length: HEIGHT }, (_, y) => picture.pixels[y * 40 + x]).filter(Boolean).length;
+    const filled = (x: number) =>
+      Array.from({ length: HEIGHT }, (_, y) => picture.pixels[y * 40 + x]).filter(Boolean).length;
     expect([1, 20, 38].map(filled)).toEqual([5, 5, 5]);
   });
 });

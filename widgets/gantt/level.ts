@@ -44,7 +44,15 @@ export function shareFor(width: number, colours: number): Float32Array {
 
 /** Paints track `k` into [y, y + height) and returns whether any columns were merged. */
 export function paintTrack(
-  r: Raster, tracks: Lanes, all: Bars, k: number, view: Window, y: number, height: number, style: TrackStyle, labels: Label[],
+  r: Raster,
+  tracks: Lanes,
+  all: Bars,
+  k: number,
+  view: Window,
+  y: number,
+  height: number,
+  style: TrackStyle,
+  labels: Label[],
 ): boolean {
   const merge = merger(r, y, height, style);
   const width = r.width - r.left;
@@ -78,7 +86,16 @@ export function paintTrack(
  * become one outline at the bottom of all tracks: as high as the share of the tracks that is busy on average in each column.
  */
 export function paintTransfers(
-  r: Raster, tracks: Lanes, all: Bars, from: number, to: number, view: Window, y: number, height: number, colour: number, share: Float32Array,
+  r: Raster,
+  tracks: Lanes,
+  all: Bars,
+  from: number,
+  to: number,
+  view: Window,
+  y: number,
+  height: number,
+  colour: number,
+  share: Float32Array,
 ): void {
   const until = view.from + (r.width - r.left) / view.perSecond;
   const seam = height > 2 ? 1 : 0;
@@ -89,14 +106,30 @@ export function paintTransfers(
       if (all.start[bar]! > until) break;
       const x0 = r.left + (all.start[bar]! - view.from) * view.perSecond;
       const x1 = r.left + (all.finish[bar]! - view.from) * view.perSecond;
-      if (x1 - x0 >= WIDE) fill(r, Math.round(Math.max(x0, r.left - 1)), top, Math.round(Math.min(x1, r.width + 1)), top + height - seam, colour);
+      if (x1 - x0 >= WIDE)
+        fill(
+          r,
+          Math.round(Math.max(x0, r.left - 1)),
+          top,
+          Math.round(Math.min(x1, r.width + 1)),
+          top + height - seam,
+          colour,
+        );
       else spread(share, 1, 0, x0, x1, r.left, r.width - 1);
     }
   }
   const lane = (to - from) * height;
   for (let x = r.left; x < r.width; x++) {
     const busy = share[x]!;
-    if (busy > 0) fill(r, x, y + lane - Math.max(Math.round((Math.min(busy, to - from) * lane) / (to - from)), 1), x + 1, y + lane, colour);
+    if (busy > 0)
+      fill(
+        r,
+        x,
+        y + lane - Math.max(Math.round((Math.min(busy, to - from) * lane) / (to - from)), 1),
+        x + 1,
+        y + lane,
+        colour,
+      );
   }
   share.fill(0, 0, r.width);
 }

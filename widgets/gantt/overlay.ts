@@ -60,7 +60,7 @@ function drawFlights(context: CanvasRenderingContext2D, scene: Scene, time: numb
       if (bar < 0) continue;
       const done = (time - bars.start[bar]!) / (bars.finish[bar]! - bars.start[bar]!);
       const to = columns.transfers.destination[bar - bars.nOps - bars.nSends]!;
-      const y = (yOf(scene, d) * (1 - done) + yOf(scene, to) * done) + layout.ops / 2;
+      const y = yOf(scene, d) * (1 - done) + yOf(scene, to) * done + layout.ops / 2;
       context.beginPath();
       context.arc(x, y, 3.5 * layout.ratio, 0, 2 * Math.PI);
       context.fill();
@@ -89,7 +89,10 @@ function outline(context: CanvasRenderingContext2D, scene: Scene, bar: number, t
   for (const track of tracksOf(scene, bar)) {
     const box = trackBox(layout, chart.lanes, track);
     const y = layout.axis + box.y - scene.scroll;
-    for (const [colour, w] of [[paint.theme.background, line + 2 * layout.ratio], [paint.theme.ink, line]] as const) {
+    for (const [colour, w] of [
+      [paint.theme.background, line + 2 * layout.ratio],
+      [paint.theme.ink, line],
+    ] as const) {
       context.strokeStyle = colour;
       context.lineWidth = w;
       context.strokeRect(x0 - 1, y, Math.max(x1 - x0, 1) + 2, box.height);

@@ -64,3 +64,5 @@ export function paint(theme: Theme): Paint {
 export function transferColour(dark: boolean): string {
   return dark ? "#93A4B8" : "#64748B";
 }
+
+export const FONT = "system-ui, -apple-system, 'Segoe UI', sans-serif";

@@ -45,7 +45,14 @@ describe("events", () => {
   });
 
   it("merge instants that single precision tells apart but the simulator does not", () => {
-    const { bars } = chartOf({ devices: 1, ops: [[0, 0.1, 0], [0.1 + 1e-9, 0.2, 0], [0.7, 0.3, 0]] });
+    const { bars } = chartOf({
+      devices: 1,
+      ops: [
+        [0, 0.1, 0],
+        [0.1 + 1e-9, 0.2, 0],
+        [0.7, 0.3, 0],
+      ],
+    });
     expect(eventTimes(bars, 1).length).toBe(5);
   });
 

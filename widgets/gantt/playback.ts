@@ -18,7 +18,9 @@ export interface Playhead {
 
 /** Starts, from 0 when the end was reached; or pauses. */
 export function toggle(head: Playhead, makespan: number): Playhead {
-  return head.playing ? { ...head, playing: false } : { ...head, playing: true, time: head.time >= makespan ? 0 : head.time };
+  return head.playing
+    ? { ...head, playing: false }
+    : { ...head, playing: true, time: head.time >= makespan ? 0 : head.time };
 }
 
 /** The playhead `elapsed` wall seconds later; it stops at the makespan. */

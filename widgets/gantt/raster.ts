@@ -39,7 +39,14 @@ export function fill(r: Raster, x0: number, y0: number, x1: number, y1: number, 
 
 /** Like `fill`, leaving out the pixels that `pattern` leaves out; patterns are fixed to the picture. */
 export function hatch(
-  r: Raster, x0: number, y0: number, x1: number, y1: number, colour: number, pattern: Pattern, step: number,
+  r: Raster,
+  x0: number,
+  y0: number,
+  x1: number,
+  y1: number,
+  colour: number,
+  pattern: Pattern,
+  step: number,
 ): void {
   if (pattern === "solid") return fill(r, x0, y0, x1, y1, colour);
   const a = Math.max(x0, r.left);

@@ -22,7 +22,11 @@ export function stage(): Stage {
   const plot = h("div", { class: "plot" }, future, head);
   const sticky = h("div", { class: "sticky" }, base, plot, overlay);
   const content = h("div", {}, sticky);
-  const element = h("div", { class: "stage", tabindex: 0, role: "application", "aria-roledescription": "Gantt chart" }, content);
+  const element = h(
+    "div",
+    { class: "stage", tabindex: 0, role: "application", "aria-roledescription": "Gantt chart" },
+    content,
+  );
   let tall = 0;
   return {
     element,
@@ -67,7 +71,8 @@ const CLICK = 4; // pixels a click may slip
 
 /** Connects the pointer; everything ends with `signal`. */
 export function watchPointer(element: HTMLElement, on: PointerEvents, signal: AbortSignal): void {
-  let drag: { kind: "pan" | "scrub" | "brush"; x0: number; y0: number; x: number; y: number; moved: boolean } | null = null;
+  let drag: { kind: "pan" | "scrub" | "brush"; x0: number; y0: number; x: number; y: number; moved: boolean } | null =
+    null;
   const at = (event: MouseEvent): [number, number] => {
     const box = element.getBoundingClientRect();
     return [event.clientX - box.left - element.clientLeft, event.clientY - box.top - element.clientTop];

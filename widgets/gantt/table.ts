@@ -16,8 +16,21 @@ export function table(select: (op: number) => void): Table {
   const where = h("span", { role: "status" });
   const back = h("button", { type: "button" }, "Earlier");
   const forth = h("button", { type: "button" }, "Later");
-  const head = h("thead", {}, h("tr", {}, ...["op", "device", "start", "finish", "takes", "critical"].map((text) => h("th", { scope: "col" }, text))));
-  const element = h("div", { class: "table", hidden: true }, h("div", { class: "pages" }, back, where, forth), h("table", {}, head, body));
+  const head = h(
+    "thead",
+    {},
+    h(
+      "tr",
+      {},
+      ...["op", "device", "start", "finish", "takes", "critical"].map((text) => h("th", { scope: "col" }, text)),
+    ),
+  );
+  const element = h(
+    "div",
+    { class: "table", hidden: true },
+    h("div", { class: "pages" }, back, where, forth),
+    h("table", {}, head, body),
+  );
   let page = 0;
   let again = () => {};
   const turn = (by: number) => () => {
@@ -37,18 +50,35 @@ export function table(select: (op: number) => void): Table {
         const shown = ops.subarray(page * PAGE, (page + 1) * PAGE);
         back.disabled = page === 0;
         forth.disabled = (page + 1) * PAGE >= ops.length;
-        where.textContent = ops.length ? `ops ${count(page * PAGE + 1)} to ${count(page * PAGE + shown.length)} of ${count(ops.length)}, by start` : "no ops";
-        body.replaceChildren(...Array.from(shown, (op) => row(chart, labels, op, op === selection, critical.has(op), select)));
+        where.textContent = ops.length
+          ? `ops ${count(page * PAGE + 1)} to ${count(page * PAGE + shown.length)} of ${count(ops.length)}, by start`
+          : "no ops";
+        body.replaceChildren(
+          ...Array.from(shown, (op) => row(chart, labels, op, op === selection, critical.has(op), select)),
+        );
       };
       again();
     },
   };
 }
 
-function row(chart: Chart, labels: Labels, op: number, selected: boolean, critical: boolean, select: (op: number) => void): HTMLElement {
+function row(
+  chart: Chart,
+  labels: Labels,
+  op: number,
+  selected: boolean,
+  critical: boolean,
+  select: (op: number) => void,
+): HTMLElement {
   const { bars, columns } = chart;
   const name = h("button", { type: "button" }, nameOf(labels, op));
   name.addEventListener("click", () => select(op));
-  const cells = [deviceOf(labels, columns.ops.device[op]!), seconds(bars.start[op]!, 4), seconds(bars.finish[op]!, 4), seconds(columns.ops.duration[op]!), critical ? "yes" : ""];
+  const cells = [
+    deviceOf(labels, columns.ops.device[op]!),
+    seconds(bars.start[op]!, 4),
+    seconds(bars.finish[op]!, 4),
+    seconds(columns.ops.duration[op]!),
+    critical ? "yes" : "",
+  ];
   return h("tr", { "aria-selected": selected }, h("td", {}, name), ...cells.map((text) => h("td", {}, text)));
 }

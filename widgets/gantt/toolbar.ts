@@ -27,7 +27,15 @@ export function toolbar(on: ToolbarEvents): Toolbar {
   const speed = h("select", { title: "Playback speed", "aria-label": "Playback speed" });
   speed.append(...SPEEDS.map((s) => h("option", { value: s, selected: s === 1 }, `×${s}`)));
   speed.addEventListener("change", () => on.speed(Number(speed.value)));
-  const scrub = h("input", { type: "range", class: "scrub", min: 0, max: STEPS, step: 1, "aria-label": "Time", title: "Time: drag to scrub" });
+  const scrub = h("input", {
+    type: "range",
+    class: "scrub",
+    min: 0,
+    max: STEPS,
+    step: 1,
+    "aria-label": "Time",
+    title: "Time: drag to scrub",
+  });
   scrub.addEventListener("input", () => on.seek(Number(scrub.value) / STEPS));
   const time = h("span", { class: "time" }); // no live region: it changes sixty times a second
   const table = button("table", "Show as a table", on.table);

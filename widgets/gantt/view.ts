@@ -69,7 +69,12 @@ export class GanttView {
       this.strip.element,
       this.words.warning,
       this.#toolbar.element,
-      h("div", { class: "frame" }, this.#stage.element, h("span", { class: "badge", "aria-hidden": "true" }, "updating …")),
+      h(
+        "div",
+        { class: "frame" },
+        this.#stage.element,
+        h("span", { class: "badge", "aria-hidden": "true" }, "updating …"),
+      ),
       this.words.legend,
       this.words.status,
       this.words.detail,
@@ -195,7 +200,13 @@ export class GanttView {
     const { ratio, gutter, axis } = scene.layout;
     const { time } = this.#head;
     const hover = this.#hover && this.#hover.kind !== "idle" ? this.#hover.bar : -1;
-    drawOverlay(this.#stage.overlay, scene, { time, inside: time < this.#makespan, selection: this.#selection, hover, brush: this.#brush });
+    drawOverlay(this.#stage.overlay, scene, {
+      time,
+      inside: time < this.#makespan,
+      selection: this.#selection,
+      hover,
+      brush: this.#brush,
+    });
     this.#stage.playhead((xOf(scene, time) - gutter) / ratio, gutter / ratio, axis / ratio);
     this.element.dataset.time = String(time);
   }
@@ -222,7 +233,9 @@ export class GanttView {
   /** Keys zoom around the selected op when it is in view, else around the playhead, else around the middle. */
   #anchor(): number {
     const selected = this.#chart && this.#selection >= 0 ? this.#chart.bars.start[this.#selection]! : NaN;
-    const inView = [selected, this.#head.time].find((t) => t >= this.#span.from && t <= this.#span.to && t < this.#makespan);
+    const inView = [selected, this.#head.time].find(
+      (t) => t >= this.#span.from && t <= this.#span.to && t < this.#makespan,
+    );
     return inView ?? (this.#span.from + this.#span.to) / 2;
   }
 
@@ -303,17 +316,21 @@ export class GanttView {
     const sized = new ResizeObserver(() => this.#frames.invalidate("all"));
     sized.observe(element);
     signal.addEventListener("abort", () => sized.disconnect());
-    watchPointer(element, {
-      onAxis: (x, y) => y < AXIS && x >= this.#plot().left,
-      hover: (x, y) => this.#showHover(x, y),
-      leave: () => this.#leave(),
-      click: (x, y) => this.#choose(opOf(this.#chart, this.#hitAt(x, y))),
-      doubleClick: (x, y) => this.#onDoubleClick(this.#hitAt(x, y)),
-      pan: (dx, dy) => this.#onPan(dx, dy),
-      scrub: (x) => this.#moveHead(this.#timeAt(x)),
-      brush: (from, to, done) => this.#onBrush(from, to, done),
-      zoom: (x, factor) => x >= this.#plot().left && this.#zoom(factor, this.#timeAt(x)),
-    }, signal);
+    watchPointer(
+      element,
+      {
+        onAxis: (x, y) => y < AXIS && x >= this.#plot().left,
+        hover: (x, y) => this.#showHover(x, y),
+        leave: () => this.#leave(),
+        click: (x, y) => this.#choose(opOf(this.#chart, this.#hitAt(x, y))),
+        doubleClick: (x, y) => this.#onDoubleClick(this.#hitAt(x, y)),
+        pan: (dx, dy) => this.#onPan(dx, dy),
+        scrub: (x) => this.#moveHead(this.#timeAt(x)),
+        brush: (from, to, done) => this.#onBrush(from, to, done),
+        zoom: (x, factor) => x >= this.#plot().left && this.#zoom(factor, this.#timeAt(x)),
+      },
+      signal,
+    );
   }
 
   #onKey(event: KeyboardEvent): void {

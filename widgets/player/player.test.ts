@@ -3,7 +3,15 @@ import { modelOf, unpack } from "./player.js";
 import type { GanttTraits } from "../gantt/traits.js";
 
 it("unpacks plain and binary traits", () => {
-  const header = new TextEncoder().encode(JSON.stringify({ traits: { devices: ["gpu:0"], selection: -1 }, buffers: [["names", 3], ["kinds", 1]] }));
+  const header = new TextEncoder().encode(
+    JSON.stringify({
+      traits: { devices: ["gpu:0"], selection: -1 },
+      buffers: [
+        ["names", 3],
+        ["kinds", 1],
+      ],
+    }),
+  );
   const data = new Uint8Array(4 + header.length + 4);
   new DataView(data.buffer).setUint32(0, header.length, true);
   data.set(header, 4);

@@ -3,7 +3,12 @@ import { bandwidth, bytes, count, parseSi, percent, seconds, secondsAxis, si, sp
 
 describe("quantities", () => {
   it("have three digits and the unit that keeps them between 1 and 1000", () => {
-    expect([seconds(0.0123), bandwidth(12e9), bytes(86.4e6), speed(9.3e12)]).toEqual(["12.3 ms", "12.0 GB/s", "86.4 MB", "9.30 TFLOP/s"]);
+    expect([seconds(0.0123), bandwidth(12e9), bytes(86.4e6), speed(9.3e12)]).toEqual([
+      "12.3 ms",
+      "12.0 GB/s",
+      "86.4 MB",
+      "9.30 TFLOP/s",
+    ]);
     expect([seconds(0), seconds(4.2e-7), seconds(99)]).toEqual(["0 s", "420 ns", "99.0 s"]);
   });
 
@@ -16,12 +21,20 @@ describe("quantities", () => {
   });
 
   it("are read back with their unit, its prefix, or neither", () => {
-    expect([parseSi("12 GB/s", "B/s"), parseSi("50 µs", "s"), parseSi("1.5T", "FLOP/s"), parseSi("3", "s")]).toEqual([12e9, 50e-6, 1.5e12, 3]);
+    expect([parseSi("12 GB/s", "B/s"), parseSi("50 µs", "s"), parseSi("1.5T", "FLOP/s"), parseSi("3", "s")]).toEqual([
+      12e9, 50e-6, 1.5e12, 3,
+    ]);
     expect([parseSi("fast", "s"), parseSi("3 parsecs", "B")]).toEqual([NaN, NaN]);
   });
 
   it("as shares and counts", () => {
-    expect([percent(0.713), percent(0), percent(NaN), count(22000), count(999)]).toEqual(["71 %", "0 %", "–", "22,000", "999"]);
+    expect([percent(0.713), percent(0), percent(NaN), count(22000), count(999)]).toEqual([
+      "71 %",
+      "0 %",
+      "–",
+      "22,000",
+      "999",
+    ]);
   });
 
   it("share one unit and just enough decimals on an axis", () => {

@@ -1,7 +1,15 @@
 /** SI quantities as people read them: three significant digits and the unit that keeps the number between 1 and 1000. */
 
 const PREFIXES: readonly (readonly [number, string])[] = [
-  [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"],
+  [1e15, "P"],
+  [1e12, "T"],
+  [1e9, "G"],
+  [1e6, "M"],
+  [1e3, "k"],
+  [1, ""],
+  [1e-3, "m"],
+  [1e-6, "µ"],
+  [1e-9, "n"],
 ];
 
 /** `si(0.00123, "s")` is "1.23 ms". Infinity is "∞", a missing number "–". */
@@ -50,7 +58,9 @@ function significant(value: number, digits: number): string {
 
 /** A reader of numbers with units: `parseSi("12 GB/s", "B/s")` is 12e9, NaN when it is not such a number. A bare number counts in `unit`. */
 export function parseSi(text: string, unit: string): number {
-  const match = /^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(.*?)\s*$/i.exec(text.replace("−", "-").replace(",", "."));
+  const match = /^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(.*?)\s*$/i.exec(
+    text.replace("−", "-").replace(",", "."),
+  );
   if (!match) return NaN;
   const rest = match[2]!;
   const prefix = rest.toLowerCase().endsWith(unit.toLowerCase()) ? rest.slice(0, rest.length - unit.length) : rest;

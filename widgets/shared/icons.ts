@@ -18,7 +18,14 @@ export type Icon = keyof typeof PATHS;
 export function icon(name: Icon): SVGSVGElement {
   const ns = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(ns, "svg");
-  for (const [key, value] of Object.entries({ viewBox: "0 0 16 16", width: "16", height: "16", fill: "currentColor", "fill-rule": "evenodd", "aria-hidden": "true" })) {
+  for (const [key, value] of Object.entries({
+    viewBox: "0 0 16 16",
+    width: "16",
+    height: "16",
+    fill: "currentColor",
+    "fill-rule": "evenodd",
+    "aria-hidden": "true",
+  })) {
     svg.setAttribute(key, value);
   }
   const path = document.createElementNS(ns, "path");

@@ -26,7 +26,11 @@ export function inkOn(colour: string): string {
 
 /** WCAG 2 relative luminance of "#rrggbb", 0 to 1. */
 export function luminance(colour: string): number {
-  const [r, g, b] = [1, 3, 5].map((i) => linear(parseInt(colour.slice(i, i + 2), 16) / 255)) as [number, number, number];
+  const [r, g, b] = [1, 3, 5].map((i) => linear(parseInt(colour.slice(i, i + 2), 16) / 255)) as [
+    number,
+    number,
+    number,
+  ];
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
