@@ -148,7 +148,7 @@ def test_gaps_are_exactly_the_idle_time():
 
 
 def test_each_gap_has_the_reason_that_ended_it():
-    """upstream: that op is not done; transfer: it is, its tensor on the way; both: its output is read next; end: nothing follows."""
+    """upstream: that op is not done; transfer: its tensor is on the way; both: it is read next; end: nothing follows."""
     seen = set()
     for schedule in runs(200, seed=55):
         graph, device = schedule.problem.graph, schedule.device
