@@ -38,9 +38,9 @@ def place(
     Examples
     --------
     >>> import placelab as pl
-    >>> problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))
+    >>> problem = pl.Problem(pl.generators.fork_join(8), pl.Cluster.uniform(2))
     >>> pl.place(problem, "heft")
-    Placement(5 ops on 2 of 2 devices)
+    Placement(10 ops on 2 of 2 devices)
     """
     function = find(partitioners(), partitioner, "partitioner")
     placement = function(problem, **keywords(function, options, seed=seed, trace=trace))
