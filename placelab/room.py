@@ -9,6 +9,7 @@ import numpy as np
 
 from placelab.errors import InfeasibleError
 from placelab.graph import frozen
+from placelab.kernels.traffic import unit_inputs
 from placelab.memory import TOLERANCE
 from placelab.problem import Problem
 from placelab.schedule import Placement, Trace
@@ -145,13 +146,15 @@ class Room:
 
     @property
     def traffic_arguments(self) -> tuple:
-        """What kernels take that weigh traffic (:mod:`placelab.kernels.traffic`)."""
+        """What kernels take that weigh traffic: inputs of the units, latency and 1 / bandwidth of the links."""
         graph, cluster, units = self.problem.graph, self.problem.cluster, self.units
-        before = (graph.pred_ptr, graph.pred_edge, graph.producer)
-        after = (graph.succ_ptr, graph.consumer, graph.edge_tensor, graph.tensor_bytes)
-        links = (cluster.latency.reshape(-1), frozen(1 / cluster.bandwidth.reshape(-1)))
-        workspace = (np.zeros(graph.n_tensors, np.int32), np.zeros(cluster.n_devices, np.int32))
-        return (units.ptr, units.ops, units.of, *before, *after, *links, *workspace)
+        ptr, source, size = np.zeros(units.n + 1, np.int32), np.zeros(graph.n_edges, np.int32), np.zeros(graph.n_edges)
+        unit_inputs(
+            *(units.ptr, units.ops, units.of, graph.pred_ptr, graph.pred_edge, graph.producer, graph.edge_tensor),
+            *(graph.tensor_bytes, np.zeros(graph.n_tensors, np.int32), ptr, source, size),
+        )
+        inputs = (frozen(ptr), frozen(source), frozen(size))
+        return (*inputs, cluster.latency.reshape(-1), frozen(1 / cluster.bandwidth.reshape(-1)))
 
     def placement(self, placed: int, reasons: tuple[str, ...], score_name: str) -> Placement:
         """What a kernel decided, which placed so many units; InfeasibleError when it stopped before the last.

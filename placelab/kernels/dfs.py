@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from placelab.kernels.jit import helper, kernel
 from placelab.kernels.room import fits, take
-from placelab.kernels.traffic import add_traffic, relative
+from placelab.kernels.traffic import inward, relative
 
 
 @helper
@@ -23,8 +23,9 @@ def sort_children(n_ops, by_rank, succ_ptr, pred_ptr, pred_edge, producer, child
 @kernel
 def dfs(
     n, k, traced, stride, allowed, held, peak, limit, used, top, place, order, reason, score,
-    ptr, ops, unit, pred_ptr, pred_edge, producer, succ_ptr, consumer, edge_tensor, tensor_bytes, latency, slowness,
-    read, sent, n_ops, by_rank, whole_load, cost, columns, column, divisor, traffic, took, load, child, filled, stack, visited,
+    input_ptr, input_unit, input_size, latency, slowness,
+    n_ops, unit, succ_ptr, pred_ptr, pred_edge, producer, by_rank, whole_load, cost, columns, column, divisor,
+    traffic, took, load, child, filled, stack, visited,
 ):  # fmt: skip
     """Put each unit, when the search meets its first op, on the device of least score: ``placelab.partitioners.dfs``.
 
@@ -52,10 +53,7 @@ def dfs(
             if place[u] >= 0:
                 continue
             order[placed] = u
-            add_traffic(
-                u, k, 0, ptr, ops, unit, place, pred_ptr, pred_edge, producer, succ_ptr, consumer, edge_tensor,
-                tensor_bytes, latency, slowness, read, sent, traffic,
-            )  # fmt: skip
+            inward(u, k, place, input_ptr, input_unit, input_size, latency, slowness, traffic)
             most_traffic = 0.0
             longest = 0.0
             for d in range(k):

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from placelab.kernels.jit import kernel
 from placelab.kernels.room import fits, take
-from placelab.kernels.traffic import add_traffic, relative
+from placelab.kernels.traffic import inward, outward, relative
 
 
 @kernel
 def mite(
     n, k, traced, stride, allowed, held, peak, limit, used, top, place, order, reason, score,
-    both, ptr, ops, unit, pred_ptr, pred_edge, producer, succ_ptr, consumer, edge_tensor, tensor_bytes,
-    latency, slowness, read, sent, queue, rank, speed, cost, columns, column, divisor, traffic, took,
+    input_ptr, input_unit, input_size, latency, slowness,
+    both, ptr, ops, unit, succ_ptr, consumer, edge_tensor, tensor_bytes, sent,
+    queue, rank, speed, cost, columns, column, divisor, traffic, took,
 ):  # fmt: skip
     """Put each unit of the queue on the device of least score: ``placelab.partitioners.mite``.
 
-    `rank` of queue[i] and `speed` of a device are relative to the largest. `traffic` and `took` (k) are workspace:
-    seconds, `took` is -1 where there is no room. Returns how many units were placed. O((n + edges) k).
+    `rank` of queue[i] and `speed` of a device are relative to the largest. `sent` (k, zeros), `traffic` and `took` (k)
+    are workspace: seconds, `took` is -1 where there is no room. Returns how many units were placed. O((n + edges) k).
     """
     for i in range(n):
         u = queue[i]
         order[i] = u
-        add_traffic(
-            u, k, both, ptr, ops, unit, place, pred_ptr, pred_edge, producer, succ_ptr, consumer, edge_tensor,
-            tensor_bytes, latency, slowness, read, sent, traffic,
-        )  # fmt: skip
+        inward(u, k, place, input_ptr, input_unit, input_size, latency, slowness, traffic)
+        if both != 0:
+            outward(
+                u, k, place, ptr, ops, unit, succ_ptr, consumer, edge_tensor, tensor_bytes, sent, latency, slowness, traffic
+            )  # fmt: skip
         most_traffic = 0.0
         longest = 0.0
         for d in range(k):

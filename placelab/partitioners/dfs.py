@@ -46,7 +46,8 @@ def dfs(problem: Problem, *, exec_time: Literal["load", "score"] = "load", trace
     placed = kernels.dfs(
         *room.arguments,
         *room.traffic_arguments,
-        *(n, frozen(by_falling(relative_rank(graph))[0]), int(exec_time == "load")),
+        *(n, room.units.of, graph.succ_ptr, graph.pred_ptr, graph.pred_edge, graph.producer),
+        *(frozen(by_falling(relative_rank(graph))[0]), int(exec_time == "load")),
         *(room.cost, problem.columns, problem.column, problem.divisor, np.zeros(k), np.zeros(k), np.zeros(k)),
         *(np.zeros(size, np.int32) for size in (graph.n_edges, n, graph.n_edges + 1)),
         np.zeros(n, np.uint8),

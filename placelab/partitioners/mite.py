@@ -46,13 +46,15 @@ def mite(
     """
     if neighbours not in ("predecessors", "both"):
         raise UnsupportedError(f"mite: neighbours is {neighbours!r}; expected predecessors or both")
-    room, k = Room(problem, trace), problem.cluster.n_devices
-    rank = relative_rank(problem.graph)
+    room, graph, k = Room(problem, trace), problem.graph, problem.cluster.n_devices
+    rank = relative_rank(graph)
     order, _ = by_falling(rank)
     queue, position = room.units.queue(order)
     placed = kernels.mite(
         *room.arguments,
-        *(int(neighbours == "both"), *room.traffic_arguments),
+        *room.traffic_arguments,
+        *(int(neighbours == "both"), room.units.ptr, room.units.ops, room.units.of),
+        *(graph.succ_ptr, graph.consumer, graph.edge_tensor, graph.tensor_bytes, np.zeros(k, np.int32)),
         *(queue, frozen(rank[order[position]]), relative_speed(problem)),
         *(room.cost, problem.columns, problem.column, problem.divisor, np.zeros(k), np.zeros(k)),
     )
