@@ -11,6 +11,7 @@ from placelab.kernels import explain as kernels
 from placelab.problem import TRANSFER_MODELS
 from placelab.ranks import by_falling
 from placelab.schedule import Schedule
+from placelab.units import seconds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -209,18 +210,6 @@ def why(schedule: Schedule, op: int | str) -> str:
             f"{here} was {ready}in line for {seconds(began - arrived)}; {devices[device[v]]} ran {runner} just before"
         )
     return f"{here} was {ready}kept for {seconds(began - max(arrived, idle_from))}: {_no_room(schedule)}"
-
-
-def seconds(value: float) -> str:
-    """A time with its unit, three digits: 1.2 ms.
-
-    >>> seconds(0.00123456), seconds(0.0), seconds(75)
-    ('1.23 ms', '0 s', '75 s')
-    """
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9)):
-        if abs(value) >= 0.9995 * size:
-            return f"{float(f'{value / size:.3g}'):g} {unit}"
-    return "0 s" if value == 0 else f"{value:.3g} s"
 
 
 def _before(schedule: Schedule, v: int) -> tuple[float, str]:

@@ -12,7 +12,9 @@ import placelab as pl
 
 def test_no_bound_is_above_the_optimum():
     """Every placement, every order of small problems with groups, restrictions and measured times."""
-    for problem in problems.many(150, seed=31, ops=6, devices=3, transfers=("parallel",), memory=("none",), transfer_ops=(0,)):
+    for problem in problems.many(
+        150, seed=31, ops=6, devices=3, transfers=("parallel",), memory=("none",), transfer_ops=(0,)
+    ):
         best = optimum(problem)
         for name, bound in pl.bounds(problem).items():
             assert bound <= best * (1 + 1e-9), name
@@ -33,7 +35,9 @@ def test_no_bound_of_a_placement_is_above_a_run_of_it():
 
 def test_bounds_by_hand():
     """a→b, both on dev0; c on dev1 reads a: each bound is counted by hand."""
-    graph = pl.OpGraph.from_arrays(["a", "b", "c"], [4.0, 2.0, 6.0], [(0, 1), (0, 2)], edge_bytes=[3.0, 3.0], edge_output=[0, 0])
+    graph = pl.OpGraph.from_arrays(
+        ["a", "b", "c"], [4.0, 2.0, 6.0], [(0, 1), (0, 2)], edge_bytes=[3.0, 3.0], edge_output=[0, 0]
+    )
     problem = pl.Problem(graph, pl.Cluster([1.0, 2.0], bandwidth=1.0, latency=0.5), transfer_ops=1)
     placement = pl.Placement(problem, [0, 0, 1])
     assert pl.bounds(problem) == {"critical_path": 5.0, "total_work": 4.0}
@@ -55,7 +59,9 @@ def test_a_port_is_busy_both_ways_unless_duplex():
 
 def test_a_tensor_counts_once_per_device():
     """Two consumers on one device are one transfer of a channel, two devices are two."""
-    graph = pl.OpGraph.from_arrays(list("abcd"), [0.0] * 4, [(0, v) for v in (1, 2, 3)], edge_bytes=[2.0] * 3, edge_output=[0] * 3)
+    graph = pl.OpGraph.from_arrays(
+        list("abcd"), [0.0] * 4, [(0, v) for v in (1, 2, 3)], edge_bytes=[2.0] * 3, edge_output=[0] * 3
+    )
     problem = pl.Problem(graph, pl.Cluster([1.0] * 3), transfers="sequential")
     assert pl.bounds(problem, pl.Placement(problem, [0, 1, 1, 2]))["busiest_port"] == 4.0
 
@@ -65,7 +71,10 @@ def test_restricted_ops_and_measured_times_count_at_their_least():
     graph = pl.OpGraph.from_arrays(["a", "b"], [4.0, 4.0], [], devices={0: ["dev0"]})
     assert pl.bounds(pl.Problem(graph, pl.Cluster([1.0, 4.0]))) == {"critical_path": 4.0, "total_work": 2.5}
     timed = pl.OpGraph.from_arrays(["a", "b"], [np.nan, np.nan], [], time={"x": [3.0, 1.0], "y": [2.0, 9.0]})
-    assert pl.bounds(pl.Problem(timed, pl.Cluster([1.0, 1.0], types=["x", "y"]))) == {"critical_path": 2.0, "total_work": 1.5}
+    assert pl.bounds(pl.Problem(timed, pl.Cluster([1.0, 1.0], types=["x", "y"]))) == {
+        "critical_path": 2.0,
+        "total_work": 1.5,
+    }
 
 
 def test_identical_ops_meet_the_work_bound():

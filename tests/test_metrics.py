@@ -11,7 +11,17 @@ import placelab as pl
 from placelab.metrics import ordering_efficiency, sct_ratio
 
 KEYS = (
-    *("makespan", "speedup", "slr", "efficiency", "utilisation", "load_balance", "memory_balance", "bytes_moved", "transfers"),
+    *(
+        "makespan",
+        "speedup",
+        "slr",
+        "efficiency",
+        "utilisation",
+        "load_balance",
+        "memory_balance",
+        "bytes_moved",
+        "transfers",
+    ),
     *("ordering_efficiency", "critical_compute", "critical_transfer", "critical_wait", "bound_gap", "sct_ratio"),
 )
 
@@ -19,10 +29,16 @@ KEYS = (
 def hashemi():
     """Hashemi Fig. 1: two reads on a server, two convolutions on a worker, transfers of 1 on one channel."""
     graph = pl.OpGraph.from_arrays(
-        ["read1", "read2", "conv1", "conv2"], [0, 0, 1, 1], [(0, 2), (2, 3), (1, 3)], edge_bytes=[1, 0, 1], kind=["read", "read", "", ""]
+        ["read1", "read2", "conv1", "conv2"],
+        [0, 0, 1, 1],
+        [(0, 2), (2, 3), (1, 3)],
+        edge_bytes=[1, 0, 1],
+        kind=["read", "read", "", ""],
     )
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=1.0), transfers="channel")
-    return problem, pl.Placement.from_mapping(problem, {"read1": "dev0", "read2": "dev0", "conv1": "dev1", "conv2": "dev1"})
+    return problem, pl.Placement.from_mapping(
+        problem, {"read1": "dev0", "read2": "dev0", "conv1": "dev1", "conv2": "dev1"}
+    )
 
 
 @pytest.mark.parametrize(("first", "makespan", "efficiency"), [("read1", 3.0, 0.5), ("read2", 4.0, 0.0)])
