@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 # Okabe–Ito: distinguishable with every common colour vision; the last one is for rare kinds and none.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8C8C8C")
 IDLE = ("#56B4E9", "#E69F00", "#D55E00", "#8C8C8C")  # transfer, upstream, memory, end
-CRITICAL, INK = "#c4161c", {False: "#111111", True: "#f2f2f2"}
+CRITICAL = "#c4161c"
+INK = {False: "#111111", True: "#f2f2f2", None: "#767676"}  # text on a light, a dark, an unknown page (4 : 1 on both)
 MANY = 3000  # glyphs from which WebGL draws them
 
 
-def gantt(schedule: Schedule, *, width: int = 1000, dark: bool = False) -> figure:
+def gantt(schedule: Schedule, *, width: int = 1000, dark: bool | None = None) -> figure:
     """A static Gantt chart: one lane per device, the lowest number on top.
 
     Ops are coloured by kind (the seven that take most time; the rest grey), with their names and times on hover.
@@ -146,7 +147,7 @@ def _kinds(kind: np.ndarray, took: np.ndarray) -> tuple[np.ndarray, list[str]]:
     return colour[index], legend if len(names) > 1 or names[0] else ["op"]
 
 
-def comparison(frame: pd.DataFrame, *, stale: bool = False, dark: bool = False, width: int = 560) -> figure:
+def comparison(frame: pd.DataFrame, *, stale: bool = False, dark: bool | None = None, width: int = 560) -> figure:
     """A heat map of :func:`placelab.compare`: partitioners down, schedulers across, mean makespan over seeds.
 
     Each cell says its makespan and how far it is above the best lower bound; the best one has a frame and a star. An
@@ -160,7 +161,7 @@ def comparison(frame: pd.DataFrame, *, stale: bool = False, dark: bool = False, 
     stale
         Pale: the problem has changed since.
     dark
-        For a dark page.
+        For a dark page, a light one, or (None) one of which nothing is known.
 
     Notes
     -----
@@ -261,8 +262,8 @@ def _unit(value: float) -> tuple[str, float]:
     return "ns", 1e-9
 
 
-def _dress(plot: figure, dark: bool) -> None:
-    """Colours of a light or a dark page; the background stays the page's."""
+def _dress(plot: figure, dark: bool | None) -> None:
+    """Colours for the page; the background stays the page's."""
     ink = INK[dark]
     plot.background_fill_color = plot.border_fill_color = None
     plot.outline_line_color = None

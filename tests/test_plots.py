@@ -65,7 +65,7 @@ def test_gantt_of_nothing_that_takes_time():
     assert file_html(pl.plots.gantt(pl.simulate(problem, pl.Placement(problem, [0, 0]))), INLINE)
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("dark", [False, True, None])
 def test_figures_take_the_colours_of_the_page(schedule, dark):
     """Transparent background, ink that reads on a light or a dark page."""
     frame = pl.compare(schedule.problem, ["heft", "single"], ["fifo"])
