@@ -1,0 +1,214 @@
+"""How fast is it, and is it within its budget? One table, milliseconds of processor time per call.
+
+    python benchmarks/speed.py [--quick] [--json PATH]
+
+A row's call and its yardstick take turns in one process, so that a busy or slow machine slows both; the medians are
+shown. ``C`` is simulate.c beside this file; ``simulate`` is placelab's own (parallel transfers, fifo) on the same problem.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from math import log
+from pathlib import Path
+from statistics import median
+
+os.environ.setdefault("PLACELAB_JIT", "wait")  # before the first kernel: its compiling is not what is measured
+
+import numpy as np
+from yardstick import MODELS, Yardstick
+
+import placelab as pl
+
+SIZES = (3_000, 22_000, 1_000_000)
+DEVICES = (4, 50)
+SCHEDULERS = ("fifo", "pct")
+
+# Milliseconds at each of SIZES, and the most that a call may take as a multiple of its yardstick.
+SIMULATE = {4: (0.75, 6, 500), 50: (0.9, 8, 600)}
+C_RATIO = 1.25
+RANKS, RANKS_RATIO = (0.1, 0.8, 60), 0.3
+HEFT, HEFT_RATIO = {4: (1, 12, 9_000), 50: (3, 40, 20_000)}, {4: 3, 50: 6}
+GREEDY, GREEDY_RATIO = (2, 15, 600), 2  # tf-greedy and those of Mayer
+LOAD, VALIDATE, IMPORT, FIRST = 150, 100, 1_000, 1_500
+GROWTH, BYTES = 1.2, 400
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table; None where a column does not apply."""
+
+    what: str
+    ops: int | None
+    devices: int | None
+    value: float
+    unit: str
+    budget: float
+    yardstick: str = ""
+    yardstick_ms: float | None = None
+    allowed: float | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times its yardstick the call takes."""
+        return None if self.yardstick_ms is None else self.value / self.yardstick_ms
+
+    @property
+    def verdict(self) -> str:
+        """Within budget and allowed ratio, or which of them is exceeded."""
+        over = [self.value > self.budget and "budget", self.ratio is not None and self.ratio > self.allowed and "ratio"]
+        return "over " + " and ".join(filter(None, over)) if any(over) else "within"
+
+
+def take_turns(*calls: Callable, least: int = 3, most: int = 200, seconds: float = 0.5) -> list[float]:
+    """Median processor time of each call [ms], all called in turn until `seconds` are spent, after one round that warms up."""
+    times: list[list[float]] = [[] for _ in calls]
+    for _ in range(most + 1):
+        for call, spent in zip(calls, times, strict=True):
+            begun = time.process_time()
+            call()
+            spent.append(time.process_time() - begun)
+        if len(times[0]) > least and sum(map(sum, times)) > seconds:
+            break
+    return [1e3 * median(spent[1:]) for spent in times]
+
+
+def placement(graph: pl.OpGraph, devices: int, transfers: str = "parallel") -> pl.Placement:
+    """Ops dealt at random: nearly every edge is a transfer, the most work a simulation can be given."""
+    problem = pl.Problem(graph, pl.Cluster.uniform(devices), transfers=transfers)
+    return pl.Placement(problem, np.random.default_rng(0).integers(0, devices, graph.n_ops))
+
+
+def simulations(graph: pl.OpGraph, size: int) -> Iterator[Row]:
+    """Every transfer model with both orders, against C."""
+    for k in DEVICES:
+        for transfers in MODELS:
+            placed = placement(graph, k, transfers)
+            yardstick = Yardstick(placed)
+            for scheduler in SCHEDULERS:
+                hand_written = getattr(yardstick, scheduler)
+                assert hand_written() == pl.simulate(placed, scheduler=scheduler).makespan
+                ours, c = take_turns(lambda p=placed, s=scheduler: pl.simulate(p, scheduler=s), hand_written)
+                budget = SIMULATE[k][size]
+                yield Row(f"simulate {transfers}, {scheduler}", graph.n_ops, k, ours, "ms", budget, "C", c, C_RATIO)
+
+
+def planning(graph: pl.OpGraph, size: int) -> Iterator[Row]:
+    """Ranks and partitioners, against a simulation of the same problem."""
+    for k in DEVICES:
+        placed = placement(graph, k)
+        problem = placed.problem
+
+        def rows(what: str, call: Callable, budget: float, allowed: float, placed=placed, k=k) -> Row:
+            ours, simulate = take_turns(call, lambda: pl.simulate(placed, scheduler="fifo"), least=1)
+            return Row(what, graph.n_ops, k, ours, "ms", budget, "simulate", simulate, allowed)
+
+        if k == DEVICES[0]:
+            both = lambda p=problem: (pl.upward_rank(p), pl.downward_rank(p))  # noqa: E731
+            yield rows("upward and downward rank", both, RANKS[size], RANKS_RATIO)
+        yield rows("heft", lambda p=problem: pl.place(p, "heft"), HEFT[k][size], HEFT_RATIO[k])
+        for name in ("tf-greedy", "critical-path", "mite", "dfs"):
+            yield rows(name, lambda p=problem, s=name: pl.place(p, s), GREEDY[size], GREEDY_RATIO)
+
+
+def files_and_checks(graph: pl.OpGraph) -> Iterator[Row]:
+    """Reading a graph from disk, validating a schedule."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "graph.json"
+        graph.save(path)
+        yield Row("load placelab JSON", graph.n_ops, None, *take_turns(lambda: pl.load(path)), "ms", LOAD)
+    schedule = pl.simulate(placement(graph, 4), scheduler="fifo")
+    yield Row("validate", graph.n_ops, 4, *take_turns(lambda: pl.validate(schedule)), "ms", VALIDATE)
+
+
+def starting(runs: int = 3) -> Iterator[Row]:
+    """A fresh interpreter, kernels in the cache."""
+    first = (
+        "p = placelab.Problem(placelab.generators.fork_join(5), placelab.Cluster.uniform(2));"
+        "placelab.simulate(p, placelab.Placement(p, [0, 1, 0, 1, 0, 1, 0]))"
+    )
+    for what, code, budget in (("import", "", IMPORT), ("import and first simulate", first, FIRST)):
+        script = (
+            f"import time; begun = time.process_time(); import placelab; {code}\nprint(time.process_time() - begun)"
+        )
+        spent = [float(subprocess.check_output([sys.executable, "-c", script])) for _ in range(runs)]
+        yield Row(what, None, None, 1e3 * median(spent), "ms", budget)
+
+
+def memory(graph: pl.OpGraph) -> Row:
+    """Peak of what one simulation allocates, its result included, per op and transfer."""
+    placed = placement(graph, 4)
+    pl.simulate(placed, scheduler="pct")
+    tracemalloc.start()
+    schedule = pl.simulate(placed, scheduler="pct")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    each = peak / (graph.n_ops + len(schedule.transfers))
+    return Row("memory of simulate", graph.n_ops, 4, each, "B/(op + transfer)", BYTES)
+
+
+def growth(rows: list[Row]) -> Iterator[Row]:
+    """The exponent x of time ~ ops^x between the two larger sizes, of what should grow hardly faster than its input."""
+    small, large = SIZES[1:]
+    times = {(r.what, r.devices, r.ops): r.value for r in rows}
+    for what in ("simulate parallel, fifo", "simulate channel, pct", "upward and downward rank", "tf-greedy"):
+        exponent = log(times[what, 4, large] / times[what, 4, small]) / log(large / small)
+        yield Row(f"growth of {what}", large, 4, exponent, "exponent", GROWTH)
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    """The whole table, row by row."""
+    done = []
+    for size, n_ops in enumerate(SIZES[:2] if quick else SIZES):
+        graph = pl.generators.layered(n_ops, seed=1)
+        for row in [*simulations(graph, size), *planning(graph, size), memory(graph)]:
+            done.append(row)
+            yield row
+        if n_ops == SIZES[1]:
+            yield from files_and_checks(graph)
+    if not quick:
+        yield from growth(done)
+    yield from starting()
+
+
+def line(row: Row) -> str:
+    """A row of the Markdown table."""
+    number = lambda x: "" if x is None else f"{x:.3g}" if x < 100 else f"{x:,.0f}"  # noqa: E731
+    against = "" if row.ratio is None else f"{row.yardstick} {number(row.yardstick_ms)}"
+    ratio = "" if row.ratio is None else f"{row.ratio:.2f} of {row.allowed:g}"
+    value, budget = f"{number(row.value)} {row.unit}", number(row.budget)
+    cells = [row.what, number(row.ops), number(row.devices), value, budget, against, ratio, row.verdict]
+    return f"| {' | '.join(cells)} |"
+
+
+HEAD = """| what | ops | devices | measured | budget | yardstick, ms | ratio | verdict |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |"""
+
+
+def main() -> None:
+    """Print the table as it is measured."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="leave out the million ops (half a minute instead of four)")
+    parser.add_argument("--json", type=Path, help="write the rows there, too")
+    options = parser.parse_args()
+    print(HEAD)
+    measured = []
+    for row in rows(options.quick):
+        measured.append(row)
+        print(line(row), flush=True)
+    if options.json:
+        records = [{**asdict(row), "ratio": row.ratio, "verdict": row.verdict} for row in measured]
+        options.json.write_text(json.dumps(records, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
