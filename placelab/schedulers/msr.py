@@ -20,7 +20,8 @@ def msr(
 ) -> Order:
     r"""Maximum successor rank first.
 
-    .. math:: MSR(v) = \sum_{s \in succ(v)} \alpha + \beta\,[p(s) \ne p(v)] + \gamma\,[out(s) = 1] + \delta\,[idle(p(s)) \wedge out(s) = 1]
+    .. math:: MSR(v) = \sum_{s \in succ(v)} \alpha + \beta\,[p(s) \ne p(v)] + \gamma\,[out(s) = 1]
+              + \delta\,[idle(p(s)) \wedge out(s) = 1]
 
     Notes
     -----
