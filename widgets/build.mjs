@@ -7,7 +7,7 @@ import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "..", "placelab", "widgets", "static");
-const views = ["gantt", "cluster"];
+const views = ["gantt", "cluster", "code"];
 const LIMIT = 100_000; // bytes in all; every widget instance sends its whole module over the kernel's socket
 
 await build({

@@ -1,0 +1,443 @@
+"""The assembled application: what a hand changes, what is computed from it, and who shows it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as w
+import numpy as np
+
+from placelab import explain, strategies
+from placelab.cluster import Cluster
+from placelab.errors import PlacelabError
+from placelab.explorer import code
+from placelab.explorer.comparison import Comparison
+from placelab.explorer.pickers import Change, Pickers, sentence
+from placelab.explorer.state import State, Steps, begin
+from placelab.explorer.strip import Item, numbers, warning
+from placelab.explorer.worker import Worker
+from placelab.kernels import jit
+from placelab.problem import Problem
+from placelab.schedule import Placement, Schedule, Trace
+from placelab.simulate import simulate
+from placelab.solve import place
+from placelab.units import seconds
+from placelab.validate import Violation, validate
+from placelab.widgets.cluster import ClusterCanvas
+from placelab.widgets.code import CodeButton
+from placelab.widgets.gantt import Gantt
+
+PATIENCE = 0.1  # seconds a hand's message waits for its result, so that the browser sends no faster than results come
+LIVE = 0.06  # seconds; what takes longer is not recomputed under the hand but on release
+FALLBACK = "pct"  # runs what `planned` cannot, for want of a plan
+
+
+def explore(problem_or_graph: Any = None, cluster: Cluster | None = None) -> Explorer:
+    """Open the explorer in the output of a cell.
+
+    Parameters
+    ----------
+    problem_or_graph
+        A Problem, whose rules are kept; or what :func:`placelab.load` takes: a dataset's name, a path, a networkx DiGraph,
+        an OpGraph. Default: the dataset ``dynamic_rnn``.
+    cluster
+        Default: the problem's, the graph's own processors, or ``clusters.pcie_box(4)``.
+
+    Returns
+    -------
+    Explorer
+        A widget. ``explorer.problem``, ``.placement`` and ``.schedule`` are what it shows.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> explore("topcuoglu")
+    Explorer(topcuoglu: 10 ops on 3 devices, heft + planned: 80 s)
+    """
+    return Explorer(begin(problem_or_graph, cluster))
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a state comes to."""
+
+    state: State
+    schedule: Schedule
+    seconds: float  # that placing and simulating took
+    violations: list[Violation]
+
+
+def _result(state: State, problem: Problem) -> Result | None:
+    """Place, run, check; None when there is no plan for ``planned`` to follow."""
+    begun = time.perf_counter()
+    placement = place(problem, state.partitioner, seed=state.seed, **state.options_of("partitioner"))
+    if placement.planned is None and state.scheduler == "planned":
+        return None
+    schedule = simulate(problem, placement, state.scheduler, seed=state.seed, **state.options_of("scheduler"))
+    return Result(state, schedule, time.perf_counter() - begun, validate(schedule, memory=False))
+
+
+class Explorer(w.VBox):
+    """Pickers, cluster canvas, comparison and Gantt chart of one problem.
+
+    Attributes
+    ----------
+    problem, placement, schedule
+        What is shown now; reading them waits for a computation that is under way.
+    state
+        What pickers and canvas say.
+
+    Notes
+    -----
+    Messages of the browser arrive one at a time on the main thread, or on another one while a cell is busy: `_lock`. A
+    worker catches up with the newest state and never queues; a message waits for it for a tenth of a second, so that a hand
+    is served at the rate the strategy can hold. The worker shows results under a lock of its own, so that a waiting
+    message does not keep it from doing so.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._lock = threading.RLock()
+        self._answer = threading.Condition()  # guards the five below
+        self._now: tuple[State, Problem] = (state, state.problem())
+        self._answered: State | None = None
+        self._failure: Exception | None = None
+        self._result: Result | None = None
+        self._traced: tuple[Result, Trace | None] | None = None
+        self._steps = Steps(state)
+        self._worker = Worker(self._catch_up, "placelab explorer")
+        self._follow = self._catalogue_changed
+        self._pickers = Pickers(self._go, self._say, state)
+        self._message = w.HTML().add_class("pl-message")
+        self.canvas = ClusterCanvas(state.cluster)
+        self.canvas._lock = self._lock  # one order of locks: the canvas' messages end here
+        self.canvas.on_step = lambda kind: getattr(self, kind)()
+        self.gantt = Gantt()
+        self.comparison = Comparison(self._show_pair)
+        super().__init__(self._assemble())
+        self.add_class("placelab-explorer")
+        self._listen()
+        self._show_controls(state)
+        self._ask_for(state)
+
+    # ---------------------------------------------------------------- what a cell can read
+
+    @property
+    def state(self) -> State:
+        """What pickers and canvas say."""
+        return self._now[0]
+
+    @property
+    def problem(self) -> Problem:
+        """The problem shown."""
+        return self._now[1]
+
+    @property
+    def placement(self) -> Placement:
+        """Where each op runs; waits for it, and raises what kept the strategies from answering."""
+        return self.schedule.placement
+
+    @property
+    def schedule(self) -> Schedule:
+        """When everything happens; waits for it, and raises what kept the strategies from answering."""
+        if self._answered is not self.state:
+            self._worker.wake()
+        with self._answer:
+            self._answer.wait_for(lambda: self._answered is self.state)
+            if self._failure:
+                raise self._failure
+            return self._result.schedule
+
+    @property
+    def code(self) -> str:
+        """The text of a cell that makes again what is shown."""
+        return code.cell(self.state)
+
+    def __repr__(self) -> str:
+        state = self.state
+        try:
+            outcome = seconds(self.schedule.makespan)
+        except Exception as error:
+            outcome = sentence(error)
+        title = f"{state.model.title}: {state.graph.n_ops:,} ops on {self.problem.cluster.n_devices} devices"
+        return f"Explorer({title}, {state.partitioner} + {state.scheduler}: {outcome})"
+
+    # ---------------------------------------------------------------- what a hand asks for
+
+    def undo(self) -> None:
+        """Back one step, of the pickers or the canvas."""
+        with self._lock:
+            self._step_to(self._steps.undo())
+
+    def redo(self) -> None:
+        """Forward to what the last undo left."""
+        with self._lock:
+            self._step_to(self._steps.redo())
+
+    def close(self) -> None:
+        """End the threads and close all widgets."""
+        self._worker.close()
+        self.comparison.close()
+        if self._follow in strategies.on_change:
+            strategies.on_change.remove(self._follow)
+        super().close()
+
+    def _go(self, change: Change, key: str = "") -> None:
+        """Another state, as a step; when it makes no problem the sentence is shown and the controls jump back."""
+        with self._lock:
+            if self._pickers.quiet:
+                return
+            before = self.state
+            try:
+                self._ask_for(change(before))
+            except Exception as error:
+                self._say(sentence(error), "bad")
+            else:
+                self._steps = self._steps.to(self.state, key, time.monotonic())
+                self._say("")
+            self._show_controls(self.state)
+        self._wait()
+
+    def _edited(self, _: Any) -> None:
+        """The canvas has another cluster or arrangement, or a drag has ended."""
+        with self._lock:
+            if self._pickers.quiet or not self._canvas_moved():
+                return
+            cluster, layout = self.canvas.state
+            before = self._steps.now
+            state = replace(before, cluster=cluster, layout=layout)
+            try:
+                self._ask_for(before if state == before else state)
+            except Exception as error:
+                self._show_controls(before)
+                self.canvas.error = sentence(error)
+            else:
+                if not self.canvas.dragging and self.state is not before:
+                    self._steps = self._steps.to(self.state, "", time.monotonic())
+                if not self.canvas.dragging:
+                    self._show_controls(self.state)
+        self._wait()
+
+    def _canvas_moved(self) -> bool:
+        seen, self._seen = getattr(self, "_seen", None), (*self.canvas.state, self.canvas.dragging)
+        return seen is None or self._seen != seen
+
+    def _step_to(self, steps: Steps) -> None:
+        if steps is not self._steps:
+            self._steps = steps
+            self._ask_for(steps.now)
+            self._say("")
+            self._show_controls(steps.now)
+
+    def _show_pair(self, partitioner: str, scheduler: str) -> None:
+        """A cell of the comparison was clicked: that pair, with default options, as it was compared."""
+
+        def pair(state: State) -> State:
+            state = replace(state, partitioner=partitioner, scheduler=scheduler)
+            return state.with_options("partitioner", {}).with_options("scheduler", {})
+
+        self._go(pair)
+
+    # ---------------------------------------------------------------- what is computed
+
+    def _ask_for(self, state: State) -> None:
+        """Make `state` the newest; the worker catches up, unless a hand is faster than the strategy."""
+        before, problem = self._now
+        state = before if state == before else state
+        self._now = (state, problem if state.rules == before.rules else state.problem())
+        dragging = self.canvas.dragging
+        if not (dragging and self._result and self._result.seconds > LIVE):
+            self._worker.wake()
+        self.comparison.follow(self.problem, state, dragging)
+
+    def _wait(self) -> None:
+        """Give the worker a moment; what takes longer is shown as stale meanwhile."""
+        with self._answer:
+            self._answer.wait_for(lambda: self._answered is self.state or not self._worker.active, PATIENCE)
+            self._mark_stale()
+
+    def _mark_stale(self) -> None:
+        self.gantt.stale = self._result is not None and self._result.state is not self.state
+
+    def _catch_up(self) -> None:
+        """The worker's call: solve what is newest; then, when nothing newer has come, what need not follow a hand."""
+        state, problem = self._now
+        if self._answered is not state:
+            self._solve(state, problem)
+        for work in (self._offer_code, self._explain, self._remeasure):
+            if self._worker.woken or self.canvas.dragging or self._failure:
+                return
+            work()
+
+    def _solve(self, state: State, problem: Problem) -> None:
+        try:
+            result = _result(state, problem)
+            if result is None:
+                return self._fall_back(state)
+            strip = numbers(result.schedule, result.violations)
+        except Exception as error:  # a strategy of the user's may raise anything
+            return self._fail(state, error)
+        with self._answering(state):
+            recovered, self._result, self._failure = self._failure, result, None
+            self._show_result(result, strip)
+        if recovered:
+            self._say("")
+
+    @contextmanager
+    def _answering(self, state: State) -> Iterator[None]:
+        with self._answer:
+            try:
+                yield
+            finally:
+                self._answered = state
+                self._mark_stale()
+                self._answer.notify_all()
+
+    def _fail(self, state: State, error: Exception) -> None:
+        with self._answering(state):
+            self._failure = error
+        who = "" if isinstance(error, PlacelabError) else f"{state.partitioner} + {state.scheduler}: "
+        self._say(who + sentence(error), "bad")
+
+    def _fall_back(self, state: State) -> None:
+        """`planned` has no plan to follow: let another scheduler run it, and say so."""
+        with self._lock:
+            if self.state is not state:
+                return
+            other = replace(state, scheduler=FALLBACK)
+            self._ask_for(other)
+            self._steps = replace(self._steps, now=other)
+            self._show_controls(other)
+            self._say(
+                f"{state.partitioner} plans no order for planned to follow; {FALLBACK} decides who runs next.", "note"
+            )
+
+    def _explain(self) -> None:
+        """Why the selected op is where it is, and then."""
+        op, result = self.gantt.selection, self._result
+        if not 0 <= op < result.state.graph.n_ops:
+            self.gantt.detail = ""
+            return
+        state, problem = result.state, result.schedule.problem
+        if self._traced is None or self._traced[0] is not result:
+            options = state.options_of("partitioner")
+            self._traced = (result, place(problem, state.partitioner, seed=state.seed, trace=True, **options).trace)
+        trace = self._traced[1]
+        where = [trace.line(problem, op)] if trace else []
+        self.gantt.detail = "\n".join([*where, explain.why(result.schedule, op)])
+
+    def _remeasure(self) -> None:
+        """While kernels are compiled plain Python answers; once that is done a hand is served at full rate."""
+        if self._result.seconds <= LIVE or not jit.compiling():
+            return
+        self._say("Kernels are being compiled, once for this machine; until that is done things take longer.", "note")
+        while jit.compiling():
+            if not self._worker.sleep(0.2):
+                return
+        self._say("")
+        self._solve(*self._now)
+
+    # ---------------------------------------------------------------- what is shown
+
+    def _show_result(self, result: Result, strip: list[Item]) -> None:
+        schedule, gantt = result.schedule, self.gantt
+        with gantt.hold_sync():
+            gantt.show(schedule)
+            gantt.numbers, gantt.warning, gantt.detail = strip, warning(schedule), ""
+        limited = result.state.memory != "none" and np.isfinite(schedule.problem.cluster.memory).any()
+        self.canvas.peak = schedule.peak_memory.tolist() if limited else []
+
+    def _show_controls(self, state: State) -> None:
+        with self._lock:
+            self._pickers.show(state)
+            self._pickers.quiet = True
+            try:
+                if self.canvas.state != (state.cluster, state.layout):
+                    self.canvas.restore((state.cluster, state.layout))
+            finally:
+                self._pickers.quiet = False
+            past, future = bool(self._steps.past), bool(self._steps.future)
+            self._undo.disabled, self._redo.disabled = not past, not future
+            self.canvas.can_undo, self.canvas.can_redo = past, future
+
+    def _say(self, text: str, tone: str = "") -> None:
+        """One sentence in place; "" takes it away."""
+        role = "alert" if tone == "bad" else "status"
+        self._message.value = f'<div role="{role}" class="{tone}">{escape(text)}</div>' if text else ""
+        self._message.layout.display = "" if text else "none"
+
+    # ---------------------------------------------------------------- how it is put together
+
+    def _assemble(self) -> list[w.Widget]:
+        style = w.HTML(
+            f"<style>{(Path(__file__).parent / 'explorer.css').read_text()}</style>", layout=w.Layout(display="none")
+        )
+        self._undo = _button("↶", "Undo the last change, of the pickers or the cluster", self.undo)
+        self._redo = _button("↷", "Redo what was undone", self.redo)
+        self._code = CodeButton()
+        export = [
+            _button("Page", "Write a web page that plays this schedule without a kernel", self._export_page),
+            _button("Trace", "Write a Chrome trace, which ui.perfetto.dev opens", self._export_trace),
+        ]
+        actions = [self._undo, self._redo, self._code, w.HTML("Export").add_class("pl-label"), *export]
+        problem, files, chosen = self._pickers.rows
+        top = w.HBox([problem, w.HBox(actions).add_class("pl-actions")]).add_class("pl-top")
+        middle = w.HBox([w.Box([self.canvas]).add_class("pl-canvas"), self.comparison.box]).add_class("pl-middle")
+        return [style, top, files, chosen, self._message, middle, self.gantt]
+
+    def _listen(self) -> None:
+        self.canvas.observe(self._edited, ["value", "dragging", "cluster"])
+        self.gantt.observe(lambda _: self._worker.wake(), "selection")
+        self._code.observe(lambda _: self._save_graph(), "copies")
+        strategies.on_change.append(self._follow)
+
+    def _catalogue_changed(self) -> None:
+        """A strategy is new or was replaced: it is in the pickers at once, and what is shown is done again with it."""
+        with self._lock:
+            self._show_controls(self.state)
+            self._answered = None
+            self._worker.wake()
+            self.comparison.again()
+
+    def _offer_code(self) -> None:
+        self._code.code = self.code
+
+    def _save_graph(self) -> None:
+        """A graph without an address goes where the copied cell looks for it."""
+        state = self.state
+        if not state.model.code:
+            path = Path(code.file_name(state))
+            state.model.graph.save(path)
+            self._code.note = f"The graph is saved as {path}, beside the notebook."
+
+    def _export_page(self) -> None:
+        from placelab.export import html
+
+        self._export(html, ".html")
+
+    def _export_trace(self) -> None:
+        from placelab.export import chrome_trace
+
+        self._export(chrome_trace, ".trace.json")
+
+    def _export(self, write: Callable[[Schedule, Path], Any], suffix: str) -> None:
+        try:
+            state = self.state
+            stem = code.file_name(state).removesuffix(".json.gz")
+            path = Path(f"{stem}-{state.partitioner}-{state.scheduler}{suffix}").resolve()
+            write(self.schedule, path)
+            self._say(f"Written: {path}", "note")
+        except Exception as error:
+            self._say(sentence(error), "bad")
+
+
+def _button(text: str, tip: str, act: Callable[[], None]) -> w.Button:
+    button = w.Button(description=text, tooltip=tip, layout=w.Layout(width="auto"))
+    button.on_click(lambda _: act())
+    return button

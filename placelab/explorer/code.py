@@ -1,0 +1,137 @@
+"""Which cell makes again what the explorer shows? State to Python text, exact to the last digit."""
+
+from __future__ import annotations
+
+import re
+from pprint import pformat
+
+import numpy as np
+
+from placelab.cluster import Cluster
+from placelab.explorer.state import Preset, State, present
+from placelab.strategies import partitioners, schedulers
+
+COLUMNS = ("speed", "memory", "bandwidth", "latency", "names", "types", "hosts")
+WRITTEN = 12  # devices; matrices of larger clusters are given by the entries that changed, where there are few
+FEW = 60  # entries
+
+
+def cell(state: State) -> str:
+    """The text of a cell that ends in the schedule shown.
+
+    Examples
+    --------
+    >>> from placelab.explorer.state import begin
+    >>> print(cell(begin("topcuoglu")))
+    import placelab as pl
+    <BLANKLINE>
+    graph = pl.load('topcuoglu')
+    cluster = pl.Cluster(**graph.metadata['cluster'])
+    problem = pl.Problem(graph, cluster, memory='none', transfers='parallel')
+    schedule = pl.solve(problem, 'heft', 'planned')
+    schedule
+    """
+    return "\n".join(
+        [
+            "import placelab as pl",
+            *_borrowed(state),
+            "",
+            *_graph(state),
+            *_cluster(state),
+            _problem(state),
+            _solve(state),
+            "schedule",
+        ]
+    )
+
+
+def file_name(state: State) -> str:
+    """The file that a graph without an address of its own is saved to, so that a cell can load it."""
+    return re.sub(r"[^\w.-]+", "_", re.sub(r"\.json(\.gz)?$", "", state.model.title)).strip("._") + ".json.gz"
+
+
+def number(x: float) -> str:
+    """The shortest text of a float that reads back as the same float.
+
+    >>> number(6e9), number(12.0), number(0.1 + 0.2)
+    ('6e9', '12', '0.30000000000000004')
+    """
+    if not np.isfinite(x):
+        return f"float('{x}')"
+    short = [f"{x:g}", repr(float(x)), *([str(int(x))] if x == int(x) else [])]
+    tidy = [re.sub(r"e([+-])0*", lambda m: "e" + m[1].strip("+"), text) for text in short]
+    return min((text for text in tidy if float(text) == x), key=len)
+
+
+def _borrowed(state: State) -> list[str]:
+    """A reminder of strategies that live in the notebook, not in placelab."""
+    chosen = (partitioners().get(state.partitioner), schedulers().get(state.scheduler))
+    own = [f.name for f in chosen if f and not f.__module__.startswith("placelab.")]
+    return [f"# run the cell that defines {' and '.join(own)} first"] if own else []
+
+
+def _graph(state: State) -> list[str]:
+    lines = [f"graph = {state.model.code or f'pl.load({file_name(state)!r})'}"]
+    return lines + (["graph = pl.costs.mayer(graph)"] if state.costs == "mayer" else [])
+
+
+def _cluster(state: State) -> list[str]:
+    begun, now = state.preset, state.cluster
+    changed = [c for c in COLUMNS if not np.array_equal(getattr(begun.cluster, c), getattr(now, c))]
+    if not begun.code or begun.cluster.n_devices != now.n_devices:
+        return ["cluster = pl.Cluster(", *(f"    {c}={_column(now, c)}," for c in COLUMNS), ")"]
+    return [f"cluster = {begun.code}", *_changes(begun, now, changed)]
+
+
+def _changes(begun: Preset, now: Cluster, changed: list[str]) -> list[str]:
+    lines, arguments = [], []
+    for c in changed:
+        entries = np.argwhere(getattr(begun.cluster, c) != getattr(now, c)) if c in ("bandwidth", "latency") else ()
+        if now.n_devices > WRITTEN and 0 < len(entries) <= FEW:
+            lines += [
+                f"{c} = cluster.{c}.copy()",
+                *(f"{c}[{i}, {j}] = {number(getattr(now, c)[i, j])}" for i, j in entries),
+            ]
+            arguments.append(f"{c}={c}")
+        else:
+            arguments.append(f"{c}={_column(now, c)}")
+    return [*lines, f"cluster = cluster.replace({', '.join(arguments)})"] if arguments else []
+
+
+def _column(cluster: Cluster, label: str) -> str:
+    value = getattr(cluster, label)
+    if not isinstance(value, np.ndarray):
+        return pformat(list(value), width=110, compact=True).replace("\n", "\n    ")
+    if value.ndim == 1:
+        return "None" if np.isinf(value).all() else _row(value)
+    apart = value[~np.eye(len(value), dtype=bool)]
+    if len(apart) and (apart == apart[0]).all():
+        return number(apart[0])
+    rows = np.where(np.eye(len(value), dtype=bool), 0.0, value)  # the diagonal means nothing
+    return "[" + ",\n        ".join(_row(row) for row in rows) + "]"
+
+
+def _row(values: np.ndarray) -> str:
+    return f"[{', '.join(number(x) for x in values.tolist())}]"
+
+
+def _problem(state: State) -> str:
+    arguments = [f"memory={state.memory!r}", f"transfers={state.transfers!r}"]
+    arguments += ["duplex=True"] if state.duplex else []
+    arguments += [f"transfer_ops={number(state.transfer_ops)}"] if state.transfer_ops else []
+    arguments += [f"groups={pformat(list(state.groups), width=110, compact=True)}"] if state.groups else []
+    pins = [
+        f"problem = problem.pin({pformat(present(where, state.cluster), width=110, compact=True)})"
+        for where in state.pins
+    ]
+    return "\n".join([f"problem = pl.Problem(graph, cluster, {', '.join(arguments)})", *pins])
+
+
+def _solve(state: State) -> str:
+    arguments = [f"seed={state.seed}"] if state.seed else []
+    arguments += [
+        f"{kind}_options={dict(state.options_of(kind))!r}"
+        for kind in ("partitioner", "scheduler")
+        if state.options_of(kind)
+    ]
+    return f"schedule = pl.solve({', '.join(['problem', repr(state.partitioner), repr(state.scheduler), *arguments])})"

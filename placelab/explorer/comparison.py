@@ -1,0 +1,177 @@
+"""Which pair of strategies is best here? A Bokeh heat map of all of them, computed in the background."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import ipywidgets as w
+import pandas as pd
+
+from placelab.compare import compare
+from placelab.explorer.state import State
+from placelab.explorer.worker import Worker
+from placelab.problem import Problem
+from placelab.units import seconds
+
+PAUSE = 0.4  # seconds without a change before all pairs are computed again
+
+
+class Comparison:
+    """The panel beside the canvas.
+
+    Parameters
+    ----------
+    on_pick
+        Called with a partitioner and a scheduler when a hand picks a pair.
+
+    Notes
+    -----
+    While a hand drags, a run under way is given up and the figure is marked stale; a new run begins after the release.
+    """
+
+    def __init__(self, on_pick: Callable[[str, str], None]) -> None:
+        self._on_pick = on_pick
+        self._lock = threading.RLock()
+        self._asked: tuple[Problem, int] | None = None
+        self._pair = ("", "")
+        self._halted = False
+        self._frame: pd.DataFrame | None = None
+        self._cells: Any = None  # data source of the figure shown
+        self._worker = Worker(self._run, "placelab comparison")
+        self._title = w.HTML("All pairs").add_class("pl-label")
+        self._best = _button("", "Show the best pair", self._pick_best)
+        self._progress = w.IntProgress(0, 0, 1, tooltip="Pairs compared")
+        self._cancel = _button("Cancel", "Stop comparing; the rest goes on", self.halt)
+        self._again = _button("Compare", "Compare all pairs of partitioner and scheduler", self.resume)
+        self._figure = w.Box().add_class("pl-comparison-figure")
+        head = w.HBox([self._title, self._best, self._progress, self._cancel, self._again])
+        self.box = w.VBox([head.add_class("pl-comparison-head"), self._figure]).add_class("pl-comparison")
+        self._show_status("waiting")
+
+    @property
+    def frame(self) -> pd.DataFrame | None:
+        """What :func:`placelab.compare` said last."""
+        return self._frame
+
+    def follow(self, problem: Problem, state: State, dragging: bool) -> None:
+        """The explorer shows this now."""
+        with self._lock:
+            self._pair = (state.partitioner, state.scheduler)
+            self._mark_pair()
+            if self._asked is None or self._asked[0] is not problem or self._asked[1] != state.seed or self._paused:
+                self._asked, self._paused = (problem, state.seed), dragging
+                self._figure.add_class("pl-stale")
+                self._worker.wake()
+
+    _paused = False
+
+    def again(self) -> None:
+        """The catalogues have changed."""
+        self._worker.wake()
+
+    def halt(self) -> None:
+        """Stop, until asked to go on or the problem changes."""
+        self._halted = True
+
+    def resume(self) -> None:
+        """Compare now."""
+        self._worker.wake()
+
+    def settled(self, timeout: float | None = None) -> bool:
+        """Wait until nothing is being compared; False when that takes longer."""
+        return self._worker.settled(timeout)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._worker.close()
+
+    def _run(self) -> None:
+        self._halted = False
+        if self._paused or not self._worker.sleep(PAUSE):
+            return self._show_status("waiting")
+        problem, seed = self._asked
+        self._show_status("running")
+        try:
+            frame = compare(problem, seeds=[seed], progress=self._advance, cancel=self._stopped)
+        except Exception as error:  # a catalogue that a user has broken must not end the thread
+            return self._show_status("stopped", str(error))
+        if self._stopped():
+            return self._show_status("stopped" if self._halted else "waiting")
+        with self._lock:
+            self._frame = frame
+            self._draw(frame)
+        self._show_status("done")
+
+    def _stopped(self) -> bool:
+        return self._halted or self._worker.woken
+
+    def _advance(self, done: int, total: int, row: Any) -> None:
+        self._progress.max, self._progress.value = total, done
+
+    def _show_status(self, status: str, text: str = "") -> None:
+        for widget, when in (
+            (self._progress, "running"),
+            (self._cancel, "running"),
+            (self._again, "stopped"),
+            (self._best, "done"),
+        ):
+            widget.layout.display = "" if status == when else "none"
+        self._title.value = {"running": "Comparing", "stopped": f"Stopped {text}", "waiting": "All pairs"}.get(
+            status, "Best of all"
+        )
+
+    def _draw(self, frame: pd.DataFrame) -> None:
+        from jupyter_bokeh import BokehModel
+
+        from placelab.plots import comparison
+
+        figure = comparison(frame)
+        figure.sizing_mode = "stretch_width"
+        self._cells = figure.select_one({"name": "cells"}).data_source
+        self._cells.selected.on_change("indices", self._tapped)
+        self._mark_pair()
+        if self._figure.children:
+            self._figure.children[0].update_from_model(figure)
+        else:
+            self._figure.children = (BokehModel(figure),)
+        self._figure.remove_class("pl-stale")
+        best = _best(frame)
+        self._best.disabled = best is None
+        self._best.description = (
+            f"{best['partitioner']} + {best['scheduler']}: {seconds(best['makespan'])}"
+            if best is not None
+            else "none runs"
+        )
+
+    def _mark_pair(self) -> None:
+        """Frame the cell of the pair that is shown."""
+        if self._cells is not None:
+            pairs = list(zip(self._cells.data["partitioner"], self._cells.data["scheduler"], strict=True))
+            self._cells.selected.indices = [pairs.index(self._pair)] if self._pair in pairs else []
+
+    def _tapped(self, attribute: str, old: list[int], new: list[int]) -> None:
+        with self._lock:
+            if not new:
+                return self._mark_pair()
+            pair = (self._cells.data["partitioner"][new[0]], self._cells.data["scheduler"][new[0]])
+        if pair != self._pair:
+            self._on_pick(*pair)
+
+    def _pick_best(self) -> None:
+        best = None if self._frame is None else _best(self._frame)
+        if best is not None:
+            self._on_pick(best["partitioner"], best["scheduler"])
+
+
+def _best(frame: pd.DataFrame) -> pd.Series | None:
+    """The row of the least makespan that is legal and has room; the first of equals."""
+    good = frame[frame["valid"] & ~frame["oom"] & frame["makespan"].notna()]
+    return good.loc[good["makespan"].idxmin()] if len(good) else None
+
+
+def _button(text: str, tip: str, act: Callable[[], None]) -> w.Button:
+    button = w.Button(description=text, tooltip=tip, layout=w.Layout(width="auto"))
+    button.on_click(lambda _: act())
+    return button

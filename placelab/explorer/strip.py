@@ -1,0 +1,128 @@
+"""Which numbers stand above the chart, and when is one of them bad news? The library's own, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from placelab.bounds import bounds
+from placelab.metrics import metrics
+from placelab.schedule import Schedule
+from placelab.units import seconds
+from placelab.validate import Violation
+
+Item = dict[str, str]  # key, label, value, title, tone: see the `numbers` trait of the Gantt chart
+
+
+def numbers(schedule: Schedule, violations: Sequence[Violation]) -> list[Item]:
+    """The strip of the explorer, from :func:`placelab.metrics`, ``bounds`` and ``validate``."""
+    m = metrics(schedule)
+    items = [
+        _item("makespan", "Makespan", seconds(m["makespan"]), "When the last op has finished"),
+        _speedup(m["speedup"], schedule),
+        _gap(m["bound_gap"], schedule),
+        _critical(m),
+        _item("moved", "Moved", si(m["bytes_moved"], "B"), f"{m['transfers']:,} transfers between devices"),
+        *_memory(schedule),
+        _legal(violations),
+    ]
+    return items
+
+
+def warning(schedule: Schedule) -> str:
+    """What a user should not overlook, in plain sentences; "" when there is nothing."""
+    return " ".join(text for text in (_worse(schedule), _short(schedule), _misjudged(schedule)) if text)
+
+
+def si(value: float, unit: str) -> str:
+    """Three digits and a decimal prefix.
+
+    >>> si(20861004, "B"), si(0, "B"), si(999.9, "B")
+    ('20.9 MB', '0 B', '1 kB')
+    """
+    for size, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= 0.9995 * size:
+            return f"{float(f'{value / size:.3g}'):g} {prefix}{unit}"
+    return f"{value:.3g} {unit}"
+
+
+def percent(share: float) -> str:
+    """Whole percents; one decimal below ten.
+
+    >>> percent(0.297), percent(0.0123), percent(0.0)
+    ('30 %', '1.2 %', '0 %')
+    """
+    value = 100 * share
+    return f"{value:.0f} %" if value >= 9.95 or value == 0 else f"{value:.1f} %"
+
+
+def _item(key: str, label: str, value: str, title: str = "", tone: str = "") -> Item:
+    return {"key": key, "label": label, "value": value, "title": title, "tone": tone}
+
+
+def _speedup(speedup: float, schedule: Schedule) -> Item:
+    if np.isnan(speedup):
+        return _item("speedup", "Of one device", "–", "No device may run all ops alone")
+    tone = "good" if speedup > 1.005 else "bad" if speedup < 0.995 else ""
+    alone = seconds(speedup * schedule.makespan)
+    return _item(
+        "speedup", "Of one device", f"× {speedup:.3g}", f"The best single device would take {alone}, memory aside", tone
+    )
+
+
+def _gap(gap: float, schedule: Schedule) -> Item:
+    known = "; ".join(f"{name.replace('_', ' ')} {seconds(value)}" for name, value in bounds(schedule.problem).items())
+    value = "–" if np.isnan(gap) else f"≤ {percent(gap)}"
+    return _item("gap", "Above optimum", value, f"No schedule of this problem is faster than its lower bounds: {known}")
+
+
+def _critical(m: dict[str, float]) -> Item:
+    parts = {name: m[f"critical_{name}"] for name in ("compute", "transfer", "wait")}
+    value = " · ".join(
+        f"{name} {percent(part / m['makespan'] if m['makespan'] else 0.0)}" for name, part in parts.items()
+    )
+    title = "What the makespan is made of: " + ", ".join(f"{name} {seconds(part)}" for name, part in parts.items())
+    return _item("critical", "Critical path", value, title)
+
+
+def _memory(schedule: Schedule) -> list[Item]:
+    capacity, names = schedule.problem.cluster.memory, schedule.problem.cluster.names
+    if schedule.problem.memory == "none" or np.isinf(capacity).all():
+        return []
+    d = int(np.argmax(schedule.peak_memory / capacity))
+    peak, tone = schedule.peak_memory[d], "bad" if len(schedule.oom) else ""
+    title = (
+        f"{names[d]} comes closest to its capacity of {si(capacity[d], 'B')}, memory model {schedule.problem.memory}"
+    )
+    return [_item("memory", "Peak memory", f"{si(peak, 'B')} · {percent(peak / capacity[d])}", title, tone)]
+
+
+def _legal(violations: Sequence[Violation]) -> Item:
+    if not violations:
+        return _item("legal", "Validator", "✓ legal", "Every rule of the problem holds, checked from raw times", "good")
+    return _item(
+        "legal", "Validator", f"✗ {len(violations)} broken", "; ".join(v.detail for v in violations[:3]), "bad"
+    )
+
+
+def _worse(schedule: Schedule) -> str:
+    speedup = metrics(schedule)["speedup"]
+    if not speedup < 0.995:
+        return ""
+    return f"One device alone would be faster: {seconds(speedup * schedule.makespan)}, memory aside."
+
+
+def _short(schedule: Schedule) -> str:
+    if not len(schedule.oom):
+        return ""
+    d, began, _, short = schedule.oom[0].tolist()
+    more = f" ({len(schedule.oom)} such spans in all)" if len(schedule.oom) > 1 else ""
+    return f"{schedule.problem.cluster.names[d]} is out of memory at {seconds(began)}, {si(short, 'B')} short{more}."
+
+
+def _misjudged(schedule: Schedule) -> str:
+    estimate, makespan = schedule.placement.estimate, schedule.makespan
+    if estimate is None or schedule.problem.transfers == "parallel" or abs(makespan - estimate) <= 0.01 * makespan:
+        return ""
+    return f"The planner expected {seconds(estimate)}: it plans without contention between transfers."

@@ -1,0 +1,69 @@
+/** "Copy as code": puts a cell's text on the clipboard and shows it in place. */
+import { h, style } from "../shared/dom.js";
+import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.js";
+import type { Model } from "../gantt/traits.js";
+import css from "./code.css";
+import type { CodeTraits } from "./traits.js";
+
+export function render({ model, el }: { model: Model<CodeTraits>; el: HTMLElement }): () => void {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const button = h("button", { type: "button", "aria-expanded": "false", title: "Copy a cell that makes again exactly what is shown" }, "Copy as code");
+  const said = h("span", { role: "status" });
+  const close = h("button", { type: "button", "aria-label": "Close" }, "×");
+  const text = h("pre", { tabindex: "0", "aria-label": "Cell" });
+  const note = h("div", { class: "note", role: "status" });
+  const panel = h("div", { class: "panel" }, h("div", { class: "head" }, said, close), note, text);
+  const root = h("div", { class: "placelab pl-code", "data-lm-suppress-shortcuts": "true" }, style(THEME_CSS, css), button, panel);
+  el.append(root);
+
+  const open = (shown: boolean) => {
+    panel.hidden = !shown;
+    button.setAttribute("aria-expanded", String(shown));
+  };
+  const show = () => {
+    text.textContent = model.get("code");
+    note.textContent = model.get("note");
+  };
+  const changed = () => panel.hidden || show();
+  const dismiss = () => {
+    open(false);
+    button.focus();
+  };
+
+  open(false);
+  button.addEventListener("click", async () => {
+    if (!panel.hidden) return dismiss();
+    show();
+    open(true);
+    model.set("copies", model.get("copies") + 1);
+    model.save_changes();
+    said.textContent = (await copy(model.get("code"), text)) ? "Copied: paste it into a cell." : "Press Ctrl+C to copy the text that is selected.";
+  }, { signal });
+  close.addEventListener("click", dismiss, { signal });
+  root.addEventListener("keydown", (event) => event.key === "Escape" && !panel.hidden && dismiss(), { signal });
+  document.addEventListener("pointerdown", (event) => panel.hidden || root.contains(event.target as Node) || open(false), { signal });
+  model.on("change:code", changed);
+  model.on("change:note", changed);
+  readTheme(root);
+  const unwatch = watchTheme(() => readTheme(root));
+  return () => {
+    ending.abort();
+    unwatch();
+    model.off("change:code", changed);
+    model.off("change:note", changed);
+  };
+}
+
+/** Whether the clipboard took it; else the text is selected, for the user's own copy. */
+async function copy(code: string, element: HTMLElement): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(code);
+    return true;
+  } catch {
+    getSelection()?.selectAllChildren(element);
+    return false;
+  }
+}
+
+export default { render };
