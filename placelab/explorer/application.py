@@ -18,7 +18,7 @@ from placelab import explain, strategies
 from placelab.cluster import Cluster
 from placelab.errors import PlacelabError
 from placelab.explorer import code
-from placelab.explorer.comparison import Comparison
+from placelab.explorer.comparison import Comparison, bring_bokeh
 from placelab.explorer.pickers import Change, Pickers, sentence
 from placelab.explorer.state import State, Steps, begin
 from placelab.explorer.strip import Item, numbers, warning
@@ -36,6 +36,7 @@ from placelab.widgets.gantt import Gantt
 
 PATIENCE = 0.1  # seconds a hand's message waits for its result, so that the browser sends no faster than results come
 LIVE = 0.06  # seconds; what takes longer is not recomputed under the hand but on release
+WARM = 3.0  # seconds; what took longer at first is not tried again for the sake of its speed
 FALLBACK = "pct"  # runs what `planned` cannot, for want of a plan
 
 
@@ -110,6 +111,7 @@ class Explorer(w.VBox):
         self._failure: Exception | None = None
         self._result: Result | None = None
         self._traced: tuple[Result, Trace | None] | None = None
+        self._warm: tuple | None = None  # graph and strategies whose kernels have been called before
         self._steps = Steps(state)
         self._worker = Worker(self._catch_up, "placelab explorer")
         self._follow = self._catalogue_changed
@@ -158,6 +160,10 @@ class Explorer(w.VBox):
     def code(self) -> str:
         """The text of a cell that makes again what is shown."""
         return code.cell(self.state)
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        bring_bokeh()
+        return super()._repr_mimebundle_(**options)
 
     def __repr__(self) -> str:
         state = self.state
@@ -270,7 +276,7 @@ class Explorer(w.VBox):
         state, problem = self._now
         if self._answered is not state:
             self._solve(state, problem)
-        for work in (self._offer_code, self._explain, self._remeasure):
+        for work in (self._offer_code, self._explain, self._warm_up):
             if self._worker.woken or self.canvas.dragging or self._failure:
                 return
             work()
@@ -332,16 +338,23 @@ class Explorer(w.VBox):
         where = [trace.line(problem, op)] if trace else []
         self.gantt.detail = "\n".join([*where, explain.why(result.schedule, op)])
 
-    def _remeasure(self) -> None:
-        """While kernels are compiled plain Python answers; once that is done a hand is served at full rate."""
-        if self._result.seconds <= LIVE or not jit.compiling():
+    def _warm_up(self) -> None:
+        """The first call of a kernel loads or compiles it. A second one tells whether the strategies can follow a hand."""
+        result = self._result
+        pair = (result.state.graph, result.state.partitioner, result.state.scheduler)
+        if result.seconds <= LIVE or pair == self._warm or not (result.seconds < WARM or jit.compiling()):
             return
-        self._say("Kernels are being compiled, once for this machine; until that is done things take longer.", "note")
-        while jit.compiling():
-            if not self._worker.sleep(0.2):
-                return
-        self._say("")
-        self._solve(*self._now)
+        if jit.compiling():
+            self._say(
+                "Kernels are being compiled, once for this machine; until that is done things take longer.", "note"
+            )
+            while jit.compiling():
+                if not self._worker.sleep(0.2):
+                    return
+            self._say("")
+        self._warm = pair
+        with self._answer:
+            self._result = _result(result.state, result.schedule.problem) or result
 
     # ---------------------------------------------------------------- what is shown
 
@@ -382,10 +395,10 @@ class Explorer(w.VBox):
         self._redo = _button("↷", "Redo what was undone", self.redo)
         self._code = CodeButton()
         export = [
-            _button("Page", "Write a web page that plays this schedule without a kernel", self._export_page),
-            _button("Trace", "Write a Chrome trace, which ui.perfetto.dev opens", self._export_trace),
+            _button("⤓ Page", "Write a web page that plays this schedule without a kernel", self._export_page),
+            _button("⤓ Trace", "Write a Chrome trace, which ui.perfetto.dev opens", self._export_trace),
         ]
-        actions = [self._undo, self._redo, self._code, w.HTML("Export").add_class("pl-label"), *export]
+        actions = [self._undo, self._redo, self._code, *export]
         problem, files, chosen = self._pickers.rows
         top = w.HBox([problem, w.HBox(actions).add_class("pl-actions")]).add_class("pl-top")
         middle = w.HBox([w.Box([self.canvas]).add_class("pl-canvas"), self.comparison.box]).add_class("pl-middle")

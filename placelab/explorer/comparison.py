@@ -11,10 +11,13 @@ import pandas as pd
 
 from placelab.compare import compare
 from placelab.explorer.state import State
+from placelab.explorer.strip import percent
 from placelab.explorer.worker import Worker
 from placelab.problem import Problem
+from placelab.strategies import partitioners
 from placelab.units import seconds
 
+ROW = 23  # pixels, of a partitioner in the figure
 PAUSE = 0.4  # seconds without a change before all pairs are computed again
 
 
@@ -45,7 +48,9 @@ class Comparison:
         self._progress = w.IntProgress(0, 0, 1, tooltip="Pairs compared")
         self._cancel = _button("Cancel", "Stop comparing; the rest goes on", self.halt)
         self._again = _button("Compare", "Compare all pairs of partitioner and scheduler", self.resume)
-        self._figure = w.Box().add_class("pl-comparison-figure")
+        self._figure = w.Box(layout=w.Layout(min_height=f"{_height(len(partitioners()))}px")).add_class(
+            "pl-comparison-figure"
+        )
         head = w.HBox([self._title, self._best, self._progress, self._cancel, self._again])
         self.box = w.VBox([head.add_class("pl-comparison-head"), self._figure]).add_class("pl-comparison")
         self._show_status("waiting")
@@ -69,6 +74,7 @@ class Comparison:
 
     def again(self) -> None:
         """The catalogues have changed."""
+        self._figure.add_class("pl-stale")
         self._worker.wake()
 
     def halt(self) -> None:
@@ -127,9 +133,11 @@ class Comparison:
 
         from placelab.plots import comparison
 
-        figure = comparison(frame)
-        figure.sizing_mode = "stretch_width"
+        figure = comparison(frame, dark=False)  # the style sheet turns it over on dark pages
+        figure.sizing_mode, figure.height = "stretch_width", _height(frame["partitioner"].nunique())
         self._cells = figure.select_one({"name": "cells"}).data_source
+        for label in ("on_dark", "on_light", "on_page"):  # one line, the makespan; the rest is said on hover
+            self._cells.data[label] = [text.split("\n")[0] for text in self._cells.data[label]]
         self._cells.selected.on_change("indices", self._tapped)
         self._mark_pair()
         if self._figure.children:
@@ -139,11 +147,7 @@ class Comparison:
         self._figure.remove_class("pl-stale")
         best = _best(frame)
         self._best.disabled = best is None
-        self._best.description = (
-            f"{best['partitioner']} + {best['scheduler']}: {seconds(best['makespan'])}"
-            if best is not None
-            else "none runs"
-        )
+        self._best.description = "none runs" if best is None else _said(best)
 
     def _mark_pair(self) -> None:
         """Frame the cell of the pair that is shown."""
@@ -165,10 +169,29 @@ class Comparison:
             self._on_pick(best["partitioner"], best["scheduler"])
 
 
+def bring_bokeh() -> None:
+    """Give the page the part of BokehJS that the figure needs, from this machine, before the figure comes."""
+    from bokeh.io import output_notebook
+    from bokeh.resources import Resources
+    from IPython import get_ipython
+
+    if get_ipython() is not None:
+        output_notebook(Resources(mode="inline", components=["bokeh"]), hide_banner=True)
+
+
+def _height(rows: int) -> int:
+    return 30 + ROW * rows
+
+
 def _best(frame: pd.DataFrame) -> pd.Series | None:
     """The row of the least makespan that is legal and has room; the first of equals."""
     good = frame[frame["valid"] & ~frame["oom"] & frame["makespan"].notna()]
     return good.loc[good["makespan"].idxmin()] if len(good) else None
+
+
+def _said(row: pd.Series) -> str:
+    pair = f"{row['partitioner']} + {row['scheduler']}: {seconds(row['makespan'])}"
+    return pair if pd.isna(row["bound_gap"]) else f"{pair}, ≤ {percent(row['bound_gap'])} above optimum"
 
 
 def _button(text: str, tip: str, act: Callable[[], None]) -> w.Button:

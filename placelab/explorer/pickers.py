@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import ipywidgets as w
 
 from placelab.clusters import PRESETS
+from placelab.errors import PlacelabError
 from placelab.explorer.options import Controls
 from placelab.explorer.state import GIVEN, Model, Preset, State, model_names, model_of, preset
 from placelab.formats import placelab_json
@@ -22,12 +24,12 @@ Go = Callable[[Change, str], None]  # a change, and the key under which quick re
 TRANSFERS = {
     "parallel": ("parallel", False),
     "sequential": ("sequential", False),
-    "sequential, full duplex": ("sequential", True),
+    "sequential, duplex": ("sequential", True),
     "channel": ("channel", False),
 }
 TRANSFERS_TIP = (
     "How transfers share the links. parallel: no contention; sequential: one at a time per device, or one in and one out "
-    "(full duplex); channel: one at a time per pair of devices."
+    "(duplex); channel: one at a time per pair of devices."
 )
 MEMORY_TIP = (
     "What counts against a device's memory. none: unlimited; edges: tensors on their way in; reserved: what each op "
@@ -78,9 +80,8 @@ class Pickers:
             self.transfers,
             self.memory,
             self.costs,
-            self.seed,
         ]
-        strategies = [self._strategy("partitioner"), self._strategy("scheduler")]
+        strategies = [self._strategy("partitioner"), self._strategy("scheduler"), self.seed]
         return [
             w.HBox(problem).add_class("pl-row"),
             self.models.panel,
@@ -120,8 +121,9 @@ class Pickers:
         _choose(getattr(self, kind), list(catalogue), name)
         function = catalogue[name]
         self.options[kind].show(function, state.options_of(kind))
-        source = f" <span>{_escape(function.source)}</span>" if function.source else ""
-        self.about[kind].value = f"{_escape(function.summary)}{source}"
+        source = f" <span>{escape(function.source)}</span>" if function.source else ""
+        told = f"{function.summary} {function.source}".strip()
+        self.about[kind].value = f'<div title="{escape(told)}">{escape(function.summary)}{source}</div>'
 
     def _strategy(self, kind: str) -> w.Widget:
         row = w.HBox([getattr(self, kind), self.options[kind].box]).add_class("pl-choice")
@@ -160,7 +162,9 @@ class ModelPicker:
         self._title = ""
         self.menu = w.Dropdown(description="Model", tooltip="The graph that is placed.", layout=w.Layout(width="auto"))
         self.toggle = w.ToggleButton(
-            description="Open file…", tooltip="A graph of your own: placelab JSON by path or upload"
+            description="Open file…",
+            tooltip="A graph of your own: placelab JSON by path or upload",
+            layout=w.Layout(width="auto"),
         )
         self.path = w.Combobox(
             description="Path on the kernel's machine",
@@ -225,8 +229,6 @@ class ModelPicker:
 
 def sentence(error: BaseException) -> str:
     """What went wrong, for the place where it did."""
-    from placelab.errors import PlacelabError
-
     return str(error) if isinstance(error, PlacelabError) else f"{type(error).__name__}: {error}"
 
 
@@ -236,9 +238,3 @@ def _choose(menu: w.Dropdown, options: list[str], value: str) -> None:
         if list(menu.options) != options:
             menu.options = options
         menu.value = value
-
-
-def _escape(text: str) -> str:
-    from html import escape
-
-    return escape(text)
