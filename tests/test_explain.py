@@ -168,6 +168,15 @@ def test_each_gap_has_the_reason_that_ended_it():
     assert seen == set(REASONS)
 
 
+@pytest.mark.parametrize("transfers", ["parallel", "sequential", "channel"])
+def test_nothing_waits_for_memory_unless_it_is_told_to(transfers):
+    """A gap that several ops of no time end together is charged to the input that came last, not to lack of room."""
+    problem = pl.Problem(pl.load("convolutional_network"), pl.clusters.pcie_box(4), transfers=transfers)
+    for partitioner in ("heft", "cpop"):
+        gaps = idle_gaps(pl.solve(problem, partitioner, "planned"))
+        assert "memory" not in {REASONS[r] for r in gaps["reason"]}
+
+
 def test_idle_reasons_by_hand():
     """dev1 without d: two seconds for a itself, three for its transfer; dev0 has nothing to do after a."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [2.0, 1.0], [(0, 1)], edge_bytes=[3.0])

@@ -235,6 +235,36 @@ def add_gap(n, d, a, b, why, what, device, begin, end, reason, op):
     return n
 
 
+@helper
+def last_awaited(
+    j, d, n_ops, n_items, start, by_start, finish, place, pred_ptr, pred_edge, producer, consumer, edge_tensor,
+    transfer_ptr, tensor, destination, transfer_finish,
+):  # fmt: skip
+    """Of all ops that start on device d at the instant of ``by_start[j]``, the input that came last; -1 if none has any.
+
+    Several ops of no time may start at once, and the one of the lowest number need not be the first the device ran.
+    """
+    now = start[by_start[j]]
+    awaited = -1
+    latest = -1.0
+    while j < n_items and start[by_start[j]] == now:
+        i = by_start[j]
+        j += 1
+        if i >= n_ops or place[i] != d:
+            continue
+        edge = last_input(
+            i, finish, place, pred_ptr, pred_edge, producer, consumer, edge_tensor, transfer_ptr, tensor, destination,
+            transfer_finish,
+        )  # fmt: skip
+        if edge >= 0:
+            x = transfer_row(edge, producer, consumer, edge_tensor, place, transfer_ptr, tensor, destination)
+            came = finish[producer[edge]] if x < 0 else transfer_finish[x]
+            if came > latest and came <= now:
+                latest = came
+                awaited = edge
+    return awaited
+
+
 @kernel
 def idle_gaps(
     n_ops, n_items, n_devices, makespan, start, finish, place, by_start, pred_ptr, pred_edge, producer, consumer,
@@ -250,12 +280,10 @@ def idle_gaps(
         d = place[i]
         if start[i] > free[d]:
             at = free[d]
-            edge = -1
-            if i < n_ops:
-                edge = last_input(
-                    i, finish, place, pred_ptr, pred_edge, producer, consumer, edge_tensor, transfer_ptr, tensor,
-                    destination, transfer_finish,
-                )  # fmt: skip
+            edge = last_awaited(
+                j, d, n_ops, n_items, start, by_start, finish, place, pred_ptr, pred_edge, producer, consumer, edge_tensor,
+                transfer_ptr, tensor, destination, transfer_finish,
+            )  # fmt: skip
             if edge >= 0:
                 u = producer[edge]
                 x = transfer_row(edge, producer, consumer, edge_tensor, place, transfer_ptr, tensor, destination)
