@@ -167,6 +167,8 @@ export class GanttView {
       this.#toolbar.show(this.#head, this.#makespan);
     }
     const scene = this.#scene();
+    // A page that changes its theme hides itself for a moment: what is drawn without a size would be lost.
+    if (!scene && this.#chart) this.#frames.invalidate(damage);
     if (scene && (damage === "all" || span !== this.#span)) this.#drawBars(scene);
     if (scene) this.#drawMoving(scene);
     return this.#head.playing;
