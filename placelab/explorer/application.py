@@ -21,7 +21,7 @@ from placelab.explorer import code
 from placelab.explorer.comparison import Comparison, bring_bokeh
 from placelab.explorer.pickers import Change, Pickers, sentence
 from placelab.explorer.state import State, Steps, begin
-from placelab.explorer.strip import Item, numbers, warning
+from placelab.explorer.strip import Item, strip
 from placelab.explorer.worker import Worker
 from placelab.kernels import jit
 from placelab.problem import Problem
@@ -62,7 +62,8 @@ def explore(problem_or_graph: Any = None, cluster: Cluster | None = None) -> Exp
     >>> explore("topcuoglu")
     Explorer(topcuoglu: 10 ops on 3 devices, heft + planned: 80 s)
     """
-    return Explorer(begin(problem_or_graph, cluster))
+    state = begin(problem_or_graph, cluster)
+    return Explorer(state, state.problem())
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,17 +104,17 @@ class Explorer(w.VBox):
     message does not keep it from doing so.
     """
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, problem: Problem) -> None:
         self._lock = threading.RLock()
         self._answer = threading.Condition()  # guards the five below
-        self._now: tuple[State, Problem] = (state, state.problem())
+        self._now: tuple[State, Problem] = (state, problem)
         self._answered: State | None = None
         self._failure: Exception | None = None
         self._result: Result | None = None
         self._traced: tuple[Result, Trace | None] | None = None
         self._warm: tuple | None = None  # graph and strategies whose kernels have been called before
         self._steps = Steps(state)
-        self._worker = Worker(self._catch_up, "placelab explorer")
+        self._worker = Worker(self._catch_up, "schedule")
         self._follow = self._catalogue_changed
         self._pickers = Pickers(self._go, self._say, state)
         self._message = w.HTML().add_class("pl-message")
@@ -124,6 +125,7 @@ class Explorer(w.VBox):
         self.comparison = Comparison(self._show_pair)
         super().__init__(self._assemble())
         self.add_class("placelab-explorer")
+        self._view_count = 0  # counted by the browser from now on: what nobody sees is not kept up to date
         self._listen()
         self._show_controls(state)
         self._ask_for(state)
@@ -151,7 +153,7 @@ class Explorer(w.VBox):
         if self._answered is not self.state:
             self._worker.wake()
         with self._answer:
-            self._answer.wait_for(lambda: self._answered is self.state)
+            self._answer.wait_for(lambda: self._answered is self.state or self._worker.closed)
             if self._failure:
                 raise self._failure
             return self._result.schedule
@@ -178,13 +180,11 @@ class Explorer(w.VBox):
 
     def undo(self) -> None:
         """Back one step, of the pickers or the canvas."""
-        with self._lock:
-            self._step_to(self._steps.undo())
+        self._step_to(Steps.undo)
 
     def redo(self) -> None:
         """Forward to what the last undo left."""
-        with self._lock:
-            self._step_to(self._steps.redo())
+        self._step_to(Steps.redo)
 
     def close(self) -> None:
         """End the threads and close all widgets."""
@@ -199,14 +199,12 @@ class Explorer(w.VBox):
         with self._lock:
             if self._pickers.quiet:
                 return
-            before = self.state
+            self._say("")
             try:
-                self._ask_for(change(before))
+                self._ask_for(change(self.state))
             except Exception as error:
                 self._say(sentence(error), "bad")
-            else:
-                self._steps = self._steps.to(self.state, key, time.monotonic())
-                self._say("")
+            self._steps = self._steps.to(self.state, key, time.monotonic())
             self._show_controls(self.state)
         self._wait()
 
@@ -234,12 +232,13 @@ class Explorer(w.VBox):
         seen, self._seen = getattr(self, "_seen", None), (*self.canvas.state, self.canvas.dragging)
         return seen is None or self._seen != seen
 
-    def _step_to(self, steps: Steps) -> None:
-        if steps is not self._steps:
-            self._steps = steps
-            self._ask_for(steps.now)
+    def _step_to(self, step: Callable[[Steps], Steps]) -> None:
+        with self._lock:
             self._say("")
-            self._show_controls(steps.now)
+            self._steps = step(self._steps)
+            self._ask_for(self._steps.now)
+            self._show_controls(self._steps.now)
+        self._wait()
 
     def _show_pair(self, partitioner: str, scheduler: str) -> None:
         """A cell of the comparison was clicked: that pair, with default options, as it was compared."""
@@ -286,12 +285,12 @@ class Explorer(w.VBox):
             result = _result(state, problem)
             if result is None:
                 return self._fall_back(state)
-            strip = numbers(result.schedule, result.violations)
+            said = strip(result.schedule, result.violations)
         except Exception as error:  # a strategy of the user's may raise anything
             return self._fail(state, error)
         with self._answering(state):
             recovered, self._result, self._failure = self._failure, result, None
-            self._show_result(result, strip)
+            self._show_result(result, *said)
         if recovered:
             self._say("")
 
@@ -318,8 +317,8 @@ class Explorer(w.VBox):
                 return
             other = replace(state, scheduler=FALLBACK)
             self._ask_for(other)
-            self._steps = replace(self._steps, now=other)
-            self._show_controls(other)
+            self._steps = self._steps.instead(other)
+            self._show_controls(self.state)
             self._say(
                 f"{state.partitioner} plans no order for planned to follow; {FALLBACK} decides who runs next.", "note"
             )
@@ -358,11 +357,11 @@ class Explorer(w.VBox):
 
     # ---------------------------------------------------------------- what is shown
 
-    def _show_result(self, result: Result, strip: list[Item]) -> None:
+    def _show_result(self, result: Result, numbers: list[Item], warning: str) -> None:
         schedule, gantt = result.schedule, self.gantt
         with gantt.hold_sync():
             gantt.show(schedule)
-            gantt.numbers, gantt.warning, gantt.detail = strip, warning(schedule), ""
+            gantt.numbers, gantt.warning, gantt.detail = numbers, warning, ""
         limited = result.state.memory != "none" and np.isfinite(schedule.problem.cluster.memory).any()
         self.canvas.peak = schedule.peak_memory.tolist() if limited else []
 
@@ -415,8 +414,9 @@ class Explorer(w.VBox):
         with self._lock:
             self._show_controls(self.state)
             self._answered = None
-            self._worker.wake()
-            self.comparison.again()
+            if self._view_count != 0:
+                self._worker.wake()
+                self.comparison.again()
 
     def _offer_code(self) -> None:
         self._code.code = self.code

@@ -42,7 +42,7 @@ class Comparison:
         self._halted = False
         self._frame: pd.DataFrame | None = None
         self._cells: Any = None  # data source of the figure shown
-        self._worker = Worker(self._run, "placelab comparison")
+        self._worker = Worker(self._run, "comparison")
         self._title = w.HTML("All pairs").add_class("pl-label")
         self._best = _button("", "Show the best pair", self._pick_best)
         self._progress = w.IntProgress(0, 0, 1, tooltip="Pairs compared")

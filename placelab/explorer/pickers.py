@@ -218,6 +218,7 @@ class ModelPicker:
             self.menu.value = self._title
         else:
             self._pick(model)
+            self.toggle.value = False
 
     def _reveal(self, _: Any = None) -> None:
         self.panel.layout.display = "flex" if self.toggle.value else "none"

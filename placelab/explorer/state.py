@@ -149,9 +149,17 @@ class Steps:
 
     def to(self, state: State, key: str, time: float) -> Steps:
         """One step on, or the latest step once more when it has the same key and is less than a second old."""
+        if state == self.now:
+            return self
         if key and key == self.key and time - self.time < 1.0:
             return replace(self, now=state, time=time)
         return Steps(state, (*self.past, self.now)[-STEPS:], (), key, time)
+
+    def instead(self, state: State) -> Steps:
+        """The latest step led to `state`; none, if that is where it began."""
+        if self.past and state == self.past[-1]:
+            return Steps(self.past[-1], self.past[:-1])
+        return replace(self, now=state)
 
     def undo(self) -> Steps:
         """Back one step, if there is one."""
@@ -184,7 +192,7 @@ def model_of(what: Any) -> Model:
     """The graph that a dataset's name, a path, a networkx graph or an OpGraph stands for; FormatError when it is none."""
     graph = load(what)
     code = f"pl.load({str(what)!r})" if not isinstance(what, OpGraph) and not hasattr(what, "is_directed") else ""
-    return Model(str(what) if code else graph.metadata.get("name") or f"{graph.n_ops:,} ops", graph, code)
+    return Model(str(what) if code else f"{graph.metadata.get('name', 'graph')}, given", graph, code)
 
 
 def preset(name: str) -> Preset:

@@ -15,10 +15,16 @@ from placelab.validate import Violation
 Item = dict[str, str]  # key, label, value, title, tone: see the `numbers` trait of the Gantt chart
 
 
-def numbers(schedule: Schedule, violations: Sequence[Violation]) -> list[Item]:
-    """The strip of the explorer, from :func:`placelab.metrics`, ``bounds`` and ``validate``."""
+def strip(schedule: Schedule, violations: Sequence[Violation]) -> tuple[list[Item], str]:
+    """The numbers above the chart, from ``metrics``, ``bounds`` and ``validate``, and the warning ("" for none)."""
     m = metrics(schedule)
-    items = [
+    said = (_worse(m), _short(schedule), _misjudged(schedule))
+    return numbers(schedule, m, violations), " ".join(text for text in said if text)
+
+
+def numbers(schedule: Schedule, m: dict[str, float], violations: Sequence[Violation]) -> list[Item]:
+    """One item for each figure; `m` is what :func:`placelab.metrics` says of the schedule."""
+    return [
         _item("makespan", "Makespan", seconds(m["makespan"]), "When the last op has finished"),
         _speedup(m["speedup"], schedule),
         _gap(m["bound_gap"], schedule),
@@ -27,12 +33,6 @@ def numbers(schedule: Schedule, violations: Sequence[Violation]) -> list[Item]:
         *_memory(schedule),
         _legal(violations),
     ]
-    return items
-
-
-def warning(schedule: Schedule) -> str:
-    """What a user should not overlook, in plain sentences; "" when there is nothing."""
-    return " ".join(text for text in (_worse(schedule), _short(schedule), _misjudged(schedule)) if text)
 
 
 def si(value: float, unit: str) -> str:
@@ -106,11 +106,10 @@ def _legal(violations: Sequence[Violation]) -> Item:
     )
 
 
-def _worse(schedule: Schedule) -> str:
-    speedup = metrics(schedule)["speedup"]
-    if not speedup < 0.995:
+def _worse(m: dict[str, float]) -> str:
+    if not m["speedup"] < 0.995:
         return ""
-    return f"One device alone would be faster: {seconds(speedup * schedule.makespan)}, memory aside."
+    return f"One device alone would be faster: {seconds(m['speedup'] * m['makespan'])}, memory aside."
 
 
 def _short(schedule: Schedule) -> str:

@@ -7,6 +7,15 @@ import threading
 from collections.abc import Callable
 
 log = logging.getLogger("placelab")
+PREFIX = "placelab worker: "  # of its threads' names
+
+
+def _is_for_the_log(record: logging.LogRecord) -> bool:
+    """Below a cell there is no place for warnings of a worker, say of a kernel that is being compiled; views show them."""
+    return record.levelno >= logging.ERROR or not record.threadName.startswith(PREFIX)
+
+
+log.addFilter(_is_for_the_log)
 
 
 class Worker:
@@ -18,13 +27,13 @@ class Worker:
     def __init__(self, work: Callable[[], None], name: str) -> None:
         self._work, self._name = work, name
         self._change = threading.Condition()
-        self._woken = self._busy = self._closed = False
+        self._woken = self._busy = self.closed = False
         self._thread: threading.Thread | None = None
 
     @property
     def woken(self) -> bool:
         """Whether there is something newer than what the present call began with."""
-        return self._woken or self._closed
+        return self._woken or self.closed
 
     @property
     def active(self) -> bool:
@@ -36,7 +45,7 @@ class Worker:
         with self._change:
             self._woken = True
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._thread = threading.Thread(target=self._run, name=PREFIX + self._name, daemon=True)
                 self._thread.start()
             self._change.notify_all()
 
@@ -49,12 +58,12 @@ class Worker:
     def settled(self, seconds: float | None = None) -> bool:
         """Wait until all is done; False when that takes longer."""
         with self._change:
-            return self._change.wait_for(lambda: self._closed or not self.active, seconds)
+            return self._change.wait_for(lambda: self.closed or not self.active, seconds)
 
     def close(self) -> None:
         """End the thread after the call it is in."""
         with self._change:
-            self._closed = True
+            self.closed = True
             self._change.notify_all()
 
     def _run(self) -> None:
@@ -71,5 +80,5 @@ class Worker:
     def _next(self) -> bool:
         with self._change:
             self._change.wait_for(lambda: self.woken)
-            self._woken, self._busy = False, not self._closed
+            self._woken, self._busy = False, not self.closed
             return self._busy
