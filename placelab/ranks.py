@@ -154,9 +154,9 @@ def path_computation_time(
     kernels.path_computation_time(
         frozen(problem.exec_times(device)),
         frozen(np.asarray(device, dtype=np.int32)),
-        graph.op_tensor_ptr,
-        graph.tensor_ptr,
+        graph.succ_ptr,
         graph.consumer,
+        graph.edge_tensor,
         graph.tensor_bytes,
         cluster.latency.reshape(-1),
         cluster.bandwidth.reshape(-1),

@@ -207,7 +207,7 @@ class _Run:
         np.cumsum(np.bincount(pair, minlength=pairs)[:pairs], out=pair_base[1:])
         successor = graph.successors if rule == events.MSR else (_NONE,) * 3
         return dict(
-            n_ops=n, n_items=items, n_transfers=x, n_devices=k, device=p, duration=frozen(problem.exec_times(p)),
+            n_ops=n, n_transfers=x, n_devices=k, device=p, duration=frozen(problem.exec_times(p)),
             send_duration=frozen(problem.transfer_ops / cluster.speed), latency=cluster.latency.reshape(-1),
             bandwidth=cluster.bandwidth.reshape(-1), tensor_bytes=graph.tensor_bytes,
             receiver=self.receiver, local_start=self.local_start, local_end=self.local_end,

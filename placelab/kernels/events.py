@@ -21,6 +21,9 @@ PARALLEL, RESERVE, PORTS, CHANNEL = (
 )  # RESERVE: sequential, first come first served; PORTS: sequential by priority
 FREE, EDGES, DYNAMIC = 0, 1, 2  # which memory ops wait for
 
+# A key in a queue: when it came, or how urgent it is, in the upper 32 bits; which one it is in the lower.
+LOW = (1 << 32) - 1
+
 # slots of the state that survives a question to a run-time rule
 SIZE, INSTANT, TOUCHED, CURSOR, REQUESTS, DONE, CHOICE, RESUME = 0, 1, 2, 3, 4, 5, 6, 7
 N_STATE = 8
@@ -49,33 +52,33 @@ def sort_small(values, n):
 
 
 @helper
-def arrive(w, d, missing, rule, n_items, instant, rank, queue, queue_base, n_queued):
+def arrive(w, d, missing, rule, instant, rank, queue, queue_base, n_queued):
     """One input of op w has arrived on its device d; queue w when it was the last one."""
     missing[w] -= 1
     if missing[w] == 0 and rule != PLANNED:
         if rule == PRIORITY:
             push_key(queue, queue_base[d], n_queued[d], rank[w])
         elif rule == FIFO:
-            push_key(queue, queue_base[d], n_queued[d], instant * n_items + rank[w])
+            push_key(queue, queue_base[d], n_queued[d], instant << 32 | rank[w])
         else:
             queue[queue_base[d] + n_queued[d]] = w
         n_queued[d] += 1
 
 
 @helper
-def queue_send(x, d, n_ops, n_items, instant, rule, rank, queue, queue_base, n_queued, send_base, n_sends_queued):
+def queue_send(x, d, n_ops, instant, rule, rank, queue, queue_base, n_queued, send_base, n_sends_queued):
     """The Send of transfer x stands in the queue of its device d; PLANNED and ASK keep Sends in a queue of their own."""
     if rule == PRIORITY:
         push_key(queue, queue_base[d], n_queued[d], rank[n_ops + x])
         n_queued[d] += 1
     elif rule == FIFO:
-        push_key(queue, queue_base[d], n_queued[d], instant * n_items + rank[n_ops + x])
+        push_key(queue, queue_base[d], n_queued[d], instant << 32 | rank[n_ops + x])
         n_queued[d] += 1
     elif rule == MSR:
         queue[queue_base[d] + n_queued[d]] = n_ops + x
         n_queued[d] += 1
     else:
-        push_key(queue, send_base[d], n_sends_queued[d], instant * n_items + n_ops + x)
+        push_key(queue, send_base[d], n_sends_queued[d], instant << 32 | (n_ops + x))
         n_sends_queued[d] += 1
 
 
@@ -190,7 +193,7 @@ def fits(
 @kernel
 def run_events(
     # problem
-    n_ops, n_items, n_transfers, n_devices, device, duration, send_duration, latency, bandwidth, tensor_bytes,
+    n_ops, n_transfers, n_devices, device, duration, send_duration, latency, bandwidth, tensor_bytes,
     # transfers, from group_transfers
     receiver, local_start, local_end, op_transfer_ptr, consumer_ptr, tensor, destination, source, edge_transfer,
     # rules
@@ -227,7 +230,7 @@ def run_events(
             if missing[v] == 0:
                 d = device[v]
                 missing[v] = 1
-                arrive(v, d, missing, rule, n_items, instant, rank, queue, queue_base, n_queued)
+                arrive(v, d, missing, rule, instant, rank, queue, queue_base, n_queued)
                 n_touched = touch(d, touched, touched_flag, n_touched)
         if rule == MSR or rule == ASK:
             sort_small(touched, n_touched)
@@ -243,7 +246,7 @@ def run_events(
                     aside = 0
                     while n_queued[d] > 0:
                         key = queue[base]
-                        item = item_of_rank[key % n_items] if rule == FIFO else item_of_rank[key]
+                        item = item_of_rank[key & LOW]
                         pop_key(queue, base, n_queued[d])
                         n_queued[d] -= 1
                         if item >= n_ops or fits(
@@ -278,7 +281,7 @@ def run_events(
                         n_queued[d] -= 1
                         queue[base + best] = queue[base + n_queued[d]]
                 elif n_sends_queued[d] > 0:
-                    chosen = queue[send_base[d]] % n_items
+                    chosen = queue[send_base[d]] & LOW
                     pop_key(queue, send_base[d], n_sends_queued[d])
                     n_sends_queued[d] -= 1
                 elif rule == PLANNED:
@@ -355,7 +358,7 @@ def run_events(
                     done += 1
                     n_touched = touch(d, touched, touched_flag, n_touched)
                     for i in range(local_start[code], local_end[code]):
-                        arrive(receiver[i], d, missing, rule, n_items, instant, rank, queue, queue_base, n_queued)
+                        arrive(receiver[i], d, missing, rule, instant, rank, queue, queue_base, n_queued)
                     first = op_transfer_ptr[code]
                     last = op_transfer_ptr[code + 1]
                     if memory == DYNAMIC:
@@ -369,7 +372,7 @@ def run_events(
                     if with_sends:
                         for x in range(first, last):
                             queue_send(
-                                x, d, n_ops, n_items, instant, rule, rank, queue, queue_base, n_queued,
+                                x, d, n_ops, instant, rule, rank, queue, queue_base, n_queued,
                                 send_base, n_sends_queued,
                             )  # fmt: skip
                         last = first
@@ -386,7 +389,7 @@ def run_events(
                     s = source[x]
                     d = destination[x]
                     for i in range(consumer_ptr[2 * x], consumer_ptr[2 * x + 1]):
-                        arrive(receiver[i], d, missing, rule, n_items, instant, rank, queue, queue_base, n_queued)
+                        arrive(receiver[i], d, missing, rule, instant, rank, queue, queue_base, n_queued)
                     n_touched = touch(d, touched, touched_flag, n_touched)
                     if memory != FREE:
                         t = tensor[x]
@@ -433,9 +436,7 @@ def run_events(
                                 used[d] += tensor_bytes[tensor[x]]
                     else:
                         requested[requests] = x
-                        push_key(
-                            pair_queue, pair_base[pair], pair_size[pair], transfer_class[x] * (n_transfers + 1) + requests
-                        )
+                        push_key(pair_queue, pair_base[pair], pair_size[pair], transfer_class[x] << 32 | requests)
                         pair_size[pair] += 1
                         requests += 1
                         n_pairs = touch(pair, pairs, pair_flag, n_pairs)
@@ -463,7 +464,7 @@ def run_events(
                     i += 1
                 if best < 0:
                     break
-                x = requested[best_key % (n_transfers + 1)]
+                x = requested[best_key & LOW]
                 pop_key(pair_queue, pair_base[best], pair_size[best])
                 pair_size[best] -= 1
                 if transfers == CHANNEL:

@@ -22,30 +22,35 @@ def push_event(heap, size, time, code):
 
 @helper
 def pop_event(heap, size):
-    """Remove the first event (read it from ``heap[0], heap[1]`` before). Returns the new size."""
+    """Remove the first event (read it from ``heap[0], heap[1]`` before). Returns the new size.
+
+    The hole at the top sinks to a leaf along the earlier children, and the last event rises from there, rarely far. Which
+    child is earlier no processor can predict: it is computed, not branched on.
+    """
     size -= 1
-    if size == 0:
-        return size
-    time = heap[2 * size]
-    code = heap[2 * size + 1]
+    last = 2 * size
+    time = heap[last]
+    code = heap[last + 1]
     i = 0
-    while True:
-        child = 2 * i + 1
-        if child >= size:
-            break
-        t = heap[2 * child]
-        if child + 1 < size:
-            right = heap[2 * child + 2]
-            if right < t or (right == t and heap[2 * child + 3] < heap[2 * child + 1]):
-                child += 1
-                t = right
-        if time < t or (time == t and code < heap[2 * child + 1]):
-            break
-        heap[2 * i] = t
-        heap[2 * i + 1] = heap[2 * child + 1]
+    child = 2  # i, child and parent count array entries, two per event
+    while child + 2 <= last:
+        left = heap[child]
+        right = heap[child + 2]
+        child += 2 * ((right < left) | ((right == left) & (heap[child + 3] < heap[child + 1])))
+        heap[i] = heap[child]
+        heap[i + 1] = heap[child + 1]
         i = child
-    heap[2 * i] = time
-    heap[2 * i + 1] = code
+        child = 2 * i + 2
+    while i > 0:
+        parent = (i - 2) >> 2 << 1
+        t = heap[parent]
+        if t < time or (t == time and heap[parent + 1] < code):
+            break
+        heap[i] = t
+        heap[i + 1] = heap[parent + 1]
+        i = parent
+    heap[i] = time
+    heap[i + 1] = code
     return size
 
 
@@ -65,24 +70,21 @@ def push_key(heap, base, size, key):
 
 @helper
 def pop_key(heap, base, size):
-    """Remove the smallest key (read it from ``heap[base]`` before) of a heap of `size` keys."""
-    size -= 1
-    if size == 0:
-        return
-    key = heap[base + size]
+    """Remove the smallest key (read it from ``heap[base]`` before) of a heap of `size` keys; as in :func:`pop_event`."""
+    last = size - 1
+    key = heap[base + last]
     i = 0
-    while True:
+    child = 1
+    while child + 1 <= last:
+        child += heap[base + child + 1] < heap[base + child]
+        heap[base + i] = heap[base + child]
+        i = child
         child = 2 * i + 1
-        if child >= size:
-            break
-        k = heap[base + child]
-        if child + 1 < size:
-            right = heap[base + child + 1]
-            if right < k:
-                k = right
-                child += 1
-        if key < k:
+    while i > 0:
+        parent = (i - 1) >> 1
+        k = heap[base + parent]
+        if k < key:
             break
         heap[base + i] = k
-        i = child
+        i = parent
     heap[base + i] = key

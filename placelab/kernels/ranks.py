@@ -32,7 +32,7 @@ def downward(weight, succ_ptr, consumer, edge_bytes, latency, per_byte, rank):
 
 @kernel
 def path_computation_time(
-    exec_time, device, op_tensor_ptr, tensor_ptr, consumer, tensor_bytes, latency, bandwidth, send_time, rank, transfer_rank
+    exec_time, device, succ_ptr, consumer, edge_tensor, tensor_bytes, latency, bandwidth, send_time, rank, transfer_rank
 ):  # fmt: skip
     """PCT of a placement, of ops and (unless `transfer_rank` is shorter than tensors * devices) of transfers.
 
@@ -49,19 +49,17 @@ def path_computation_time(
     for v in range(len(exec_time) - 1, -1, -1):
         home = device[v]
         longest = 0.0
-        for t in range(op_tensor_ptr[v], op_tensor_ptr[v + 1]):
-            size = tensor_bytes[t]
-            for e in range(tensor_ptr[t], tensor_ptr[t + 1]):
-                s = consumer[e]
-                d = device[s]
-                x = rank[s]
-                if d != home:
-                    link = home * k + d
-                    x = send_time[home] + latency[link] + size / bandwidth[link] + (send_time[d] + x)
-                    if wanted and x > transfer_rank[t * k + d]:
-                        transfer_rank[t * k + d] = x
-                if x > longest:
-                    longest = x
+        for e in range(succ_ptr[v], succ_ptr[v + 1]):
+            s = consumer[e]
+            d = device[s]
+            t = edge_tensor[e]
+            link = home * k + d  # on a device's link to itself the latency is 0 and the bandwidth infinite
+            away = 1.0 if d != home else 0.0
+            way = away * send_time[home] + latency[link] + tensor_bytes[t] / bandwidth[link]
+            x = way + (away * send_time[d] + rank[s])
+            longest = x if x > longest else longest
+            if wanted and d != home and x > transfer_rank[t * k + d]:
+                transfer_rank[t * k + d] = x
         rank[v] = exec_time[v] + longest
 
 
