@@ -37,8 +37,11 @@ SCHEDULERS = ("fifo", "pct")
 SIMULATE = {4: (0.75, 6, 500), 50: (0.9, 8, 600)}
 C_RATIO = 1.25
 RANKS, RANKS_RATIO = (0.1, 0.8, 60), 0.3
-HEFT, HEFT_RATIO = {4: (1, 12, 9_000), 50: (3, 40, 20_000)}, {4: 3, 50: 6}
-GREEDY, GREEDY_RATIO = (2, 15, 600), 2  # tf-greedy and those of Mayer
+GREEDY = dict.fromkeys(DEVICES, (2, 15, 600)), dict.fromkeys(DEVICES, 2)
+PARTITIONERS = {
+    "heft": ({4: (1, 12, 9_000), 50: (3, 40, 20_000)}, {4: 3, 50: 6}),
+    **dict.fromkeys(("tf-greedy", "critical-path", "mite", "dfs"), GREEDY),
+}
 LOAD, VALIDATE, IMPORT, FIRST = 150, 100, 1_000, 1_500
 GROWTH, BYTES = 1.2, 400
 
@@ -108,16 +111,15 @@ def planning(graph: pl.OpGraph, size: int) -> Iterator[Row]:
         placed = placement(graph, k)
         problem = placed.problem
 
-        def rows(what: str, call: Callable, budget: float, allowed: float, placed=placed, k=k) -> Row:
+        def against(what: str, call: Callable, budget: float, allowed: float, placed=placed, k=k) -> Row:
             ours, simulate = take_turns(call, lambda: pl.simulate(placed, scheduler="fifo"), least=1)
             return Row(what, graph.n_ops, k, ours, "ms", budget, "simulate", simulate, allowed)
 
-        if k == DEVICES[0]:
+        if k == DEVICES[0]:  # means over devices are taken first, so that their number hardly matters
             both = lambda p=problem: (pl.upward_rank(p), pl.downward_rank(p))  # noqa: E731
-            yield rows("upward and downward rank", both, RANKS[size], RANKS_RATIO)
-        yield rows("heft", lambda p=problem: pl.place(p, "heft"), HEFT[k][size], HEFT_RATIO[k])
-        for name in ("tf-greedy", "critical-path", "mite", "dfs"):
-            yield rows(name, lambda p=problem, s=name: pl.place(p, s), GREEDY[size], GREEDY_RATIO)
+            yield against("upward and downward rank", both, RANKS[size], RANKS_RATIO)
+        for name, (budget, allowed) in PARTITIONERS.items():
+            yield against(name, lambda p=problem, s=name: pl.place(p, s), budget[k][size], allowed[k])
 
 
 def files_and_checks(graph: pl.OpGraph) -> Iterator[Row]:
@@ -197,7 +199,9 @@ HEAD = """| what | ops | devices | measured | budget | yardstick, ms | ratio | v
 def main() -> None:
     """Print the table as it is measured."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="leave out the million ops (half a minute instead of four)")
+    parser.add_argument(
+        "--quick", action="store_true", help="leave out the million ops (half a minute instead of four)"
+    )
     parser.add_argument("--json", type=Path, help="write the rows there, too")
     options = parser.parse_args()
     print(HEAD)

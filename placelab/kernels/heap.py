@@ -36,7 +36,10 @@ def pop_event(heap, size):
     while child + 2 <= last:
         left = heap[child]
         right = heap[child + 2]
-        child += 2 * ((right < left) | ((right == left) & (heap[child + 3] < heap[child + 1])))
+        if left == right:
+            child += 2 * (heap[child + 3] < heap[child + 1])
+        else:
+            child += 2 * (right < left)
         heap[i] = heap[child]
         heap[i + 1] = heap[child + 1]
         i = child

@@ -1,0 +1,55 @@
+"""The benchmarks measure what they say: the yardstick does the same work, and the table of makespans is what comes out today.
+
+Nothing here is timed: that is for benchmarks/speed.py, by hand, on a machine one knows.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from problems import many, placement
+
+import placelab as pl
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))
+
+import quality  # noqa: E402
+from yardstick import COMPILE, Yardstick  # noqa: E402
+
+SMALL = list(quality.INSTANCES)[:6]
+
+
+@pytest.mark.skipif(shutil.which(COMPILE[0]) is None, reason="the yardstick needs a C compiler")
+def test_the_yardstick_in_c_is_the_simulator():
+    """Every start and finish of fifo and pct under all transfer models, ties and times of zero included, to the last bit."""
+    for i, problem in enumerate(many(200, seed=11, ops=25, memory=("none",), transfer_ops=(0,))):
+        placed = placement(Random(i).randint, problem.replace(duplex=False))
+        yardstick = Yardstick(placed)
+        for scheduler in ("fifo", "pct"):
+            schedule = pl.simulate(placed, scheduler=scheduler)
+            assert getattr(yardstick, scheduler)() == schedule.makespan
+            assert np.array_equal(yardstick.start, schedule.start)
+            assert np.array_equal(yardstick.finish, schedule.finish)
+
+
+def table(name: str) -> tuple[list[str], dict[str, str]]:
+    """Schedulers and, by partitioner, lines of one instance in the committed table."""
+    lines = quality.TABLE.read_text().partition(f"\n## {name}\n")[2].partition("\n## ")[0].splitlines()
+    head, _, *rows = [line for line in lines if line.startswith("|")]
+    return head.strip("| ").split(" | ")[1:], {row.split("|")[1].strip(): row for row in rows}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_table_of_makespans_reproduces(name):
+    """Every committed number of the small instances; after a meant change, ``python benchmarks/quality.py`` rewrites it."""
+    problem = quality.INSTANCES[name]()
+    schedulers, rows = table(name)
+    assert {"fifo", "pct"} <= set(schedulers) and {"heft", "tf-greedy"} <= set(rows)
+    for partitioner, line in rows.items():
+        assert quality.row(problem, partitioner, schedulers) == line
