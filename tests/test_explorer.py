@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 import ipywidgets as w
 import numpy as np
 import pytest
+from bokeh.events import Tap
 
 import placelab as pl
 from placelab import explain, strategies
@@ -507,9 +508,7 @@ def test_all_pairs_are_compared_in_the_background(explorer):
     expected = pl.compare(explorer.problem)
     assert np.array_equal(comparison.frame["makespan"], expected["makespan"], equal_nan=True)
     first = comparison.frame
-    cells = comparison._cells.data
-    i = list(zip(cells["partitioner"], cells["scheduler"], strict=True)).index(("mite", "fifo"))
-    comparison._cells.selected.indices = [i]  # as a click does
+    tap(comparison, "mite", "fifo")
     assert (explorer.state.partitioner, explorer.state.scheduler) == ("mite", "fifo")
     assert explorer.schedule.makespan == cells_makespan(first, "mite", "fifo")
     drag(explorer, 1e6, release=False)
@@ -520,6 +519,13 @@ def test_all_pairs_are_compared_in_the_background(explorer):
     wait_for(lambda: comparison.frame is not first)
     comparison.settled(30)
     assert "pl-stale" not in comparison._figure._dom_classes
+
+
+def tap(comparison: Any, partitioner: str, scheduler: str) -> None:
+    """A click on a cell of the figure."""
+    figure = comparison._figure.children[0]._model
+    x, y = figure.x_range.factors.index(scheduler) + 0.3, figure.y_range.factors.index(partitioner) + 0.8
+    comparison._tapped(Tap(figure, x=x, y=y))
 
 
 def cells_makespan(frame: Any, partitioner: str, scheduler: str) -> float:

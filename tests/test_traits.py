@@ -9,10 +9,15 @@ import pytest
 import traitlets
 
 from placelab.widgets.cluster import ClusterCanvas
+from placelab.widgets.code import CodeButton
 from placelab.widgets.gantt import Gantt
 
 SOURCES = Path(__file__).parents[1] / "widgets"
-WIDGETS = [(Gantt, "gantt", "GanttTraits"), (ClusterCanvas, "cluster", "ClusterTraits")]
+WIDGETS = [
+    (Gantt, "gantt", "GanttTraits"),
+    (ClusterCanvas, "cluster", "ClusterTraits"),
+    (CodeButton, "code", "CodeTraits"),
+]
 KINDS = {  # what a trait's value is in the browser
     traitlets.Bytes: "DataView",
     traitlets.Unicode: "string",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import ipywidgets as w
+import numpy as np
 import pandas as pd
 
 from placelab.compare import compare
@@ -129,6 +130,8 @@ class Comparison:
         )
 
     def _draw(self, frame: pd.DataFrame) -> None:
+        from bokeh.events import Tap
+        from bokeh.models import TapTool
         from jupyter_bokeh import BokehModel
 
         from placelab.plots import comparison
@@ -138,7 +141,9 @@ class Comparison:
         self._cells = figure.select_one({"name": "cells"}).data_source
         for label in ("on_dark", "on_light", "on_page"):  # one line, the makespan; the rest is said on hover
             self._cells.data[label] = [text.split("\n")[0] for text in self._cells.data[label]]
-        self._cells.selected.on_change("indices", self._tapped)
+        # Taps, not selections: the browser sends back a selection that was made here, later and out of order.
+        figure.toolbar.tools = [tool for tool in figure.toolbar.tools if not isinstance(tool, TapTool)]
+        figure.on_event(Tap, self._tapped)
         self._mark_pair()
         if self._figure.children:
             self._figure.children[0].update_from_model(figure)
@@ -155,13 +160,12 @@ class Comparison:
             pairs = list(zip(self._cells.data["partitioner"], self._cells.data["scheduler"], strict=True))
             self._cells.selected.indices = [pairs.index(self._pair)] if self._pair in pairs else []
 
-    def _tapped(self, attribute: str, old: list[int], new: list[int]) -> None:
-        with self._lock:
-            if not new:
-                return self._mark_pair()
-            pair = (self._cells.data["partitioner"][new[0]], self._cells.data["scheduler"][new[0]])
-        if pair != self._pair:
-            self._on_pick(*pair)
+    def _tapped(self, event: Any) -> None:
+        """Axes of names count from 0, a unit per name."""
+        columns, rows = event.model.x_range.factors, event.model.y_range.factors
+        column, row = int(np.floor(event.x)), int(np.floor(event.y))
+        if 0 <= column < len(columns) and 0 <= row < len(rows):
+            self._on_pick(rows[row], columns[column])
 
     def _pick_best(self) -> None:
         best = None if self._frame is None else _best(self._frame)
