@@ -1,8 +1,8 @@
 """Each op to the device where it finishes soonest: list scheduling of a whole problem, in an order or as ops become ready.
 
-A kernel does it as long as every device could keep all that ever comes to it, so that memory changes no decision; else
-:class:`placelab.list_scheduler.ListScheduler`, op by op, setting an op that has no room anywhere aside until memory is
-freed. Both give the same plan to the last bit where both apply.
+A kernel makes the plan as if memory were unlimited. If no device ever runs out in it, that is the plan; else
+:class:`placelab.list_scheduler.ListScheduler` makes another one, op by op, with memory tracked over time, setting an op that
+has no room anywhere aside until memory is freed. Without limits both give the same plan to the last bit.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import numpy as np
 from placelab.graph import frozen
 from placelab.kernels import list_schedule as kernels
 from placelab.list_scheduler import ListScheduler, planned_order, transfer_delay
-from placelab.memory_plan import held_for_ever
+from placelab.memory_plan import can_bind
+from placelab.planned import planned_schedule
 from placelab.problem import Problem
 from placelab.schedule import Placement, Trace
 
@@ -123,35 +124,31 @@ def _place(s: ListScheduler, v: int, preferred: np.ndarray | None) -> bool:
 def _in_order_kernel(
     problem: Problem, order: np.ndarray, preferred: np.ndarray, insertion: bool, trace: bool
 ) -> Placement | None:
-    """The placement, or None where memory may have a say."""
+    """The placement made without regard to memory, or None where it exceeds a capacity."""
     n, k = problem.graph.n_ops, problem.cluster.n_devices
     zeros = bool(np.fmin.reduce(problem.cost) / problem.divisor.max() == 0)
     room = n * k if insertion else k
     device, start, finish, score = _results(n, k, trace)
-    placed = kernels.in_order(
-        order, preferred, int(insertion), *_edges(problem), *_devices(problem), *held_for_ever(problem),
-        *_workspace(problem),
+    kernels.in_order(
+        order, preferred, int(insertion), *_edges(problem), *_devices(problem),
+        np.empty(problem.n_groups, np.int32), np.empty(k),
         np.empty(k, np.int32), np.empty(room if insertion else 1), np.empty(room),
         np.empty(k, np.int32), np.empty(room if zeros and insertion else 1),
         device, start, finish, score,
     )  # fmt: skip
-    if placed < n:
-        return None
     return _placement(problem, order, preferred, device, start, finish, score, trace)
 
 
 def _as_ready_kernel(problem: Problem, trace: bool) -> Placement | None:
-    """The placement, or None where memory may have a say."""
+    """The placement made without regard to memory, or None where it exceeds a capacity."""
     graph, n, k = problem.graph, problem.graph.n_ops, problem.cluster.n_devices
     device, start, finish, score = _results(n, k, trace)
     order = np.empty(n, dtype=np.int32)
-    placed = kernels.as_ready(
-        *_edges(problem), graph.succ_ptr, graph.consumer, *_devices(problem), *held_for_ever(problem),
-        *_workspace(problem), np.empty(k), np.empty(n, np.int32), np.empty(n), np.empty(2 * n),
+    kernels.as_ready(
+        *_edges(problem), graph.succ_ptr, graph.consumer, *_devices(problem),
+        np.empty(problem.n_groups, np.int32), np.empty(k), np.empty(k), np.empty(n, np.int32), np.empty(n), np.empty(2 * n),
         device, start, finish, score, order,
     )  # fmt: skip
-    if placed < n:
-        return None
     return _placement(problem, order, None, device, start, finish, score, trace)
 
 
@@ -169,19 +166,15 @@ def _devices(problem: Problem) -> tuple:
     return (*times, *links, allowed, 0 if mask is None else k, problem.group)
 
 
-def _workspace(problem: Problem) -> tuple:
-    """used, top, group_device, ready."""
-    k = problem.cluster.n_devices
-    return np.empty(k), np.empty(k), np.empty(problem.n_groups, np.int32), np.empty(k)
-
-
 def _results(n: int, k: int, trace: bool) -> tuple:
     return np.empty(n, np.int32), np.empty(n), np.empty(n), np.full(n * k if trace else 0, np.nan)
 
 
 def _placement(
     problem: Problem, order: np.ndarray, preferred: np.ndarray | None, device, start, finish, score, trace: bool
-) -> Placement:
+) -> Placement | None:
+    if can_bind(problem) and len(planned_schedule(problem, device, start, finish).oom):
+        return None
     record = _trace(problem, order, preferred, device, score.reshape(problem.graph.n_ops, -1)) if trace else None
     return Placement(problem, device, planned_order(start, finish), float(finish.max()), record)
 

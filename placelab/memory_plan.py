@@ -172,17 +172,6 @@ class MemoryPlan:
         return [(begin, end, size) for begin, end, size in spans if begin < end and size != 0]
 
 
-def held_for_ever(problem: Problem) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(counted, keep, made, brief, limit) as the kernels of :mod:`placelab.kernels.list_schedule` take them."""
-    graph, memory = problem.graph, problem.cluster.memory
-    nothing = frozen(np.zeros(graph.n_ops))
-    if problem.memory == "none" or np.isinf(memory).all():
-        return 0, nothing, nothing, nothing, memory
-    if problem.memory == "reserved":
-        return 1, _for_ever(problem), nothing, nothing, memory
-    return 2, _for_ever(problem), graph.outputs, graph.temporary if problem.memory == "dynamic" else nothing, memory
-
-
 def can_bind(problem: Problem) -> bool:
     """Whether some device may run out of memory: not if it could hold everything that is allowed on it for the whole run.
 

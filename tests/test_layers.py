@@ -24,7 +24,7 @@ problem
 schedule
 kernels
 ranks costs importance room memory_plan
-list_scheduler earliest_finish
+planned list_scheduler earliest_finish
 strategies
 partitioners
 schedulers

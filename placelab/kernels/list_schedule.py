@@ -1,14 +1,10 @@
-"""Where does each op finish soonest? List scheduling by insertion into idle gaps or by appending, while memory cannot bind.
+"""Where does each op finish soonest? List scheduling by insertion into idle gaps or by appending; memory is not looked at.
 
 Both kernels take the problem as: ``pred_ptr, pred_edge, producer, edge_bytes`` (edges by consumer); ``cost, column,
 divisor, columns`` (exec, see Problem); flat ``delay`` (the Send's time, and latency) and ``bandwidth``, 0 and infinite
 within a device; ``allowed[v * stride + d]``; ``group``, -1 for none. A group's first op fixes the device of all. Ties:
 the lower device. Results: `device`, `start`, `finish` (n,), and `score[v * k + d]` (when its length is n * k) the
 finish of v on every candidate d.
-
-Memory: an op takes ``keep`` for ever (its group's, with the first of it), ``made`` for its outputs and ``brief`` while it
-runs. As long as each device's ``limit`` holds all that was ever there, memory changes no decision; the kernels return how
-many ops they placed, fewer than all when that fails. ``counted``: 0 memory is unlimited, 1 only keep counts, 2 all.
 """
 
 from placelab.kernels.heap import pop_event, push_event
@@ -30,24 +26,6 @@ def arrivals(v, low, high, pred_ptr, pred_edge, producer, edge_bytes, delay, ban
         for d in range(low, high):
             x = done + delay[row + d] + size / bandwidth[row + d]
             ready[d] = x if x > ready[d] else ready[d]
-
-
-@helper
-def stays(v, d, counted, reserved, keep, made, pred_ptr, pred_edge, producer, edge_bytes, device):
-    """Bytes that v brings to d if nothing is ever freed; `reserved` says that its group is there already."""
-    size = 0.0 if reserved else keep[v]
-    if counted == 2:
-        size += made[v]
-        for i in range(pred_ptr[v], pred_ptr[v + 1]):
-            if device[producer[pred_edge[i]]] != d:
-                size += edge_bytes[pred_edge[i]]
-    return size
-
-
-@helper
-def fits(v, d, size, brief, limit, used, top):
-    """Whether d holds so many bytes more, besides the most that any of its ops needs while it runs."""
-    return used[d] + size + max(top[d], brief[v]) <= limit[d]
 
 
 @helper
@@ -119,9 +97,9 @@ def occupy(base, count, begins, ends, start, finish):
 @kernel
 def in_order(
     order, preferred, insertion, pred_ptr, pred_edge, producer, edge_bytes, cost, column, divisor, columns, delay, bandwidth,
-    allowed, stride, group, counted, keep, made, brief, limit,
+    allowed, stride, group,
     # workspace
-    used, top, group_device, ready, busy, begins, ends, n_done, done,
+    group_device, ready, busy, begins, ends, n_done, done,
     # results
     device, start, finish, score,
 ):  # fmt: skip
@@ -139,8 +117,6 @@ def in_order(
     for g in range(len(group_device)):
         group_device[g] = -1
     for d in range(k):
-        used[d] = 0.0
-        top[d] = 0.0
         busy[d] = 0
         n_done[d] = 0
         ends[d * room] = 0.0
@@ -161,10 +137,6 @@ def in_order(
         for d in range(low, high):
             if allowed[v * stride + d] == 0:
                 continue
-            if record and counted:
-                stay = stays(v, d, counted, reserved, keep, made, pred_ptr, pred_edge, producer, edge_bytes, device)
-                if not fits(v, d, stay, brief, limit, used, top):
-                    return i
             length = cost[v * columns + column[d]] / divisor[d]
             s = ready[d]
             worst = soonest
@@ -183,12 +155,6 @@ def in_order(
                 best = d
                 soonest = f
                 begin = s
-        if counted:
-            stay = stays(v, best, counted, reserved, keep, made, pred_ptr, pred_edge, producer, edge_bytes, device)
-            if not fits(v, best, stay, brief, limit, used, top):
-                return i
-            used[best] += stay
-            top[best] = max(top[best], brief[v])
         device[v] = best
         start[v] = begin
         finish[v] = soonest
@@ -205,15 +171,14 @@ def in_order(
                 n_done[best] += 1
         else:
             ends[best] = soonest
-    return n
 
 
 @kernel
 def as_ready(
     pred_ptr, pred_edge, producer, edge_bytes, succ_ptr, consumer, cost, column, divisor, columns, delay, bandwidth,
-    allowed, stride, group, counted, keep, made, brief, limit,
+    allowed, stride, group,
     # workspace
-    used, top, group_device, ready, free, missing, became, heap,
+    group_device, ready, free, missing, became, heap,
     # results
     device, start, finish, score, order,
 ):  # fmt: skip
@@ -228,8 +193,6 @@ def as_ready(
     for g in range(len(group_device)):
         group_device[g] = -1
     for d in range(k):
-        used[d] = 0.0
-        top[d] = 0.0
         free[d] = 0.0
     size = 0
     for v in range(n):
@@ -255,10 +218,6 @@ def as_ready(
         for d in range(low, high):
             if allowed[v * stride + d] == 0:
                 continue
-            if record and counted:
-                stay = stays(v, d, counted, reserved, keep, made, pred_ptr, pred_edge, producer, edge_bytes, device)
-                if not fits(v, d, stay, brief, limit, used, top):
-                    return i
             s = ready[d]
             if free[d] > s:
                 s = free[d]
@@ -269,12 +228,6 @@ def as_ready(
                 best = d
                 soonest = f
                 begin = s
-        if counted:
-            stay = stays(v, best, counted, reserved, keep, made, pred_ptr, pred_edge, producer, edge_bytes, device)
-            if not fits(v, best, stay, brief, limit, used, top):
-                return i
-            used[best] += stay
-            top[best] = max(top[best], brief[v])
         order[i] = v
         i += 1
         device[v] = best
@@ -290,4 +243,3 @@ def as_ready(
                 became[w] = soonest
             if missing[w] == 0:
                 size = push_event(heap, size, became[w], float(w))
-    return n

@@ -18,9 +18,9 @@ def tf_greedy(problem: Problem, *, trace: bool = False) -> Placement:
     Notes
     -----
     An op is reached when its last input has been computed, wherever; ties by op number, between devices by device
-    number. Only feasible devices compete: a group's is that of its first op, and one without room is left out until
-    memory is freed. Transfers are planned without contention, a tensor once per device. O(ops · log ops + edges ·
-    devices).
+    number. Only feasible devices compete: a group's is that of its first op, and where the plan made without regard
+    to memory exceeds a capacity, one without room is left out until memory is freed. Transfers are planned without
+    contention, a tensor once per device. O(ops · log ops + edges · devices).
 
     Departures: none known; the paper leaves the order among reached ops and the ties open.
     """
