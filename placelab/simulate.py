@@ -268,9 +268,9 @@ class _Run:
         return value[self.tensor] if value.ndim == 1 else value[self.tensor, self.destination]
 
     def _transfer_class(self, order: Order) -> np.ndarray:
-        """Dense rank of each transfer's priority: 0 is the highest, equal priorities share one."""
+        """Dense rank of each transfer's priority, 0 the highest, equal priorities share one; empty when there are none."""
         if order.transfer is None:
-            return np.zeros(self.n_transfers, I8)
+            return np.empty(0, I8)
         return np.unique(-self._per_transfer(order.transfer), return_inverse=True)[1].astype(I8)
 
     def _sequence(self, order: Order, rule: int) -> tuple[np.ndarray, np.ndarray]:

@@ -224,6 +224,7 @@ def run_events(
     first_transfer = n_ops + n_transfers
     first_begin = first_transfer + n_transfers
     in_port = n_devices if duplex else 0
+    ranked = len(transfer_class) > 0
     if state[RESUME] == 0:
         state[RESUME] = 1
         for v in range(n_ops):
@@ -435,10 +436,13 @@ def run_events(
                             else:
                                 used[d] += tensor_bytes[tensor[x]]
                     else:
-                        requested[requests] = x
-                        push_key(pair_queue, pair_base[pair], pair_size[pair], transfer_class[x] << 32 | requests)
+                        if ranked:
+                            requested[requests] = x
+                            push_key(pair_queue, pair_base[pair], pair_size[pair], transfer_class[x] << 32 | requests)
+                            requests += 1
+                        else:
+                            pair_queue[pair_base[pair] + pair_size[pair]] = x
                         pair_size[pair] += 1
-                        requests += 1
                         n_pairs = touch(pair, pairs, pair_flag, n_pairs)
             # ------------------------------------------------ b. waiting transfers start
             while n_pairs > 0:
@@ -447,9 +451,10 @@ def run_events(
                 i = 0
                 while i < n_pairs:
                     pair = pairs[i]
-                    s = pair // n_devices
-                    d = pair % n_devices
-                    blocked = pair_busy[pair] != 0 if transfers == CHANNEL else port[s] > 0.0 or port[in_port + d] > 0.0
+                    if transfers == CHANNEL:
+                        blocked = pair_busy[pair] != 0
+                    else:
+                        blocked = port[pair // n_devices] > 0.0 or port[in_port + pair % n_devices] > 0.0
                     if pair_size[pair] == 0 or blocked:  # looked at again when one of these changes
                         pair_flag[pair] = 0
                         n_pairs -= 1
@@ -464,8 +469,12 @@ def run_events(
                     i += 1
                 if best < 0:
                     break
-                x = requested[best_key & LOW]
-                pop_key(pair_queue, pair_base[best], pair_size[best])
+                if ranked:
+                    x = requested[best_key & LOW]
+                    pop_key(pair_queue, pair_base[best], pair_size[best])
+                else:  # first come, first served: what has gone is behind the base
+                    x = best_key
+                    pair_base[best] += 1
                 pair_size[best] -= 1
                 if transfers == CHANNEL:
                     pair_busy[best] = 1
