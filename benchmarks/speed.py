@@ -86,7 +86,7 @@ def take_turns(*calls: Callable, least: int = 3, most: int = 200, seconds: float
 
 
 def placement(graph: pl.OpGraph, devices: int, transfers: str = "parallel") -> pl.Placement:
-    """Ops dealt at random: nearly every edge is a transfer, the most work a simulation can be given."""
+    """Ops dealt at random: more transfers, and so more work, than a partitioner leaves."""
     problem = pl.Problem(graph, pl.Cluster.uniform(devices), transfers=transfers)
     return pl.Placement(problem, np.random.default_rng(0).integers(0, devices, graph.n_ops))
 
@@ -200,7 +200,7 @@ def main() -> None:
     """Print the table as it is measured."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--quick", action="store_true", help="leave out the million ops (half a minute instead of four)"
+        "--quick", action="store_true", help="leave out the million ops (half a minute instead of three)"
     )
     parser.add_argument("--json", type=Path, help="write the rows there, too")
     options = parser.parse_args()
