@@ -18,6 +18,7 @@ import placelab as pl
 from placelab import explain, strategies
 from placelab.explorer import Explorer, application
 from placelab.explorer.options import Controls, control
+from placelab.explorer.pace import Pace
 from placelab.explorer.state import Steps, begin
 
 CLUSTER = pl.Cluster.from_hosts({"a": 2, "b": 2}, memory=16e9, inside=(300e9, 5e-6), between=(12e9, 50e-6))
@@ -274,7 +275,7 @@ def test_slow_strategies_catch_up_on_release(explorer, monkeypatch):
         return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
 
     pick(explorer, "Partitioner", "slow")
-    explorer._worker.settled(30)
+    assert explorer.comparison.settled(30) and explorer._worker.settled(30)
     seen = len(calls)
     drag(explorer, 1e9, 2e9, 3e9, release=False)
     assert len(calls) == seen and explorer.gantt.stale
@@ -298,6 +299,16 @@ def test_newest_state_wins(explorer):
         explorer._pickers.seed.value = seed
     assert explorer.schedule.seed == 5
     assert begun[-1] == 5 and len(set(begun)) <= 4  # each pick waits a tenth of a second, no longer
+
+
+def test_many_ops_are_validated_on_release(explorer, monkeypatch):
+    """Under the hand the badge waits; on release it tells."""
+    monkeypatch.setattr(application, "MANY", 10)
+    drag(explorer, 1e6, release=False)
+    badge = {item["key"]: item["value"] for item in explorer.gantt.numbers}["legal"]
+    assert badge == "…"
+    edit(explorer, "release", gesture=explorer.canvas._history.gesture, final=True)
+    wait_for(lambda: "✓ legal" in [item["value"] for item in explorer.gantt.numbers])
 
 
 def test_the_selected_op_is_explained(explorer):
@@ -576,6 +587,15 @@ def test_exports_say_where_they_are(explorer, here):
     assert str(trace) in said(explorer) and json.loads(trace.read_text())
 
 
-def test_live_is_a_budget_of_the_hand():
-    """Strategies slower than this are not recomputed while dragging (design §6: 60 to 90 ms until repainted)."""
-    assert application.LIVE <= 0.06 and application.PATIENCE <= 0.1
+def test_pace_is_measured_warm_and_alone():
+    """A first or disturbed measurement does not make a strategy slow; a second, undisturbed one does."""
+    first = Pace().measured(("a",), 0.5, alone=True, compiling=False)
+    assert first.unsure and not first.follows
+    assert first.measured(("a",), 0.01, alone=True, compiling=False).follows
+    slow = first.measured(("a",), 0.2, alone=True, compiling=False)
+    assert not slow.unsure and not slow.follows
+    assert slow.measured(("a",), 0.9, alone=False, compiling=False).seconds == 0.2
+    disturbed = Pace().measured(("b",), 0.2, alone=False, compiling=False)
+    assert disturbed.follows and disturbed.unsure
+    assert Pace().measured(("c",), 60.0, alone=False, compiling=True).unsure
+    assert not Pace().measured(("c",), 60.0, alone=True, compiling=False).unsure

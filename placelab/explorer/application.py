@@ -19,6 +19,7 @@ from placelab.cluster import Cluster
 from placelab.errors import PlacelabError
 from placelab.explorer import code
 from placelab.explorer.comparison import Comparison, bring_bokeh
+from placelab.explorer.pace import Pace
 from placelab.explorer.pickers import Change, Pickers, sentence
 from placelab.explorer.state import State, Steps, begin
 from placelab.explorer.strip import Item, strip
@@ -35,8 +36,7 @@ from placelab.widgets.code import CodeButton
 from placelab.widgets.gantt import Gantt
 
 PATIENCE = 0.1  # seconds a hand's message waits for its result, so that the browser sends no faster than results come
-LIVE = 0.06  # seconds; what takes longer is not recomputed under the hand but on release
-WARM = 3.0  # seconds; what took longer at first is not tried again for the sake of its speed
+MANY = 10_000  # ops; validating more takes several milliseconds, which wait for the release
 FALLBACK = "pct"  # runs what `planned` cannot, for want of a plan
 
 
@@ -72,18 +72,7 @@ class Result:
 
     state: State
     schedule: Schedule
-    seconds: float  # that placing and simulating took
-    violations: list[Violation]
-
-
-def _result(state: State, problem: Problem) -> Result | None:
-    """Place, run, check; None when there is no plan for ``planned`` to follow."""
-    begun = time.perf_counter()
-    placement = place(problem, state.partitioner, seed=state.seed, **state.options_of("partitioner"))
-    if placement.planned is None and state.scheduler == "planned":
-        return None
-    schedule = simulate(problem, placement, state.scheduler, seed=state.seed, **state.options_of("scheduler"))
-    return Result(state, schedule, time.perf_counter() - begun, validate(schedule, memory=False))
+    violations: list[Violation] | None  # None: not looked for yet
 
 
 class Explorer(w.VBox):
@@ -112,7 +101,7 @@ class Explorer(w.VBox):
         self._failure: Exception | None = None
         self._result: Result | None = None
         self._traced: tuple[Result, Trace | None] | None = None
-        self._warm: tuple | None = None  # graph and strategies whose kernels have been called before
+        self._pace = Pace()
         self._steps = Steps(state)
         self._worker = Worker(self._catch_up, "schedule")
         self._follow = self._catalogue_changed
@@ -122,7 +111,7 @@ class Explorer(w.VBox):
         self.canvas._lock = self._lock  # one order of locks: the canvas' messages end here
         self.canvas.on_step = lambda kind: getattr(self, kind)()
         self.gantt = Gantt()
-        self.comparison = Comparison(self._show_pair)
+        self.comparison = Comparison(self._show_pair, self._worker.wake)
         super().__init__(self._assemble())
         self.add_class("placelab-explorer")
         self._view_count = 0  # counted by the browser from now on: what nobody sees is not kept up to date
@@ -257,7 +246,7 @@ class Explorer(w.VBox):
         state = before if state == before else state
         self._now = (state, problem if state.rules == before.rules else state.problem())
         dragging = self.canvas.dragging
-        if not (dragging and self._result and self._result.seconds > LIVE):
+        if not dragging or self._pace.follows:
             self._worker.wake()
         self.comparison.follow(self.problem, state, dragging)
 
@@ -275,14 +264,14 @@ class Explorer(w.VBox):
         state, problem = self._now
         if self._answered is not state:
             self._solve(state, problem)
-        for work in (self._offer_code, self._explain, self._warm_up):
+        for work in (self._check, self._offer_code, self._explain, self._measure):
             if self._worker.woken or self.canvas.dragging or self._failure:
                 return
             work()
 
     def _solve(self, state: State, problem: Problem) -> None:
         try:
-            result = _result(state, problem)
+            result = self._timed(state, problem)
             if result is None:
                 return self._fall_back(state)
             said = strip(result.schedule, result.violations)
@@ -323,6 +312,12 @@ class Explorer(w.VBox):
                 f"{state.partitioner} plans no order for planned to follow; {FALLBACK} decides who runs next.", "note"
             )
 
+    def _check(self) -> None:
+        """Whether the schedule is legal, where a hand could not wait for that."""
+        if self._result.violations is None:
+            self._result = replace(self._result, violations=validate(self._result.schedule, memory=False))
+            self.gantt.numbers, _ = strip(self._result.schedule, self._result.violations)
+
     def _explain(self) -> None:
         """Why the selected op is where it is, and then."""
         op, result = self.gantt.selection, self._result
@@ -337,11 +332,9 @@ class Explorer(w.VBox):
         where = [trace.line(problem, op)] if trace else []
         self.gantt.detail = "\n".join([*where, explain.why(result.schedule, op)])
 
-    def _warm_up(self) -> None:
-        """The first call of a kernel loads or compiles it. A second one tells whether the strategies can follow a hand."""
-        result = self._result
-        pair = (result.state.graph, result.state.partitioner, result.state.scheduler)
-        if result.seconds <= LIVE or pair == self._warm or not (result.seconds < WARM or jit.compiling()):
+    def _measure(self) -> None:
+        """Find out whether the strategies can follow a hand after all, now that nothing else is computed."""
+        if not self._pace.unsure or self.comparison.running:
             return
         if jit.compiling():
             self._say(
@@ -351,9 +344,21 @@ class Explorer(w.VBox):
                 if not self._worker.sleep(0.2):
                     return
             self._say("")
-        self._warm = pair
         with self._answer:
-            self._result = _result(result.state, result.schedule.problem) or result
+            self._result = self._timed(self._result.state, self._result.schedule.problem) or self._result
+
+    def _timed(self, state: State, problem: Problem) -> Result | None:
+        """Place, run, check; None when there is no plan for ``planned`` to follow."""
+        begun, compiling = time.perf_counter(), jit.compiling()
+        placement = place(problem, state.partitioner, seed=state.seed, **state.options_of("partitioner"))
+        if placement.planned is None and state.scheduler == "planned":
+            return None
+        schedule = simulate(problem, placement, state.scheduler, seed=state.seed, **state.options_of("scheduler"))
+        task = (state.graph, problem.cluster.n_devices, state.partitioner, state.scheduler)
+        compiling, seconds = compiling or jit.compiling(), time.perf_counter() - begun
+        self._pace = self._pace.measured(task, seconds, not (compiling or self.comparison.running), compiling)
+        later = self.canvas.dragging and state.graph.n_ops > MANY
+        return Result(state, schedule, None if later else validate(schedule, memory=False))
 
     # ---------------------------------------------------------------- what is shown
 

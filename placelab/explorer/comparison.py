@@ -29,18 +29,21 @@ class Comparison:
     ----------
     on_pick
         Called with a partitioner and a scheduler when a hand picks a pair.
+    on_end
+        Called when nothing is being compared any more.
 
     Notes
     -----
     While a hand drags, a run under way is given up and the figure is marked stale; a new run begins after the release.
     """
 
-    def __init__(self, on_pick: Callable[[str, str], None]) -> None:
-        self._on_pick = on_pick
+    def __init__(self, on_pick: Callable[[str, str], None], on_end: Callable[[], None]) -> None:
+        self._on_pick, self._on_end = on_pick, on_end
         self._lock = threading.RLock()
         self._asked: tuple[Problem, int] | None = None
         self._pair = ("", "")
         self._halted = False
+        self._status = ""
         self._frame: pd.DataFrame | None = None
         self._cells: Any = None  # data source of the figure shown
         self._worker = Worker(self._run, "comparison")
@@ -86,6 +89,11 @@ class Comparison:
         """Compare now."""
         self._worker.wake()
 
+    @property
+    def running(self) -> bool:
+        """Whether pairs are being compared now."""
+        return self._status == "running"
+
     def settled(self, timeout: float | None = None) -> bool:
         """Wait until nothing is being compared; False when that takes longer."""
         return self._worker.settled(timeout)
@@ -118,6 +126,7 @@ class Comparison:
         self._progress.max, self._progress.value = total, done
 
     def _show_status(self, status: str, text: str = "") -> None:
+        ended, self._status = self.running, status
         for widget, when in (
             (self._progress, "running"),
             (self._cancel, "running"),
@@ -128,6 +137,8 @@ class Comparison:
         self._title.value = {"running": "Comparing", "stopped": f"Stopped {text}", "waiting": "All pairs"}.get(
             status, "Best of all"
         )
+        if ended:
+            self._on_end()
 
     def _draw(self, frame: pd.DataFrame) -> None:
         from bokeh.events import Tap

@@ -15,14 +15,14 @@ from placelab.validate import Violation
 Item = dict[str, str]  # key, label, value, title, tone: see the `numbers` trait of the Gantt chart
 
 
-def strip(schedule: Schedule, violations: Sequence[Violation]) -> tuple[list[Item], str]:
+def strip(schedule: Schedule, violations: Sequence[Violation] | None) -> tuple[list[Item], str]:
     """The numbers above the chart, from ``metrics``, ``bounds`` and ``validate``, and the warning ("" for none)."""
     m = metrics(schedule)
     said = (_worse(m), _short(schedule), _misjudged(schedule))
     return numbers(schedule, m, violations), " ".join(text for text in said if text)
 
 
-def numbers(schedule: Schedule, m: dict[str, float], violations: Sequence[Violation]) -> list[Item]:
+def numbers(schedule: Schedule, m: dict[str, float], violations: Sequence[Violation] | None) -> list[Item]:
     """One item for each figure; `m` is what :func:`placelab.metrics` says of the schedule."""
     return [
         _item("makespan", "Makespan", seconds(m["makespan"]), "When the last op has finished"),
@@ -98,7 +98,9 @@ def _memory(schedule: Schedule) -> list[Item]:
     return [_item("memory", "Peak memory", f"{si(peak, 'B')} · {percent(peak / capacity[d])}", title, tone)]
 
 
-def _legal(violations: Sequence[Violation]) -> Item:
+def _legal(violations: Sequence[Violation] | None) -> Item:
+    if violations is None:
+        return _item("legal", "Validator", "…", "Looked at on release")
     if not violations:
         return _item("legal", "Validator", "✓ legal", "Every rule of the problem holds, checked from raw times", "good")
     return _item(
