@@ -57,9 +57,9 @@ def _of_type(annotation: Any, default: Any, value: Any) -> w.DOMWidget:
     if kind in (int, float) and _is_range(extra) and isinstance(value, (int, float)) and extra[0] <= value <= extra[1]:
         return _slider(kind, *extra, value)
     if kind is int and isinstance(value, int):
-        return w.IntText(value=value, layout=w.Layout(width="84px"))
+        return w.IntText(value=value, layout=w.Layout(width="64px"))
     if kind is float and isinstance(value, (int, float)):
-        return w.FloatText(value=value, layout=w.Layout(width="96px"))
+        return w.FloatText(value=value, layout=w.Layout(width="64px"))
     return _text(value, literal=kind is not str)
 
 
