@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from placelab.errors import FormatError
-from placelab.graph import frozen
+from placelab.graph import frozen, is_name
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -62,15 +62,15 @@ class Cluster:
         k = len(speed)
         if speed.ndim != 1 or k == 0:
             raise FormatError(f"speed has shape {speed.shape}; expected one number per device, at least one")
-        names = tuple(names) if names is not None else tuple(f"dev{i}" for i in range(k))
+        names = _texts(names, "names", tuple(f"dev{i}" for i in range(k)))
         columns = dict(
             speed=speed,
             memory=_memory(memory, k),
             bandwidth=_matrix(bandwidth, k, "bandwidth", diagonal=np.inf),
             latency=_matrix(latency, k, "latency", diagonal=0.0),
             names=names,
-            types=tuple(types) if types is not None else ("device",) * k,
-            hosts=tuple(hosts) if hosts is not None else ("host0",) * k,
+            types=_texts(types, "types", ("device",) * k),
+            hosts=_texts(hosts, "hosts", ("host0",) * k),
         )
         _check(columns, k)
         for label, value in columns.items():
@@ -98,6 +98,9 @@ class Cluster:
         >>> Cluster.from_hosts({"a": 2, "b": 1}).names
         ('a/gpu:0', 'a/gpu:1', 'b/gpu:0')
         """
+        if not isinstance(hosts, Mapping):
+            raise FormatError(f"hosts is {hosts!r}; expected names and numbers of devices, like {{'host0': 4}}")
+        inside, between = _link(inside, "inside"), _link(between, "between")
         host = [name for name, n in hosts.items() for _ in range(_count(n, f"devices of host {name!r}"))]
         names = [
             f"{name}/{kind}:{i}" if len(hosts) > 1 else f"{kind}:{i}" for name, n in hosts.items() for i in range(n)
@@ -123,7 +126,7 @@ class Cluster:
         """Number of the device called `name` (a number is returned as it is); FormatError when there is none."""
         if isinstance(name, (int, np.integer)) and 0 <= name < self.n_devices:
             return int(name)
-        if name not in self.names:
+        if not isinstance(name, str) or name not in self.names:
             known = ", ".join(self.names[:8]) + (", …" if self.n_devices > 8 else "")
             raise FormatError(f"no device is called {name!r}; the cluster has {known}")
         return self.names.index(name)
@@ -156,8 +159,23 @@ class Cluster:
 def _numbers(value: Any, label: str) -> np.ndarray:
     try:
         return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise FormatError(f"{label} is {value!r}; expected numbers") from None
+
+
+def _texts(value: Any, label: str, default: tuple[str, ...]) -> tuple[Any, ...]:
+    if value is None:
+        return default
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise FormatError(f"{label} is {value!r}; expected a list of texts, one per device")
+    return tuple(value)
+
+
+def _link(value: Any, label: str) -> np.ndarray:
+    pair = _numbers(value, label)
+    if pair.shape != (2,):
+        raise FormatError(f"{label} is {value!r}; expected (bandwidth [bytes/s], latency [s])")
+    return pair
 
 
 def _count(n: int, label: str) -> int:
@@ -172,6 +190,8 @@ def _memory(memory: Any, k: int) -> np.ndarray:
     if np.ndim(memory) == 1:
         memory = [np.inf if m is None else m for m in memory]
     column = _numbers(memory, "memory")
+    if column.ndim > 1:
+        raise FormatError(f"memory has shape {column.shape}; expected one number or one per device")
     return np.full(k, column) if column.ndim == 0 else column.copy()
 
 
@@ -190,7 +210,7 @@ def _check(columns: dict[str, Any], k: int) -> None:
         if len(columns[label]) != k:
             raise FormatError(f"there are {k} speeds but {len(columns[label])} {label}; give one per device")
     for name in (*names, *columns["types"], *columns["hosts"]):
-        if not isinstance(name, str) or not name or "\n" in name:
+        if not is_name(name):
             raise FormatError(f"{name!r} is not a device, type or host name: expected non-empty text on one line")
     if len(set(names)) < k:
         raise FormatError(

@@ -6,6 +6,7 @@ import numpy as np
 
 from placelab.cluster import Cluster, _count
 from placelab.errors import FormatError
+from placelab.seeds import generator
 
 
 def uniform(n: int = 4) -> Cluster:
@@ -18,7 +19,7 @@ def mayer50(seed: int = 0, devices: int = 50) -> Cluster:
 
     Whole numbers, as in the published device file; rates are symmetric; no latency, no memory limit. One time unit is 1 s.
     """
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     k = _count(devices, "devices")
     speed = rng.integers(10, 100, k, endpoint=True)
     rate = np.triu(rng.integers(10, 60, (k, k), endpoint=True), 1)
@@ -65,6 +66,6 @@ PRESETS = {preset.__name__: preset for preset in (uniform, mayer50, pcie_box, nv
 
 def preset(name: str) -> Cluster:
     """The preset of that name with its defaults; FormatError when there is none."""
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         raise FormatError(f"no cluster preset is called {name!r}; there are {', '.join(PRESETS)}")
     return PRESETS[name]()

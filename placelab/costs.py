@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from placelab.errors import expect
 from placelab.graph import OpGraph
+from placelab.seeds import generator
 
 
 def mayer(graph: OpGraph, seed: int = 0) -> OpGraph:
@@ -40,7 +42,8 @@ def mayer(graph: OpGraph, seed: int = 0) -> OpGraph:
     >>> bool((g.compute >= 1).all() and (g.compute <= 100).all())
     True
     """
-    rng = np.random.default_rng(seed)
+    expect(graph, OpGraph, "costs.mayer")
+    rng = generator(seed)
     compute = rng.integers(1, 100, graph.n_ops, endpoint=True).astype(float)
     drawn = rng.integers(1, 100, graph.n_tensors, endpoint=True)
     tensor_bytes = np.where(graph.tensor_control, 0.0, drawn)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class PlacelabError(ValueError):
     """Anything a user of placelab can do something about."""
@@ -21,3 +23,13 @@ class InfeasibleError(PlacelabError):
 
 class UnsupportedError(PlacelabError):
     """Two things that are fine alone do not fit together."""
+
+
+def expect(value: Any, kind: type, who: str) -> None:
+    """FormatError unless `value`, which `who` was given, is a `kind`."""
+    if not isinstance(value, kind):
+        raise FormatError(f"{who} needs {_a(kind)}, found {_a(type(value))}")
+
+
+def _a(kind: type) -> str:
+    return f"{'an' if kind.__name__[0] in 'AEIOUaeiou' else 'a'} {kind.__name__}"

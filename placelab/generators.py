@@ -13,6 +13,7 @@ import numpy as np
 
 from placelab.errors import FormatError
 from placelab.graph import OpGraph
+from placelab.seeds import generator
 
 SPEED = 1e13  # operations/s and bytes/s of the preset `uniform`, to which ratios below refer
 BANDWIDTH = 12e9
@@ -63,7 +64,7 @@ def layered(
     -----
     O(n_ops · degree). Departs from Topcuoglu 2002 §5.1.1, which draws the out-degree.
     """
-    n, rng = _count(n_ops, 1, "n_ops"), np.random.default_rng(seed)
+    n, rng = _count(n_ops, 1, "n_ops"), generator(seed)
     if not shape > 0 or not degree >= 1:
         raise FormatError(f"shape is {shape:g} and degree {degree:g}; expected above 0, and 1 or more")
     height = min(n, max(1, round(n**0.5 / shape)))
@@ -89,7 +90,7 @@ def fork_join(width: int = 8, stages: int = 1, *, seed: int = 0, **costs: Unpack
     branch = fork + 1 + np.tile(np.arange(w), s)
     names = [f"stage{i}/{'fork' if j == 0 else f'branch{j - 1}'}" for i in range(s) for j in range(w + 1)] + ["join"]
     edges = np.stack([np.concatenate([fork, branch]), np.concatenate([branch, fork + w + 1])], axis=1)
-    return _graph(f"fork-join {w} x {s}", names, edges, np.random.default_rng(seed), **costs)
+    return _graph(f"fork-join {w} x {s}", names, edges, generator(seed), **costs)
 
 
 def stencil(width: int = 8, steps: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
@@ -103,7 +104,7 @@ def stencil(width: int = 8, steps: int = 8, *, seed: int = 0, **costs: Unpack[Co
     inside = reader // w == (cell // w + 1)[:, None]
     edges = np.stack([np.repeat(cell, 3).reshape(-1, 3)[inside], reader[inside]], axis=1)
     names = [f"step{t}/cell{i}" for t in range(s) for i in range(w)]
-    return _graph(f"stencil {w} x {s}", names, edges, np.random.default_rng(seed), **costs)
+    return _graph(f"stencil {w} x {s}", names, edges, generator(seed), **costs)
 
 
 def gaussian_elimination(m: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
@@ -126,7 +127,7 @@ def gaussian_elimination(m: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -
     )
     tasks = zip(k.tolist(), j.tolist(), strict=True)
     names = [f"step{a + 1}/{'pivot' if a == b else f'column{b + 1}'}" for a, b in tasks]
-    return _graph(f"gaussian elimination {m}", names, edges, np.random.default_rng(seed), **costs)
+    return _graph(f"gaussian elimination {m}", names, edges, generator(seed), **costs)
 
 
 def fft(points: int = 16, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
@@ -152,7 +153,7 @@ def fft(points: int = 16, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
     level = np.repeat(np.arange(len(widths)), widths)
     output = np.concatenate([np.arange(2 * (n - 1)) % 2, np.zeros(2 * len(here), dtype=np.int64)])
     edges = np.concatenate([calls, straight, crossed])
-    return _graph(f"fft {n}", names, edges, np.random.default_rng(seed), output=output, level=level, **costs)
+    return _graph(f"fft {n}", names, edges, generator(seed), output=output, level=level, **costs)
 
 
 def par(n: int = 32, *, compute: float = 1.0, size: float = 1.0) -> OpGraph:

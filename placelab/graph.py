@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heapify, heappop, heappush
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 I4, F8 = np.int32, np.float64
+COSTS = ("compute", "persistent", "temporary", "memory")
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +145,9 @@ class OpGraph:
     @cached_property
     def outputs(self) -> np.ndarray:
         """Bytes of all tensors each op produces, shape (n_ops,)."""
-        return frozen(np.bincount(self.tensor_producer, self.tensor_bytes, minlength=self.n_ops).astype(F8))  # int if none
+        return frozen(
+            np.bincount(self.tensor_producer, self.tensor_bytes, minlength=self.n_ops).astype(F8)
+        )  # int if none
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -154,7 +157,7 @@ class OpGraph:
         """Number of the op called `name`; FormatError when there is none."""
         try:
             return self._index[name]
-        except KeyError:
+        except (KeyError, TypeError):
             raise FormatError(f"no op is called {name!r} in {self.title}{_closest(name, self._index)}") from None
 
     @property
@@ -167,7 +170,16 @@ class OpGraph:
 
     def replace(self, **changes: Any) -> OpGraph:
         """A copy with other columns: ``compute``, ``persistent``, ``temporary``, ``memory``, ``time``, ``tensor_bytes``."""
-        return _checked({**{name: getattr(self, name) for name in self.__dataclass_fields__}, **changes})
+        columns = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        sizes = {"tensor_bytes": self.n_tensors} | dict.fromkeys(COSTS, self.n_ops)
+        if unknown := changes.keys() - sizes.keys() - {"time", "time_types", "metadata"}:
+            raise FormatError(f"a graph's {', '.join(sorted(unknown))} cannot be replaced; build another graph")
+        columns |= {name: _column(v, sizes[name], name) if name in sizes else v for name, v in changes.items()}
+        columns["metadata"] = dict(_items(columns["metadata"], "metadata"))
+        rows = (self.n_ops, len(columns["time_types"]))
+        if columns["time"] is not None and np.shape(columns["time"]) != rows:
+            raise FormatError(f"time has shape {np.shape(columns['time'])}, expected {rows}: ops × time_types")
+        return _checked(columns)
 
     # ---------------------------------------------------------------- builders
 
@@ -241,8 +253,23 @@ class OpGraph:
         >>> list(g.names), g.edges.tolist()
         (['a', 'b'], [[0, 1]])
         """
+        names = _texts(names, "names")
+        _check_names(names)
         n = len(names)
-        edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+        edges = _integers(_listed(edges, "edges"), "edges")
+        edges = edges.reshape(-1, 2) if edges.size == 0 else edges
+        if edges.ndim != 2 or edges.shape[1] != 2:
+            raise FormatError(f"edges has shape {edges.shape}; expected one pair (producer, consumer) per edge")
+        outputs = _outputs(_listed(outputs, "outputs"), n)
+        groups = [_ops(group, n, f"group {i}") for i, group in enumerate(_listed(groups, "groups"))]
+        group_names = None if group_names is None else _texts(group_names, "group_names")
+        if group_names is not None and len(group_names) != len(groups):
+            raise FormatError(f"there are {len(groups)} groups but {len(group_names)} group_names; give one per group")
+        devices = dict(_items(devices, "devices"))
+        sets_of = [_texts(names, "devices") for names in devices.values()]
+        devices = dict(zip(_ops(list(devices), n, "devices"), sets_of, strict=True))
+        time = dict(_items(time, "time"))
+        _texts(time, "the keys of time")
         _check_edges(edges, n, names)
         order = _topological_order(n, edges, names)
         rank = np.empty(n, dtype=np.int64)
@@ -252,19 +279,19 @@ class OpGraph:
             rank[edges[:, 0]] if m else np.empty(0, np.int64),
             rank[edges[:, 1]] if m else np.empty(0, np.int64),
             _column(0.0 if edge_bytes is None else edge_bytes, m, "edge_bytes"),
-            np.arange(m) if edge_output is None else np.asarray(edge_output, dtype=np.int64),
+            np.arange(m) if edge_output is None else _integers(edge_output, "edge_output"),
             np.zeros(m, bool) if edge_control is None else np.asarray(edge_control, dtype=bool),
-            [(int(rank[v]), int(o), float(b)) for v, o, b in outputs],
+            [(int(rank[v]), o, b) for v, o, b in outputs],
             [names[v] for v in order] if m else names,
             own=edge_output is None,
         )
         pick = lambda value, label: _column(value, n, label)[order]  # noqa: E731
         merged, group_labels = merge_groups(n, [[int(rank[v]) for v in g] for g in groups], group_names)
-        sets, set_of = _device_sets(n, {int(rank[v]): tuple(d) for v, d in (devices or {}).items()})
+        sets, set_of = _device_sets(n, {int(rank[v]): d for v, d in devices.items()})
         persistent, temporary = pick(persistent, "persistent"), pick(temporary, "temporary")
         out = np.bincount(tensors["tensor_producer"], tensors["tensor_bytes"], minlength=n)
-        measured = {t: column for t in sorted(time or ()) if not np.isnan(column := pick(time[t], "time")).all()}
-        kinds = np.array([kind] * n if isinstance(kind, str) else list(kind), dtype=object)
+        measured = {t: column for t in sorted(time) if not np.isnan(column := pick(time[t], "time")).all()}
+        kinds = np.array([kind] * n if isinstance(kind, str) else _texts(kind, "kind"), dtype=object)
         _check_length(kinds, n, "kind")
         return _checked(
             dict(
@@ -280,7 +307,7 @@ class OpGraph:
                 group_names=group_labels,
                 device_set=set_of,
                 device_sets=sets,
-                metadata=dict(metadata or {}),
+                metadata=dict(_items(metadata, "metadata")),
                 **tensors,
             )
         )
@@ -356,8 +383,8 @@ def merge_groups(
 def _column(value: Any, n: int, label: str) -> np.ndarray:
     try:
         column = np.asarray(value, dtype=F8)
-    except (TypeError, ValueError):
-        raise FormatError(f"{label} must be numbers, one per op or edge") from None
+    except (TypeError, ValueError, OverflowError):
+        raise FormatError(f"{label} must be numbers that a float can hold, one per op or edge") from None
     if column.ndim == 0:
         return np.full(n, column)
     _check_length(column, n, label)
@@ -369,9 +396,64 @@ def _check_length(column: np.ndarray, n: int, label: str) -> None:
         raise FormatError(f"{label} has shape {column.shape}, expected ({n},)")
 
 
+def _integers(value: Any, label: str) -> np.ndarray:
+    """Whole numbers as int64; fractions are refused, not cut off."""
+    try:
+        given = np.asarray(value)
+        with np.errstate(invalid="ignore"):
+            whole = given.astype(np.int64)
+        if given.size and (given.dtype.kind not in "biufO" or (whole != given).any()):
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
+        raise FormatError(f"{label} must be whole numbers") from None
+    return whole
+
+
+def _listed(value: Any, label: str) -> Any:
+    """Something to go through, a generator as a list."""
+    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise FormatError(f"{label} is {value!r}; expected a list")
+    return list(value)
+
+
+def _texts(value: Any, label: str) -> tuple[str, ...]:
+    texts = (value,) if isinstance(value, str) else tuple(_listed(value, label))
+    for text in texts:
+        if not isinstance(text, str):
+            raise FormatError(f"{label} holds {text!r}; expected texts")
+    return texts
+
+
+def _items(value: Any, label: str) -> Iterable[tuple[Any, Any]]:
+    if value is None:
+        return ()
+    if not isinstance(value, Mapping):
+        raise FormatError(f"{label} is {type(value).__name__}; expected a mapping")
+    return value.items()
+
+
+def _ops(value: Any, n: int, label: str) -> list[int]:
+    ops = _integers(_listed(value, label), label)
+    if ops.ndim != 1 or (ops.size and (ops.min() < 0 or ops.max() >= n)):
+        raise FormatError(f"{label} holds {ops.tolist()}; expected numbers of ops, 0 to {n - 1}")
+    return ops.tolist()
+
+
+def _outputs(rows: Sequence[Any], n: int) -> list[tuple[int, int, float]]:
+    for row in rows:
+        if not isinstance(row, (tuple, list)) or len(row) != 3:
+            raise FormatError(f"outputs holds {row!r}; expected (op, output number, bytes)")
+    op, number, size = zip(*rows, strict=True) if len(rows) else ((), (), ())
+    op, number = _ops(op, n, "outputs"), _integers(number, "output numbers").tolist()
+    return list(zip(op, number, _column(size, len(rows), "bytes of outputs").tolist(), strict=True))
+
+
 def _check_edges(edges: np.ndarray, n: int, names: Sequence[str]) -> None:
     if edges.size and (edges.min() < 0 or edges.max() >= n):
-        raise FormatError(f"an edge refers to op {int(edges.max())}, but there are {n} ops, numbered from 0")
+        wrong = int(edges.min() if edges.min() < 0 else edges.max())
+        raise FormatError(f"an edge refers to op {wrong}, but there are {n} ops, numbered from 0")
     loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
     if len(loops):
         raise CycleError(f"op {names[edges[loops[0], 0]]!r} consumes its own output; remove that edge")
@@ -475,7 +557,6 @@ def _device_sets(n: int, devices: Mapping[int, tuple[str, ...]]) -> tuple[tuple[
 def _checked(columns: dict[str, Any]) -> OpGraph:
     """The graph, its arrays read-only, after every check that needs no cluster."""
     names = columns["names"]
-    _check_names(names)
     _check_costs(columns["tensor_bytes"], names[columns["tensor_producer"]], "an output", "bytes")
     for label, unit in (
         ("compute", "operations"),
@@ -490,10 +571,20 @@ def _checked(columns: dict[str, Any]) -> OpGraph:
     return OpGraph(**{k: frozen(v) if isinstance(v, np.ndarray) else v for k, v in columns.items()})
 
 
-def _check_names(names: np.ndarray) -> None:
+def is_name(value: Any) -> bool:
+    """Whether a value can name something: text on one line, not empty, and all of it characters that UTF-8 has."""
+    try:
+        return (
+            isinstance(value, str) and bool(value) and "\n" not in value and (value.isascii() or bool(value.encode()))
+        )
+    except UnicodeEncodeError:
+        return False
+
+
+def _check_names(names: Sequence[str]) -> None:
     seen: set[Hashable] = set()
     for name in names:
-        if not isinstance(name, str) or not name or "\n" in name:
+        if not is_name(name):
             raise FormatError(f"op name {name!r} is not a name: expected non-empty text on one line")
         if name in seen:
             raise FormatError(f"two ops are called {name!r}; op names must be unique")

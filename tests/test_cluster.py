@@ -86,3 +86,24 @@ def test_presets_make_clusters(name):
     assert pl.clusters.preset(name).n_devices >= 4
     with pytest.raises(pl.FormatError, match="pcie_box"):
         pl.clusters.preset(name + "?")
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: pl.Cluster([10**400]), "expected numbers"),
+        (lambda: pl.Cluster([1], memory=[[1]]), "memory has shape"),
+        (lambda: pl.Cluster([1, 2], names="ab"), "names is 'ab'"),
+        (lambda: pl.Cluster([1], hosts=3), "hosts is 3"),
+        (lambda: pl.Cluster([1], names=["\ud800"]), "is not a device"),
+        (lambda: pl.Cluster.from_hosts(["a"]), "hosts is"),
+        (lambda: pl.Cluster.from_hosts({"a": 2}, inside=5), "inside is 5; expected .bandwidth"),
+        (lambda: pl.clusters.mayer50(-1), "seed is -1"),
+        (lambda: pl.clusters.mayer50(None), "seed is None"),
+        (lambda: pl.Cluster([1, 2]).index(np.array([0, 1])), "no device is called"),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_named(make, words):
+    """Each is one FormatError, never numpy's or Python's own."""
+    with pytest.raises(pl.FormatError, match=words):
+        make()

@@ -164,3 +164,79 @@ def test_networkx_bad_attributes_are_named():
             pl.OpGraph.from_networkx(g)
     with pytest.raises(pl.FormatError, match="expected a networkx DiGraph"):
         pl.OpGraph.from_networkx(nx.Graph())
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (dict(names=None), "names is None"),
+        (dict(names=["a", 5]), "names holds 5"),
+        (dict(names=["a", "\ud800"]), "is not a name"),
+        (dict(compute=[10**400, 1]), "a float can hold"),
+        (dict(edges=[("a", "b")]), "edges must be whole numbers"),
+        (dict(edges=[(0, 0.5)]), "edges must be whole numbers"),
+        (dict(edges=[(0, 10**30)]), "edges must be whole numbers"),
+        (dict(edges=[0, 1]), "one pair"),
+        (dict(edges=[(-1, 1)]), "refers to op -1"),
+        (dict(edges=[(0, 1)], edge_output=[0.5]), "edge_output must be whole numbers"),
+        (dict(outputs=[(-1, 0, 1.0)]), "expected numbers of ops, 0 to 1"),
+        (dict(outputs=[(0, 1.0)]), "expected .op, output number, bytes."),
+        (dict(groups=[[0, 7]]), "group 0 holds"),
+        (dict(groups=[[0, -1]]), "group 0 holds"),
+        (dict(groups=[[0, 1]], group_names=[]), "1 groups but 0 group_names"),
+        (dict(devices={"a": ["gpu"]}), "devices must be whole numbers"),
+        (dict(devices=["gpu"]), "expected a mapping"),
+        (dict(time=[1, 2]), "expected a mapping"),
+        (dict(kind=[1, 2]), "kind holds 1"),
+        (dict(metadata=[1]), "expected a mapping"),
+    ],
+)
+def test_arrays_of_the_wrong_kind_are_named(columns, words):
+    """Nothing is cut off, wrapped round or counted from the end: one sentence says which column and what was expected."""
+    with pytest.raises(pl.FormatError, match=words):
+        pl.OpGraph.from_arrays(**{**dict(names=["a", "b"], compute=[1, 1], edges=[]), **columns})
+
+
+def test_generators_and_single_texts_are_legal_columns():
+    """Whatever can be gone through once is read once; one device's name is that device, not its letters."""
+    g = pl.OpGraph.from_arrays(
+        (name for name in "ab"), [1, 2], ((u, v) for u, v in [(0, 1)]), devices={np.int64(0): "gpu"}
+    )
+    assert g.names.tolist() == ["a", "b"]
+    assert g.edges.tolist() == [[0, 1]]
+    assert g.device_sets == (("gpu",),)
+
+
+def test_replaced_columns_are_checked_too():
+    """A list will do; another size, another kind of column or an unknown one will not."""
+    assert graph().replace(compute=[4, 3, 2, 1]).compute.tolist() == [4, 3, 2, 1]
+    for changes, words in (
+        (dict(compute=[1]), "shape"),
+        (dict(names=["a"]), "cannot be replaced"),
+        (dict(time=5), "shape"),
+    ):
+        with pytest.raises(pl.FormatError, match=words):
+            graph().replace(**changes)
+
+
+@pytest.mark.parametrize(
+    ("node", "edge", "words"),
+    [
+        (dict(time=1.0), {}, "time of op 'a' is 1.0"),
+        (dict(outputs=[5]), {}, r"outputs of op 'a' is \[5\]"),
+        (dict(kind=5), {}, "kind of op 'a' is 5"),
+        ({}, dict(tensor=[1]), r"tensor of edge 'a' → 'b' is \[1\]"),
+        ({}, dict(control="no"), "control of edge 'a' → 'b' is 'no'"),
+        ({}, dict(bytes=10**400), "bytes of edge 'a' → 'b'"),
+    ],
+)
+def test_networkx_attributes_of_the_wrong_kind_are_named(node, edge, words):
+    """One sentence with the op or edge, what was found and what was expected."""
+    import networkx as nx
+
+    g = nx.DiGraph()
+    g.add_node("a", compute=1, **node)
+    g.add_node("b", compute=1)
+    g.add_edge("a", "b", **edge)
+    with pytest.raises(pl.FormatError, match=words):
+        pl.load(g)

@@ -16,7 +16,7 @@ PACKAGE = Path(placelab.__file__).parent
 
 # From the bottom up: a file may import what an earlier line names, its own line from left to right, and its own folder.
 LAYERS = """
-errors units
+errors units seeds
 graph
 memory
 cluster clusters

@@ -9,6 +9,7 @@ Graph attributes travel as the graph's metadata.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +41,11 @@ def read(graph: nx.DiGraph) -> OpGraph:
     names = [str(node) for node, _ in nodes]
     for node, attributes in nodes:
         _check_attributes(attributes, NODE, f"op {node!r}")
+        for label, form in (("time", "{device name or type: seconds}"), ("outputs", "{output id: bytes}")):
+            if attributes.get(label) is not None and not isinstance(attributes[label], Mapping):
+                raise FormatError(f"{label} of op {node!r} is {attributes[label]!r}; expected {form}")
+        if not isinstance(attributes.get("kind", ""), (str, type(None))):
+            raise FormatError(f"kind of op {node!r} is {attributes['kind']!r}; expected a text")
     costs = [_costs(name, attributes) for name, (_, attributes) in zip(names, nodes, strict=True)]
     edges, size, output, control, unused = _read_edges(graph, number, nodes)
     groups: dict[str, list[int]] = {}
@@ -136,8 +142,8 @@ def _costs(name: str, attributes: dict) -> tuple[float, float, float]:
 def _number(value: Any, where: str) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):
-        raise FormatError(f"{where} is {value!r}; expected a number") from None
+    except (TypeError, ValueError, OverflowError):
+        raise FormatError(f"{where} is {value!r:.60}; expected a number") from None
 
 
 def _texts(value: Any, where: str) -> tuple[str, ...]:
@@ -157,8 +163,12 @@ def _read_edges(graph: Any, number: dict, nodes: list) -> tuple[list, list, list
         where = f"edge {u!r} → {w!r}"
         _check_attributes(attributes, EDGE, where)
         edges.append((number[u], number[w]))
+        if not isinstance(attributes.get("control", False), (bool, int, np.bool_)):
+            raise FormatError(f"control of {where} is {attributes['control']!r}; expected True or False")
         control.append(bool(attributes.get("control", False)))
         size.append(_number(attributes.get("bytes", 0.0), f"bytes of {where}"))
+        if not isinstance(attributes.get("tensor"), Hashable):
+            raise FormatError(f"tensor of {where} is {attributes['tensor']!r}; expected a number or a text")
         ids.append(attributes.get("tensor"))
     unused = [
         (v, o, _number(b, f"output {o!r} of op {n!r}"))

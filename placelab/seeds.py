@@ -1,0 +1,25 @@
+"""What is a seed? A whole number, 0 or more; everything drawn from it is the same on every machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from placelab.errors import FormatError
+
+
+def seed_number(seed: Any) -> int:
+    """The seed as an int; FormatError when it is none.
+
+    >>> seed_number(np.int64(3))
+    3
+    """
+    if not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise FormatError(f"seed is {seed!r}; expected a whole number, 0 or more")
+    return int(seed)
+
+
+def generator(seed: Any) -> np.random.Generator:
+    """A generator of random numbers that starts at `seed`."""
+    return np.random.default_rng(seed_number(seed))
