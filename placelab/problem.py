@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -89,10 +90,12 @@ class Problem:
             memory = "none" if np.isinf(cluster.memory).all() else "dynamic"
         _choice("memory model", memory, MEMORY_MODELS)
         _choice("transfer model", transfers, TRANSFER_MODELS)
-        if not 0 <= float(transfer_ops) < np.inf:
+        if not isinstance(duplex, (bool, np.bool_)):
+            raise FormatError(f"duplex is {duplex!r}; expected True or False")
+        if not isinstance(transfer_ops, (int, float, np.number)) or not 0 <= transfer_ops <= sys.float_info.max:
             raise FormatError(f"transfer_ops is {transfer_ops!r}; expected a finite number of operations, 0 or more")
-        group, group_names = _add_groups(graph, list(groups))
-        rules = {name: (_names(cluster, devices),) for name, devices in (allowed or {}).items()}
+        group, group_names = _add_groups(graph, _sets(groups))
+        rules = {name: (_names(cluster, devices),) for name, devices in _rules(allowed, "allowed").items()}
         self._set(graph, cluster, memory, transfers, bool(duplex), float(transfer_ops), group, group_names, rules)
 
     def _set(self, graph: OpGraph, cluster: Cluster, *facts: Any) -> None:
@@ -102,6 +105,7 @@ class Problem:
         for label, value in zip(self.__dataclass_fields__, values, strict=True):
             object.__setattr__(self, label, value)
         _check_times(self)
+        _check_range(self)
 
     # ---------------------------------------------------------------- rules
 
@@ -165,7 +169,7 @@ class Problem:
             Nothing is left for an op or a group.
         """
         rules = dict(self.rules)
-        for key, devices in where.items():
+        for key, devices in _rules(where, "where to pin").items():
             for v in self._matching(key):
                 name = self.graph.names[v]
                 rules[name] = (*rules.get(name, ()), _names(self.cluster, devices))
@@ -178,7 +182,7 @@ class Problem:
         return problem
 
     def _matching(self, key: str) -> Iterable[int]:
-        if key in self.graph._index:
+        if not isinstance(key, str) or key in self.graph._index:
             return [self.graph.index(key)]
         if key in self.group_names:
             return self.group_ops[self.group_ptr[self.group_names.index(key)] :][:1]
@@ -208,12 +212,10 @@ class Problem:
             for label in ("graph", "cluster", "memory", "transfers", "duplex", "transfer_ops")
         }
         same_graph = "graph" not in changes
-        groups = (
-            [*self.groups, *changes.pop("groups", ())]
-            if same_graph and "groups" in changes
-            else changes.pop("groups", ())
-        )
-        allowed = changes.pop("allowed", {})
+        groups = _sets(changes.pop("groups", ()))
+        if same_graph and groups:
+            groups = [*self.groups, *groups]
+        allowed = _rules(changes.pop("allowed", None), "allowed")
         problem = Problem(**{**keep, **changes}, groups=groups)
         if not same_graph:
             return problem.pin(allowed) if allowed else problem
@@ -272,15 +274,34 @@ class Problem:
 
 
 def _choice(label: str, value: Any, known: Sequence[str]) -> None:
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise FormatError(f"{label} is {value!r}; expected one of {', '.join(known)}")
 
 
-def _add_groups(graph: OpGraph, groups: list[Sequence[str]]) -> tuple[np.ndarray, tuple[str, ...]]:
+def _sets(groups: Any) -> list[list[str]]:
+    """Groups as lists of names; a text alone is a group of one."""
+    if groups is None:
+        return []
+    if isinstance(groups, (str, Mapping)) or not isinstance(groups, Iterable):
+        raise FormatError(f"groups is {groups!r}; expected a list of collections of op names")
+    found = [[group] if isinstance(group, str) else group for group in groups]
+    for group in found:
+        if not isinstance(group, Iterable):
+            raise FormatError(f"groups holds {group!r}; expected collections of op names")
+    return [sorted(group, key=str) if isinstance(group, (set, frozenset)) else list(group) for group in found]
+
+
+def _rules(rules: Any, label: str) -> Mapping[str, Any]:
+    if rules is not None and not isinstance(rules, Mapping):
+        raise FormatError(f"{label} is {rules!r}; expected a mapping, op name → devices")
+    return rules or {}
+
+
+def _add_groups(graph: OpGraph, groups: list[list[str]]) -> tuple[np.ndarray, tuple[str, ...]]:
     if not groups:
         return graph.group, graph.group_names
     own = [np.flatnonzero(graph.group == g) for g in range(len(graph.group_names))]
-    more = [[graph.index(name) for name in ([group] if isinstance(group, str) else group)] for group in groups]
+    more = [[graph.index(name) for name in group] for group in groups]
     labels = [*graph.group_names, *(f"group of {graph.names[g[0]]}" if g else "" for g in more)]
     return merge_groups(graph.n_ops, [*own, *more], labels)
 
@@ -288,6 +309,10 @@ def _add_groups(graph: OpGraph, groups: list[Sequence[str]]) -> tuple[np.ndarray
 def _names(cluster: Cluster, devices: Any) -> tuple[str, ...]:
     """A name, type, host or number, or several of them, as texts that the cluster knows."""
     several = [devices] if isinstance(devices, (str, int, np.integer)) else devices
+    if not isinstance(several, Iterable):
+        raise FormatError(f"devices are {devices!r}; expected a name, type, host or number, or a list of them")
+    if isinstance(several, (set, frozenset)):
+        several = sorted(several, key=str)
     texts = tuple(d if isinstance(d, str) else cluster.names[cluster.index(d)] for d in several)
     for text in texts:
         cluster.matching(text)
@@ -371,6 +396,26 @@ def _time_table(graph: OpGraph, cluster: Cluster) -> tuple[np.ndarray, np.ndarra
         computed = graph.compute / speed if speed is not None else np.nan
         table[:, c] = computed if j < 0 else np.where(np.isnan(graph.time[:, j]), computed, graph.time[:, j])
     return frozen(table.reshape(-1)), frozen(column), frozen(np.ones(k)), len(keys)
+
+
+def _check_range(problem: Problem) -> None:
+    """Refuse what floats cannot add up: every time and size a schedule could reach must be a finite number."""
+    graph, cluster = problem.graph, problem.cluster
+    k, sends = cluster.n_devices, 2 * problem.transfer_ops * graph.n_edges
+    with np.errstate(over="ignore"):
+        longest, largest = np.fmax.reduce(problem.cost, initial=1.0), graph.tensor_bytes.max(initial=1.0)
+        work = longest * graph.n_ops / problem.divisor.min()
+        moved = k * graph.n_tensors * (cluster.latency.max() + largest / cluster.bandwidth.min())
+        held = sum(column.max() for column in (graph.persistent, graph.temporary, graph.memory)) * graph.n_ops
+        totals = {
+            "times of ops [s]": work + sends / cluster.speed.min(),
+            "times of transfers [s]": moved,
+            "bytes": held + k * graph.n_tensors * largest,
+            "speeds [operations/s]": cluster.speed.max() * k,
+        }
+    for what, total in totals.items():
+        if not total * k < sys.float_info.max:
+            raise FormatError(f"{what} of this problem may add up to more than a float can hold; use smaller numbers")
 
 
 def _check_times(problem: Problem) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import FormatError, InfeasibleError
+from placelab.errors import FormatError, InfeasibleError, expect
 from placelab.graph import frozen
 from placelab.memory import curves, shortages
 from placelab.problem import Problem
@@ -85,14 +85,17 @@ class Placement:
     trace: Trace | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "device", frozen(np.asarray(self.device, dtype=np.int32)))
+        expect(self.problem, Problem, "a placement")
+        object.__setattr__(self, "device", _numbers(self.device, "devices"))
         if self.planned is not None:
-            object.__setattr__(self, "planned", frozen(np.asarray(self.planned, dtype=np.int32)))
+            object.__setattr__(self, "planned", _numbers(self.planned, "ops in the planned order"))
         _check_placement(self)
 
     @classmethod
     def from_mapping(cls, problem: Problem, where: Mapping[str, Any]) -> Placement:
         """A placement from op name → device name; members of a group may be left out, all others must be there."""
+        expect(problem, Problem, "Placement.from_mapping")
+        expect(where, Mapping, "Placement.from_mapping")
         device = np.full(problem.graph.n_ops, -1, dtype=np.int32)
         for name, where_to in where.items():
             device[problem.graph.index(name)] = problem.cluster.index(where_to)
@@ -114,6 +117,14 @@ class Placement:
     def __repr__(self) -> str:
         used, k = len(np.unique(self.device)), self.problem.cluster.n_devices
         return f"Placement({self.problem.graph.n_ops} ops on {used} of {k} devices)"
+
+
+def _numbers(value: Any, what: str) -> np.ndarray:
+    """Numbers of `what` as int32; fractions and what does not fit are refused, not cut off."""
+    given = np.asarray(value)
+    if given.dtype.kind not in "iu" or (given.size and max(-int(given.min()), int(given.max())) >= 2**31):
+        raise FormatError(f"{what} must be whole numbers, one per op; from_mapping takes names")
+    return frozen(given.astype(np.int32, copy=False))
 
 
 def _check_placement(placement: Placement) -> None:

@@ -147,3 +147,51 @@ def test_problems_of_the_maker_are_feasible():
     """The random problems that other tests use always leave a device to every op."""
     for problem in many(300):
         assert all(len(problem.feasible(v)) for v in range(problem.graph.n_ops))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (dict(transfer_ops="x"), "transfer_ops is 'x'"),
+        (dict(transfer_ops=None), "transfer_ops is None"),
+        (dict(duplex="no"), "duplex is 'no'; expected True or False"),
+        (dict(groups=5), "groups is 5"),
+        (dict(groups=[5]), "groups holds 5"),
+        (dict(groups="join"), "groups is 'join'"),
+        (dict(allowed=["join"]), "expected a mapping"),
+        (dict(allowed={"join": None}), "devices are None"),
+        (dict(memory=["none"]), "memory model is"),
+    ],
+)
+def test_rules_of_the_wrong_kind_are_named(arguments, words):
+    """One sentence with the argument, what was found and what was expected."""
+    with pytest.raises(pl.FormatError, match=words):
+        pl.Problem(GRAPH, CLUSTER, **arguments)
+
+
+def test_pins_of_the_wrong_kind_are_named():
+    """Not a mapping, a key that is no text, devices that are none."""
+    for where in (["join"], {1: "gpu"}, {"join": None}):
+        with pytest.raises(pl.FormatError):
+            pl.Problem(GRAPH, CLUSTER).pin(where)
+
+
+def test_numbers_that_add_up_to_infinity_are_refused():
+    """Each number alone is finite, but no time of this problem could be computed with them."""
+    chain = pl.OpGraph.from_arrays(["a", "b"], [1e300, 1e300], [(0, 1)], edge_bytes=1e300)
+    assert np.isfinite(pl.solve(pl.Problem(chain, pl.Cluster([1.0, 2.0]))).makespan)
+    heavy = chain.replace(persistent=[1e308, 1e308])
+    slow, narrow = pl.Cluster([1e-20]), pl.Cluster([1.0, 1.0], bandwidth=1e-20)
+    for graph, cluster in ((chain, slow), (chain, narrow), (heavy, pl.Cluster([1.0]))):
+        with pytest.raises(pl.FormatError, match="more than a float can hold"):
+            pl.Problem(graph, cluster)
+
+
+@pytest.mark.parametrize(
+    "device", [None, "x", ["gpu:0"] * 3, [0.5] * 3, [2**40] * 3, np.array([2**32] * 3), [np.nan] * 3]
+)
+def test_devices_of_a_placement_are_whole_numbers(device):
+    """Fractions are not cut off, large numbers not wrapped round to a device that exists."""
+    graph = pl.OpGraph.from_arrays(list("abc"), [1.0] * 3, [])
+    with pytest.raises(pl.FormatError, match="whole numbers"):
+        pl.Placement(pl.Problem(graph, CLUSTER), device)
