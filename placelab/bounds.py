@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from placelab.errors import expect
 from placelab.graph import frozen
 from placelab.kernels import ranks as kernels
 from placelab.problem import Problem
@@ -43,9 +44,11 @@ def bounds(problem: Problem, placement: Placement | None = None) -> dict[str, fl
     >>> bounds(problem)
     {'critical_path': 2.0, 'total_work': 2.0}
     """
+    expect(problem, Problem, "bounds")
     least = least_exec(problem)
     found = {"critical_path": critical_length(problem, least), "total_work": _total_work(problem, least)}
     if placement is not None:
+        expect(placement, Placement, "bounds")
         found |= busiest(problem, placement.device, *transfers_of(problem, placement.device))
     return found
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.bounds import best_bound
+from placelab.errors import expect
 from placelab.problem import Problem
 from placelab.schedule import Placement
+from placelab.seeds import seed_number
 from placelab.simulate import simulate
 from placelab.solve import place
 from placelab.strategies import find
@@ -69,9 +71,12 @@ def compare(
     """
     import pandas as pd
 
+    expect(problem, Problem, "compare")
     where = [find(all_partitioners(), p, "partitioner") for p in _given(partitioners, tuple(all_partitioners()))]
     when = [find(all_schedulers(), s, "scheduler") for s in _given(schedulers, tuple(all_schedulers()))]
-    each = list(range(seeds)) if isinstance(seeds, (int, np.integer)) else [int(s) for s in seeds]
+    each = list(
+        range(seed_number(seeds)) if isinstance(seeds, (int, np.integer)) else map(seed_number, _several(seeds))
+    )
     total, rows = len(where) * len(when) * len(each), []
     for row in _rows(problem, where, when, each, cancel or (lambda: False)):
         rows.append(row)
@@ -80,8 +85,13 @@ def compare(
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _given(names: Iterable | None, catalogue: Iterable) -> Iterable:
-    return catalogue if names is None else names
+def _given(names: Any, catalogue: Iterable) -> Iterable:
+    return catalogue if names is None else _several(names)
+
+
+def _several(value: Any) -> Iterable:
+    """One of something as a list of one."""
+    return value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
 
 
 def _rows(problem: Problem, where: list, when: list, seeds: list[int], cancel: Callable[[], bool]) -> Iterator[Row]:
@@ -95,11 +105,13 @@ def _rows(problem: Problem, where: list, when: list, seeds: list[int], cancel: C
                 if cancel():
                     return
                 row = dict(partitioner=partitioner.name, scheduler=scheduler.name, seed=seed)
-                yield row | (_run(placement, scheduler, seed, bound, took) if placement else _failed(took, error))
+                yield row | (
+                    _run(problem, placement, scheduler, seed, bound, took) if placement else _failed(took, error)
+                )
 
 
-def _run(placement: Placement, scheduler: Callable, seed: int, bound: float, placing: float) -> Row:
-    schedule, took, error = _timed(lambda: simulate(placement.problem, placement, scheduler, seed=seed))
+def _run(problem: Problem, placement: Placement, scheduler: Callable, seed: int, bound: float, placing: float) -> Row:
+    schedule, took, error = _timed(lambda: simulate(problem, placement, scheduler, seed=seed))
     if schedule is None:
         return _failed(placing + took, error)
     makespan = schedule.makespan

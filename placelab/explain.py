@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from placelab.errors import expect
 from placelab.graph import frozen, pointers
 from placelab.kernels import explain as kernels
 from placelab.problem import TRANSFER_MODELS
@@ -93,6 +94,7 @@ def critical_steps(schedule: Schedule) -> np.ndarray:
         ``cause`` (of a wait: 0 memory, 1 an op, 2 a Send, 3 a transfer; of a transfer: 2 its Send), ``by`` (that op
         or transfer).
     """
+    expect(schedule, Schedule, "critical_path")
     problem, moved = schedule.problem, schedule.transfers
     items = _items(schedule)
     n = len(items[0])
@@ -157,6 +159,7 @@ def idle_gaps(schedule: Schedule) -> np.ndarray:
         ``device``, ``start``, ``finish`` [s], ``reason`` (0 transfer, 1 upstream, 2 memory, 3 end), ``op`` (-1 at the
         end).
     """
+    expect(schedule, Schedule, "idle_reasons")
     problem, moved = schedule.problem, schedule.transfers
     items, k = _items(schedule), problem.cluster.n_devices
     most = 3 * len(items[0]) + k

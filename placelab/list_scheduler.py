@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import FormatError, InfeasibleError, UnsupportedError
+from placelab.errors import FormatError, InfeasibleError, UnsupportedError, expect
 from placelab.graph import frozen
 from placelab.memory_plan import MemoryPlan, can_bind
 from placelab.problem import Problem
@@ -65,6 +65,7 @@ class ListScheduler:
     """
 
     def __init__(self, problem: Problem, insertion: bool = False, trace: bool = False) -> None:
+        expect(problem, Problem, "ListScheduler")
         graph, n, k = problem.graph, problem.graph.n_ops, problem.cluster.n_devices
         self.problem, self.insertion = problem, insertion
         self.device = np.full(n, -1, dtype=np.int32)
@@ -193,6 +194,8 @@ class ListScheduler:
     # ---------------------------------------------------------------- parts
 
     def _op(self, op: int | str) -> int:
+        if not isinstance(op, (str, int, np.integer)):
+            raise FormatError(f"{op!r} is no op; expected a name or a number")
         v = self.problem.graph.index(op) if isinstance(op, str) else int(op)
         if not 0 <= v < len(self._home):
             raise FormatError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.bounds import best_bound, busiest, critical_length, least_exec, transfer_times
+from placelab.errors import expect
 from placelab.explain import KINDS, critical_steps
 from placelab.problem import Problem
 from placelab.schedule import Schedule
@@ -36,6 +37,7 @@ def metrics(schedule: Schedule) -> dict[str, float]:
     ----------
     Topcuoglu et al. (2002) §5; Hashemi et al. (2018) §1; Srivastava (2018) §3.3.1, §4.3.
     """
+    expect(schedule, Schedule, "metrics")
     problem, t = schedule.problem, schedule.makespan
     busy, most = busy_time(schedule), critical_length(problem, least_exec(problem))
     speedup = _ratio(best_single(problem), t)

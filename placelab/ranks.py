@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from placelab.errors import expect
 from placelab.graph import OpGraph, frozen
 from placelab.kernels import order as order_kernels
 from placelab.kernels import ranks as kernels
@@ -44,6 +45,7 @@ def upward_rank(problem: Problem) -> np.ndarray:
     >>> round(upward_rank(pl.datasets.problem("topcuoglu"))[0])
     108
     """
+    expect(problem, Problem, "upward_rank")
     return _sweep(kernels.upward, problem.graph, mean_exec(problem), *mean_transfer(problem))
 
 
@@ -69,6 +71,7 @@ def downward_rank(problem: Problem) -> np.ndarray:
     >>> round(downward_rank(pl.datasets.problem("topcuoglu"))[9])
     93
     """
+    expect(problem, Problem, "downward_rank")
     return _sweep(kernels.downward, problem.graph, mean_exec(problem), *mean_transfer(problem))
 
 
@@ -105,6 +108,7 @@ def compute_rank(graph: OpGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     ----------
     Mayer, Mayer, Laich (2017), eq. 5, 6.
     """
+    expect(graph, OpGraph, "compute_rank")
     work = operations(graph)
     up = _sweep(kernels.upward, graph, work, 0.0, 0.0)
     down = _sweep(kernels.downward, graph, work, 0.0, 0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from placelab.errors import PlacelabError
+from placelab.errors import PlacelabError, UnsupportedError, expect
 from placelab.problem import Problem
 from placelab.schedule import Placement, Schedule
 from placelab.simulate import simulate
@@ -42,6 +42,7 @@ def place(
     >>> pl.place(problem, "heft")
     Placement(10 ops on 2 of 2 devices)
     """
+    expect(problem, Problem, "place")
     function = find(partitioners(), partitioner, "partitioner")
     placement = function(problem, **keywords(function, options, seed=seed, trace=trace))
     if not isinstance(placement, Placement):
@@ -69,5 +70,9 @@ def solve(
     >>> pl.solve(problem, "heft", "planned").scheduler
     'planned'
     """
+    for options in (partitioner_options, scheduler_options):
+        expect({} if options is None else options, Mapping, "solve, for the options of a strategy,")
+        if reserved := {"seed", "trace", "oom"}.intersection(options or ()):
+            raise UnsupportedError(f"{min(reserved)!r} is no option of a strategy; give it to solve itself")
     placement = place(problem, partitioner, seed=seed, trace=trace, **(partitioner_options or {}))
     return simulate(problem, placement, scheduler, seed=seed, oom=oom, **(scheduler_options or {}))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -17,11 +17,19 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import UnsupportedError
+from placelab.errors import FormatError, UnsupportedError
+from placelab.graph import is_name
+from placelab.seeds import seed_number
 
 _partitioners: dict[str, Callable] = {}
 _schedulers: dict[str, Callable] = {}
 on_change: list[Callable[[], None]] = []  # called when an entry is new or replaced, so that pickers can follow
+RULES = ("priority", "fifo", "msr", "planned")
+KINDS = {
+    bool: ((bool, np.bool_), "True or False"),
+    int: ((int, np.integer), "a whole number"),
+    float: ((int, float, np.integer, np.floating), "a number"),
+}
 RESERVED = ("seed", "trace")  # keywords the caller fills in, not options of a strategy
 
 
@@ -55,6 +63,39 @@ class Order:
     weights: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 5.0)
     static: bool = False
 
+    def __post_init__(self) -> None:
+        if self.rule not in RULES:
+            raise FormatError(f"an order has the rule {self.rule!r}; expected one of {', '.join(RULES)}")
+        for label in ("op", "transfer", "send"):
+            if getattr(self, label) is not None:
+                object.__setattr__(self, label, _priorities(getattr(self, label), label))
+        if self.op is None and self.rule in ("priority", "planned"):
+            raise FormatError(f"an order of rule {self.rule!r} needs a number per op, found none")
+        if self.rule == "planned" and not _is_permutation(self.op):
+            raise FormatError("a planned order must name each op once, by number")
+        if np.shape(_priorities(self.weights, "weight")) != (4,):
+            raise FormatError(f"weights are {self.weights!r}; expected four numbers")
+        object.__setattr__(self, "static", bool(self.static))
+
+
+def _priorities(value: Any, label: str) -> np.ndarray:
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind not in "biufO":
+            raise TypeError
+        numbers = given if given.dtype.kind in "iuf" else given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise FormatError(f"a scheduler gave {label} priorities that are not numbers: {value!r:.60}") from None
+    if np.isnan(numbers).any():
+        raise FormatError(f"a scheduler gave {label} a priority that is not a number")
+    return numbers
+
+
+def _is_permutation(order: np.ndarray) -> bool:
+    if order.ndim != 1 or order.dtype.kind not in "iu" or not len(order) or order.min() < 0:
+        return False
+    return order.max() < len(order) and bool(np.bincount(order, minlength=len(order)).all())
+
 
 def partitioner(function: Callable | None = None, *, name: str = "", source: str = "") -> Any:
     """Enter a function into the catalogue of partitioners, under `name` or its own with ``-`` for ``_``.
@@ -86,7 +127,7 @@ def schedulers() -> Mapping[str, Callable]:
 def find(catalogue: Mapping[str, Callable], strategy: str | Callable, what: str) -> Callable:
     """The entry of that name (``_`` and ``-`` alike), or the function itself; UnsupportedError names what there is."""
     if callable(strategy):
-        if not hasattr(strategy, "options"):
+        if not hasattr(strategy, "options") or not hasattr(strategy, "static") == (what == "scheduler"):
             raise UnsupportedError(
                 f"{getattr(strategy, '__name__', strategy)!r} is not decorated with @placelab.{what}"
             )
@@ -105,22 +146,50 @@ def keywords(strategy: Callable, options: Mapping[str, Any], **reserved: Any) ->
     if unknown:
         known = ", ".join(strategy.options) or "none"
         raise UnsupportedError(f"{strategy.name!r} has no option {', '.join(sorted(unknown))!r}; its options: {known}")
+    for name, value in options.items():
+        _check_option(strategy, name, value)
+    reserved |= {"seed": seed_number(reserved["seed"])} if "seed" in reserved else {}
     return {**options, **{name: value for name, value in reserved.items() if name in strategy.reserved}}
+
+
+def _check_option(strategy: Callable, name: str, value: Any) -> None:
+    hint = strategy.options[name][0]
+    if typing.get_origin(hint) is typing.Literal:
+        good, wanted = (
+            isinstance(value, Hashable) and value in typing.get_args(hint),
+            ", ".join(map(str, typing.get_args(hint))),
+        )
+    elif hint in KINDS:
+        good, wanted = isinstance(value, KINDS[hint][0]) and not value != value, KINDS[hint][1]
+    else:
+        return
+    if not good:
+        raise UnsupportedError(f"{strategy.name}: {name} is {value!r}; expected {wanted}")
 
 
 def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], first: tuple[str, ...]) -> Any:
     if function is None:
         return lambda f: _enter(catalogue, f, facts, first)
+    if not inspect.isfunction(function):
+        raise UnsupportedError(f"{function!r} is not a function written with def; wrap it in one")
     parameters = list(inspect.signature(function).parameters.values())
     positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
     if len(positional) != len(first):
         raise UnsupportedError(
             f"{function.__name__} takes ({', '.join(p.name for p in positional)}); expected ({', '.join(first)}, *, options)"
         )
+    for p in parameters:
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or (p.kind is p.KEYWORD_ONLY and p.default is p.empty):
+            if p.name not in RESERVED or p.kind is not p.KEYWORD_ONLY:
+                raise UnsupportedError(
+                    f"option {p.name!r} of {function.__name__} has no default; write {p.name}: kind = value"
+                )
     hints = _hints(function)
     for label, value in facts.items():
         setattr(function, label, value)
     function.name = facts["name"] or function.__name__.replace("_", "-")
+    if not is_name(function.name):
+        raise UnsupportedError(f"{function.name!r} is no name of a strategy: expected text on one line")
     function.summary = (inspect.getdoc(function) or function.name).splitlines()[0]
     options = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
     function.reserved = tuple(p.name for p in options if p.name in RESERVED)

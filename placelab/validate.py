@@ -12,6 +12,7 @@ from math import isclose
 
 import numpy as np
 
+from placelab.errors import expect
 from placelab.schedule import Schedule
 
 TOLERANCE = 1e-9  # of the latest time for times, of the capacity for bytes
@@ -72,6 +73,7 @@ def validate(schedule: Schedule, memory: bool = True) -> list[Violation]:
     >>> validate(schedule)
     []
     """
+    expect(schedule, Schedule, "validate")
     check = _Check(schedule)
     unreadable = list(check.times())
     if unreadable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import placelab as pl
@@ -102,3 +103,33 @@ def test_the_order_of_names_is_kept(problem):
     assert frame["partitioner"].tolist() == ["single", "single", "hash", "hash"]
     assert frame["scheduler"].tolist() == ["pct", "fifo"] * 2
     assert pl.compare(problem, [], ["fifo"]).empty
+
+
+def test_a_placement_of_another_problem_is_no_result(problem, monkeypatch):
+    """What is reported is always a run of the problem that was given."""
+    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
+
+    @pl.partitioner(name="elsewhere")
+    def elsewhere(problem):
+        return pl.place(pl.Problem(pl.generators.fork_join(2), pl.Cluster.uniform(1)), "single")
+
+    row = pl.compare(problem, "elsewhere", "fifo").iloc[0]
+    assert np.isnan(row["makespan"])
+    assert "devices" in row["error"]
+
+
+@pytest.mark.parametrize("seeds", [-1, [-1], "x", None, 1.5])
+def test_seeds_of_the_wrong_kind_are_named(problem, seeds):
+    """One sentence instead of an empty table."""
+    with pytest.raises(pl.FormatError, match="seed is"):
+        pl.compare(problem, "random", "fifo", seeds=seeds)
+
+
+def test_measures_say_what_they_measure(problem):
+    """Given a problem for a schedule, or the other way round."""
+    for measure in (pl.metrics, pl.critical_path, pl.idle_reasons, pl.validate):
+        with pytest.raises(pl.FormatError, match="needs a Schedule, found a Problem"):
+            measure(problem)
+    for measure in (pl.bounds, pl.upward_rank, pl.downward_rank, pl.ListScheduler, pl.compare):
+        with pytest.raises(pl.FormatError, match="needs a Problem, found an OpGraph"):
+            measure(problem.graph)

@@ -139,3 +139,46 @@ def test_every_strategy_says_what_it_is_and_where_it_is_from(name):
         assert entry.summary[-1] == "."
         assert entry.source, entry.name
         assert all(default is not None for _, default in entry.options.values())
+
+
+@pytest.mark.parametrize("seed", [-1, None, "x", 1.5, [1]])
+def test_a_seed_is_a_whole_number(seed):
+    """The same answer from every strategy, those that draw nothing included."""
+    for call in (lambda: pl.place(PROBLEM, "hash", seed=seed), lambda: pl.solve(PROBLEM, "heft", "random", seed=seed)):
+        with pytest.raises(pl.FormatError, match="seed is"):
+            call()
+
+
+def test_numpy_integers_are_seeds():
+    """np.int64(3) is 3, in every partitioner."""
+    for name in ("hash", "random"):
+        placed = [pl.place(PROBLEM, name, seed=seed).device.tolist() for seed in (3, np.int64(3))]
+        assert placed[0] == placed[1]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: pl.place(PROBLEM, "heft", insertion="x"), "insertion is 'x'; expected True or False"),
+        (lambda: pl.place(PROBLEM, "hash", weight=[]), "expected auto"),
+        (lambda: pl.solve(PROBLEM, "heft", "msr", scheduler_options={"alpha": "x"}), "alpha is 'x'; expected a number"),
+        (lambda: pl.solve(PROBLEM, "heft", "msr", scheduler_options={"alpha": np.nan}), "alpha is nan"),
+        (lambda: pl.solve(PROBLEM, "heft", "fifo", scheduler_options={"ties": "x"}), "expected index, random"),
+        (lambda: pl.solve(PROBLEM, partitioner_options={"seed": 1}), "give it to solve itself"),
+        (lambda: pl.solve(PROBLEM, partitioner_options=5), "needs a Mapping, found an int"),
+        (lambda: pl.place(PROBLEM, pl.schedulers()["pct"]), "not decorated with @placelab.partitioner"),
+        (lambda: pl.place(PROBLEM.graph), "needs a Problem, found an OpGraph"),
+        (lambda: pl.Order("x"), "rule 'x'; expected one of priority"),
+        (lambda: pl.Order("priority"), "needs a number per op"),
+        (lambda: pl.Order("planned", np.array([0, 0, 1])), "each op once"),
+        (lambda: pl.Order("planned", np.array([0, 1, -1])), "each op once"),
+        (lambda: pl.Order("priority", ["x"]), "not numbers"),
+        (lambda: pl.Order("msr", weights=(1, 2)), "expected four numbers"),
+        (lambda: pl.partitioner(5), "not a function"),
+        (lambda: pl.partitioner(lambda problem, *, x: None), "option 'x' of <lambda> has no default"),
+    ],
+)
+def test_what_does_not_fit_a_strategy_is_named(call, words):
+    """One sentence, before anything runs."""
+    with pytest.raises(pl.PlacelabError, match=words):
+        call()
