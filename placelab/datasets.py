@@ -31,7 +31,7 @@ def load(name: str) -> OpGraph:
     10
     """
     paths = _paths()
-    if name not in paths:
+    if not isinstance(name, str) or name not in paths:
         raise FormatError(f"no dataset is called {name!r}; there are {', '.join(sorted(paths)) or 'none'}")
     return placelab_json.read(paths[name])
 

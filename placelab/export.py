@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from placelab.errors import FormatError, expect
 from placelab.formats.trace_events import trace_events
 from placelab.schedule import Schedule
 from placelab.widgets.gantt import Gantt, gantt_traits
@@ -55,16 +56,15 @@ def html(schedule: Schedule, path: str | Path, *, numbers: Iterable[Mapping[str,
     The page may fetch nothing and run nothing but the chart's own code, whose hash its content security policy names.
     Op names are data in a base64 block and reach the page as text only. About 0.5 MB for 20,000 ops.
     """
+    expect(schedule, Schedule, "export.html")
     code = str(Gantt._esm)
     if "</script" in code:
         raise ValueError("the chart's code would end its own script element; rebuild it: npm run build")
     payload = _payload({**gantt_traits(schedule), "numbers": [dict(item) for item in numbers]})
     nonce = _digest(payload)[:24]
-    title = markup.escape(title or repr(schedule))
+    title = markup.escape(str(title) or repr(schedule))
     page = _PAGE.format(policy=_policy(code, nonce), nonce=nonce, title=title, payload=payload, code=code)
-    path = Path(path)
-    path.write_text(page, encoding="utf-8")
-    return path
+    return _write(path, page.encode())
 
 
 def _policy(code: str, nonce: str) -> str:
@@ -103,7 +103,17 @@ def chrome_trace(schedule: Schedule, path: str | Path) -> Path:
     ----------
     Trace Event Format, https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
     """
+    expect(schedule, Schedule, "export.chrome_trace")
     text = json.dumps({"displayTimeUnit": "ms", "traceEvents": trace_events(schedule)}, allow_nan=False)
-    path = Path(path)
-    path.write_bytes(gzip.compress(text.encode(), mtime=0) if path.suffix == ".gz" else text.encode())
-    return path
+    zipped = str(path).endswith(".gz")
+    return _write(path, gzip.compress(text.encode(), mtime=0) if zipped else text.encode())
+
+
+def _write(path: str | Path, data: bytes) -> Path:
+    try:
+        Path(path).write_bytes(data)
+    except OSError as error:
+        raise FormatError(f"{path} cannot be written: {error.strerror}") from None
+    except (TypeError, ValueError):
+        raise FormatError(f"{path!a} is not the path of a file") from None
+    return Path(path)

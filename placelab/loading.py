@@ -34,7 +34,7 @@ def load(what: Any) -> OpGraph:
     """
     if isinstance(what, OpGraph):
         return what
-    if hasattr(what, "is_directed"):
+    if hasattr(what, "is_directed") and not isinstance(what, type):
         return OpGraph.from_networkx(what)
     if not isinstance(what, (str, Path)):
         raise FormatError(
@@ -45,6 +45,13 @@ def load(what: Any) -> OpGraph:
     reader = next((module for suffix, module in READERS.items() if str(what).lower().endswith(suffix)), None)
     if reader:
         return import_module(f"placelab.formats.{reader}").read(what)
-    if Path(what).exists():
+    if _exists(what):
         raise FormatError(f"{what} has no known format; files end in {' or '.join(READERS)}")
-    raise FormatError(f"{str(what)!r} is neither a dataset ({', '.join(datasets.names())}) nor a file that exists")
+    raise FormatError(f"{str(what)!r:.200} is neither a dataset ({', '.join(datasets.names())}) nor a file that exists")
+
+
+def _exists(path: str | Path) -> bool:
+    try:
+        return bool(str(path)) and Path(path).exists()
+    except OSError:  # a name that is too long
+        return False

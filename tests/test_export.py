@@ -127,3 +127,16 @@ def test_memory_counter_is_the_schedules_curve(schedule, tmp_path):
     times, sizes = schedule.memory(0)
     np.testing.assert_allclose([e["ts"] for e in counters], times * 1e6)
     assert [e["args"]["bytes"] for e in counters] == sizes.tolist()
+
+
+@pytest.mark.parametrize("write", [pl.export.html, pl.export.chrome_trace])
+def test_what_cannot_be_written_is_said(write, schedule, tmp_path):
+    """A folder, a missing one, no path, no schedule: one sentence each, as `graph.save` has."""
+    for what, path, words in (
+        (schedule, tmp_path, "cannot be written"),
+        (schedule, tmp_path / "no" / "x.html", "cannot be written"),
+        (schedule, None, "not the path of a file"),
+        (schedule.problem, tmp_path / "x", "needs a Schedule, found a Problem"),
+    ):
+        with pytest.raises(pl.FormatError, match=words):
+            write(what, path)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from contextlib import suppress
@@ -67,7 +68,7 @@ def test_the_same_graph_gives_the_same_bytes():
         (dict(version=9), "has version 9"),
         (dict(ops=[]), "'ops' is list; expected an object"),
         (dict(ops__name=["a", "a"]), "two ops are called 'a'"),
-        (dict(ops__name=["a", 3]), "'name' must be a list of strs"),
+        (dict(ops__name=["a", 3]), "'name' must be a list of texts"),
         (dict(ops__compute=[1]), "'compute' has 1 entries, expected 2"),
         (dict(ops__compute=[1, "2"]), "'compute' must be a list of numbers"),
         (dict(ops__compute=[1, True]), "'compute' must be a list of numbers"),
@@ -159,3 +160,35 @@ def test_load_says_what_it_expected(tmp_path):
             pl.load(what)
     with pytest.raises(pl.FormatError, match="cannot be read"):
         pl.load(tmp_path / "absent.json")
+
+
+def test_damaged_gzip_data_is_a_format_error():
+    """Any bytes of a compressed file replaced: the decompressor's own exception does not escape."""
+    whole = gzip.compress(json.dumps(json.loads(document())).encode(), mtime=0)
+    for at in range(10, len(whole) - 4, 3):
+        with pytest.raises(pl.FormatError, match=r"^bad\.json\.gz"):
+            placelab_json.loads(whole[:at] + b"\xff\xff\xff" + whole[at + 3 :], "bad.json.gz")
+
+
+def test_a_key_given_twice_is_refused():
+    """JSON readers disagree about which one holds."""
+    text = json.dumps(json.loads(document()))
+    with pytest.raises(pl.FormatError, match="gives 'version' twice"):
+        placelab_json.loads((text[:-1] + ', "version": 1}').encode())
+
+
+@pytest.mark.parametrize("path", ["a\0b.json", "\ud800.json", "x" * 5000, "x" * 5000 + ".json", ""])
+def test_paths_that_cannot_be(path):
+    """Neither pathlib's nor the file system's exception escapes."""
+    with pytest.raises(pl.FormatError):
+        pl.load(path)
+
+
+def test_only_files_are_read(tmp_path):
+    """A pipe would be waited for for ever, a directory has no bytes."""
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "folder.json").mkdir()
+    (tmp_path / "loop.json").symlink_to(tmp_path / "loop.json")
+    for name in ("pipe.json", "folder.json", "loop.json"):
+        with pytest.raises(pl.FormatError, match=name):
+            pl.load(tmp_path / name)

@@ -6,18 +6,19 @@ import gzip
 import io
 import json
 import os
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from placelab.errors import FormatError, PlacelabError
-from placelab.graph import OpGraph
+from placelab.graph import OpGraph, is_name
 
 FORMAT, VERSION = "placelab-graph", 1
-MAX_FILE, MAX_TEXT, MAX_DEPTH = 256 << 20, 1 << 30, 32  # bytes on disk, characters once unpacked, nesting
+MAX_FILE, MAX_TEXT = 256 << 20, 1 << 30  # bytes on disk, characters once unpacked
 
-COSTS = ("compute", "persistent", "temporary", "memory")
+WORDS = {str: "texts", list: "lists"}
 
 
 def read(path: Any) -> OpGraph:
@@ -28,8 +29,10 @@ def read(path: Any) -> OpGraph:
     FormatError
         Not such a file, too large, too deep, a column that is missing or does not fit.
     """
-    path = Path(path)
+    path = _path(path)
     try:
+        if not path.is_file() and path.exists():
+            raise FormatError(f"{path} is not a file; expected placelab JSON")
         if path.stat().st_size > MAX_FILE:
             raise FormatError(f"{path} has {path.stat().st_size:,} bytes; files over {MAX_FILE:,} are not read")
         data = path.read_bytes()
@@ -41,7 +44,11 @@ def read(path: Any) -> OpGraph:
 def loads(data: bytes, where: str = "the upload") -> OpGraph:
     """The graph in the bytes of a placelab JSON file, gzipped or not; `where` names it in messages."""
     try:
-        document = json.loads(_text(data, where), parse_constant=lambda name: _no_constant(name, where))
+        document = json.loads(
+            _text(data, where),
+            parse_constant=lambda name: _no_constant(name, where),
+            object_pairs_hook=lambda pairs: _once(pairs, where),
+        )
     except RecursionError:
         raise FormatError(f"{where} is nested too deeply for a graph") from None
     except ValueError as error:
@@ -50,8 +57,8 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
         raise FormatError(f"{where} is not JSON: {error}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise FormatError(f'{where} is not a placelab graph: expected {{"format": "{FORMAT}", …}} at the top')
-    if document.get("version") != VERSION:
-        raise FormatError(f"{where} has version {document.get('version')!r}; this placelab reads version {VERSION}")
+    if type(document.get("version")) is not int or document["version"] != VERSION:
+        raise FormatError(f"{where} has version {document.get('version')!r:.40}; this placelab reads version {VERSION}")
     try:
         return _graph(document, where)
     except PlacelabError as error:
@@ -60,9 +67,12 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
 
 def write(graph: OpGraph, path: Any) -> None:
     """Write a graph; the same graph always gives the same bytes. The file appears only when it is complete."""
-    path = Path(path)
+    path = _path(path)
     text = dumps(graph)
-    data = _gzip(text.encode()) if path.suffix == ".gz" else text.encode()
+    try:
+        data = _gzip(text.encode()) if path.suffix == ".gz" else text.encode()
+    except UnicodeEncodeError as error:
+        raise FormatError(f"{graph.title!a} holds {error.object[error.start]!a}, which no text in UTF-8 can") from None
     partial = path.with_name(path.name + ".partial")
     try:
         partial.write_bytes(data)
@@ -126,7 +136,7 @@ def _text(data: bytes, where: str) -> str:
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
                 data = file.read(MAX_TEXT + 1)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise FormatError(f"{where} is not a whole gzip file: {error}") from None
     if len(data) > MAX_TEXT:
         raise FormatError(f"{where} unpacks to more than {MAX_TEXT:,} bytes; such files are not read")
@@ -134,6 +144,21 @@ def _text(data: bytes, where: str) -> str:
         return data.decode()
     except UnicodeDecodeError:
         raise FormatError(f"{where} is not text in UTF-8; expected placelab JSON") from None
+
+
+def _path(path: Any) -> Path:
+    if not isinstance(path, (str, os.PathLike)) or "\0" in str(path) or not is_name(str(path)):
+        raise FormatError(f"{path!a} is not the path of a file")
+    return Path(path)
+
+
+def _once(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise FormatError(f"{where} gives {twice!r} twice in one object; once is expected")
+    return found
 
 
 def _no_constant(name: str, where: str) -> float:
@@ -193,7 +218,7 @@ def _object(parent: dict, key: str) -> dict:
 def _list(parent: dict, key: str, kind: type | tuple[type, ...]) -> list:
     value = parent.get(key)
     if not isinstance(value, list) or not all(isinstance(x, kind) for x in value):
-        raise FormatError(f"{key!r} must be a list of {kind.__name__ if isinstance(kind, type) else 'number'}s")
+        raise FormatError(f"{key!r} must be a list of {WORDS.get(kind, 'numbers')}")
     return value
 
 
@@ -216,7 +241,7 @@ def _integers(parent: dict, key: str, high: int, length: int | None, low: int = 
         raise FormatError(f"{key!r} must be a list of whole numbers")
     if any(not low <= x < high for x in value):
         raise FormatError(
-            f"{key!r} holds {next(x for x in value if not low <= x < high)}; expected {low} to {high - 1}"
+            f"{key!r} holds {next(x for x in value if not low <= x < high)!r:.24}; expected {low} to {high - 1}"
         )
     if length is not None and len(value) != length:
         raise FormatError(f"{key!r} has {len(value)} entries, expected {length}")
