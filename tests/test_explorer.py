@@ -6,6 +6,7 @@ import gzip
 import json
 import time
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -124,6 +125,20 @@ def test_numbers_are_the_librarys(explorer):
     assert strip["gap"]["value"] == f"≤ {100 * m['bound_gap']:.0f} %"
     assert strip["legal"]["value"] == "✓ legal" and not pl.validate(explorer.schedule)
     assert strip["moved"]["title"] == f"{m['transfers']:,} transfers between devices"
+
+
+def test_load_of_links(explorer):
+    """A link is busy while one or more of its transfers travel; the canvas is told."""
+    schedule = explorer.schedule
+    busy = np.zeros((4, 4))
+    for source, destination in np.ndindex(4, 4):
+        mine = schedule.transfers[
+            (schedule.transfers["source"] == source) & (schedule.transfers["destination"] == destination)
+        ]
+        edges = np.unique(np.concatenate([mine["start"], mine["finish"]]))
+        for begin_, end in pairwise(edges):
+            busy[source, destination] += (end - begin_) * any((mine["start"] <= begin_) & (mine["finish"] >= end))
+    assert busy.any() and np.allclose(explorer.canvas.load, busy / schedule.makespan, rtol=1e-9)
 
 
 def test_one_device_works():

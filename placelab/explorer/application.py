@@ -22,7 +22,7 @@ from placelab.explorer.comparison import Comparison, bring_bokeh
 from placelab.explorer.pace import Pace
 from placelab.explorer.pickers import Change, Pickers, sentence
 from placelab.explorer.state import State, Steps, begin
-from placelab.explorer.strip import Item, strip
+from placelab.explorer.strip import Item, link_load, strip
 from placelab.explorer.worker import Worker
 from placelab.kernels import jit
 from placelab.problem import Problem
@@ -37,6 +37,7 @@ from placelab.widgets.gantt import Gantt
 
 PATIENCE = 0.1  # seconds a hand's message waits for its result, so that the browser sends no faster than results come
 MANY = 10_000  # ops; validating more takes several milliseconds, which wait for the release
+FEW = 10  # devices; the links of more are not drawn, so that their load need not be sent
 FALLBACK = "pct"  # runs what `planned` cannot, for want of a plan
 
 
@@ -368,7 +369,9 @@ class Explorer(w.VBox):
             gantt.show(schedule)
             gantt.numbers, gantt.warning, gantt.detail = numbers, warning, ""
         limited = result.state.memory != "none" and np.isfinite(schedule.problem.cluster.memory).any()
-        self.canvas.peak = schedule.peak_memory.tolist() if limited else []
+        with self.canvas.hold_sync():
+            self.canvas.peak = schedule.peak_memory.tolist() if limited else []
+            self.canvas.load = link_load(schedule).tolist() if schedule.problem.cluster.n_devices <= FEW else []
 
     def _show_controls(self, state: State) -> None:
         with self._lock:

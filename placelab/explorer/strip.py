@@ -35,6 +35,22 @@ def numbers(schedule: Schedule, m: dict[str, float], violations: Sequence[Violat
     ]
 
 
+def link_load(schedule: Schedule) -> np.ndarray:
+    """Share of the makespan in which something travels from one device to another, shape (n_devices, n_devices).
+
+    Transfers of a link that overlap count once.
+    """
+    k, moved, end = schedule.problem.cluster.n_devices, schedule.transfers, schedule.makespan
+    link = moved["source"].astype(np.int64) * k + moved["destination"]
+    order = np.lexsort((moved["start"], link))
+    link, start, finish = link[order], moved["start"][order], moved["finish"][order]
+    apart = link * (2.0 * end)  # one link's time after another's, so that one running maximum serves all
+    until = np.maximum.accumulate(finish + apart)[:-1] if len(link) else finish
+    begin = np.maximum(start, np.concatenate([[0.0], until])[: len(link)] - apart)
+    busy = np.bincount(link, np.maximum(finish - begin, 0.0), minlength=k * k).reshape(k, k)
+    return busy / end if end else busy
+
+
 def si(value: float, unit: str) -> str:
     """Three digits and a decimal prefix.
 

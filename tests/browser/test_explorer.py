@@ -285,6 +285,34 @@ def everything_there(problem, *, where: Annotated[int, (0, 2)] = 1):
     hand.shows("pl.solve(explorer.problem, 'everything-there', 'pct', partitioner_options={'where': 2})")
 
 
+def test_a_busy_kernel(explore):
+    """While a cell runs, pickers are answered all the same; what is dragged meanwhile is right in the end.
+
+    (JupyterLab sends the first message of each widget behind the running cell, all later ones past it.)
+    """
+    hand = explore('"convolutional_network"')
+    hand.menu("Partitioner").select_option("cpop")
+    hand.becomes("explorer.state.partitioner", "cpop")
+    before = hand.number("makespan")
+    hand.page.evaluate(
+        """() => {
+          const kernel = jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+          window.cell = kernel.requestExecute({code: "import time\\ntime.sleep(6)\\nbusy_until = time.time()"});
+        }"""
+    )
+    hand.page.wait_for_timeout(300)
+    hand.menu("Partitioner").select_option("batch-split")
+    expect(hand.root.locator(".numbers [data-key=makespan] dd")).not_to_have_text(before, timeout=4000)
+    box = key(hand, "speed:0").bounding_box()
+    hand.page.mouse.move(box["x"] + 20, box["y"] + 8)
+    hand.page.mouse.down()
+    hand.page.mouse.move(box["x"] - 60, box["y"] + 8, steps=8)
+    hand.page.mouse.up()
+    hand.page.evaluate("() => window.cell.done")
+    hand.becomes("bool(explorer.problem.cluster.speed[0] < 1e13)", True)
+    hand.shows(LIBRARY)
+
+
 def test_exports(explore, lab):
     """The page plays without a kernel; the trace is JSON; both paths are shown."""
     hand = explore('"topcuoglu"')
