@@ -192,4 +192,4 @@ def _trace(
     reason = np.where((~np.isnan(score)).sum(axis=1) > 1, 0, 1).astype(np.int32)
     if preferred is not None:
         reason[preferred[op] == device[op]] = 2
-    return Trace(op, device[op], score, reason, REASONS, "finish [s]")
+    return Trace(op, device[op], score, reason, REASONS, "planned finish [s]")

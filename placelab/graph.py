@@ -314,7 +314,22 @@ class OpGraph:
 
     @classmethod
     def from_networkx(cls, graph: nx.DiGraph) -> OpGraph:
-        """A graph from a networkx DiGraph or MultiDiGraph; see :mod:`placelab.formats.networkx_graph`."""
+        """A graph from a networkx DiGraph or MultiDiGraph, whose nodes become op names.
+
+        Parameters
+        ----------
+        graph
+            Node attributes, all optional but ``compute`` (or ``time``): ``compute`` [operations], ``time`` {device name or
+            type: seconds}, ``persistent``, ``temporary``, ``memory`` [bytes; ``memory`` is what the ``reserved`` model counts],
+            ``kind``, ``group`` (a name, or several), ``devices`` (names or types), ``outputs`` {output id: bytes} of outputs
+            that no edge carries. Edge attributes: ``bytes``, ``tensor`` (id of the producer's output; edges that share one
+            are one tensor and agree in bytes; absent: a tensor of its own), ``control``.
+
+        Raises
+        ------
+        FormatError, CycleError
+            An attribute that is unknown or of the wrong form; a cycle.
+        """
         from placelab.formats.networkx_graph import read
 
         return read(graph)

@@ -173,7 +173,7 @@ class ListScheduler:
         self._est.clear()
         self._arrivals.pop(v, None)
 
-    def placement(self, score_name: str = "finish [s]") -> Placement:
+    def placement(self, score_name: str = "planned finish [s]") -> Placement:
         """The finished plan, with its order and makespan.
 
         Raises

@@ -61,7 +61,7 @@ class MemoryPlan:
     Notes
     -----
     ``reserved`` is a sum. In ``dynamic`` and ``edges`` checking or placing an op costs as many steps as the device's
-    memory takes from the first transfer to the op on. Source: the memory models of spec §2.5: Mayer 2017 eq. 2,
+    memory takes from the first transfer to the op on. Source of the memory models: Mayer 2017 eq. 2,
     Srivastava 2018 §3.1, Baechi 2020 §4.2.
     """
 

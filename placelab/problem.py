@@ -346,7 +346,8 @@ def _row(cluster: Cluster, devices: Sequence[str], op: str) -> np.ndarray:
             row[cluster.matching(device)] = True
     if not row.any():
         raise InfeasibleError(
-            f"op {op!r} may only run on {', '.join(devices) or 'no device'}, but the cluster has the types "
+            f"op {op!r} may only run on {', '.join(devices) or 'no device'}, but the cluster has the devices "
+            f"{', '.join(cluster.names[:8])}{', …' if cluster.n_devices > 8 else ''} of the types "
             f"{', '.join(sorted(set(cluster.types)))}; add such a device or change the op's devices"
         )
     return row

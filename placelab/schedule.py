@@ -54,8 +54,10 @@ class Trace:
         text = f"{problem.graph.names[op]} on {names[chosen]}: {self.reasons[self.reason[i]]}"
         if self.op[i] != op:
             text += f", with {problem.graph.names[self.op[i]]} of its group"
-        label = self.score_name.partition(" [")[0]
-        return text + ("" if np.isnan(score[chosen]) else f" ({label} {compared})")
+        if np.isnan(score[chosen]):
+            return text
+        tie = "; of equals the first" if (score == score[chosen]).sum() > 1 else ""
+        return f"{text} ({self.score_name.partition(' [')[0]} {compared}{tie})"
 
     @property
     def _said(self) -> Callable[[float], str]:

@@ -95,7 +95,7 @@ def simulate(
     run = _Run(problem, placement, seed, wait=oom == "wait")
     given = keywords(function, options, seed=seed)
     if function.static:
-        run.follow(_as_order(function(problem, placement, **given), problem))
+        run.follow(_as_order(function(problem, placement, **given), problem, function.name))
     else:
         run.ask(function, given)
     schedule = run.schedule(function.name)
@@ -108,23 +108,20 @@ def simulate(
     return schedule
 
 
-def _as_order(answer: Any, problem: Problem) -> Order:
+def _as_order(answer: Any, problem: Problem, who: str) -> Order:
     """What a static scheduler returned, as a checked Order."""
     if not isinstance(answer, Order):
         op, transfer = answer if isinstance(answer, tuple) else (answer, None)
         answer = Order("priority", op, transfer)
     n, t, k = problem.graph.n_ops, problem.graph.n_tensors, problem.cluster.n_devices
     if answer.op is not None and np.shape(answer.op) != (n,):
-        raise FormatError(f"a scheduler gave op priorities of shape {np.shape(answer.op)}; expected ({n},)")
+        raise FormatError(f"scheduler {who!r} gave op priorities of shape {np.shape(answer.op)}; expected ({n},)")
     for label in ("transfer", "send"):
         value = getattr(answer, label)
         if value is not None and np.shape(value) not in ((t,), (t, k)):
             raise FormatError(
-                f"a scheduler gave {label} priorities of shape {np.shape(value)}; expected ({t},) or ({t}, {k})"
+                f"scheduler {who!r} gave {label} priorities of shape {np.shape(value)}; expected ({t},) or ({t}, {k})"
             )
-    for value in (answer.op, answer.transfer, answer.send):
-        if value is not None and np.isnan(np.asarray(value, dtype=F8)).any():
-            raise FormatError("a scheduler gave a priority that is not a number")
     return answer
 
 

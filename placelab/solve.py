@@ -46,7 +46,10 @@ def place(
     function = find(partitioners(), partitioner, "partitioner")
     placement = function(problem, **keywords(function, options, seed=seed, trace=trace))
     if not isinstance(placement, Placement):
-        raise PlacelabError(f"partitioner {function.name!r} returned {type(placement).__name__}; expected a Placement")
+        raise PlacelabError(
+            f"partitioner {function.name!r} returned {type(placement).__name__}; expected a Placement: return "
+            "placelab.Placement(problem, device), one device number per op, or ListScheduler's placement()"
+        )
     return placement
 
 

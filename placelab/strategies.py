@@ -87,7 +87,7 @@ def _priorities(value: Any, label: str) -> np.ndarray:
     except (TypeError, ValueError, OverflowError):
         raise FormatError(f"a scheduler gave {label} priorities that are not numbers: {value!r:.60}") from None
     if np.isnan(numbers).any():
-        raise FormatError(f"a scheduler gave {label} a priority that is not a number")
+        raise FormatError(f"a scheduler gave {label} priorities of which one is not a number")
     return numbers
 
 

@@ -45,7 +45,7 @@ class Violation:
 
 
 def validate(schedule: Schedule, memory: bool = True) -> list[Violation]:
-    """Every violation of the problem's rules (spec §2, 1–5) in a schedule; empty when it is legal.
+    """Every violation of the problem's rules in a schedule; empty when it is legal.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ Span = tuple[int, float, float, float]  # device, from, to (not included), bytes
 
 
 def spans(schedule: Schedule) -> list[Span]:
-    """What is held where, from when until when, in the problem's memory model (spec §2.5)."""
+    """What is held where, from when until when, in the problem's memory model."""
     problem, graph = schedule.problem, schedule.problem.graph
     device, start, finish = schedule.device.tolist(), schedule.start.tolist(), schedule.finish.tolist()
     ops = range(graph.n_ops)

@@ -33,7 +33,7 @@ def least_makespan(problem: Problem) -> float:
 
 
 def test_fork_of_unit_costs_takes_three():
-    """u → {a, b}, all times and transfers 1: on two devices or one, 3 (spec §6)."""
+    """u → {a, b}, all times and transfers 1: on two devices or one, 3."""
     fork = OpGraph.from_arrays(["u", "a", "b"], [1, 1, 1], [(0, 1), (0, 2)], edge_bytes=[1, 1])
     assert optimum(Problem(fork, Cluster([1, 1], bandwidth=1))) == 3
     assert optimum(Problem(fork, Cluster([1], bandwidth=1))) == 3

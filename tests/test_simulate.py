@@ -207,7 +207,7 @@ def test_run_time_rule_sees_what_is_going_on():
 
 
 def path_computation_time(where: Placement) -> Order:
-    """PCT (spec §8) of ops and Sends, from the end of the graph to its beginning."""
+    """PCT (Mayer eq. 12) of ops and Sends, from the end of the graph to its beginning."""
     problem, device = where.problem, where.device.tolist()
     graph, cluster, ops = problem.graph, problem.cluster, problem.transfer_ops
     op = np.zeros(graph.n_ops)
@@ -310,7 +310,7 @@ def read_order(graph: OpGraph, reads: list[str], order: tuple[int, ...]) -> Orde
 
 @pytest.mark.parametrize(("order", "makespan", "efficiency"), [((0, 1), 3, 0.5), ((1, 0), 4, 0.0)])
 def test_hashemi_figure_1(order, makespan, efficiency):
-    """Two reads from a server, two convolutions: reading what the first one needs first makes 3 s, else 4 (spec §13, 1)."""
+    """Two reads from a server, two convolutions: reading what the first one needs first makes 3 s, else 4 (Hashemi Fig. 1)."""
     graph = OpGraph.from_arrays(
         ["read1", "read2", "conv1", "conv2"], [0, 0, 1, 1], [(0, 2), (2, 3), (1, 3)], edge_bytes=[1, 0, 1]
     )
@@ -339,7 +339,7 @@ def makespan_of_reads(where: Placement, order: tuple[int, ...]) -> float:
 
 @pytest.mark.parametrize("n", range(1, 8))
 def test_every_order_of_reads_is_best_for_par_and_one_for_seq(n):
-    """All n! orders of Hashemi's Par-n and Seq-n (spec §13, 4)."""
+    """All n! orders of Hashemi's Par-n and Seq-n (Hashemi §3)."""
     side_by_side, chained = one_server(par(n)), one_server(seq(n))
     best = []
     for order in permutations(range(n)):
