@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.errors import expect
+from placelab.errors import FormatError, expect
 from placelab.graph import OpGraph, frozen
 from placelab.kernels import order as order_kernels
 from placelab.kernels import ranks as kernels
@@ -198,8 +198,11 @@ def operations(graph: OpGraph) -> np.ndarray:
     unknown = np.isnan(graph.compute)
     if not unknown.any():
         return graph.compute
+    speed = graph.metadata.get("reference_speed", 1.0)
+    if not isinstance(speed, (int, float)) or not 0 < speed < np.inf:
+        raise FormatError(f"reference_speed of {graph.title} is {speed!r}; expected operations/s, more than 0")
     work = graph.compute.copy()
-    work[unknown] = np.nanmean(graph.time[unknown], axis=1) * float(graph.metadata.get("reference_speed", 1.0))
+    work[unknown] = np.nanmean(graph.time[unknown], axis=1) * speed
     return work
 
 

@@ -184,3 +184,11 @@ def test_kernels_equal_plain_python(name, monkeypatch):
     plain = RANKS[name](problem)
     monkeypatch.setenv("PLACELAB_JIT", "wait")
     assert np.array_equal(plain, RANKS[name](problem))
+
+
+@pytest.mark.parametrize("speed", ["x", -1, 0, None, [1]])
+def test_a_reference_speed_is_a_speed(speed):
+    """A file may hold anything there; it matters where an op has measured times only."""
+    graph = pl.OpGraph.from_arrays(["a"], [np.nan], [], time={"gpu": [2.0]}, metadata={"reference_speed": speed})
+    with pytest.raises(pl.FormatError, match="reference_speed of this graph is"):
+        pl.compute_rank(graph)
