@@ -24,9 +24,11 @@ _PAGE = """<!doctype html>
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width">
 <title>{title}</title>
-<style nonce="{nonce}">:root {{ color-scheme: light dark }} body {{ margin: 16px }}</style>
+<style nonce="{nonce}">:root {{ color-scheme: light dark }} body {{ margin: 16px; font: 13px system-ui, sans-serif }}
+h1 {{ font-size: 18px; font-weight: 600; margin: 0 0 12px }}</style>
 </head>
 <body>
+<h1>{title}</h1>
 <script type="text/plain" id="placelab-schedule">{payload}</script>
 <script type="module" nonce="{nonce}">{code}</script>
 </body>
@@ -44,7 +46,7 @@ def html(schedule: Schedule, path: str | Path, *, numbers: Iterable[Mapping[str,
     numbers
         Figures above the chart: ``key, label, value`` and, optionally, ``title`` and ``tone`` ("", good, warn, bad).
     title
-        Title of the page; by default what `schedule` says of itself.
+        Title and heading of the page; by default the model, the strategies and the number of devices.
 
     Returns
     -------
@@ -62,9 +64,14 @@ def html(schedule: Schedule, path: str | Path, *, numbers: Iterable[Mapping[str,
         raise ValueError("the chart's code would end its own script element; rebuild it: npm run build")
     payload = _payload({**gantt_traits(schedule), "numbers": [dict(item) for item in numbers]})
     nonce = _digest(payload)[:24]
-    title = markup.escape(str(title) or repr(schedule))
+    title = markup.escape(str(title) or _title(schedule))
     page = _PAGE.format(policy=_policy(code, nonce), nonce=nonce, title=title, payload=payload, code=code)
     return _write(path, page.encode())
+
+
+def _title(schedule: Schedule) -> str:
+    problem, by = schedule.problem, schedule.placement.partitioner or "placed by hand"
+    return f"{problem.graph.title} · {by} + {schedule.scheduler or 'given times'} · {problem.cluster.n_devices} devices"
 
 
 def _policy(code: str, nonce: str) -> str:

@@ -78,6 +78,8 @@ class Placement:
     estimate : float or None
         Makespan the partitioner expects [s].
     trace : Trace or None
+    partitioner : str
+        Name of the partitioner that made it, "" for a placement by hand.
     """
 
     problem: Problem
@@ -85,6 +87,7 @@ class Placement:
     planned: np.ndarray | None = None
     estimate: float | None = None
     trace: Trace | None = None
+    partitioner: str = ""
 
     def __post_init__(self) -> None:
         expect(self.problem, Problem, "a placement")

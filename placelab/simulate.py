@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -88,7 +89,7 @@ def simulate(
     if placement is None:
         raise FormatError("simulate needs a placement: simulate(problem, placement, scheduler)")
     if placement.problem is not problem:
-        placement = Placement(problem, placement.device, placement.planned, placement.estimate, placement.trace)
+        placement = replace(placement, problem=problem)
     if oom not in OOM:
         raise FormatError(f"oom is {oom!r}; expected one of {', '.join(OOM)}")
     function = find(schedulers(), scheduler, "scheduler")

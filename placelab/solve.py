@@ -50,6 +50,7 @@ def place(
             f"partitioner {function.name!r} returned {type(placement).__name__}; expected a Placement: return "
             "placelab.Placement(problem, device), one device number per op, or ListScheduler's placement()"
         )
+    object.__setattr__(placement, "partitioner", function.name)
     return placement
 
 

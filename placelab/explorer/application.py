@@ -440,7 +440,7 @@ class Explorer(w.VBox):
     def _export_page(self) -> None:
         from placelab.export import html
 
-        self._export(html, ".html")
+        self._export(lambda schedule, path: html(schedule, path, numbers=self.gantt.numbers), ".html")
 
     def _export_trace(self) -> None:
         from placelab.export import chrome_trace
