@@ -111,8 +111,8 @@ export class Adjust {
     const range = target.read(this.editor.cluster);
     const text = target.quantity.write(range.low === range.high ? range.low : Math.sqrt(range.low * range.high));
     this.#entry.open(over, text, target.label, element, (typed) => {
-      const value = read(target.quantity, typed);
-      if (Number.isNaN(value)) return `Not a ${target.quantity.name}: write a number and its unit, as ${target.quantity.example}.`;
+      const value = read(target.quantity, typed, text);
+      if (typeof value === "string") return value;
       this.editor.do(target.edit({ value: value === Infinity ? null : value }));
       return null;
     });

@@ -68,16 +68,48 @@ describe("quantities", () => {
 
   it.each([
     ["12 GB/s", 12e9], ["12G", 12e9], ["100 Gbit/s", 12.5e9], ["10gbit/s", 1.25e9], ["12 gb/s", 12e9], ["10 Gbps", 1.25e9], ["∞", Infinity],
-    ["unlimited", Infinity], ["0", NaN], ["-3 GB/s", NaN], ["", NaN], ["GB/s", NaN], ["12 parsecs", NaN],
+    ["unlimited", Infinity], ["2e9", 2e9],
   ])("reads %j as a bandwidth of %d", (text, value) => {
     expect(read(BANDWIDTH, text)).toBe(value);
   });
 
   it("reads no unlimited speed, and latencies from 0", () => {
-    expect(read(SPEED, "∞")).toBeNaN();
+    expect(read(SPEED, "∞")).toContain("Not a speed");
     expect(read(LATENCY, "0")).toBe(0);
     expect(read(LATENCY, "50us")).toBeCloseTo(50e-6, 12);
     expect(read(MEMORY, "16 GB")).toBe(16e9);
+  });
+
+  it.each(["", "GB/s", "12 parsecs", "12 FLOP/s"])("takes %j for no bandwidth, and says what one looks like", (text) => {
+    expect(read(BANDWIDTH, text)).toBe("Not a bandwidth: write a number and its unit, as 12 GB/s or 100 Gbit/s.");
+  });
+
+  it("take a bare number in the unit and prefix that stood there", () => {
+    expect(read(SPEED, "20", "10 TFLOP/s")).toBe(20e12);
+    expect(read(BANDWIDTH, "12", "6 GB/s")).toBe(12e9);
+    expect(read(MEMORY, " 0,5 ", "16 GB")).toBe(0.5e9);
+    expect(read(LATENCY, "50", "5 µs")).toBeCloseTo(50e-6, 12);
+    expect(read(BANDWIDTH, "500 MB/s", "6 GB/s")).toBe(500e6);
+    expect(read(BANDWIDTH, "2e9", "6 GB/s")).toBe(2e9);
+  });
+
+  it("want the unit of a bare number where none stood", () => {
+    expect(read(MEMORY, "16", "∞")).toBe("Not a memory: write a number and its unit, as 16 GB.");
+    expect(read(LATENCY, "50", "0 s")).toContain("its unit");
+    expect(read(LATENCY, "0", "5 µs")).toBe(0);
+  });
+
+  it.each([BANDWIDTH, SPEED, MEMORY])("are more than 0, and say so", (quantity) => {
+    for (const text of ["0", `0 ${quantity.unit}`, "-3", `−3 G${quantity.unit}`]) {
+      for (const shown of ["∞", quantity.write(6e9)]) expect(read(quantity, text, shown)).toBe(`The ${quantity.name} must be more than 0.`);
+    }
+  });
+
+  it("name the bound that a number passes", () => {
+    expect(read(LATENCY, "-1", "5 µs")).toBe("The latency must not be less than 0.");
+    expect(read(SPEED, "1e30")).toBe(`The speed must be at most ${SPEED.write(SPEED.high)}.`);
+    expect(read(MEMORY, "0.5 B")).toBe("The memory must be at least 1 B.");
+    expect(read(MEMORY, "1e999")).toBe(Infinity);
   });
 
   it("scale one value to a round one and several by one factor", () => {

@@ -34,15 +34,34 @@ export function writeRange(quantity: Quantity, { low, high }: Range): string {
   return unit === split(to)[1] ? `${number}–${to}` : `${from} – ${to}`;
 }
 
-/** The number someone typed, in SI units; NaN when it is none. "∞" and "unlimited" where that is a value. */
-export function read(quantity: Quantity, typed: string): number {
-  let text = typed.trim();
+/**
+ * The number someone typed, in SI units, or the sentence that refuses it. "∞" and "unlimited" where that is a value.
+ *
+ * A bare number counts in the unit of `shown`, the value that stood there: 20 in place of "10 TFLOP/s" is 20 TFLOP/s.
+ * One with an exponent counts in the plain unit, as in Python; beside "∞" or a zero, which have no scale, it must say its unit.
+ */
+export function read(quantity: Quantity, typed: string, shown = ""): number | string {
+  const { name, unit, low, high, write } = quantity;
+  const value = parsed(quantity, withUnit(typed.trim(), shown, unit));
+  if (Number.isNaN(value)) return `Not a ${name}: write a number and its unit, as ${quantity.example}.`;
+  if (value < low) return low === 0 ? `The ${name} must not be less than 0.` : `The ${name} must be ${value > 0 ? `at least ${write(low)}` : "more than 0"}.`;
+  return value <= high || (value === Infinity && quantity.unlimited) ? value : `The ${name} must be at most ${write(high)}.`;
+}
+
+function withUnit(text: string, shown: string, unit: string): string {
+  if (!/^[-−+]?(\d+[.,]?\d*|[.,]\d+)$/.test(text)) return text;
+  const [number, before] = split(shown);
+  if (!/[1-9]/.test(text) || /^[-−]/.test(text)) return `${text} ${unit}`; // wants no scale
+  return /[1-9]/.test(number) ? text + before : shown ? `${text} ?` : text;
+}
+
+function parsed(quantity: Quantity, typed: string): number {
+  let text = typed;
   const small = text === text.toLowerCase();
   if (quantity.unlimited && small && ["∞", "inf", "infinite", "unlimited"].includes(text)) return Infinity;
   if (small && quantity !== LATENCY) text = text.replace(/(\d\s*)([mgtp])/, (_, number: string, prefix: string) => number + prefix.toUpperCase());
   const bits = quantity === BANDWIDTH ? /^(.*?)(?:bit\/s|bps)$/i.exec(text) : null;
-  const value = bits ? parseSi(bits[1]!, "") / 8 : parseSi(text, quantity.unit);
-  return value >= quantity.low && value <= quantity.high ? value : NaN;
+  return bits ? parseSi(bits[1]!, "") / 8 : parseSi(text, quantity.unit);
 }
 
 /** What `total` times the values in `range` means as an edit: one value where all are equal, else a factor. */
