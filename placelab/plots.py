@@ -251,6 +251,7 @@ def _cells(frame: pd.DataFrame, stale: bool) -> dict[str, list]:
 
 def _above(gap: float) -> str:
     """Gap to the bound, on a line of its own: ``+8 %``, from ten times on ``× 12``."""
+    gap = max(gap, 0.0)  # a bound that is reached may differ by rounding
     return f"\n+{100 * gap:.0f} %" if gap < 8.995 else f"\n× {1 + gap:.0f}" if np.isfinite(gap) else ""
 
 

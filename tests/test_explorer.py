@@ -443,9 +443,22 @@ def test_a_failing_strategy_keeps_the_last_chart(explorer):
         _ = explorer.schedule
     wait_for(lambda: "more room than any device has" in said(explorer))
     assert explorer.gantt.stale and explorer.gantt.schedule == chart
-    assert "more room" in repr(explorer)
+    assert "more room" in repr(explorer) and "pl-failed" in explorer.gantt._dom_classes
     pick(explorer, "Partitioner", "heft")
     assert explorer.schedule.makespan > 0 and not explorer.gantt.stale and said(explorer) == ""
+    assert "pl-failed" not in explorer.gantt._dom_classes
+
+
+def test_a_strategy_with_a_bug_is_told_its_line(explorer):
+    """The exception, the line of the strategy it came through, and where the traceback is."""
+
+    @pl.partitioner
+    def buggy(problem: pl.Problem) -> pl.Placement:
+        return {}["x"]
+
+    line = buggy.__code__.co_firstlineno + 2
+    pick(explorer, "Partitioner", "buggy")
+    wait_for(lambda: f"KeyError: &#x27;x&#x27; in line {line} of buggy" in said(explorer))
 
 
 def test_warnings_are_plain():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -282,6 +283,7 @@ class Explorer(w.VBox):
             recovered, self._result, self._failure = self._failure, result, None
             self._show_result(result, *said)
         if recovered:
+            self.gantt.remove_class("pl-failed")
             self._say("")
 
     @contextmanager
@@ -297,8 +299,8 @@ class Explorer(w.VBox):
     def _fail(self, state: State, error: Exception) -> None:
         with self._answering(state):
             self._failure = error
-        who = "" if isinstance(error, PlacelabError) else f"{state.partitioner} + {state.scheduler}: "
-        self._say(who + sentence(error), "bad")
+        self.gantt.add_class("pl-failed")
+        self._say(sentence(error) if isinstance(error, PlacelabError) else _blame(error, state), "bad")
 
     def _fall_back(self, state: State) -> None:
         """`planned` has no plan to follow: let another scheduler run it, and say so."""
@@ -456,6 +458,19 @@ class Explorer(w.VBox):
             self._say(f"Written: {path}", "note")
         except Exception as error:
             self._say(sentence(error), "bad")
+
+
+def _blame(error: Exception, state: State) -> str:
+    """A strategy's own exception, with the line of the strategy that it came through."""
+    files = {}
+    for catalogue, name in ((strategies.partitioners(), state.partitioner), (strategies.schedulers(), state.scheduler)):
+        if name in catalogue:
+            files[catalogue[name].__code__.co_filename] = name
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
+    where = f" in line {frames[-1].lineno} of {files[frames[-1].filename]}" if frames else ""
+    return (
+        f"{state.partitioner} + {state.scheduler}: {sentence(error)}{where}; explorer.schedule in a cell shows the traceback"
+    )
 
 
 def _button(text: str, tip: str, act: Callable[[], None]) -> w.Button:

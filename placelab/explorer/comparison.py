@@ -18,7 +18,8 @@ from placelab.problem import Problem
 from placelab.strategies import partitioners
 from placelab.units import seconds
 
-ROW = 23  # pixels, of a partitioner in the figure
+ROW, COLUMN, NAMES = 23, 64, 110  # pixels: of a partitioner, of a scheduler, of the partitioners' names
+UPRIGHT, SLANT = 6, 40  # more schedulers than that have slanted names, which take so many pixels more
 PAUSE = 0.4  # seconds without a change before all pairs are computed again
 
 
@@ -148,7 +149,11 @@ class Comparison:
         from placelab.plots import comparison
 
         figure = comparison(frame, dark=False)  # the style sheet turns it over on dark pages
+        columns = frame["scheduler"].nunique()
         figure.sizing_mode, figure.height = "stretch_width", _height(frame["partitioner"].nunique())
+        figure.min_width = NAMES + COLUMN * columns
+        if columns > UPRIGHT:
+            figure.xaxis.major_label_orientation, figure.height = 0.5, figure.height + SLANT
         self._cells = figure.select_one({"name": "cells"}).data_source
         for label in ("on_dark", "on_light", "on_page"):  # one line, the makespan; the rest is said on hover
             self._cells.data[label] = [text.split("\n")[0] for text in self._cells.data[label]]
@@ -206,7 +211,7 @@ def _best(frame: pd.DataFrame) -> pd.Series | None:
 
 def _said(row: pd.Series) -> str:
     pair = f"{row['partitioner']} + {row['scheduler']}: {seconds(row['makespan'])}"
-    return pair if pd.isna(row["bound_gap"]) else f"{pair}, ≤ {percent(row['bound_gap'])} above optimum"
+    return pair if pd.isna(row["bound_gap"]) else f"{pair}, ≤ {percent(max(row['bound_gap'], 0.0))} above optimum"
 
 
 def _button(text: str, tip: str, act: Callable[[], None]) -> w.Button:
