@@ -13,6 +13,7 @@ from placelab.problem import Problem
 PACKAGE = Path(__file__).resolve().parent
 FOLDERS = (PACKAGE.parent / "datasets", PACKAGE / "data" / "datasets")  # beside the package in a checkout; installed
 SUFFIX = ".json.gz"
+MAX_DEVICES = 2_000  # of a cluster that comes with a file: its matrices grow with the square
 
 
 def names() -> list[str]:
@@ -43,9 +44,23 @@ def problem(name: str) -> Problem:
     ('P1', 'P2', 'P3')
     """
     graph = load(name)
-    if "cluster" not in graph.metadata:
+    cluster = own_cluster(graph)
+    if cluster is None:
         raise FormatError(f"dataset {name!r} comes without processors: write Problem(graph, cluster) with your own")
-    return Problem(graph, Cluster(**graph.metadata["cluster"]))
+    return Problem(graph, cluster)
+
+
+def own_cluster(graph: OpGraph) -> Cluster | None:
+    """The cluster that a graph's metadata describe, or None; FormatError when they describe none, or too large a one."""
+    given = graph.metadata.get("cluster")
+    if given is None:
+        return None
+    known = set(Cluster.__dataclass_fields__)
+    if not isinstance(given, dict) or not {"speed"} <= set(given) <= known:
+        raise FormatError(f"the cluster of {graph.title!r} is not one: expected an object of {', '.join(sorted(known))}")
+    if not isinstance(given["speed"], list) or len(given["speed"]) > MAX_DEVICES:
+        raise FormatError(f"the cluster of {graph.title!r} must have a list of at most {MAX_DEVICES:,} speeds")
+    return Cluster(**given)
 
 
 def _paths() -> dict[str, Path]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import FormatError, InfeasibleError, UnsupportedError
+from placelab.errors import FormatError, InfeasibleError, UnsupportedError, expect
 from placelab.graph import frozen
 from placelab.kernels import events
 from placelab.kernels.transfers import group_transfers
@@ -27,7 +27,7 @@ OOM = ("mark", "raise", "wait")
 
 def simulate(
     problem: Problem,
-    placement: Placement | None = None,
+    placement: Placement,
     scheduler: str | Callable = "fifo",
     *,
     seed: int = 0,
@@ -39,7 +39,7 @@ def simulate(
     Parameters
     ----------
     problem
-        What is run. Without `placement`, a placement may stand here.
+        What is run.
     placement
         Where each op runs.
     scheduler
@@ -48,7 +48,8 @@ def simulate(
         For schedulers with a random part.
     oom
         What happens when a device lacks memory: ``"mark"`` runs on (see ``schedule.oom``); ``"raise"`` stops; ``"wait"`` lets
-        an op wait until there is room for its own bytes (tensors on their way take room unasked, and are marked).
+        an op wait until there is room for its own bytes (tensors on their way take room unasked, and are marked). Room is asked
+        for at the start, so even an op of no time waits for it.
     options
         Options of the scheduler.
 
@@ -84,10 +85,8 @@ def simulate(
     >>> pl.simulate(problem, pl.Placement(problem, [0, 1]), "fifo").makespan
     7.0
     """
-    if isinstance(problem, Placement):
-        problem, placement = problem.problem, problem
-    if placement is None:
-        raise FormatError("simulate needs a placement: simulate(problem, placement, scheduler)")
+    expect(problem, Problem, "simulate")
+    expect(placement, Placement, "simulate")
     if placement.problem is not problem:
         placement = replace(placement, problem=problem)
     if oom not in OOM:
@@ -112,8 +111,10 @@ def simulate(
 def _as_order(answer: Any, problem: Problem, who: str) -> Order:
     """What a static scheduler returned, as a checked Order."""
     if not isinstance(answer, Order):
-        op, transfer = answer if isinstance(answer, tuple) else (answer, None)
-        answer = Order("priority", op, transfer)
+        pair = answer if isinstance(answer, tuple) else (answer, None)
+        if len(pair) != 2:
+            raise FormatError(f"scheduler {who!r} gave {len(pair)} arrays; expected op priorities, or (op, transfer) priorities")
+        answer = Order("priority", *pair)
     n, t, k = problem.graph.n_ops, problem.graph.n_tensors, problem.cluster.n_devices
     if answer.op is not None and np.shape(answer.op) != (n,):
         raise FormatError(f"scheduler {who!r} gave op priorities of shape {np.shape(answer.op)}; expected ({n},)")
@@ -167,7 +168,7 @@ class _Run:
             base, count = view["queue_base"][device], view["n_queued"][device]
             ready = sorted(v for v in map(int, view["queue"][base : base + count]) if state._fits(v))
             op = rule(state, device, ready, **given)
-            if op not in ready:
+            if not isinstance(op, (int, np.integer)) or op not in ready:
                 raise UnsupportedError(
                     f"scheduler {rule.name!r} chose {op!r}; it must choose one of the executable ops it was given"
                 )

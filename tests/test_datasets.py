@@ -154,3 +154,21 @@ def test_the_readme_table_is_what_the_files_hold():
 
 def committed(name: str) -> Path:
     return FOLDER / f"{name}.json.gz"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "words"),
+    [
+        ([1], "is not one: expected an object of"),
+        ({"speed": [1.0], "flavour": 2}, "is not one"),
+        ({"bandwidth": 1.0}, "is not one"),
+        ({"speed": [1.0] * 20_000}, "at most 2,000 speeds"),
+        ({"speed": 1.0}, "at most 2,000 speeds"),
+        ({"speed": [0.0]}, "speed of device 'dev0' is 0"),
+    ],
+)
+def test_a_cluster_that_comes_with_a_file_is_checked(cluster, words):
+    """It may be a stranger's: what is no cluster, or far too large a one, is refused before anything is built."""
+    graph = pl.OpGraph.from_arrays(["a"], [1.0], [], metadata={"name": "small", "cluster": cluster})
+    with pytest.raises(FormatError, match=words):
+        datasets.own_cluster(graph)

@@ -119,7 +119,7 @@ def test_a_strategy_of_the_wrong_form_is_refused_when_it_is_defined():
             """Nothing."""
 
 
-@pytest.mark.parametrize("answer", [np.zeros(3), (np.zeros(6), np.zeros((2, 2))), np.full(6, np.nan)])
+@pytest.mark.parametrize("answer", [np.zeros(3), (np.zeros(6), np.zeros((2, 2))), np.full(6, np.nan), (1, 2, 3)])
 def test_priorities_of_the_wrong_shape_are_refused(answer):
     """One number per op, one per tensor (and destination), none of them NaN."""
 

@@ -47,7 +47,8 @@ def cell(state: State) -> str:
 
 def file_name(state: State) -> str:
     """The file that a graph without an address of its own is saved to, so that a cell can load it."""
-    return re.sub(r"[^\w.-]+", "_", re.sub(r"\.json(\.gz)?$", "", state.model.title)).strip("._") + ".json.gz"
+    stem = re.sub(r"[^\w.-]+", "_", re.sub(r"\.json(\.gz)?$", "", state.model.title)).strip("._")
+    return f"{stem or 'model'}.json.gz"
 
 
 def number(x: float) -> str:

@@ -38,8 +38,8 @@ class Model:
     @cached_property
     def cluster(self) -> Preset | None:
         """The processors that the graph is defined on, if it comes with some."""
-        own = self.graph.metadata.get("cluster")
-        return Preset(OWN, Cluster(**own), "pl.Cluster(**graph.metadata['cluster'])") if isinstance(own, dict) else None
+        own = datasets.own_cluster(self.graph)
+        return None if own is None else Preset(OWN, own, "pl.Cluster(**graph.metadata['cluster'])")
 
 
 @dataclass(frozen=True, eq=False)

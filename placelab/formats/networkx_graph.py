@@ -82,7 +82,8 @@ def write(graph: OpGraph) -> nx.DiGraph:
 
     m = graph.n_edges
     parallel = m and len(np.unique(graph.producer.astype(np.int64) * graph.n_ops + graph.consumer)) < m
-    result = nx.MultiDiGraph(**graph.metadata) if parallel else nx.DiGraph(**graph.metadata)
+    result = nx.MultiDiGraph() if parallel else nx.DiGraph()
+    result.graph.update(graph.metadata)
     local = np.arange(graph.n_tensors) - graph.op_tensor_ptr[graph.tensor_producer]
     unused = np.diff(graph.tensor_ptr) == 0
     default = graph.persistent + graph.temporary + graph.outputs
