@@ -247,6 +247,8 @@ class Explorer(w.VBox):
         before, problem = self._now
         state = before if state == before else state
         self._now = (state, problem if state.rules == before.rules else state.problem())
+        if state.cluster.n_devices != before.cluster.n_devices:
+            self.canvas.peak = self.canvas.load = []  # of devices that may be gone
         dragging = self.canvas.dragging
         if not dragging or self._pace.follows:
             self._worker.wake()

@@ -55,10 +55,11 @@ export class Diagram {
 
   /** Shows present values. */
   update(): void {
-    const { model } = this.#adjust.editor;
+    const { model, cluster } = this.#adjust.editor;
     const peak = model.get("peak"), selected = model.get("selected");
+    const measured = model.get("load"), load = measured.length === cluster.devices.length ? measured : []; // else of another cluster
     this.#cards.forEach((c, device) => c.update(peak[device] ?? NaN, device === selected));
-    for (const link of this.#links) link.update(model.get("load"));
+    for (const link of this.#links) link.update(load);
   }
 
   /** Cards that stand elsewhere now move there, so that the eye can follow. */
