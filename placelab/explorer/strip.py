@@ -81,11 +81,11 @@ def _item(key: str, label: str, value: str, title: str = "", tone: str = "") -> 
 
 def _speedup(speedup: float, schedule: Schedule) -> Item:
     if np.isnan(speedup):
-        return _item("speedup", "Of one device", "–", "No device may run all ops alone")
+        return _item("speedup", "Speed-up", "–", "No device may run all ops alone")
     tone = "good" if speedup > 1.005 else "bad" if speedup < 0.995 else ""
     alone = seconds(speedup * schedule.makespan)
     return _item(
-        "speedup", "Of one device", f"× {speedup:.3g}", f"The best single device would take {alone}, memory aside", tone
+        "speedup", "Speed-up", f"× {speedup:.3g}", f"The best single device would take {alone}, memory aside", tone
     )
 
 

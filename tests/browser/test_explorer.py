@@ -342,3 +342,14 @@ def test_light_dark_fifty_devices(explore, page: Page, screenshot):
         box = hand.root.locator(part).first.bounding_box()
         assert box["x"] + box["width"] <= root["x"] + root["width"] + 1
     screenshot("narrow")
+
+
+def test_the_picture_of_the_readme(explore, screenshot):
+    """What ``pl.explore()`` opens on, whole and settled; the README's picture is a copy of this one (docs/explorer.png)."""
+    hand = explore()
+    hand.page.set_viewport_size({"width": 1400, "height": 1500})
+    hand.settled()
+    hand.compared()
+    expect(hand.root.locator(".pl-gantt .legend")).to_contain_text("critical path")
+    assert hand.number("makespan") == pl.units.seconds(hand.notebook.value("explorer.schedule.makespan"))
+    screenshot("whole", of=hand.root)
