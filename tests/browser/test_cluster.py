@@ -194,6 +194,70 @@ def test_a_typed_value_may_carry_a_unit_and_nonsense_is_refused(page: Page, two:
     assert two.value.bandwidth[0, 1] == 300e9
 
 
+def test_a_bare_number_takes_the_unit_that_stood_there(page: Page, two: ClusterCanvas) -> None:
+    """20 typed over 10 TFLOP/s are 20 TFLOP/s."""
+    key(page, "speed:0").dblclick()
+    page.keyboard.type("20")
+    page.keyboard.press("Enter")
+    settled(page, two)
+    assert two.value.speed[0] == 20e12
+
+
+def rect(locator: Locator) -> tuple[float, float, float, float]:
+    """Left, top, right, bottom."""
+    box = locator.bounding_box()
+    return box["x"], box["y"], box["x"] + box["width"], box["y"] + box["height"]
+
+
+def inside(inner: tuple[float, ...], outer: tuple[float, ...], slack: float = 0.5) -> bool:
+    (left, top, right, bottom), (x, y, end, low) = inner, outer
+    return x - slack <= left and right <= end + slack and y - slack <= top and bottom <= low + slack
+
+
+@pytest.mark.parametrize("width", [1376, 640, 300])
+def test_what_floats_stays_inside_the_panel_and_off_its_buttons(page: Page, width: int) -> None:
+    """The field, its sentence, the ruler and its bubble are whole wherever the value is and however far a hand pulls."""
+    canvas = ClusterCanvas(clusters.pcie_box(4))
+    bare_page.show(page, canvas)
+    page.evaluate("width => (document.querySelector('.cluster').parentElement.style.width = `${width}px`)", width)
+    page.wait_for_timeout(100)
+    buttons, panel = rect(page.locator(".toolbar")), rect(page.locator(".cluster"))
+    room = (panel[0], buttons[3], panel[2], panel[3])
+    for name in ("bandwidth:inside server", "latency:inside server", "speed:0", "memory:0", "speed:3", "memory:3"):
+        for pixels in (90, 700, -700):
+            pull(page, key(page, name), pixels, release=False)
+            for part in (".ruler", ".ruler rect.now", ".ruler text.now"):
+                assert inside(rect(page.locator(part)), room), (name, pixels, part)
+            page.keyboard.press("Escape")
+            page.mouse.up()
+        settled(page, canvas)
+        key(page, name).focus()
+        page.keyboard.press("Enter")
+        page.keyboard.type("-1")
+        page.keyboard.press("Enter")
+        expect(page.locator(".entry [role=alert]")).to_contain_text("must ")
+        for part in (".entry input", ".entry [role=alert]"):
+            assert inside(rect(page.locator(part)), room), (name, part)
+        page.keyboard.press("Escape")
+
+
+def test_a_ruler_is_whole_in_what_can_be_seen_of_a_scrolled_panel(page: Page, two: ClusterCanvas) -> None:
+    """Where the canvas is scrolled half out of its pane, the ruler keeps to the half that shows."""
+    page.evaluate(
+        """() => {
+          const pane = document.querySelector('.cluster').parentElement;
+          pane.style.cssText = 'height:160px;overflow:auto';
+          const top = (element) => element.getBoundingClientRect().top;
+          pane.scrollTop = top(document.querySelector('[data-key="speed:0"]')) - top(pane) - 12;
+        }"""
+    )
+    pull(page, key(page, "speed:0"), 60, release=False)
+    pane = rect(page.locator("div:has(> .cluster)"))
+    assert inside(rect(page.locator(".ruler")), pane)
+    page.mouse.up()
+    settled(page, two)
+
+
 def test_a_refused_edit_says_why_and_changes_nothing(page: Page) -> None:
     """The last device cannot be removed: one sentence in place, gone with the next edit."""
     canvas = ClusterCanvas(clusters.uniform(1))
@@ -248,6 +312,66 @@ def test_the_matrix_of_fifty_devices(page: Page) -> None:
     np.testing.assert_allclose(
         canvas.value.bandwidth[1:, 0] / np.delete(before[:, 0], 0), [2.0] * 4 + [0.2] + [2.0] * 44
     )
+
+
+@pytest.mark.parametrize("view", ["auto", "grid"])
+def test_a_smaller_cluster_under_a_resting_pointer(page: Page, view: str) -> None:
+    """Chosen while a cell is focused and hovered, and undone and redone: drawn without an error, the hover is forgotten."""
+    canvas = ClusterCanvas(clusters.mayer50(seed=0))
+    bare_page.show(page, canvas)
+    page.wait_for_selector(".matrix canvas")
+    small = ClusterCanvas(clusters.pcie_box(4))
+    for other in (small, ClusterCanvas(clusters.mayer50(seed=0)), small):
+        if page.locator(".matrix canvas").count():
+            box = page.locator(".matrix canvas").bounding_box()
+            page.mouse.click(box["x"] + box["width"] - 8, box["y"] + box["height"] - 60)
+            expect(page.locator(".tip")).to_be_visible()
+        canvas.value = other.value
+        canvas.cluster = {**canvas.cluster, "view": view}
+        bare_page.receive(page, canvas, "cluster")
+        expect(page.locator(".card")).to_have_count(canvas.value.n_devices)
+        expect(page.locator(".tip")).to_be_hidden()
+    page.mouse.move(5, 5)
+    page.wait_for_timeout(100)
+
+
+def test_the_status_line_speaks_of_the_cluster_shown(page: Page, two: ClusterCanvas) -> None:
+    """What was said of an edit stays when Python answers it, and goes when another cluster comes."""
+    status = page.locator(".status")
+    idle = status.text_content()
+    key(page, "card:0").focus()
+    page.keyboard.press("h")
+    settled(page, two)
+    expect(status).to_have_text(f"{two.value.names[0]} moved to b")
+    two.value = clusters.pcie_box(4)  # as a picker would, or an undo elsewhere
+    bare_page.receive(page, two, "cluster", "can_undo")
+    expect(status).to_have_text(idle)
+    page.get_by_role("button", name="Undo").click()
+    settled(page, two)
+    expect(status).to_have_text("undone")
+
+
+def test_a_device_gripped_anywhere_can_be_carried(page: Page, two: ClusterCanvas) -> None:
+    """By the middle of its card in any direction; by a value when the hand sets out up or down, and then the value stays."""
+    speeds = two.value.speed.copy()
+    for name, onto in (("card:0", "b"), ("speed:1", "b"), ("memory:0", "a")):
+        page.wait_for_timeout(250)  # cards glide to their places
+        x, y = host_centre(page, onto)
+        box = key(page, name).bounding_box()
+        start = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        page.mouse.move(*start)
+        page.mouse.down()
+        first = (20, 2) if name == "card:0" else (2, 20)
+        page.mouse.move(start[0] + first[0], start[1] + first[1], steps=6)
+        page.mouse.move(x, y, steps=8)
+        expect(page.locator(".ruler")).to_be_hidden()
+        page.mouse.up()
+        settled(page, two)
+        assert two.value.hosts[int(name[-1])] == onto
+    assert two.value.speed.tolist() == speeds.tolist()
+    pull(page, key(page, "speed:1"), 120)
+    settled(page, two)
+    assert two.value.speed[1] == 10 * speeds[1]
 
 
 def test_both_drawings_serve_any_cluster(page: Page, two: ClusterCanvas) -> None:
@@ -317,7 +441,14 @@ def test_in_jupyterlab_the_hand_and_the_kernel_agree(open_notebook, screenshot) 
     expect(key(page, "card:0")).to_have_attribute("aria-label", re.compile("on node1"))
     expect(key(page, "card:0")).to_be_focused()
     assert notebook.value("list(canvas.value.hosts)") == ["node1", "node0", "node1", "node1"]
-    page.keyboard.press("b")  # would add a cell, did the notebook see it
+    cells = page.locator(".jp-Notebook .jp-Cell").count()
+    for place in (key(page, "card:0"), handle, page.locator('[data-action="grid"]'), page.locator(".cluster")):
+        place.focus()
+        for press in "baddxv":  # would add, cut and paste cells, did the notebook see it
+            page.keyboard.press(press)
+    page.wait_for_timeout(200)
+    assert page.locator(".jp-Notebook .jp-Cell").count() == cells
+    key(page, "card:0").focus()
     page.keyboard.press("Control+z")
     page.keyboard.press("Control+z")
     expect(handle).to_have_attribute("aria-valuetext", "12.5 GB/s")

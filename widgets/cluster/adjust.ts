@@ -55,10 +55,10 @@ export class Adjust {
     this.end();
   }
 
-  /** Lets the pointer pull what `at` finds under it. */
+  /** Lets the pointer pull what `at` finds under it. On a device, a hand that sets out up or down carries the device instead. */
   pull(owner: Focusable, at: (event: PointerEvent) => Target | null): void {
     const element = owner as HTMLElement; // for the types of its events
-    let origin: { x: number; y: number; target: Target } | null = null;
+    let origin: { x: number; y: number; target: Target; down: PointerEvent } | null = null;
     element.addEventListener("pointerdown", (event) => {
       const target = event.button === 0 ? at(event) : null;
       if (!target) return;
@@ -66,11 +66,19 @@ export class Adjust {
       event.preventDefault();
       element.focus({ preventScroll: true });
       element.setPointerCapture(event.pointerId);
-      origin = { x: event.clientX, y: event.clientY, target };
+      origin = { x: event.clientX, y: event.clientY, target, down: event };
     });
     element.addEventListener("pointermove", (event) => {
       if (!origin) return;
-      const pixels = event.clientX - origin.x;
+      const pixels = event.clientX - origin.x, rise = Math.abs(event.clientY - origin.y);
+      const device = this.#target ? null : element.closest(".card");
+      if (device && rise > Math.abs(pixels)) {
+        if (rise < 5) return;
+        const { down } = origin;
+        origin = null;
+        device.dispatchEvent(new PointerEvent(down.type, down)); // as if it had been gripped beside the value
+        return;
+      }
       if (!this.#target && Math.abs(pixels) < 3) return;
       this.#begin(origin.target);
       this.#set(snap(10 ** (pixels / PER_DECADE)), 3);

@@ -50,11 +50,12 @@ function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect
   const { name, type } = adjust.editor.cluster.devices[device]!;
   const speed = pill(adjust, speedOf(device, name)), memory = pill(adjust, memoryOf(device, name));
   const used = s("text", { class: "faint amount", x: 10, y: 69 });
-  const caption = s("text", { class: "faint", x: 10, y: 44 });
+  const caption = s("text", { class: "faint", x: 10, y: 39 });
   const kind = fitted(type, 48, "11px sans-serif");
   element.append(
-    titled(s("text", { class: "name", x: 10, y: 20 }, fitted(name, w - 34 - 6.2 * kind.length, "600 13px sans-serif")), name),
-    titled(s("text", { class: "faint", x: w - 10, y: 20, "text-anchor": "end" }, kind), type),
+    grip(),
+    titled(s("text", { class: "name", x: 19, y: 18 }, fitted(name, w - 38 - 6.2 * kind.length, "600 13px sans-serif")), name),
+    titled(s("text", { class: "faint", x: w - 10, y: 18, "text-anchor": "end" }, kind), type),
     caption,
     speed.element,
     used,
@@ -62,7 +63,7 @@ function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect
   );
   return (peak) => {
     caption.textContent = w - speed.width > 54 ? "speed" : "";
-    speed.update(w - 8 - speed.width, 40);
+    speed.update(w - 8 - speed.width, 35); // the middle of the card stays free: hands grip it there
     memory.update(w - 8 - memory.width, 65);
     used.textContent = Number.isNaN(peak) ? "memory" : `${bytes(peak)} of`;
   };
@@ -76,6 +77,12 @@ function compact(element: SVGGElement, adjust: Adjust, device: number, { w }: Re
     speed.element,
   );
   return () => speed.update((w - speed.width) / 2, 29);
+}
+
+/** Dots that say: carry me. */
+function grip(): SVGGElement {
+  const dots = [0, 1, 2].flatMap((row) => [0, 1].map((column) => s("circle", { cx: 9 + 4 * column, cy: 9.5 + 4 * row, r: 1.2 })));
+  return s("g", { class: "grip" }, ...dots);
 }
 
 function titled(element: SVGTextElement, text: string): SVGTextElement {
@@ -93,7 +100,7 @@ interface Bar {
 /** Peak use against capacity; beyond it the bar is full, striped and of another colour. */
 function memoryBar({ w, h }: Rect, small: boolean): Bar {
   const full = w - (small ? 12 : 20), height = small ? 3 : 5;
-  const x = small ? 6 : 10, y = small ? h - 5 : 80;
+  const x = small ? 6 : 10, y = small ? h - 5 : h - 13;
   const bar = s("rect", { class: "used", x, y, height, rx: height / 2 });
   const title = s("title");
   const element = s("g", { class: "memory-bar" }, title, s("rect", { class: "track", x, y, width: full, height, rx: height / 2 }), bar);

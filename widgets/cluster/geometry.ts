@@ -36,7 +36,7 @@ export interface Scene {
   readonly network: Rect | null; // drawn for many hosts in place of a line for each two
 }
 
-export const LARGE: Sizes = { card: { w: 146, h: 92 }, gap: 23, pad: 22, header: { bus: 46, single: 32 } };
+export const LARGE: Sizes = { card: { w: 146, h: 98 }, gap: 23, pad: 22, header: { bus: 46, single: 32 } };
 export const SMALL: Sizes = { card: { w: 92, h: 46 }, gap: 6, pad: 8, header: { bus: 22, single: 22 } };
 
 const APART = 168; // room for a link's label between two boxes

@@ -8,6 +8,7 @@ import { Editor } from "./editor";
 import { Entry } from "./entry";
 import { gridScene, graphScene, type Scene } from "./geometry";
 import { Matrix } from "./matrix";
+import { roomIn } from "./room";
 import { Ruler } from "./ruler";
 import { drawing, hostsOf, nextHost, structure } from "./state";
 import css from "./style.css";
@@ -23,13 +24,13 @@ class Canvas {
   readonly #model: AnyModel<ClusterTraits>;
   readonly #editor: Editor;
   readonly #adjust: Adjust;
-  readonly #entry = new Entry(this.root);
+  readonly #body = h("div", { class: "body" });
+  readonly #entry = new Entry(this.root, () => roomIn(this.root, this.#body));
   readonly #diagram: Diagram;
   readonly #matrix: Matrix;
   readonly #toolbar = toolbar((action) => this.#act(action));
   readonly #error = h("div", { class: "error", role: "alert" });
   readonly #status = h("div", { class: "status", role: "status", "aria-live": "polite" });
-  readonly #body = h("div", { class: "body" });
   readonly #stop: (() => void)[] = [];
   #scene!: Scene;
   #frame = 0;
@@ -40,7 +41,7 @@ class Canvas {
   constructor(model: AnyModel<ClusterTraits>) {
     this.#model = model;
     this.#editor = new Editor(model, (rebuild) => this.#later(rebuild));
-    const ruler = new Ruler(this.root);
+    const ruler = new Ruler(this.root, () => roomIn(this.root, this.#body));
     this.#adjust = new Adjust(this.#editor, ruler, this.#entry);
     const say = (text: string) => this.#say(text);
     this.#diagram = new Diagram(this.#adjust, say);
@@ -63,6 +64,7 @@ class Canvas {
     };
     on("change:ack", () => this.#editor.acknowledged());
     on("change:cluster", () => this.#editor.refresh());
+    this.#hearOthers(on);
     on("change:selected", () => this.#later(true));
     for (const trait of ["peak", "load", "error", "can_undo", "can_redo"]) on(`change:${trait}`, () => this.#later(false));
     this.#stop.push(watchTheme(() => this.#later(true)));
@@ -76,6 +78,16 @@ class Canvas {
     this.#stop.push(() => observer.disconnect());
     this.root.addEventListener("keydown", (event) => this.#key(event));
     this.#body.addEventListener("pointerdown", (event) => event.target === this.#diagram.svg && this.#editor.select(-1));
+  }
+
+  /** A cluster that answers no edit of this view is another one: what was said of the last does not hold for it. */
+  #hearOthers(on: (event: string, then: () => void) => void): void {
+    let answered = false;
+    on("change:ack", () => {
+      answered = true;
+      setTimeout(() => (answered = false)); // what comes with it comes at once, in whatever order
+    });
+    on("change:cluster", () => queueMicrotask(() => (answered ? undefined : this.#say(""))));
   }
 
   /** Draws once in the next frame, however many changes ask for it. */

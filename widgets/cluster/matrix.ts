@@ -72,6 +72,8 @@ export class Matrix {
     this.#head = clamp(Math.ceil(Math.max(...names)) + 16, 46, 130);
     this.#cell = clamp(Math.floor((Math.min(width, 620) - this.#head - 8) / k), 5, 44);
     this.#cursor = { row: Math.min(this.#cursor.row, k - 1), column: Math.min(this.#cursor.column, k - 1) };
+    this.#hover = null; // what lies under the pointer now, its next move tells
+    this.#tip.hidden = true;
     const side = this.#head + this.#cell * k + 2, ratio = devicePixelRatio || 1;
     Object.assign(this.#canvas, { width: Math.round(side * ratio), height: Math.round(side * ratio) });
     Object.assign(this.#canvas.style, { width: `${side}px`, height: `${side}px` });
@@ -87,6 +89,7 @@ export class Matrix {
   }
 
   draw(): void {
+    if (this.#stale) return;
     const g = this.#canvas.getContext("2d")!;
     const ratio = devicePixelRatio || 1, k = this.#order.length, c = this.#cell, o = this.#head;
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -111,6 +114,11 @@ export class Matrix {
     );
     this.#drawHeads(g, cluster);
     this.#drawChosen(g);
+  }
+
+  /** Whether the editor holds another cluster than was built: losing the focus to its elements asks for a drawing before they are there. */
+  get #stale(): boolean {
+    return this.#order.length !== this.#adjust.editor.cluster.devices.length;
   }
 
   get #quantity(): Kind {
@@ -183,8 +191,9 @@ export class Matrix {
     return this.#hosts.find((host) => host.members.includes(this.#order[at]!))!;
   }
 
-  /** The links that change together at a place; null on the diagonal. */
+  /** The links that change together at a place; null on the diagonal, and before a new cluster is built. */
   #target(cluster: Cluster, place: Place, scope = this.#scope.value as Scope): Target | null {
+    if (this.#stale) return null;
     const ends = (at: number): { devices: readonly number[]; name: string } => {
       if (at < 0) return { devices: this.#order, name: "all" };
       const device = this.#order[at]!;
@@ -282,6 +291,7 @@ export class Matrix {
   }
 
   #speak(): void {
+    if (this.#stale) return;
     const target = this.#target(this.#adjust.editor.cluster, this.#cursor);
     this.#say(target ? `${target.label}: ${this.#adjust.text(target)}` : "a device has no link to itself");
   }

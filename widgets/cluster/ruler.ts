@@ -1,48 +1,55 @@
 /** The logarithmic ruler that shows, while a value is pulled, where it stands and where it came from. */
-import type { Point } from "./geometry";
+import { clamp } from "../shared/scale";
+import type { Point, Rect } from "./geometry";
 import { decades, PER_DECADE, writeRound, type Quantity } from "./quantity";
+import { beside, fit } from "./room";
 import { s, set, textWidth } from "./svg";
 
-const HALF = 190; // pixels from its middle to its ends
+const WIDTH = 380; // where there is room for it
 const HEIGHT = 46;
+const NAME = 32; // half of the longest mark's text
 
 export class Ruler {
   readonly element = s("svg", { class: "ruler", "aria-hidden": "true" });
   readonly #root: HTMLElement;
+  readonly #room: () => Rect;
 
-  constructor(root: HTMLElement) {
+  /** `room` is where it may stand, in coordinates of `root`. */
+  constructor(root: HTMLElement, room: () => Rect) {
     this.#root = root;
+    this.#room = room;
     this.hide();
   }
 
-  /** Draws it above `origin` (client coordinates), where the value was `from`, with the hand `pixels` to the right. */
+  /**
+   * Draws it above `origin` (client coordinates), where the value was `from`, with the hand `pixels` to the right. It stays
+   * where it is; when the hand leaves it, the scale runs below the value instead.
+   */
   show(quantity: Quantity, from: number, origin: Point, pixels: number, text: string): void {
-    const bounds = this.#root.getBoundingClientRect();
+    const bounds = this.#root.getBoundingClientRect(), room = this.#room();
+    const [middle, level] = [origin.x - bounds.left, origin.y - bounds.top];
     const start = Number.isFinite(from) && from > 0 ? from : 1e-7;
-    const scroll = Math.sign(pixels) * Math.max(0, Math.abs(pixels) - HALF + 30);
-    const x = (value: number) => HALF + Math.log10(value / start) * PER_DECADE - scroll;
-    const reach = (side: number) => start * 10 ** ((scroll + side * (HALF - 8)) / PER_DECADE);
-    const at = HALF + pixels - scroll;
+    const width = Math.min(WIDTH, room.w), left = fit(middle - width / 2, width, room.x, room.w);
     const half = textWidth(text, "bold 12px sans-serif") / 2 + 8;
-    const marks = decades(reach(-1), reach(1)).flatMap(({ value, major }) => [
+    const at = clamp(middle + pixels - left, half, width - half);
+    const x = (value: number) => at - pixels + Math.log10(value / start) * PER_DECADE;
+    const reach = (end: number) => start * 10 ** ((end - at + pixels) / PER_DECADE);
+    const begin = x(start);
+    const marks = decades(reach(8), reach(width - 8)).flatMap(({ value, major }) => [
       s("line", { x1: x(value), x2: x(value), y1: major ? 26 : 32, y2: 38 }),
-      ...(major && Math.abs(x(value) - at) > half + 24 ? [s("text", { x: x(value), y: 22 }, writeRound(quantity, value))] : []),
+      ...(major && Math.abs(x(value) - at) > half + 24 && x(value) > NAME && x(value) < width - NAME ? [s("text", { x: x(value), y: 22 }, writeRound(quantity, value))] : []),
     ]);
     this.element.replaceChildren(
-      s("rect", { class: "back", x: 0.5, y: 8.5, width: 2 * HALF - 1, height: 36, rx: 6 }),
+      s("rect", { class: "back", x: 0.5, y: 8.5, width: width - 1, height: 36, rx: 6 }),
       ...marks,
-      s("line", { class: "from", x1: x(start), x2: x(start), y1: 26, y2: 44 }),
+      ...(begin > 0 && begin < width ? [s("line", { class: "from", x1: begin, x2: begin, y1: 26, y2: 44 })] : []),
       s("line", { class: "now", x1: at, x2: at, y1: 20, y2: 44 }),
       s("rect", { class: "now", x: at - half, y: 0, width: 2 * half, height: 20, rx: 10 }),
       s("text", { class: "now", x: at, y: 14 }, text),
     );
-    const above = origin.y - bounds.top - HEIGHT - 16;
-    set(this.element, { width: 2 * HALF, height: HEIGHT });
-    Object.assign(this.element.style, {
-      left: `${origin.x - bounds.left - HALF + scroll}px`,
-      top: `${above > 0 ? above : origin.y - bounds.top + 20}px`,
-      display: "block",
-    });
+    set(this.element, { width, height: HEIGHT });
+    const top = beside(level - 16, level + 20, HEIGHT, room.y, room.h);
+    Object.assign(this.element.style, { left: `${left}px`, top: `${top}px`, display: "block" });
   }
 
   hide(): void {
