@@ -27,6 +27,7 @@ def test_published_placements_take_the_published_time(shared_data, network, stra
     problem = published.problem(folder, network, transfer_ops=transfer_ops)
     schedule = pl.simulate(problem, published.placement(folder, problem, network, strategy), "pct")
     assert schedule.makespan == pytest.approx(MAKESPANS[network, strategy][column], rel=1e-9)
+    assert pl.validate(schedule) == []
 
 
 @pytest.mark.parametrize("network", ["convolutional_network", "recurrent_network"])

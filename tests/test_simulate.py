@@ -11,6 +11,7 @@ from random import Random
 from types import SimpleNamespace
 
 import numpy as np
+import published
 import pytest
 import reference_memory
 import reference_simulator
@@ -362,64 +363,11 @@ def test_par_32_and_seq_32():
 
 # -------------------------------------------------------------------- published makespans, reproducibility
 
-MAYER = {  # graph, placement: PCT makespan of the published program (10 operations per Send), and without Sends
-    ("convolutional_network", "batch_split"): (182.53499081286245, 169.0842428556658),
-    ("convolutional_network", "critical_path"): (104.16233313836665, 98.21689169927046),
-    ("convolutional_network", "hash"): (324.9034905186844, 300.7521007659872),
-    ("recurrent_network", "batch_split"): (3130.2553306596346, 2934.8108131557137),
-    ("recurrent_network", "critical_path"): (2156.4728741443555, 2047.4764297672264),
-    ("recurrent_network", "hash"): (4754.69293933651, 4407.672276724293),
-}
-
-
-def table(path: Path) -> list[list[str]]:
-    """Rows of a comma-separated file, without its heading."""
-    return [line.split(",") for line in path.read_text().splitlines()[1:] if line.strip()]
-
-
-def mayer_graph(path: Path) -> OpGraph:
-    """One output per op, that all successors consume; ops in order of their ids."""
-    rows = sorted(table(path), key=lambda row: int(row[0]))
-    number = {row[0]: v for v, row in enumerate(rows)}
-    edges = [(v, number[s]) for v, row in enumerate(rows) for s in row[1].split(";") if s]
-    return OpGraph.from_arrays(
-        [row[0] for row in rows],
-        [float(row[5]) for row in rows],
-        edges,
-        edge_bytes=[float(rows[u][4]) for u, _ in edges],
-        edge_output=[0] * len(edges),
-    )
-
-
-def mayer_cluster(path: Path) -> pl.Cluster:
-    """Speeds, and symmetric rates given to the devices of higher number."""
-    rows = table(path)
-    rate = np.ones((len(rows), len(rows)))
-    for i, row in enumerate(rows):
-        higher = [float(x) for x in row[3].split(";") if x.strip()]
-        rate[i, i + 1 : i + 1 + len(higher)] = rate[i + 1 : i + 1 + len(higher), i] = higher
-    return pl.Cluster([float(row[2]) for row in rows], bandwidth=rate)
-
-
-@pytest.mark.parametrize(("name", "strategy"), MAYER)
-def test_mayer_2017(shared_data, name, strategy):
-    """The published simulator's makespans of its own placements under PCT, with Sends and without, to 1e-9."""
-    folder = shared_data("mayer2017")
-    graph, cluster = mayer_graph(folder / f"{name}.csv"), mayer_cluster(folder / "devices_50.csv")
-    where = {op: int(device) for op, device in table(folder / f"placement_{name}_{strategy}_50.csv")}
-    for transfer_ops, makespan in zip((10, 0), MAYER[name, strategy], strict=True):
-        problem = Problem(graph, cluster, transfer_ops=transfer_ops)
-        made = pl.simulate(problem, Placement.from_mapping(problem, where), "pct")
-        assert made.makespan == pytest.approx(makespan, rel=1e-9)
-        assert validate(made) == []
-
-
 def test_mayer_2017_in_the_reference(shared_data):
-    """The plain simulator of these tests reproduces a published makespan, too."""
+    """The plain simulator of these tests reproduces a published makespan, too; test_published.py has all of them."""
     folder = shared_data("mayer2017")
-    graph, cluster = mayer_graph(folder / "convolutional_network.csv"), mayer_cluster(folder / "devices_50.csv")
-    where = {op: int(device) for op, device in table(folder / "placement_convolutional_network_critical_path_50.csv")}
-    placed_ops = Placement.from_mapping(Problem(graph, cluster, transfer_ops=10), where)
+    problem = published.problem(folder, "convolutional_network", transfer_ops=10)
+    placed_ops = published.placement(folder, problem, "convolutional_network", "critical_path")
     made = reference_simulator.simulate(placed_ops, path_computation_time(placed_ops))
     assert made.makespan == pytest.approx(104.16233313836665, rel=1e-9)
 
