@@ -186,6 +186,18 @@ def test_pickers_options_and_the_heat_map(explore, screenshot):
     screenshot("best")
 
 
+def test_keys_stay_in_the_explorer(explore):
+    """`b` with the chart or one of its controls in focus adds no cell to the notebook."""
+    hand = explore('"topcuoglu"')
+    count = "() => jupyterapp.shell.currentWidget.content.widgets.length"
+    cells = hand.page.evaluate(count)
+    for part in (hand.root.locator(".pl-gantt [tabindex='0']").first, hand.root.get_by_role("button", name="Play")):
+        part.focus()
+        for pressed in ("b", "a", "j"):
+            hand.page.keyboard.press(pressed)
+    assert hand.page.evaluate(count) == cells
+
+
 def test_play_scrub_and_click(explore, screenshot):
     """The chart plays smoothly and stops; a click explains an op with the decision that placed it."""
     hand = explore()

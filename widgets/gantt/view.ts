@@ -315,6 +315,7 @@ export class GanttView {
     const { element } = this.#stage;
     element.addEventListener("scroll", () => this.#frames.invalidate("all"), { signal });
     element.addEventListener("keydown", (event) => this.#onKey(event), { signal });
+    this.element.addEventListener("keydown", keepInside, { signal });
     const sized = new ResizeObserver(() => this.#frames.invalidate("all"));
     sized.observe(element);
     signal.addEventListener("abort", () => sized.disconnect());
@@ -419,4 +420,9 @@ function opOf(chart: Chart | null, found: Hit | null): number {
   if (found.kind === "op") return found.row;
   if (found.kind === "idle") return idle.op[found.row]! < nOps ? idle.op[found.row]! : -1;
   return transfers.producer[found.kind === "send" ? sends.transfer[found.row]! : found.row]!;
+}
+
+/** A notebook's shortcuts match the focused element itself, before they look for who suppresses them: `b` would add a cell. */
+function keepInside(event: KeyboardEvent): void {
+  if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
 }
