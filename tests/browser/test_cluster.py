@@ -243,6 +243,7 @@ def test_what_floats_stays_inside_the_panel_and_off_its_buttons(page: Page, widt
 
 def test_a_ruler_is_whole_in_what_can_be_seen_of_a_scrolled_panel(page: Page, two: ClusterCanvas) -> None:
     """Where the canvas is scrolled half out of its pane, the ruler keeps to the half that shows."""
+    page.wait_for_selector(".card")
     page.evaluate(
         """() => {
           const pane = document.querySelector('.cluster').parentElement;
@@ -353,8 +354,9 @@ def test_the_status_line_speaks_of_the_cluster_shown(page: Page, two: ClusterCan
 
 def test_a_device_gripped_anywhere_can_be_carried(page: Page, two: ClusterCanvas) -> None:
     """By the middle of its card in any direction; by a value when the hand sets out up or down, and then the value stays."""
+    page.wait_for_selector(".card")
     speeds = two.value.speed.copy()
-    for name, onto in (("card:0", "b"), ("speed:1", "b"), ("memory:0", "a")):
+    for name, onto in (("card:0", "b"), ("speed:0", "a"), ("memory:0", "b")):
         page.wait_for_timeout(250)  # cards glide to their places
         x, y = host_centre(page, onto)
         box = key(page, name).bounding_box()
@@ -367,7 +369,7 @@ def test_a_device_gripped_anywhere_can_be_carried(page: Page, two: ClusterCanvas
         expect(page.locator(".ruler")).to_be_hidden()
         page.mouse.up()
         settled(page, two)
-        assert two.value.hosts[int(name[-1])] == onto
+        assert two.value.hosts[int(name[-1])] == onto, name
     assert two.value.speed.tolist() == speeds.tolist()
     pull(page, key(page, "speed:1"), 120)
     settled(page, two)

@@ -65,7 +65,7 @@ export function carry(
     say(drop.box ? (drop.box === own ? `in ${own.host}` : `into ${drop.box.host}`) : "out of its host, to one of its own");
   });
   element.addEventListener("pointerup", () => stop(true));
-  element.addEventListener("lostpointercapture", () => stop(true));
+  element.addEventListener("lostpointercapture", (event) => event.target === element && stop(true)); // not when a value in it hands over
   element.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !grip) return;
     event.stopPropagation();

@@ -102,7 +102,7 @@ class Canvas {
 
   #build(): void {
     const width = this.root.clientWidth;
-    if (!width) return; // not shown yet; the observer of its size will ask again
+    if (!width) return this.#built ? this.#later(true) : undefined; // a change of theme hides the page for a moment; before, the observer asks
     this.#rebuild = false;
     this.#built = structure(this.#editor.cluster);
     const theme = readTheme(this.root);
