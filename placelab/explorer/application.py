@@ -119,7 +119,7 @@ class Explorer(w.VBox):
         self._view_count = 0  # counted by the browser from now on: what nobody sees is not kept up to date
         self._listen()
         self._show_controls(state)
-        self._ask_for(state)
+        self._compute()
 
     # ---------------------------------------------------------------- what a cell can read
 
@@ -192,11 +192,12 @@ class Explorer(w.VBox):
                 return
             self._say("")
             try:
-                self._ask_for(change(self.state))
+                self._adopt(change(self.state))
             except Exception as error:
                 self._say(sentence(error), "bad")
             self._steps = self._steps.to(self.state, key, time.monotonic())
             self._show_controls(self.state)
+            self._compute()
         self._wait()
 
     def _edited(self, _: Any) -> None:
@@ -208,7 +209,7 @@ class Explorer(w.VBox):
             before = self._steps.now
             state = replace(before, cluster=cluster, layout=layout)
             try:
-                self._ask_for(before if state == before else state)
+                self._adopt(before if state == before else state)
             except Exception as error:
                 self._show_controls(before)
                 self.canvas.error = sentence(error)
@@ -217,6 +218,7 @@ class Explorer(w.VBox):
                     self._steps = self._steps.to(self.state, "", time.monotonic())
                 if not self.canvas.dragging:
                     self._show_controls(self.state)
+            self._compute()
         self._wait()
 
     def _canvas_moved(self) -> bool:
@@ -227,8 +229,9 @@ class Explorer(w.VBox):
         with self._lock:
             self._say("")
             self._steps = step(self._steps)
-            self._ask_for(self._steps.now)
-            self._show_controls(self._steps.now)
+            self._adopt(self._steps.now)
+            self._show_controls(self.state)
+            self._compute()
         self._wait()
 
     def _show_pair(self, partitioner: str, scheduler: str) -> None:
@@ -242,17 +245,20 @@ class Explorer(w.VBox):
 
     # ---------------------------------------------------------------- what is computed
 
-    def _ask_for(self, state: State) -> None:
-        """Make `state` the newest; the worker catches up, unless a hand is faster than the strategy."""
+    def _adopt(self, state: State) -> None:
+        """Make `state` the newest, if it describes a problem; `_compute` is called once the controls say so, too."""
         before, problem = self._now
         state = before if state == before else state
         self._now = (state, problem if state.rules == before.rules else state.problem())
         if state.cluster.n_devices != before.cluster.n_devices:
             self.canvas.peak = self.canvas.load = []  # of devices that may be gone
+
+    def _compute(self) -> None:
+        """The worker catches up, unless a hand is faster than the strategies."""
         dragging = self.canvas.dragging
         if not dragging or self._pace.follows:
             self._worker.wake()
-        self.comparison.follow(self.problem, state, dragging)
+        self.comparison.follow(self.problem, self.state, dragging)
 
     def _wait(self) -> None:
         """Give the worker a moment; what takes longer is shown as stale meanwhile."""
@@ -310,9 +316,10 @@ class Explorer(w.VBox):
             if self.state is not state:
                 return
             other = replace(state, scheduler=FALLBACK)
-            self._ask_for(other)
+            self._adopt(other)
             self._steps = self._steps.instead(other)
             self._show_controls(self.state)
+            self._compute()
             self._say(
                 f"{state.partitioner} plans no order for planned to follow; {FALLBACK} decides who runs next.", "note"
             )
@@ -470,9 +477,7 @@ def _blame(error: Exception, state: State) -> str:
             files[catalogue[name].__code__.co_filename] = name
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
     where = f" in line {frames[-1].lineno} of {files[frames[-1].filename]}" if frames else ""
-    return (
-        f"{state.partitioner} + {state.scheduler}: {sentence(error)}{where}; explorer.schedule in a cell shows the traceback"
-    )
+    return f"{state.partitioner} + {state.scheduler}: {sentence(error)}{where}; explorer.schedule in a cell shows the traceback"
 
 
 def _button(text: str, tip: str, act: Callable[[], None]) -> w.Button:
