@@ -346,7 +346,7 @@ class Explorer(w.VBox):
 
     def _measure(self) -> None:
         """Find out whether the strategies can follow a hand after all, now that nothing else is computed."""
-        if not self._pace.unsure or self.comparison.running:
+        if not self._pace.unsure:
             return
         if jit.compiling():
             self._say(
@@ -356,6 +356,8 @@ class Explorer(w.VBox):
                 if not self._worker.sleep(0.2):
                     return
             self._say("")
+        if self.comparison.running:  # and wakes the worker when it has ended
+            return
         with self._answer:
             self._result = self._timed(self._result.state, self._result.schedule.problem) or self._result
 
