@@ -59,7 +59,7 @@ INSTANCES: dict[str, Callable[[], pl.Problem]] = {
 def makespan(placement: pl.Placement, scheduler: str) -> str:
     """Seconds with six digits, marked where a device runs out of memory; – where the placement has no planned order."""
     try:
-        schedule = pl.simulate(placement, scheduler=scheduler)
+        schedule = pl.simulate(placement.problem, placement, scheduler)
     except pl.UnsupportedError:
         return "–"
     return f"{schedule.makespan:.6g}" + (" oom" if len(schedule.oom) else "")

@@ -99,8 +99,8 @@ def simulations(graph: pl.OpGraph, size: int) -> Iterator[Row]:
             yardstick = Yardstick(placed)
             for scheduler in SCHEDULERS:
                 hand_written = getattr(yardstick, scheduler)
-                assert hand_written() == pl.simulate(placed, scheduler=scheduler).makespan
-                ours, c = take_turns(lambda p=placed, s=scheduler: pl.simulate(p, scheduler=s), hand_written)
+                assert hand_written() == pl.simulate(placed.problem, placed, scheduler).makespan
+                ours, c = take_turns(lambda p=placed, s=scheduler: pl.simulate(p.problem, p, s), hand_written)
                 budget = SIMULATE[k][size]
                 yield Row(f"simulate {transfers}, {scheduler}", graph.n_ops, k, ours, "ms", budget, "C", c, C_RATIO)
 
@@ -112,7 +112,7 @@ def planning(graph: pl.OpGraph, size: int) -> Iterator[Row]:
         problem = placed.problem
 
         def against(what: str, call: Callable, budget: float, allowed: float, placed=placed, k=k) -> Row:
-            ours, simulate = take_turns(call, lambda: pl.simulate(placed, scheduler="fifo"), least=1)
+            ours, simulate = take_turns(call, lambda: pl.simulate(placed.problem, placed, "fifo"), least=1)
             return Row(what, graph.n_ops, k, ours, "ms", budget, "simulate", simulate, allowed)
 
         if k == DEVICES[0]:  # means over devices are taken first, so that their number hardly matters
@@ -128,7 +128,8 @@ def files_and_checks(graph: pl.OpGraph) -> Iterator[Row]:
         path = Path(folder) / "graph.json"
         graph.save(path)
         yield Row("load placelab JSON", graph.n_ops, None, *take_turns(lambda: pl.load(path)), "ms", LOAD)
-    schedule = pl.simulate(placement(graph, 4), scheduler="fifo")
+    placed = placement(graph, 4)
+    schedule = pl.simulate(placed.problem, placed, "fifo")
     yield Row("validate", graph.n_ops, 4, *take_turns(lambda: pl.validate(schedule)), "ms", VALIDATE)
 
 
@@ -149,9 +150,9 @@ def starting(runs: int = 3) -> Iterator[Row]:
 def memory(graph: pl.OpGraph) -> Row:
     """Peak of what one simulation allocates, its result included, per op and transfer."""
     placed = placement(graph, 4)
-    pl.simulate(placed, scheduler="pct")
+    pl.simulate(placed.problem, placed, "pct")
     tracemalloc.start()
-    schedule = pl.simulate(placed, scheduler="pct")
+    schedule = pl.simulate(placed.problem, placed, "pct")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     each = peak / (graph.n_ops + len(schedule.transfers))

@@ -32,7 +32,7 @@ def test_the_yardstick_in_c_is_the_simulator():
         placed = placement(Random(i).randint, problem.replace(duplex=False))
         yardstick = Yardstick(placed)
         for scheduler in ("fifo", "pct"):
-            schedule = pl.simulate(placed, scheduler=scheduler)
+            schedule = pl.simulate(placed.problem, placed, scheduler)
             assert getattr(yardstick, scheduler)() == schedule.makespan
             assert np.array_equal(yardstick.start, schedule.start)
             assert np.array_equal(yardstick.finish, schedule.finish)
