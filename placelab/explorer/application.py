@@ -97,14 +97,15 @@ class Explorer(w.VBox):
 
     def __init__(self, state: State, problem: Problem) -> None:
         self._lock = threading.RLock()
-        self._answer = threading.Condition()  # guards the five below
         self._now: tuple[State, Problem] = (state, problem)
+        self._answer = threading.Condition()  # guards what the worker answers, the next three
         self._answered: State | None = None
         self._failure: Exception | None = None
         self._result: Result | None = None
         self._traced: tuple[Result, Trace | None] | None = None
         self._pace = Pace()
         self._steps = Steps(state)
+        self._seen: tuple = ()  # what the canvas said last
         self._worker = Worker(self._catch_up, "schedule")
         self._follow = self._catalogue_changed
         self._pickers = Pickers(self._go, self._say, state)
@@ -222,8 +223,8 @@ class Explorer(w.VBox):
         self._wait()
 
     def _canvas_moved(self) -> bool:
-        seen, self._seen = getattr(self, "_seen", None), (*self.canvas.state, self.canvas.dragging)
-        return seen is None or self._seen != seen
+        seen, self._seen = self._seen, (*self.canvas.state, self.canvas.dragging)
+        return self._seen != seen
 
     def _step_to(self, step: Callable[[Steps], Steps]) -> None:
         with self._lock:
@@ -358,8 +359,7 @@ class Explorer(w.VBox):
             self._say("")
         if self.comparison.running:  # and wakes the worker when it has ended
             return
-        with self._answer:
-            self._result = self._timed(self._result.state, self._result.schedule.problem) or self._result
+        self._timed(self._result.state, self._result.schedule.problem)
 
     def _timed(self, state: State, problem: Problem) -> Result | None:
         """Place, run, check; None when there is no plan for ``planned`` to follow."""
