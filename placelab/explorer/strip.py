@@ -91,7 +91,7 @@ def _speedup(speedup: float, schedule: Schedule) -> Item:
 
 def _gap(gap: float, schedule: Schedule) -> Item:
     known = "; ".join(f"{name.replace('_', ' ')} {seconds(value)}" for name, value in bounds(schedule.problem).items())
-    value = "–" if np.isnan(gap) else f"≤ {percent(gap)}"
+    value = "–" if np.isnan(gap) else f"≤ {percent(max(gap, 0.0))}"
     return _item("gap", "Above optimum", value, f"No schedule of this problem is faster than its lower bounds: {known}")
 
 
