@@ -56,7 +56,7 @@ def simulate(
     Returns
     -------
     Schedule
-        The same for the same input on every machine: ties are broken by op number, never by a hash or a heap's whim.
+        The same for the same input in every process: ties are broken by op number, never by a hash or a heap's whim.
 
     Raises
     ------

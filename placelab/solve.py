@@ -22,7 +22,7 @@ def place(
     partitioner
         Name in the catalogue (``placelab.partitioners()``), or a decorated function.
     seed
-        For partitioners with a random part; the same seed gives the same placement everywhere.
+        For partitioners with a random part; the same seed gives the same placement in every process.
     trace
         Record why each op is where it is (``placement.trace``); slower.
     options
