@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from placelab.graph import frozen
 from placelab.memory import curves, shortages
 from placelab.problem import Problem
 from placelab.units import seconds
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TRANSFER = np.dtype([("tensor", "i4"), ("source", "i4"), ("destination", "i4"), ("start", "f8"), ("finish", "f8")])
 
@@ -80,6 +83,12 @@ class Placement:
     trace : Trace or None
     partitioner : str
         Name of the partitioner that made it, "" for a placement by hand.
+    bound : float or None
+        Lower bound on the makespan of every schedule of the problem that the partitioner proved [s].
+    notes : tuple of str
+        Sentences that belong to the result: what was assumed, that it is a preview, which approximation ratio holds.
+    table : DataFrame or None
+        What the partitioner tried, for those that try several.
     """
 
     problem: Problem
@@ -88,6 +97,9 @@ class Placement:
     estimate: float | None = None
     trace: Trace | None = None
     partitioner: str = ""
+    bound: float | None = None
+    notes: tuple[str, ...] = ()
+    table: pd.DataFrame | None = None
 
     def __post_init__(self) -> None:
         expect(self.problem, Problem, "a placement")

@@ -7,13 +7,22 @@ from typing import Any
 
 from placelab.errors import PlacelabError, UnsupportedError, expect
 from placelab.problem import Problem
+from placelab.progress import Report, never, silent
 from placelab.schedule import Placement, Schedule
 from placelab.simulate import simulate
-from placelab.strategies import find, keywords, partitioners
+from placelab.strategies import RESERVED, find, keywords, partitioners
 
 
 def place(
-    problem: Problem, partitioner: str | Callable = "heft", *, seed: int = 0, trace: bool = False, **options: Any
+    problem: Problem,
+    partitioner: str | Callable = "heft",
+    *,
+    seed: int = 0,
+    trace: bool = False,
+    preview: bool = False,
+    progress: Report = silent,
+    cancel: Callable[[], bool] = never,
+    **options: Any,
 ) -> Placement:
     """Place every op with a partitioner.
 
@@ -25,6 +34,12 @@ def place(
         For partitioners with a random part; the same seed gives the same placement in every process.
     trace
         Record why each op is where it is (``placement.trace``); slower.
+    preview
+        A quick stand-in will do, from partitioners that have one; the placement's notes say that it is one.
+    progress
+        Is told how far a partitioner that searches has come.
+    cancel
+        Asked by such partitioners now and then; when it says True they return the best they have.
     options
         Options of the partitioner.
 
@@ -44,7 +59,8 @@ def place(
     """
     expect(problem, Problem, "place")
     function = find(partitioners(), partitioner, "partitioner")
-    placement = function(problem, **keywords(function, options, seed=seed, trace=trace))
+    reserved = dict(seed=seed, trace=trace, preview=preview, progress=progress, cancel=cancel)
+    placement = function(problem, **keywords(function, options, **reserved))
     if not isinstance(placement, Placement):
         raise PlacelabError(
             f"partitioner {function.name!r} returned {type(placement).__name__}; expected a Placement: return "
@@ -61,6 +77,9 @@ def solve(
     *,
     seed: int = 0,
     trace: bool = False,
+    preview: bool = False,
+    progress: Report = silent,
+    cancel: Callable[[], bool] = never,
     oom: str = "mark",
     partitioner_options: Mapping[str, Any] | None = None,
     scheduler_options: Mapping[str, Any] | None = None,
@@ -76,7 +95,8 @@ def solve(
     """
     for options in (partitioner_options, scheduler_options):
         expect({} if options is None else options, Mapping, "solve, for the options of a strategy,")
-        if reserved := {"seed", "trace", "oom"}.intersection(options or ()):
+        if reserved := {*RESERVED, "oom"}.intersection(options or ()):
             raise UnsupportedError(f"{min(reserved)!r} is no option of a strategy; give it to solve itself")
-    placement = place(problem, partitioner, seed=seed, trace=trace, **(partitioner_options or {}))
+    asked = dict(seed=seed, trace=trace, preview=preview, progress=progress, cancel=cancel)
+    placement = place(problem, partitioner, **asked, **(partitioner_options or {}))
     return simulate(problem, placement, scheduler, seed=seed, oom=oom, **(scheduler_options or {}))

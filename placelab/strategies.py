@@ -30,7 +30,10 @@ KINDS = {
     int: ((int, np.integer), "a whole number"),
     float: ((int, float, np.integer, np.floating), "a number"),
 }
-RESERVED = ("seed", "trace")  # keywords the caller fills in, not options of a strategy
+# Keywords the caller fills in, not options of a strategy. A strategy that names them is given: the seed; whether to record a
+# trace; whether a quick stand-in will do while a hand drags; what to tell its Progress, now and then; and whom to ask whether
+# to stop, upon which it returns the best it has.
+RESERVED = ("seed", "trace", "preview", "progress", "cancel")
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,12 +100,13 @@ def _is_permutation(order: np.ndarray) -> bool:
     return order.max() < len(order) and bool(np.bincount(order, minlength=len(order)).all())
 
 
-def partitioner(function: Callable | None = None, *, name: str = "", source: str = "") -> Any:
+def partitioner(function: Callable | None = None, *, name: str = "", source: str = "", slow: bool = False) -> Any:
     """Enter a function into the catalogue of partitioners, under `name` or its own with ``-`` for ``_``.
 
-    Entering a name again replaces it, so a notebook cell can be run again.
+    Entering a name again replaces it, so a notebook cell can be run again. ``slow=True`` for one that searches for seconds by
+    design: it does not follow a dragging hand, and comes last in comparisons.
     """
-    return _enter(_partitioners, function, dict(name=name, source=source), first=("problem",))
+    return _enter(_partitioners, function, dict(name=name, source=source, slow=slow), first=("problem",))
 
 
 def scheduler(function: Callable | None = None, *, static: bool = False, name: str = "", source: str = "") -> Any:

@@ -3,7 +3,8 @@
 A partitioner keeps its contract if, on every problem, it places all ops, keeps groups together and restrictions, gives
 the same placement for the same seed (traced or not, defaults written out or not), leaves the problem as it was, has no
 more than fits on a device as far as that does not depend on times, and if its plan and placement run without breaking a
-rule or a lower bound. A scheduler keeps it if its runs do. Memory over time may run short (the run marks it). Refusing
+rule or a lower bound. A strategy may treat fewer problems than there are (UnsupportedError), but all small ones without
+limits of memory. A scheduler keeps it if its runs do. Memory over time may run short (the run marks it). Refusing
 a problem is right only where memory is limited or no device may run all ops.
 """
 
@@ -30,6 +31,7 @@ from placelab.strategies import _enter, find, partitioners, schedulers
 from placelab.validate import validate
 
 ROUNDING = 1e-9  # relative
+SMALL = 10  # ops; so many every strategy treats, also an exact one
 
 
 def check_partitioner(partitioner: str | Callable, problems: Iterable[Problem] | None = None) -> None:
@@ -129,6 +131,10 @@ def _partitioner_faults(f: Callable, problem: Problem) -> Iterator[str]:
         if unlimited and (problem.mask is None or problem.mask.all(axis=0).any()):
             yield f"finds no placement, though one device may run all ops and has room: {error}"
         return
+    except UnsupportedError as refusal:
+        if problem.memory == "none" and problem.graph.n_ops <= SMALL:
+            yield f"does not treat a problem of {problem.graph.n_ops} ops without limits of memory: {refusal}"
+        return
     if placement.problem is not problem:
         yield "gives a placement of another problem than it was asked to place"
         return
@@ -160,6 +166,8 @@ def _placement_faults(placement: Placement) -> Iterator[str]:
     least = max(bounds(problem).values(), default=0.0)
     if placement.estimate is not None and placement.estimate < least * (1 - ROUNDING):
         yield f"expects a makespan of {placement.estimate!r} s, below the lower bound {least!r} s"
+    if None not in (placement.estimate, placement.bound) and placement.estimate < placement.bound * (1 - ROUNDING):
+        yield f"expects a makespan of {placement.estimate!r} s, below its own lower bound {placement.bound!r} s"
     if placement.planned is not None:
         place_of = np.argsort(placement.planned)
         late = np.flatnonzero(place_of[graph.producer] > place_of[graph.consumer])

@@ -16,7 +16,7 @@ PACKAGE = Path(placelab.__file__).parent
 
 # From the bottom up: a file may import what an earlier line names, its own line from left to right, and its own folder.
 LAYERS = """
-errors units seeds
+errors units seeds progress
 graph
 memory
 cluster clusters
@@ -26,13 +26,14 @@ kernels
 ranks costs importance room memory_plan
 planned list_scheduler earliest_finish
 strategies
-partitioners
 schedulers
-solvers
 simulate validate
-solve
-bounds explain metrics compare
+solvers
+bounds
 transforms
+partitioners
+solve
+explain metrics compare
 formats
 generators datasets loading
 sweep
@@ -48,7 +49,7 @@ cli nodelay
 DOORS = {("graph", "formats")}
 PICTURES = {"plots", "widgets", "explorer"}
 JUPYTER = {"IPython", "anywidget", "bokeh", "ipywidgets", "jupyter_bokeh", "jupyter_server", "jupyterlab", "traitlets"}
-HEAVY = {"anywidget", "bokeh", "cvxpy", "ipywidgets", "jupyterlab", "numba", "ortools", "pandas", "tensorflow", "torch"}
+HEAVY = {"anywidget", "bokeh", "cvxpy", "ipywidgets", "jupyterlab", "numba", "ortools", "pandas", "pymetis", "tensorflow"}
 IMPORT_SECONDS = 1.0
 
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
