@@ -19,6 +19,7 @@ from placelab.loading import load
 from placelab.metrics import metrics
 from placelab.problem import Problem
 from placelab.ranks import compute_rank, downward_rank, upward_rank
+from placelab.ratios import ratios
 from placelab.schedule import Placement, Schedule
 from placelab.simulate import simulate
 from placelab.solve import place, solve
@@ -57,6 +58,7 @@ __all__ = [
     "partitioners",
     "place",
     "plots",
+    "ratios",
     "scheduler",
     "schedulers",
     "simulate",

@@ -8,6 +8,7 @@ from placelab.bounds import best_bound, busiest, critical_length, least_exec, tr
 from placelab.errors import expect
 from placelab.explain import KINDS, critical_steps
 from placelab.problem import Problem
+from placelab.ratios import sct_ratio
 from placelab.schedule import Schedule
 
 
@@ -83,21 +84,6 @@ def ordering_efficiency(schedule: Schedule) -> float:
     most = float(busy_time(schedule).sum() + took.sum())
     least = max(busiest(problem, schedule.device, moved["tensor"], moved["destination"]).values())
     return 1.0 if most <= least else (most - schedule.makespan) / (most - least)
-
-
-def sct_ratio(problem: Problem) -> float:
-    """ρ = longest transfer of a tensor between two devices over the shortest op on a device it may run on.
-
-    0 when nothing is ever sent or a transfer takes no time; inf when an op takes no time and a transfer some.
-    """
-    graph, cluster = problem.graph, problem.cluster
-    if not graph.n_edges or cluster.n_devices == 1:
-        return 0.0
-    longest = float((cluster.latency + graph.edge_bytes.max() / cluster.bandwidth).max())  # 0 on the diagonal
-    shortest = float(least_exec(problem).min())
-    if longest == 0.0:
-        return 0.0
-    return longest / shortest if shortest > 0 else np.inf
 
 
 def _critical_split(schedule: Schedule) -> dict[str, float]:

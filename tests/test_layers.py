@@ -29,7 +29,7 @@ strategies
 schedulers
 simulate validate
 solvers
-bounds
+bounds ratios
 transforms
 partitioners
 solve
