@@ -73,13 +73,12 @@ def ratios(problem: Problem) -> dict[str, float]:
 
 def claim(problem: Problem, partitioner: str) -> str | None:
     """What is proven about a partitioner's plan, as a sentence; None where nothing is, or where ρ > 1 says little."""
-    known = ratios(problem) if sct_ratio(problem) <= 1 and not can_bind(problem) else {}
-    if partitioner not in known:
+    plain = partitioner.removeprefix("m-")  # with room for everything, m-SCT is SCT
+    if plain not in ("etf", "sct") or can_bind(problem) or (rho := sct_ratio(problem)) > 1:
         return None
-    most = known[partitioner.removeprefix("m-")]  # with room for everything, m-SCT is SCT
-    return (
-        f"proven: the planned order takes at most {most:.3g} times the optimum ({partitioner}, ρ = {sct_ratio(problem):.3g})"
-    )
+    most = ratios(problem).get(plain)
+    told = f"proven: the planned order takes at most {{:.3g}} times the optimum ({partitioner}, ρ = {rho:.3g})"
+    return None if most is None else told.format(most)
 
 
 def sct_ratio(problem: Problem) -> float:
