@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -18,7 +19,29 @@ class CycleError(PlacelabError):
 
 
 class InfeasibleError(PlacelabError):
-    """No device (or no room on any device) is left for an op or a group."""
+    """No device (or no room on any device) is left for an op or a group.
+
+    Attributes
+    ----------
+    op, group : str
+        The op that was to be placed, and the colocation group that goes with it; "" where no single one is to blame.
+    devices : dict of str
+        Why each device rejected it, the one that came closest first; empty where that is not known device by device.
+    short : dict of float
+        Bytes that were missing, for the devices where that is the reason.
+    """
+
+    def __init__(
+        self,
+        *message: Any,
+        op: str = "",
+        group: str = "",
+        devices: Mapping[str, str] | None = None,
+        short: Mapping[str, float] | None = None,
+    ) -> None:
+        super().__init__(*message)
+        self.op, self.group = op, group
+        self.devices, self.short = dict(devices or {}), dict(short or {})
 
 
 class UnsupportedError(PlacelabError):

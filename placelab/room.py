@@ -209,13 +209,18 @@ def infeasible(problem: Problem, op: int, short: np.ndarray) -> InfeasibleError:
     allowed[problem.feasible(op)] = True
     closest = np.lexsort((np.arange(len(names)), np.where(allowed, short, np.inf)))
     followed = np.isnan(short) & allowed
-    state = lambda d: "is not allowed" if not allowed[d] else f"is short by {short[d]:.6g} bytes"  # noqa: E731
-    why = [f"{names[d]} " + ("is not where its group is" if followed[d] else state(d)) for d in closest]
-    what = f"op {problem.graph.names[op]!r}"
+    missing = {names[d]: float(short[d]) for d in closest if allowed[d] and not followed[d]}
+    absent = lambda d: "is not where its group is" if followed[d] else "is not allowed"  # noqa: E731
+    state = lambda d: f"is short by {short[d]:.6g} bytes" if names[d] in missing else absent(d)  # noqa: E731
+    devices = {names[d]: state(d) for d in closest}
+    op_name, group = str(problem.graph.names[op]), ""
+    what = f"op {op_name!r}"
     if len(members) > 1 and not followed.any():
-        first = problem.graph.names[members[0]]
-        what = f"colocation group {problem.group_names[problem.group[op]]!r} ({len(members)} ops, first {first!r})"
-    return InfeasibleError(f"{what} fits on no device in memory model {problem.memory!r}: {listed(why)}")
+        group, first = problem.group_names[problem.group[op]], problem.graph.names[members[0]]
+        what = f"colocation group {group!r} ({len(members)} ops, first {first!r})"
+    why = listed([f"{name} {text}" for name, text in devices.items()])
+    message = f"{what} fits on no device in memory model {problem.memory!r}: {why}"
+    return InfeasibleError(message, op=op_name, group=group, devices=devices, short=missing)
 
 
 def listed(why: list[str]) -> str:

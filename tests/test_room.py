@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import problems
 import pytest
@@ -89,14 +91,25 @@ def test_the_error_says_why_for_each_device(name):
         "reserved",
     ):
         assert words in str(error.value)
+    assert (error.value.op, error.value.group) == ("a", "pair")
+    assert list(error.value.devices) == ["g0", "g1", "c"]  # the closest first
+    assert error.value.short == {"g0": 1.0, "g1": 2.0}
+
+
+def test_an_error_travels_between_processes():
+    """With what it says device by device."""
+    error = pl.InfeasibleError("no room", op="a", devices={"g": "is short by 1 bytes"}, short={"g": 1.0})
+    same = pickle.loads(pickle.dumps(error))
+    assert (str(same), same.op, same.devices, same.short) == ("no room", "a", error.devices, {"g": 1.0})
 
 
 def test_single_says_why_for_each_device():
     """No device holds all: which op a device may not run, or how much memory it lacks."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [1.0, 1.0], [], memory=[3.0, 4.0], devices={1: ["gpu"]})
     cluster = pl.Cluster([1.0] * 2, memory=[100.0, 6.0], names=["c", "g"], types=["cpu", "gpu"])
-    with pytest.raises(pl.InfeasibleError, match=r"c is not allowed for 'b'; g is short by 1 bytes"):
+    with pytest.raises(pl.InfeasibleError, match=r"c is not allowed for 'b'; g is short by 1 bytes") as error:
         pl.place(pl.Problem(graph, cluster, memory="reserved"), "single")
+    assert error.value.short == {"g": 1.0}
 
 
 def test_a_capacity_met_to_the_byte_is_enough():

@@ -55,12 +55,13 @@ def _short(problem: Problem) -> np.ndarray:
 
 
 def _infeasible(problem: Problem) -> InfeasibleError:
-    allowed, short, names = _allowed(problem), _short(problem), problem.cluster.names
-    why = [
-        f"{names[d]} is short by {short[d]:.6g} bytes"
+    allowed, lack, names = _allowed(problem), _short(problem), problem.cluster.names
+    devices = {
+        names[d]: f"is short by {lack[d]:.6g} bytes"
         if allowed[d]
-        else f"{names[d]} is not allowed for {problem.graph.names[int(np.flatnonzero(~problem.mask[:, d])[0])]!r}"
+        else f"is not allowed for {problem.graph.names[int(np.flatnonzero(~problem.mask[:, d])[0])]!r}"
         for d in range(len(names))
-    ]
-    n, model = problem.graph.n_ops, problem.memory
-    return InfeasibleError(f"no single device holds all {n} ops in memory model {model!r}: {listed(why)}")
+    }
+    why = listed([f"{name} {text}" for name, text in devices.items()])
+    message = f"no single device holds all {problem.graph.n_ops} ops in memory model {problem.memory!r}: {why}"
+    return InfeasibleError(message, devices=devices, short={names[d]: float(lack[d]) for d in np.flatnonzero(allowed)})
