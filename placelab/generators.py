@@ -107,6 +107,132 @@ def stencil(width: int = 8, steps: int = 8, *, seed: int = 0, **costs: Unpack[Co
     return _graph(f"stencil {w} x {s}", names, edges, generator(seed), **costs)
 
 
+def independent(n_ops: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
+    """`n_ops` ops that need nothing of each other; no edges. What is left is bin packing."""
+    n = _count(n_ops, 1, "n_ops")
+    return _graph(f"independent {n}", _ops(n), np.empty((0, 2), dtype=np.int64), generator(seed), **costs)
+
+
+def fork(n_ops: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
+    """One op, whose tensor the other ``n_ops - 1`` read. ``n_ops - 1`` edges."""
+    n = _count(n_ops, 1, "n_ops")
+    leaf = np.arange(1, n)
+    return _graph(f"fork {n}", _ops(n), np.stack([leaf * 0, leaf], axis=1), generator(seed), **costs)
+
+
+def join(n_ops: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
+    """``n_ops - 1`` ops, each with a tensor that the last op waits for. ``n_ops - 1`` edges."""
+    n = _count(n_ops, 1, "n_ops")
+    leaf = np.arange(n - 1)
+    return _graph(f"join {n}", _ops(n), np.stack([leaf, leaf * 0 + n - 1], axis=1), generator(seed), **costs)
+
+
+def out_tree(n_ops: int = 15, degree: int = 2, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
+    """A complete tree from its root to the leaves: `degree` ops read each op's tensor. ``n_ops - 1`` edges.
+
+    Levels fill from the left, the last one perhaps not to its end; the last op that has children may have fewer.
+    """
+    n, edges = _tree(n_ops, degree)
+    return _graph(f"out-tree {n}", _ops(n), edges, generator(seed), **costs)
+
+
+def in_tree(n_ops: int = 15, degree: int = 2, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
+    """A reduction: :func:`out_tree` with every edge turned round, so that ops are numbered from the leaves to the root."""
+    n, edges = _tree(n_ops, degree)
+    return _graph(f"in-tree {n}", _ops(n), n - 1 - edges[:, ::-1], generator(seed), **costs)
+
+
+def _tree(n_ops: int, degree: int) -> tuple[int, np.ndarray]:
+    n, b = _count(n_ops, 1, "n_ops"), _count(degree, 1, "degree")
+    child = np.arange(1, n)
+    return n, np.stack([(child - 1) // b, child], axis=1)
+
+
+def pipeline(stages: int = 4, items: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
+    """Items pass through stages in turn: stage i of item j needs stage i - 1 of item j and stage i of item j - 1.
+
+    ``stages * items`` ops, ``2 * stages * items - stages - items`` edges.
+    """
+    s, n = _count(stages, 1, "stages"), _count(items, 1, "items")
+    number = np.arange(s * n).reshape(n, s)
+    along = np.stack([number[:, :-1].ravel(), number[:, 1:].ravel()], axis=1)
+    across = np.stack([number[:-1].ravel(), number[1:].ravel()], axis=1)
+    names = [f"item{j}/stage{i}" for j in range(n) for i in range(s)]
+    return _graph(f"pipeline {s} x {n}", names, np.concatenate([along, across]), generator(seed), **costs)
+
+
+def series_parallel(n_ops: int = 16, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
+    """A random series-parallel graph with one source and one sink.
+
+    From one edge on, ops are added one by one to a random edge: into it (in series) or beside it, from its tail to its head
+    (in parallel), with equal odds. Between ``n_ops - 1`` and ``2 * n_ops - 3`` edges (n_ops > 1). O(n_ops).
+    """
+    n, rng = _count(n_ops, 1, "n_ops"), generator(seed)
+    edges = [(0, 1)] if n > 1 else []
+    for v in range(2, n):
+        i = int(rng.integers(len(edges)))
+        tail, head = edges[i]
+        if rng.random() < 0.5:
+            edges[i] = (tail, v)
+            edges.append((v, head))
+        else:
+            edges += [(tail, v), (v, head)]
+    return _graph(f"series-parallel {n}", _ops(n), np.array(edges, dtype=np.int64).reshape(-1, 2), rng, **costs)
+
+
+def random_dag(n_ops: int = 16, *, degree: float = 2.0, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
+    """Any two ops are joined, from the lower number to the higher, with the same odds: `degree` inputs per op on average.
+
+    `degree` is at most ``(n_ops - 1) / 2``, where every pair is joined; more is cut to that. O(n_ops · degree).
+    """
+    n, rng = _count(n_ops, 1, "n_ops"), generator(seed)
+    if not degree >= 0:
+        raise FormatError(f"degree is {degree:g}; expected 0 or more")
+    pairs = n * (n - 1) // 2
+    drawn = np.sort(rng.choice(pairs, rng.binomial(pairs, min(1.0, degree * n / pairs)), replace=False)) if pairs else []
+    later = np.floor((1 + np.sqrt(1 + 8 * np.asarray(drawn, dtype=np.float64))) / 2).astype(np.int64)
+    edges = np.stack([np.asarray(drawn, dtype=np.int64) - later * (later - 1) // 2, later], axis=1)
+    return _graph(f"random {n}", _ops(n), edges, rng, **costs)
+
+
+def structures(n_ops: int = 10, *, seed: int = 0, **costs: Unpack[Costs]) -> dict[str, OpGraph]:
+    """One graph of `n_ops` ops for each structure of the Auckland task graphs, on which optimal schedulers are compared.
+
+    Returns
+    -------
+    dict of str to OpGraph
+        ``independent``, ``fork``, ``join``, ``fork-join``, ``out-tree``, ``in-tree``, ``pipeline``, ``stencil``,
+        ``series-parallel``, ``random``. The pipeline and the stencil are as square as `n_ops` divides.
+
+    Notes
+    -----
+    The published collection has 10, 21 or 30 tasks and a weight per edge; here an op's consumers share one tensor.
+
+    References
+    ----------
+    Sinnen (2014), Reducing the solution space of optimal task scheduling.
+
+    Examples
+    --------
+    >>> {graph.n_ops for graph in structures(10, ccr=2.0).values()}
+    {10}
+    """
+    n, all_of = _count(n_ops, 3, "n_ops"), dict(seed=seed, **costs)
+    side = max(w for w in range(1, int(n**0.5) + 1) if n % w == 0)
+    return {
+        "independent": independent(n, **all_of),
+        "fork": fork(n, **all_of),
+        "join": join(n, **all_of),
+        "fork-join": fork_join(n - 2, **all_of),
+        "out-tree": out_tree(n, **all_of),
+        "in-tree": in_tree(n, **all_of),
+        "pipeline": pipeline(n // side, side, **all_of),
+        "stencil": stencil(n // side, side, **all_of),
+        "series-parallel": series_parallel(n, **all_of),
+        "random": random_dag(n, **all_of),
+    }
+
+
 def gaussian_elimination(m: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
     """Gaussian elimination of an m-by-m matrix by columns (Topcuoglu 2002 §5.2.1, Cosnard et al. 1988).
 
@@ -232,6 +358,10 @@ def _graph(
         time={device: operations / SPEED * factor for device, factor in spread.items()} or None,
         metadata={"name": name},
     )
+
+
+def _ops(n: int) -> list[str]:
+    return [f"op{v}" for v in range(n)]
 
 
 def _count(value: Any, least: int, label: str) -> int:

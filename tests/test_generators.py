@@ -15,6 +15,14 @@ FAMILIES = [
     (generators.stencil, (6, 4)),
     (generators.gaussian_elimination, (6,)),
     (generators.fft, (8,)),
+    (generators.independent, (7,)),
+    (generators.fork, (7,)),
+    (generators.join, (7,)),
+    (generators.out_tree, (12, 3)),
+    (generators.in_tree, (12, 3)),
+    (generators.pipeline, (4, 5)),
+    (generators.series_parallel, (20,)),
+    (generators.random_dag, (20,)),
 ]
 
 
@@ -140,6 +148,70 @@ def test_seq_is_par_with_its_layers_in_a_chain():
     }
 
 
+@pytest.mark.parametrize("n", [1, 2, 10])
+def test_fork_join_and_independent_sizes(n):
+    """n ops; a fork's one tensor has n - 1 readers, a join's last op n - 1 inputs, and nothing joins the independent."""
+    fork, join = generators.fork(n), generators.join(n)
+    assert (fork.n_ops, join.n_ops) == (n, n)
+    assert fork.producer.tolist() == [0] * (n - 1) and join.consumer.tolist() == [n - 1] * (n - 1)
+    assert generators.independent(n).n_edges == 0
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("n", [1, 2, 13, 40])
+def test_trees_are_complete(n, degree):
+    """n - 1 edges, at most `degree` children each, as few levels as that allows; the in-tree mirrors the out-tree."""
+    out, into = generators.out_tree(n, degree), generators.in_tree(n, degree)
+    assert out.n_edges == into.n_edges == n - 1
+    assert np.diff(out.succ_ptr).max() <= degree and np.diff(into.pred_ptr).max() <= degree
+    assert sum(degree**level for level in range(depth(out) if n > 1 else 0)) < n
+    turned = {(n - 1 - int(v[2:]), n - 1 - int(u[2:])) for u, v in named(into)}
+    assert turned == {(int(u[2:]), int(v[2:])) for u, v in named(out)}
+
+
+@pytest.mark.parametrize(("stages", "items"), [(1, 1), (1, 4), (4, 1), (3, 5)])
+def test_pipeline_size(stages, items):
+    """s n ops, 2 s n - s - n edges; the longest path takes each stage and each item once."""
+    graph = generators.pipeline(stages, items)
+    assert (graph.n_ops, graph.n_edges) == (stages * items, 2 * stages * items - stages - items)
+    assert (depth(graph) if graph.n_edges else 0) == stages + items - 2
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 30])
+@pytest.mark.parametrize("seed", range(3))
+def test_series_parallel_graphs_fold_to_an_edge(n, seed):
+    """Merging parallel edges and ops between two edges, again and again, leaves one edge: the definition."""
+    graph = generators.series_parallel(n, seed=seed)
+    assert graph.n_ops == n and (n == 1 or n - 1 <= graph.n_edges <= max(1, 2 * n - 3))
+    G = nx.DiGraph(graph.edges.tolist())  # a DiGraph merges parallel edges by itself
+    while inner := [v for v in G if G.in_degree(v) == G.out_degree(v) == 1]:
+        (u,), (w,) = G.predecessors(inner[0]), G.successors(inner[0])
+        G.remove_node(inner[0])
+        G.add_edge(u, w)
+    assert G.number_of_edges() == (n > 1)
+
+
+@pytest.mark.parametrize(("n", "degree"), [(20_000, 3.0), (200, 20.0), (10, 99.0), (1, 2.0)])
+def test_random_dag_degree_is_the_mean_in_degree(n, degree):
+    """Within 5 % of what was asked for, no pair twice; every pair where more is asked for than there are."""
+    graph = generators.random_dag(n, degree=degree)
+    assert graph.n_edges == len(np.unique(graph.edges, axis=0))
+    assert graph.n_edges / n == pytest.approx(min(degree, (n - 1) / 2), rel=0.05)
+
+
+@pytest.mark.parametrize("n", [3, 10, 21, 30])
+def test_every_structure_has_the_ops_asked_for(n):
+    """The ten structures, all of one size, with the seed and costs given."""
+    graphs = generators.structures(n, seed=3, ccr=10.0)
+    assert len(graphs) == 10 and {graph.n_ops for graph in graphs.values()} == {n}
+    assert same(graphs["fork"], generators.fork(n, seed=3, ccr=10.0))
+
+
+def named(graph):
+    """Edges as pairs of names."""
+    return [(graph.names[u], graph.names[v]) for u, v in graph.edges.tolist()]
+
+
 @pytest.mark.parametrize(("family", "size"), FAMILIES)
 def test_the_seed_is_the_graph(family, size):
     """Same seed, same graph; another seed, other costs."""
@@ -180,6 +252,8 @@ def test_an_op_has_one_tensor_for_all_its_consumers():
     [
         (lambda: generators.layered(0), "n_ops is 0; expected a whole number, 1 or more"),
         (lambda: generators.layered(10, degree=0.5), "degree 0.5"),
+        (lambda: generators.random_dag(6, degree=-1.0), "degree is -1; expected 0 or more"),
+        (lambda: generators.out_tree(6, 0), "degree is 0; expected a whole number, 1 or more"),
         (lambda: generators.fft(6), "points is 6; expected a power of two"),
         (lambda: generators.gaussian_elimination(1), "m is 1"),
         (lambda: generators.stencil(2.5), "width is 2.5"),
