@@ -11,6 +11,7 @@ import numpy as np
 from placelab.bounds import best_bound
 from placelab.errors import expect
 from placelab.problem import Problem
+from placelab.progress import never
 from placelab.schedule import Placement
 from placelab.seeds import seed_number
 from placelab.simulate import simulate
@@ -40,21 +41,23 @@ def compare(
     Parameters
     ----------
     partitioners, schedulers
-        Names or decorated functions; default: the whole catalogue. They run with their default options.
+        Names or decorated functions; default: the whole catalogue. They run with their default options, those that search
+        for seconds by design (``slow``) last.
     seeds
         So many seeds from 0, or the seeds themselves.
     progress
         Called after each pair as ``progress(done, total, row)``.
     cancel
-        Asked before each pair; when it says True, what is done so far is returned.
+        Asked before each pair, and now and then by partitioners that search; when it says True, the pairs that are
+        complete are returned.
 
     Returns
     -------
     DataFrame
         One row per (partitioner, seed, scheduler): ``makespan`` [s]; ``bound_gap``, makespan over the best lower
-        bound minus 1; ``valid``: the independent validator finds nothing wrong but memory; ``oom``: some device is
-        short of memory at some time; ``seconds`` for placing and running; ``error``: why there is no result (makespan
-        NaN then), else ``""``.
+        bound minus 1, bounds included that a partitioner proved; ``valid``: the independent validator finds nothing
+        wrong but memory; ``oom``: some device is short of memory at some time; ``seconds`` for placing and running;
+        ``error``: why there is no result (makespan NaN then), else ``""``.
 
     Notes
     -----
@@ -77,12 +80,13 @@ def compare(
     each = list(
         range(seed_number(seeds)) if isinstance(seeds, (int, np.integer)) else map(seed_number, _several(seeds))
     )
-    total, rows = len(where) * len(when) * len(each), []
-    for row in _rows(problem, where, when, each, cancel or (lambda: False)):
+    total, rows, bound = len(where) * len(when) * len(each), [], np.nan
+    for row, bound in _rows(problem, where, when, each, cancel or never):  # noqa: B007
         rows.append(row)
         if progress is not None:
             progress(len(rows), total, row)
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    proven = [row | {"bound_gap": _gap(row["makespan"], bound)} for row in rows]
+    return pd.DataFrame(proven, columns=list(COLUMNS))
 
 
 def _given(names: Any, catalogue: Iterable) -> Iterable:
@@ -94,35 +98,42 @@ def _several(value: Any) -> Iterable:
     return value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
 
 
-def _rows(problem: Problem, where: list, when: list, seeds: list[int], cancel: Callable[[], bool]) -> Iterator[Row]:
+def _rows(
+    problem: Problem, where: list, when: list, seeds: list[int], cancel: Callable[[], bool]
+) -> Iterator[tuple[Row, float]]:
+    """Rows, each with the best lower bound known by then."""
     bound = best_bound(problem)
-    for partitioner in where:
+    for partitioner in sorted(where, key=lambda p: p.slow):
         for seed in seeds:
             if cancel():
                 return
-            placement, took, error = _timed(lambda: place(problem, partitioner, seed=seed))  # noqa: B023
+            placement, took, error = _timed(lambda: place(problem, partitioner, seed=seed, cancel=cancel))  # noqa: B023
+            if placement and placement.problem is problem and placement.bound is not None:
+                bound = max(bound, placement.bound)
             for scheduler in when:
                 if cancel():
                     return
                 row = dict(partitioner=partitioner.name, scheduler=scheduler.name, seed=seed)
-                yield row | (
-                    _run(problem, placement, scheduler, seed, bound, took) if placement else _failed(took, error)
-                )
+                told = _run(problem, placement, scheduler, seed, bound, took) if placement else _failed(took, error)
+                yield row | told, bound
 
 
 def _run(problem: Problem, placement: Placement, scheduler: Callable, seed: int, bound: float, placing: float) -> Row:
     schedule, took, error = _timed(lambda: simulate(problem, placement, scheduler, seed=seed))
     if schedule is None:
         return _failed(placing + took, error)
-    makespan = schedule.makespan
     return dict(
-        makespan=makespan,
-        bound_gap=makespan / bound - 1 if bound > 0 else 0.0 if makespan == 0 else np.nan,
+        makespan=schedule.makespan,
+        bound_gap=_gap(schedule.makespan, bound),
         valid=not validate(schedule, memory=False),
         oom=bool(len(schedule.oom)),
         seconds=placing + took,
         error="",
     )
+
+
+def _gap(makespan: float, bound: float) -> float:
+    return makespan / bound - 1 if bound > 0 else 0.0 if makespan == 0 else np.nan
 
 
 def _failed(seconds: float, error: str) -> Row:

@@ -18,9 +18,10 @@ def problem():
 
 def test_every_pair_is_a_row_that_solve_confirms(problem):
     """Partitioner × seed × scheduler, in order; makespan, gap and validity are solve's."""
-    frame = pl.compare(problem, seeds=2)
+    quick = [name for name, function in pl.partitioners().items() if not function.slow]
+    frame = pl.compare(problem, quick, seeds=2)
     assert tuple(frame.columns) == COLUMNS
-    assert len(frame) == len(pl.partitioners()) * len(pl.schedulers()) * 2
+    assert len(frame) == len(quick) * len(pl.schedulers()) * 2
     assert not frame.duplicated(["partitioner", "scheduler", "seed"]).any()
     bound = max(pl.bounds(problem).values())
     for row in frame[frame["error"] == ""].itertuples():
@@ -103,6 +104,42 @@ def test_the_order_of_names_is_kept(problem):
     assert frame["partitioner"].tolist() == ["single", "single", "hash", "hash"]
     assert frame["scheduler"].tolist() == ["pct", "fifo"] * 2
     assert pl.compare(problem, [], ["fifo"]).empty
+
+
+@pytest.fixture
+def search(monkeypatch):
+    """A partitioner that searches until it is told to stop, or at once when it has proven its bound."""
+    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
+
+    @pl.partitioner(slow=True, name="search")
+    def search(problem, *, progress=None, cancel=None):
+        best = pl.place(problem, "single")
+        length = pl.simulate(problem, best).makespan
+        while problem.cluster.n_devices > 1 and not cancel():
+            pass
+        return pl.Placement(problem, best.device, bound=length)
+
+    return search
+
+
+def test_what_searches_comes_last_and_hears_cancel(problem, search):
+    """Its rows follow all others; a hand that stops it keeps the pairs that are complete."""
+    told = []
+    frame = pl.compare(
+        problem,
+        ["search", "hash"],
+        ["fifo", "pct"],
+        progress=lambda *report: told.append(report),
+        cancel=lambda: len(told) == 2,
+    )
+    assert frame["partitioner"].tolist() == ["hash", "hash"]
+
+
+def test_a_proven_bound_counts_for_all(search):
+    """The gap is to the best bound there is, also for pairs that were done before it was proven."""
+    problem = pl.Problem(pl.generators.layered(20, seed=1), pl.Cluster.uniform(1))
+    frame = pl.compare(problem, ["search", "single"], ["fifo"])
+    assert frame["bound_gap"].tolist() == pytest.approx([0.0, 0.0])
 
 
 def test_a_placement_of_another_problem_is_no_result(problem, monkeypatch):
