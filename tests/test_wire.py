@@ -93,6 +93,78 @@ def test_no_time_is_negative_zero(schedule):
     assert not np.signbit(columns["ops"]["start"]).any()
 
 
+def unpack_memory(data):
+    """A plain reader of the memory message: capacities, peaks, a curve (time, bytes) per device, spans out of memory."""
+    version, k, n, short = np.frombuffer(data, "<u4", 4)
+    assert version == wire.VERSION
+    at = 16
+
+    def take(dtype, n):
+        nonlocal at
+        column = np.frombuffer(data, dtype, n, at)
+        at += -(-column.nbytes // 8) * 8
+        return column
+
+    capacity, peak, first = take("<f4", k), take("<f4", k), take("<u4", k)
+    time = np.cumsum(take("<u4", n), dtype="<u4").view("<f4")
+    level = np.cumsum(take("<u2", n), dtype="<u2") / wire.FULL
+    ends = [*first[1:], n]
+    curves = [(time[a:b], level[a:b] * p) for a, b, p in zip(first, ends, peak, strict=True)]
+    spans = [take("<u2", short), take("<f4", short), take("<f4", short), take("<f4", short)]
+    assert at == len(data)
+    return capacity, peak, curves, spans
+
+
+@pytest.fixture
+def tight():
+    """A stencil on two devices with little memory and one with plenty; placed without asking, so that some is missing."""
+    cluster = pl.Cluster.uniform(3, speed=1e3, bandwidth=1e4, latency=1e-4).replace(memory=[5e6, 12e6, np.inf])
+    return run(pl.Problem(pl.generators.stencil(8, 8, seed=1), cluster, memory="dynamic"))
+
+
+def run(problem):
+    """Ops dealt out to the devices in turn, whatever fits."""
+    return pl.simulate(problem, pl.Placement(problem, np.arange(problem.graph.n_ops) % 3), "fifo")
+
+
+def test_memory_is_that_of_the_schedule(tight):
+    """Capacity, peak, every step of every curve and every span out of memory arrive at the precision of the message."""
+    capacity, peak, curves, (device, start, duration, short) = unpack_memory(wire.pack_memory(tight))
+    np.testing.assert_array_equal(capacity, tight.problem.cluster.memory.astype("f4"))
+    np.testing.assert_allclose(peak, tight.peak_memory, rtol=1e-6)
+    for d, (time, size) in enumerate(curves):
+        whole_time, whole_size = tight.memory(d)
+        at = np.searchsorted(time, whole_time.astype("f4"), side="right") - 1
+        np.testing.assert_allclose(size[at], whole_size, atol=peak[d] / wire.FULL)
+        assert size.max() == peak[d]
+    assert len(tight.oom)
+    np.testing.assert_array_equal(device, tight.oom["device"])
+    np.testing.assert_allclose(start + duration, tight.oom["finish"], rtol=1e-6)
+    np.testing.assert_allclose(short, tight.oom["bytes"], rtol=1e-6)
+
+
+def test_fewer_points_leave_out_steps_but_not_the_peak(tight):
+    """What is left out is less than the 64th part of the peak."""
+    whole, coarse = (unpack_memory(wire.pack_memory(tight, most=most)) for most in (np.inf, 60))
+    for (all_times, all_sizes), (time, size), peak in zip(whole[2], coarse[2], whole[1], strict=True):
+        assert len(time) < len(all_times) and size.max() == peak
+        held = size[np.searchsorted(time, all_times, side="right") - 1]
+        assert (abs(held - all_sizes) <= peak / 64).all()
+
+
+def test_memory_that_is_not_shown_is_not_sent(tight):
+    """Without curves the shortage still is; where nothing counts memory, nothing is worked out and nothing is unlimited."""
+    _, peak, curves, (device, *_) = unpack_memory(wire.pack_memory(tight, curves=False))
+    assert len(device) == len(tight.oom) and not sum(len(time) for time, _ in curves)
+    np.testing.assert_allclose(peak, tight.peak_memory, rtol=1e-6)
+    free = run(tight.problem.replace(memory="none"))
+    capacity, peak, _, (device, *_) = unpack_memory(wire.pack_memory(free, curves=False))
+    assert np.isinf(capacity).all() and np.isnan(peak).all() and not len(device)
+    assert "_curves" not in free.__dict__
+    capacity, peak, _, _ = unpack_memory(wire.pack_memory(free))
+    assert np.isinf(capacity).all() and (peak > 0).all()
+
+
 def test_names_survive_whatever_they_hold():
     """Unicode arrives; a newline, which would shift all names behind it, becomes a space."""
     names = np.array(["a/b", "µ → λ", "two\nlines", "</script>"], dtype=object)

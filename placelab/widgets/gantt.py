@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import anywidget
@@ -9,11 +10,14 @@ import traitlets
 
 from placelab.explain import why
 from placelab.schedule import Schedule
-from placelab.widgets.wire import pack_kinds, pack_names, pack_schedule
+from placelab.widgets.wire import pack_kinds, pack_memory, pack_names, pack_schedule
+
+MANY = 5_000  # ops; the memory of more takes longer to work out than a hand that drags can wait
+PAGE_POINTS = 12_000  # of the memory curves on a page, which is to be small
 
 
 def gantt_traits(schedule: Schedule) -> dict[str, object]:
-    """Everything the chart needs to know to draw a schedule, by trait."""
+    """Everything the chart needs to know to draw a schedule without a kernel, by trait."""
     graph = schedule.problem.graph
     kinds, kind_names = pack_kinds(graph)
     return {
@@ -22,7 +26,16 @@ def gantt_traits(schedule: Schedule) -> dict[str, object]:
         "kind_names": kind_names,
         "devices": list(schedule.problem.cluster.names),
         "schedule": pack_schedule(schedule),
+        "memory": pack_memory(schedule, most=PAGE_POINTS),
+        "memory_shown": memory_matters(schedule),
     }
+
+
+def memory_matters(schedule: Schedule) -> bool:
+    """Whether memory is short, or more than half used on some device, so that its curves are worth their room."""
+    if schedule.problem.memory == "none":
+        return False
+    return bool((schedule.peak_memory > 0.5 * schedule.problem.cluster.memory).any())
 
 
 def reason(schedule: Schedule, op: int) -> str:
@@ -35,9 +48,11 @@ def reason(schedule: Schedule, op: int) -> str:
 
 
 class Gantt(anywidget.AnyWidget):
-    """An animated Gantt chart: ops and transfers per device, critical path, idle gaps and their reasons.
+    """An animated Gantt chart: ops and transfers per device, critical path, idle gaps and their reasons, memory in use.
 
-    Playback, zoom and hover live in the browser and go on while the kernel is busy.
+    Playback, zoom and hover live in the browser and go on while the kernel is busy. Lanes of memory appear when memory gets
+    scarce (`memory_matters`) or when `memory_shown` is set, here or by the button in the chart; once that has been
+    done it stays as it was set. Spans out of memory are red on the ops, too, whether or not the lanes are shown.
 
     Examples
     --------
@@ -54,6 +69,8 @@ class Gantt(anywidget.AnyWidget):
     kinds = traitlets.Bytes().tag(sync=True)  # colour index per op, uint8
     kind_names = traitlets.List(traitlets.Unicode()).tag(sync=True)  # what a colour index stands for
     devices = traitlets.List(traitlets.Unicode()).tag(sync=True)  # device names
+    memory = traitlets.Bytes().tag(sync=True)  # memory in use, see placelab.widgets.wire
+    memory_shown = traitlets.Bool(False).tag(sync=True)  # lanes of memory are drawn; both ways
     selection = traitlets.Int(-1).tag(sync=True)  # op number, -1 for none
     detail = traitlets.Unicode("").tag(sync=True)  # why the selected op is here, and then
     numbers = traitlets.List(traitlets.Dict()).tag(sync=True)  # strip: key, label, value, title, tone
@@ -62,6 +79,12 @@ class Gantt(anywidget.AnyWidget):
     height = traitlets.Int(0).tag(sync=True)  # of the chart in CSS pixels; 0: the devices decide
 
     _shown: Schedule | None = None
+    _owed = False  # a hand dragged: memory was left out, and whether its lanes appear is not decided
+    _chosen = False  # the lanes were asked for or put away, and are no longer left to the schedule
+
+    def __init__(self, **traits: object) -> None:
+        self._lock = threading.RLock()  # the button's message may arrive on another thread than schedules
+        super().__init__(**traits)
 
     @classmethod
     def of(cls, schedule: Schedule, **traits: object) -> Gantt:
@@ -71,17 +94,53 @@ class Gantt(anywidget.AnyWidget):
         chart.observe(lambda change: setattr(chart, "detail", reason(chart._shown, change["new"])), "selection")
         return chart
 
-    def show(self, schedule: Schedule) -> None:
-        """Show another schedule; names and kinds are sent again only when the graph is another one."""
+    def show(self, schedule: Schedule, *, dragging: bool = False) -> None:
+        """Show another schedule; names and kinds are sent again only when the graph is another one.
+
+        Parameters
+        ----------
+        dragging
+            A hand waits for the picture: lanes of memory do not appear under it, and curves that nothing else needs are
+            left out where they take long. Call `settle` when the hand lets go.
+        """
         graph = schedule.problem.graph
-        with self.hold_sync():
-            if self._shown is None or graph is not self._shown.problem.graph:
+        with self._lock, self.hold_sync():
+            another = self._shown is None or graph is not self._shown.problem.graph
+            if another:
                 self.names = pack_names(graph.names)
                 self.kinds, self.kind_names = pack_kinds(graph)
                 self.selection = -1
             self.devices = list(schedule.problem.cluster.names)
             self.schedule = pack_schedule(schedule)
-            self._shown = schedule
+            self._shown, self._owed = schedule, dragging
+            if not dragging:
+                self._offer_lanes(self.memory_shown and not another)
+            counted = schedule.problem.memory != "none"  # then the curves are known already: something may be short
+            self._send_memory(curves=not dragging or counted or graph.n_ops <= MANY)
+
+    def settle(self) -> None:
+        """The hand has let go: send what `show` left out while it dragged, if anything."""
+        with self._lock, self.hold_sync():
+            if self._owed:
+                self._owed = False
+                self._offer_lanes(self.memory_shown)
+                self._send_memory()
+
+    def _offer_lanes(self, already: bool) -> None:
+        """Lanes appear when memory gets scarce, and stay, unless someone has chosen."""
+        if not self._chosen:
+            self.memory_shown = already or memory_matters(self._shown)
+            self._chosen = False
+
+    def _send_memory(self, curves: bool = True) -> None:
+        self.memory = pack_memory(self._shown, curves=curves and self.memory_shown)
+
+    @traitlets.observe("memory_shown")
+    def _on_lanes(self, change: object) -> None:
+        with self._lock:
+            self._chosen = True
+            if self._shown is not None:
+                self._send_memory()
 
     def __repr__(self) -> str:
         ops, devices = len(self.kinds), len(self.devices)

@@ -10,6 +10,10 @@ export interface GanttTraits {
   kind_names: string[];
   /** Device names. */
   devices: string[];
+  /** Memory in use over time, and where it is short; see memory.ts and placelab/widgets/wire.py. */
+  memory: DataView;
+  /** Whether lanes of memory are drawn; both ways, so that Python sends curves only when they are. */
+  memory_shown: boolean;
   /** Selected op, -1 for none; both ways. */
   selection: number;
   /** Why the selected op is here, and then; plain text from Python. */
