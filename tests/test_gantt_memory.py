@@ -23,7 +23,12 @@ PEAK = scheduled(np.inf, "none").peak_memory.max()
 
 @pytest.mark.parametrize(
     ("memory", "model", "shown"),
-    [(0.5 * PEAK, "dynamic", True), (1.5 * PEAK, "dynamic", True), (3 * PEAK, "dynamic", False), (0.5 * PEAK, "none", False)],
+    [
+        (0.5 * PEAK, "dynamic", True),
+        (1.5 * PEAK, "dynamic", True),
+        (3 * PEAK, "dynamic", False),
+        (0.5 * PEAK, "none", False),
+    ],
     ids=["short", "scarce", "plenty", "not counted"],
 )
 def test_lanes_appear_when_memory_gets_scarce(memory, model, shown):

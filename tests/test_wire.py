@@ -144,12 +144,12 @@ def test_memory_is_that_of_the_schedule(tight):
 
 
 def test_fewer_points_leave_out_steps_but_not_the_peak(tight):
-    """What is left out is less than the 64th part of the peak."""
+    """What is left out is less than a 16th of the peak."""
     whole, coarse = (unpack_memory(wire.pack_memory(tight, most=most)) for most in (np.inf, 60))
     for (all_times, all_sizes), (time, size), peak in zip(whole[2], coarse[2], whole[1], strict=True):
         assert len(time) < len(all_times) and size.max() == peak
         held = size[np.searchsorted(time, all_times, side="right") - 1]
-        assert (abs(held - all_sizes) <= peak / 64).all()
+        assert (abs(held - all_sizes) <= peak / 16).all()
 
 
 def test_memory_that_is_not_shown_is_not_sent(tight):

@@ -99,7 +99,8 @@ def pack_memory(schedule: Schedule, curves: bool = True, most: float = np.inf) -
     limited = problem.memory != "none"
     capacity = problem.cluster.memory if limited else np.full(problem.cluster.n_devices, np.inf)
     peak = schedule.peak_memory if limited or curves else np.full(len(capacity), np.nan)
-    first, time, level = _curves(schedule, most) if curves else (np.zeros(len(capacity), "<u4"), *np.empty((2, 0), "<u4"))
+    none = np.zeros(len(capacity), "<u4"), *np.empty((2, 0), "<u4")
+    first, time, level = _curves(schedule, most) if curves else none
     short = schedule.oom
     columns = [
         np.array([VERSION, len(capacity), len(time), len(short)], "<u4"),
