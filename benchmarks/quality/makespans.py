@@ -1,8 +1,8 @@
 """How good are the schedules? Makespan of every partitioner × scheduler on every instance, as a table kept in the repository.
 
-    python benchmarks/quality.py [PATH]
+    python benchmarks/quality/makespans.py [PATH]
 
-Writes quality.md beside this file, or PATH: the same bytes everywhere, so that a change of a strategy shows as a diff.
+Writes makespans.md beside this file, or PATH: the same bytes everywhere, so that a change of a strategy shows as a diff.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import placelab as pl
 from placelab import clusters, costs
 from placelab import generators as gen
 
-TABLE = Path(__file__).with_name("quality.md")
+TABLE = Path(__file__).with_name("makespans.md")
 NETWORKS = ("convolutional_network", "recurrent_network", "dynamic_rnn")
 
 
@@ -96,7 +96,7 @@ def section(name: str, problem: pl.Problem) -> str:
 HEAD = """# Makespans
 
 Seconds, of every partitioner (rows) under every scheduler (columns), with their default options and seed 0. `python
-benchmarks/quality.py` writes this file; a change in it is a change of what a strategy does, and is reviewed as one.
+benchmarks/quality/makespans.py` writes this file; a change in it is a change of what a strategy does, and is reviewed as one.
 
 *infeasible*: the partitioner found no placement within memory and constraints. *oom*: a device holds more than its memory at
 some time. –: the partitioner plans no order.
