@@ -148,7 +148,7 @@ def test_one_device_works():
     strip = {item["key"]: item["value"] for item in explorer.gantt.numbers}
     assert strip["speedup"] == "× 1" and strip["moved"] == "0 B"
     assert explorer.gantt.warning == ""
-    explorer._save_graph()
+    explorer._actions.save_graph()
     assert reproduces(explorer)
     explorer.close()
 
@@ -158,7 +158,7 @@ def test_one_device_works():
 
 def test_code_of_an_edited_cluster(explorer):
     """A pulled link, a moved, a renamed and a copied device: the cell makes that very cluster."""
-    explorer._save_graph()
+    explorer._actions.save_graph()
     drag(explorer, 7.3e9, 1.1e10 / 3)
     edit(explorer, "host", device=2, host="a")
     edit(explorer, "speed", device=1, value=2.5e13)
@@ -189,7 +189,7 @@ def preset(name: str) -> Any:
 @pytest.mark.parametrize("transfers", ["parallel", "sequential", "sequential, duplex", "channel"])
 def test_code_of_every_picker(explorer, transfers):
     """Options, seed, transfer and memory model are in the cell."""
-    explorer._save_graph()
+    explorer._actions.save_graph()
     pick(explorer, "Transfers", transfers)
     pick(explorer, "Memory", "edges")
     pick(explorer, "Partitioner", "hash")
@@ -211,7 +211,7 @@ def test_code_of_a_problem_with_rules():
         {graph.names[0]: "b/gpu:1"}
     )
     explorer = pl.explore(problem)
-    explorer._save_graph()
+    explorer._actions.save_graph()
     assert explorer.placement.device[0] == 3 and reproduces(explorer)
     edit(explorer, "remove", device=1)
     assert explorer.problem.cluster.n_devices == 3 and explorer.placement.device[7] == 2 and reproduces(explorer)
@@ -413,8 +413,8 @@ def test_an_upload_is_shown_and_can_be_copied(explorer):
         dict(name="my model.json", type="", size=1, content=memoryview(data), last_modified=datetime(2026, 1, 1))
     ]
     assert explorer.problem.graph.n_ops == 2 and picker.menu.value == "my model.json"
-    explorer._code.copies += 1
-    assert Path("my_model.json.gz").exists() and "my_model.json.gz" in explorer._code.note
+    explorer._actions.code.copies += 1
+    assert Path("my_model.json.gz").exists() and "my_model.json.gz" in explorer._actions.code.note
     assert reproduces(explorer)
     pick(explorer, "Model", "topcuoglu")
     assert explorer.problem.cluster.names == ("P1", "P2", "P3")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -17,23 +16,25 @@ import numpy as np
 
 from placelab import explain, strategies
 from placelab.cluster import Cluster
-from placelab.errors import PlacelabError
+from placelab.errors import InfeasibleError
 from placelab.explorer import code
+from placelab.explorer.actions import Actions
 from placelab.explorer.comparison import Comparison, bring_bokeh
-from placelab.explorer.pace import Pace
-from placelab.explorer.pickers import Change, Pickers, sentence
+from placelab.explorer.failure import blame, sentence
+from placelab.explorer.pace import NOT, PREVIEW, Paces
+from placelab.explorer.pickers import Change, Pickers
+from placelab.explorer.rejection import Rejection
+from placelab.explorer.search import Line, Search
+from placelab.explorer.solving import Result, function_of, placed, run, searches
 from placelab.explorer.state import State, Steps, begin
 from placelab.explorer.strip import Item, link_load, strip
 from placelab.explorer.worker import Worker
 from placelab.kernels import jit
 from placelab.problem import Problem
 from placelab.schedule import Placement, Schedule, Trace
-from placelab.simulate import simulate
-from placelab.solve import place
 from placelab.units import seconds
-from placelab.validate import Violation, validate
+from placelab.validate import validate
 from placelab.widgets.cluster import ClusterCanvas
-from placelab.widgets.code import CodeButton
 from placelab.widgets.gantt import Gantt
 
 PATIENCE = 0.1  # seconds a hand's message waits for its result, so that the browser sends no faster than results come
@@ -68,22 +69,13 @@ def explore(problem_or_graph: Any = None, cluster: Cluster | None = None) -> Exp
     return Explorer(state, state.problem())
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
-    """What a state comes to."""
-
-    state: State
-    schedule: Schedule
-    violations: list[Violation] | None  # None: not looked for yet
-
-
 class Explorer(w.VBox):
     """Pickers, cluster canvas, comparison and Gantt chart of one problem.
 
     Attributes
     ----------
     problem, placement, schedule
-        What is shown now; reading them waits for a computation that is under way.
+        What is shown now; reading them waits for a computation that is under way. While a hand drags they may be a preview.
     state
         What pickers and canvas say.
 
@@ -92,28 +84,35 @@ class Explorer(w.VBox):
     Messages of the browser arrive one at a time on the main thread, or on another one while a cell is busy: `_lock`. A
     worker catches up with the newest state and never queues; a message waits for it for a tenth of a second, so that a hand
     is served at the rate the strategy can hold. The worker shows results under a lock of its own, so that a waiting
-    message does not keep it from doing so.
+    message does not keep it from doing so. A search that a newer state overtakes is told to stop, and what it returns is
+    dropped. The identity of a state, not its value, says whether it was answered: an equal one is a question asked again.
     """
 
     def __init__(self, state: State, problem: Problem) -> None:
         self._lock = threading.RLock()
         self._now: tuple[State, Problem] = (state, problem)
-        self._answer = threading.Condition()  # guards what the worker answers, the next three
+        self._answer = threading.Condition()  # guards what the worker answers, the next five
         self._answered: State | None = None
+        self._previewed = False  # whether that answer is a preview
+        self._awaited: State | None = None  # what a cell waits for, also while a hand drags
         self._failure: Exception | None = None
         self._result: Result | None = None
         self._traced: tuple[Result, Trace | None] | None = None
-        self._pace = Pace()
+        self._paces = Paces()
         self._steps = Steps(state)
         self._seen: tuple = ()  # what the canvas said last
         self._worker = Worker(self._catch_up, "schedule")
         self._follow = self._catalogue_changed
         self._pickers = Pickers(self._go, self._say, state)
         self._message = w.HTML().add_class("pl-message")
+        self._line = Line(self._ask_again)
+        self._aside = ""  # what a hand's last step brought with it
+        self._actions = Actions(self.undo, self.redo, lambda: self.state, self._shown, self._say)
         self.canvas = ClusterCanvas(state.cluster)
         self.canvas._lock = self._lock  # one order of locks: the canvas' messages end here
         self.canvas.on_step = lambda kind: getattr(self, kind)()
         self.gantt = Gantt()
+        self._rejection = Rejection(self._select, self._go, self.undo)
         self.comparison = Comparison(self._show_pair, self._worker.wake)
         super().__init__(self._assemble())
         self.add_class("placelab-explorer")
@@ -142,10 +141,11 @@ class Explorer(w.VBox):
     @property
     def schedule(self) -> Schedule:
         """When everything happens; waits for it, and raises what kept the strategies from answering."""
-        if self._answered is not self.state:
+        if self._due:
+            self._awaited = self.state
             self._worker.wake()
         with self._answer:
-            self._answer.wait_for(lambda: self._answered is self.state or self._worker.closed)
+            self._answer.wait_for(lambda: not self._due or self._worker.closed)
             if self._failure:
                 raise self._failure
             return self._result.schedule
@@ -181,6 +181,7 @@ class Explorer(w.VBox):
     def close(self) -> None:
         """End the threads and close all widgets."""
         self._worker.close()
+        self._line.close()
         self.comparison.close()
         if self._follow in strategies.on_change:
             strategies.on_change.remove(self._follow)
@@ -192,6 +193,7 @@ class Explorer(w.VBox):
             if self._pickers.quiet:
                 return
             self._say("")
+            self._aside = ""
             try:
                 self._adopt(change(self.state))
             except Exception as error:
@@ -208,7 +210,8 @@ class Explorer(w.VBox):
                 return
             cluster, layout = self.canvas.state
             before = self._steps.now
-            state = replace(before, cluster=cluster, layout=layout)
+            state = before.with_cluster(cluster, layout)
+            self._aside = _switched(before, state)
             try:
                 self._adopt(before if state == before else state)
             except Exception as error:
@@ -229,6 +232,7 @@ class Explorer(w.VBox):
     def _step_to(self, step: Callable[[Steps], Steps]) -> None:
         with self._lock:
             self._say("")
+            self._aside = ""
             self._steps = step(self._steps)
             self._adopt(self._steps.now)
             self._show_controls(self.state)
@@ -254,62 +258,99 @@ class Explorer(w.VBox):
         if state.cluster.n_devices != before.cluster.n_devices:
             self.canvas.peak = self.canvas.load = []  # of devices that may be gone
 
+    def _ask_again(self) -> None:
+        """The same question, to be answered anew."""
+        with self._lock:
+            state, problem = self._now
+            self._now = (replace(state), problem)
+            self._compute()
+
     def _compute(self) -> None:
         """The worker catches up, unless a hand is faster than the strategies."""
-        dragging = self.canvas.dragging
-        if not dragging or self._pace.follows:
+        if self._keeps_up:
             self._worker.wake()
-        self.comparison.follow(self.problem, self.state, dragging)
+        self.comparison.follow(self.problem, self.state, self.canvas.dragging)
 
     def _wait(self) -> None:
         """Give the worker a moment; what takes longer is shown as stale meanwhile."""
         with self._answer:
-            self._answer.wait_for(lambda: self._answered is self.state or not self._worker.active, PATIENCE)
+            if self._keeps_up:
+                self._answer.wait_for(lambda: not self._due or not self._worker.active, PATIENCE)
             self._mark_stale()
 
     def _mark_stale(self) -> None:
-        self.gantt.stale = self._result is not None and self._result.state is not self.state
+        self.gantt.stale = self._result is not None and (self._result.state is not self.state or self._due)
+
+    @property
+    def _due(self) -> bool:
+        """Whether the newest state has no answer yet, or none but a preview although no hand drags any more."""
+        return self._answered is not self.state or (self._previewed and not self.canvas.dragging)
+
+    @property
+    def _keeps_up(self) -> bool:
+        """Whether the newest state is to be computed now: always, but for slow strategies under a hand that drags."""
+        return not self.canvas.dragging or self._manner(self.state) != NOT
+
+    def _manner(self, state: State) -> str:
+        return self._paces.manner(function_of(state), _task(state))
 
     def _catch_up(self) -> None:
         """The worker's call: solve what is newest; then, when nothing newer has come, what need not follow a hand."""
         state, problem = self._now
-        if self._answered is not state:
+        if self._due:
+            if not self._keeps_up and self._awaited is not state:
+                return
             self._solve(state, problem)
-        for work in (self._check, self._offer_code, self._explain, self._measure):
-            if self._worker.woken or self.canvas.dragging or self._failure:
+        for work in (self._check, self._actions.offer_code, self._explain, self._measure):
+            if self._worker.woken or self.canvas.dragging or self._failure or self._due:
                 return
             work()
 
     def _solve(self, state: State, problem: Problem) -> None:
+        """Compute and show what `state` comes to; nothing, when a newer state has stopped the search."""
+        preview = self.canvas.dragging and self._manner(state) == PREVIEW
+        search = Search(state.partitioner, lambda: self._now[0] is not state or self._worker.closed, _stoppable(state))
         try:
-            result = self._timed(state, problem)
+            if searches(function_of(state)):
+                self._line.begin(search)
+            result = self._timed(state, problem, search, preview)
+            if search.overtaken:
+                return self._rest()
             if result is None:
                 return self._fall_back(state)
             said = strip(result.schedule, result.violations)
         except Exception as error:  # a strategy of the user's may raise anything
-            return self._fail(state, error)
-        with self._answering(state):
+            return self._rest() if search.overtaken else self._fail(state, problem, error, preview)
+        with self._answering(state, preview):
             recovered, self._result, self._failure = self._failure, result, None
             self._show_result(result, *said)
         if recovered:
             self.gantt.remove_class("pl-failed")
+            self._rejection.hide()
             self._say("")
 
     @contextmanager
-    def _answering(self, state: State) -> Iterator[None]:
+    def _answering(self, state: State, preview: bool) -> Iterator[None]:
         with self._answer:
             try:
                 yield
             finally:
-                self._answered = state
+                self._answered, self._previewed = state, preview
                 self._mark_stale()
                 self._answer.notify_all()
 
-    def _fail(self, state: State, error: Exception) -> None:
-        with self._answering(state):
+    def _fail(self, state: State, problem: Problem, error: Exception, preview: bool) -> None:
+        with self._answering(state, preview):
             self._failure = error
         self.gantt.add_class("pl-failed")
-        self._say(sentence(error) if isinstance(error, PlacelabError) else _blame(error, state), "bad")
+        self._line.rest()
+        if isinstance(error, InfeasibleError) and error.devices:
+            shown = self._result is not None and self._result.state.graph is state.graph
+            self._rejection.show(error, problem, shown)
+            self._say("")
+        else:
+            self._rejection.hide()
+            self._say(blame(error, state), "bad")
 
     def _fall_back(self, state: State) -> None:
         """`planned` has no plan to follow: let another scheduler run it, and say so."""
@@ -337,17 +378,23 @@ class Explorer(w.VBox):
         if not 0 <= op < result.state.graph.n_ops:
             self.gantt.detail = ""
             return
-        state, problem = result.state, result.schedule.problem
+        problem = result.schedule.problem
         if self._traced is None or self._traced[0] is not result:
-            options = state.options_of("partitioner")
-            self._traced = (result, place(problem, state.partitioner, seed=state.seed, trace=True, **options).trace)
+            self._traced = (result, self._trace(result))
         trace = self._traced[1]
         where = [trace.line(problem, op)] if trace else []
         self.gantt.detail = "\n".join([*where, explain.why(result.schedule, op)])
 
+    def _trace(self, result: Result) -> Trace | None:
+        """Why ops are where they are. What searches was asked for that at once; all others are asked again."""
+        state, placement = result.state, result.schedule.placement
+        if placement.trace is not None or searches(function_of(state)):
+            return placement.trace
+        return placed(state, placement.problem, trace=True).trace
+
     def _measure(self) -> None:
         """Find out whether the strategies can follow a hand after all, now that nothing else is computed."""
-        if not self._pace.unsure:
+        if not self._paces.whole.unsure or function_of(self.state).slow:
             return
         if jit.compiling():
             self._say(
@@ -359,20 +406,23 @@ class Explorer(w.VBox):
             self._say("")
         if self.comparison.running:  # and wakes the worker when it has ended
             return
-        self._timed(self._result.state, self._result.schedule.problem)
+        state, problem = self._now
+        self._timed(state, problem, Search("", lambda: self._worker.woken, can_stop=False), preview=False)
 
-    def _timed(self, state: State, problem: Problem) -> Result | None:
-        """Place, run, check; None when there is no plan for ``planned`` to follow."""
-        begun, compiling = time.perf_counter(), jit.compiling()
-        placement = place(problem, state.partitioner, seed=state.seed, **state.options_of("partitioner"))
-        if placement.planned is None and state.scheduler == "planned":
+    def _timed(self, state: State, problem: Problem, search: Search, preview: bool) -> Result | None:
+        """Place, run, check; None when there is no plan for ``planned`` to follow, or the search was overtaken."""
+        dragging, compiling = self.canvas.dragging, jit.compiling()
+        asked = dict(preview=preview, trace=searches(function_of(state)) and not dragging)
+        placement = placed(state, problem, progress=search.report, cancel=search.stop, **asked)
+        schedule = None if search.overtaken else run(state, placement)
+        compiling, alone = compiling or jit.compiling(), not self.comparison.running
+        alone = alone and not compiling
+        self._paces = self._paces.measured(_task(state), search.elapsed, alone, compiling, preview)
+        if schedule is None:
             return None
-        schedule = simulate(problem, placement, state.scheduler, seed=state.seed, **state.options_of("scheduler"))
-        task = (state.graph, problem.cluster.n_devices, state.partitioner, state.scheduler)
-        compiling, seconds = compiling or jit.compiling(), time.perf_counter() - begun
-        self._pace = self._pace.measured(task, seconds, not (compiling or self.comparison.running), compiling)
-        later = self.canvas.dragging and state.graph.n_ops > MANY
-        return Result(state, schedule, None if later else validate(schedule, memory=False))
+        later = dragging and state.graph.n_ops > MANY
+        violations = None if later else validate(schedule, memory=False)
+        return Result(state, schedule, violations, preview, stopped=search.halted)
 
     # ---------------------------------------------------------------- what is shown
 
@@ -381,10 +431,17 @@ class Explorer(w.VBox):
         with gantt.hold_sync():
             gantt.show(schedule)
             gantt.numbers, gantt.warning, gantt.detail = numbers, warning, ""
+        self._rest()
         limited = result.state.memory != "none" and np.isfinite(schedule.problem.cluster.memory).any()
         with self.canvas.hold_sync():
             self.canvas.peak = schedule.peak_memory.tolist() if limited else []
             self.canvas.load = link_load(schedule).tolist() if schedule.problem.cluster.n_devices <= FEW else []
+
+    def _rest(self) -> None:
+        """The notes of what is shown."""
+        result = self._result
+        notes = [] if result is None else [*result.notes, self._aside]
+        self._line.rest([note for note in notes if note], result is not None and result.stopped)
 
     def _show_controls(self, state: State) -> None:
         with self._lock:
@@ -396,7 +453,7 @@ class Explorer(w.VBox):
             finally:
                 self._pickers.quiet = False
             past, future = bool(self._steps.past), bool(self._steps.future)
-            self._undo.disabled, self._redo.disabled = not past, not future
+            self._actions.show(self._steps)
             self.canvas.can_undo, self.canvas.can_redo = past, future
 
     def _say(self, text: str, tone: str = "") -> None:
@@ -411,78 +468,45 @@ class Explorer(w.VBox):
         style = w.HTML(
             f"<style>{(Path(__file__).parent / 'explorer.css').read_text()}</style>", layout=w.Layout(display="none")
         )
-        self._undo = _button("↶", "Undo the last change, of the pickers or the cluster", self.undo)
-        self._redo = _button("↷", "Redo what was undone", self.redo)
-        self._code = CodeButton()
-        export = [
-            _button("⤓ Page", "Write a web page that plays this schedule without a kernel", self._export_page),
-            _button("⤓ Trace", "Write a Chrome trace, which ui.perfetto.dev opens", self._export_trace),
-        ]
-        actions = [self._undo, self._redo, self._code, *export]
         problem, files, chosen = self._pickers.rows
-        top = w.HBox([problem, w.HBox(actions).add_class("pl-actions")]).add_class("pl-top")
+        top = w.HBox([problem, self._actions.box]).add_class("pl-top")
         middle = w.HBox([w.Box([self.canvas]).add_class("pl-canvas"), self.comparison.box]).add_class("pl-middle")
-        return [style, top, files, chosen, self._message, middle, self.gantt]
+        chart = w.Box([self.gantt, self._rejection.box]).add_class("pl-chart")
+        return [style, top, files, chosen, self._message, middle, self._line.box, chart]
 
     def _listen(self) -> None:
         self.canvas.observe(self._edited, ["value", "dragging", "cluster"])
         self.gantt.observe(lambda _: self._worker.wake(), "selection")
-        self._code.observe(lambda _: self._save_graph(), "copies")
         strategies.on_change.append(self._follow)
 
     def _catalogue_changed(self) -> None:
         """A strategy is new or was replaced: it is in the pickers at once, and what is shown is done again with it."""
         with self._lock:
             self._show_controls(self.state)
-            self._answered = None
+            self._now = (replace(self.state), self.problem)
             if self._view_count != 0:
                 self._worker.wake()
                 self.comparison.again()
 
-    def _offer_code(self) -> None:
-        self._code.code = self.code
+    def _shown(self) -> tuple[State, Schedule, list[Item]]:
+        return self.state, self.schedule, self.gantt.numbers
 
-    def _save_graph(self) -> None:
-        """A graph without an address goes where the copied cell looks for it."""
-        state = self.state
-        if not state.model.code:
-            path = Path(code.file_name(state))
-            state.model.graph.save(path)
-            self._code.note = f"The graph is saved as {path}, beside the notebook."
-
-    def _export_page(self) -> None:
-        from placelab.export import html
-
-        self._export(lambda schedule, path: html(schedule, path, numbers=self.gantt.numbers), ".html")
-
-    def _export_trace(self) -> None:
-        from placelab.export import chrome_trace
-
-        self._export(chrome_trace, ".trace.json")
-
-    def _export(self, write: Callable[[Schedule, Path], Any], suffix: str) -> None:
-        try:
-            state = self.state
-            stem = code.file_name(state).removesuffix(".json.gz")
-            path = Path(f"{stem}-{state.partitioner}-{state.scheduler}{suffix}").resolve()
-            write(self.schedule, path)
-            self._say(f"Written: {path}", "note")
-        except Exception as error:
-            self._say(sentence(error), "bad")
+    def _select(self, op: int) -> None:
+        self.gantt.selection = op
 
 
-def _blame(error: Exception, state: State) -> str:
-    """A strategy's own exception, with the line of the strategy that it came through."""
-    files = {}
-    for catalogue, name in ((strategies.partitioners(), state.partitioner), (strategies.schedulers(), state.scheduler)):
-        if name in catalogue:
-            files[catalogue[name].__code__.co_filename] = name
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
-    where = f" in line {frames[-1].lineno} of {files[frames[-1].filename]}" if frames else ""
-    return f"{state.partitioner} + {state.scheduler}: {sentence(error)}{where}; explorer.schedule in a cell shows the traceback"
+def _task(state: State) -> tuple:
+    """What a measured time is the time of."""
+    return state.graph, state.cluster.n_devices, state.partitioner, state.scheduler
 
 
-def _button(text: str, tip: str, act: Callable[[], None]) -> w.Button:
-    button = w.Button(description=text, tooltip=tip, layout=w.Layout(width="auto"))
-    button.on_click(lambda _: act())
-    return button
+def _stoppable(state: State) -> bool:
+    return "cancel" in function_of(state).reserved
+
+
+def _switched(before: State, now: State) -> str:
+    """A capacity that changes the memory model says so."""
+    if before.memory == now.memory:
+        return ""
+    why = "a device has a capacity now" if now.memory != "none" else "no device has a capacity any more"
+    return f"Memory model {now.memory}: {why}."

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from placelab.compare import compare
+from placelab.explorer.buttons import button
 from placelab.explorer.state import State
 from placelab.explorer.strip import percent
 from placelab.explorer.worker import Worker
@@ -49,10 +50,10 @@ class Comparison:
         self._cells: Any = None  # data source of the figure shown
         self._worker = Worker(self._run, "comparison")
         self._title = w.HTML("All pairs").add_class("pl-label")
-        self._best = _button("", "Show the best pair", self._pick_best)
+        self._best = button("", "Show the best pair", self._pick_best)
         self._progress = w.IntProgress(0, 0, 1, tooltip="Pairs compared")
-        self._cancel = _button("Cancel", "Stop comparing; the rest goes on", self.halt)
-        self._again = _button("Compare", "Compare all pairs of partitioner and scheduler", self.resume)
+        self._cancel = button("Cancel", "Stop comparing; the rest goes on", self.halt)
+        self._again = button("Compare", "Compare all pairs of partitioner and scheduler", self.resume)
         self._figure = w.Box(layout=w.Layout(min_height=f"{_height(len(partitioners()))}px")).add_class(
             "pl-comparison-figure"
         )
@@ -212,9 +213,3 @@ def _best(frame: pd.DataFrame) -> pd.Series | None:
 def _said(row: pd.Series) -> str:
     pair = f"{row['partitioner']} + {row['scheduler']}: {seconds(row['makespan'])}"
     return pair if pd.isna(row["bound_gap"]) else f"{pair}, ≤ {percent(max(row['bound_gap'], 0.0))} above optimum"
-
-
-def _button(text: str, tip: str, act: Callable[[], None]) -> w.Button:
-    button = w.Button(description=text, tooltip=tip, layout=w.Layout(width="auto"))
-    button.on_click(lambda _: act())
-    return button

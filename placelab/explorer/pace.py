@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+WHOLE, PREVIEW, NOT = "whole", "preview", "not"  # manners of following a hand
 LIVE = 0.06  # seconds; what takes longer is not recomputed under the hand but on release
 WARM = 3.0  # seconds; what takes longer is not run once more for the sake of its speed
 
@@ -55,3 +57,28 @@ class Pace:
         """Whether another measurement could tell that the strategies are fast after all."""
         doubtful = self.calls == 1 or not self.alone
         return self.seconds > LIVE and (self.compiling or (doubtful and self.seconds <= WARM))
+
+
+@dataclass(frozen=True)
+class Paces:
+    """How long strategies take, in whole and in preview."""
+
+    whole: Pace = Pace()
+    preview: Pace = Pace()
+
+    def manner(self, partitioner: Callable, task: tuple) -> str:
+        """How a partitioner follows a dragging hand.
+
+        ``whole``; by a ``preview``, where it has one and is not known to be quick without; or ``not``, as those that search
+        for seconds by design.
+        """
+        if "preview" not in partitioner.reserved:
+            return WHOLE if self.whole.follows and not partitioner.slow else NOT
+        if self.whole.task == task and self.whole.seconds <= LIVE and not partitioner.slow:
+            return WHOLE
+        return PREVIEW if self.preview.task != task or self.preview.follows else NOT
+
+    def measured(self, task: tuple, seconds: float, alone: bool, compiling: bool, preview: bool) -> Paces:
+        """One measurement more."""
+        kind = "preview" if preview else "whole"
+        return replace(self, **{kind: getattr(self, kind).measured(task, seconds, alone, compiling)})

@@ -11,7 +11,7 @@ from typing import Any
 import ipywidgets as w
 
 from placelab.clusters import PRESETS
-from placelab.errors import PlacelabError
+from placelab.explorer.failure import sentence
 from placelab.explorer.options import Controls
 from placelab.explorer.state import GIVEN, Model, Preset, State, model_names, model_of, preset
 from placelab.formats import placelab_json
@@ -226,11 +226,6 @@ class ModelPicker:
             self.path.options = sorted(str(p) for pattern in ("*.json", "*.json.gz") for p in Path().glob(pattern))[
                 :200
             ]
-
-
-def sentence(error: BaseException) -> str:
-    """What went wrong, for the place where it did."""
-    return str(error) if isinstance(error, PlacelabError) else f"{type(error).__name__}: {error}"
 
 
 def _choose(menu: w.Dropdown, options: list[str], value: str) -> None:

@@ -117,10 +117,13 @@ class State:
 
     def with_preset(self, preset: Preset) -> State:
         """Another cluster. The memory model follows when it was the natural one; Mayer's cluster brings Mayer's units."""
-        cluster = preset.cluster
-        memory = natural_memory(cluster) if self.memory == natural_memory(self.cluster) else self.memory
         units = costs_for(preset) if self.costs == costs_for(self.preset) else self.costs
-        return replace(self, preset=preset, cluster=cluster, layout=Layout.of(cluster), memory=memory, costs=units)
+        return replace(self, preset=preset, costs=units).with_cluster(preset.cluster, Layout.of(preset.cluster))
+
+    def with_cluster(self, cluster: Cluster, layout: Layout) -> State:
+        """What a hand has made of the cluster; the memory model follows when it was the natural one."""
+        memory = natural_memory(cluster) if self.memory == natural_memory(self.cluster) else self.memory
+        return replace(self, cluster=cluster, layout=layout, memory=memory)
 
     @property
     def rules(self) -> tuple:
