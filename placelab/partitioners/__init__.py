@@ -8,6 +8,7 @@ from placelab.partitioners import (  # noqa: F401
     dfs,
     hashing,
     heft,
+    min_cut,
     mite,
     random,
     round_robin,
