@@ -7,7 +7,7 @@ from typing import Any
 
 import placelab.partitioners  # enter their strategies into the catalogues
 import placelab.schedulers  # noqa: F401
-from placelab import clusters, costs, datasets, generators
+from placelab import clusters, costs, datasets, generators, transforms
 from placelab.bounds import bounds
 from placelab.cluster import Cluster
 from placelab.compare import compare
@@ -64,6 +64,7 @@ __all__ = [
     "simulate",
     "solve",
     "testing",
+    "transforms",
     "upward_rank",
     "validate",
 ]

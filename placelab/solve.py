@@ -12,12 +12,14 @@ from placelab.ratios import claim
 from placelab.schedule import Placement, Schedule
 from placelab.simulate import simulate
 from placelab.strategies import RESERVED, find, keywords, partitioners
+from placelab.transforms.pipeline import Steps, pipeline
 
 
 def place(
     problem: Problem,
     partitioner: str | Callable = "heft",
     *,
+    prepare: Steps = (),
     seed: int = 0,
     trace: bool = False,
     preview: bool = False,
@@ -31,6 +33,10 @@ def place(
     ----------
     partitioner
         Name in the catalogue (``placelab.partitioners()``), or a decorated function.
+    prepare
+        Transformations that make the problem smaller first, ``("coplace", "fuse")`` say: names in
+        ``placelab.transforms.catalogue()`` or functions. The partitioner sees the smaller problem; what is returned is the
+        placement of `problem`, and its notes say how many ops were placed.
     seed
         For partitioners with a random part; the same seed gives the same placement in every process.
     trace
@@ -61,16 +67,17 @@ def place(
     expect(problem, Problem, "place")
     function = find(partitioners(), partitioner, "partitioner")
     reserved = dict(seed=seed, trace=trace, preview=preview, progress=progress, cancel=cancel)
-    placement = function(problem, **keywords(function, options, **reserved))
+    small, expand = pipeline(prepare)(problem)
+    placement = function(small, **keywords(function, options, **reserved))
     if not isinstance(placement, Placement):
         raise PlacelabError(
             f"partitioner {function.name!r} returned {type(placement).__name__}; expected a Placement: return "
             "placelab.Placement(problem, device), one device number per op, or ListScheduler's placement()"
         )
     object.__setattr__(placement, "partitioner", function.name)
-    if _is_as_proven(function, options, preview) and (sentence := claim(problem, function.name)):
+    if small is problem and _is_as_proven(function, options, preview) and (sentence := claim(problem, function.name)):
         object.__setattr__(placement, "notes", (*placement.notes, sentence))
-    return placement
+    return expand(placement)
 
 
 def _is_as_proven(function: Callable, options: Mapping[str, Any], preview: bool) -> bool:
@@ -84,6 +91,7 @@ def solve(
     partitioner: str | Callable = "heft",
     scheduler: str | Callable = "pct",
     *,
+    prepare: Steps = (),
     seed: int = 0,
     trace: bool = False,
     preview: bool = False,
@@ -104,8 +112,8 @@ def solve(
     """
     for options in (partitioner_options, scheduler_options):
         expect({} if options is None else options, Mapping, "solve, for the options of a strategy,")
-        if reserved := {*RESERVED, "oom"}.intersection(options or ()):
+        if reserved := {*RESERVED, "oom", "prepare"}.intersection(options or ()):
             raise UnsupportedError(f"{min(reserved)!r} is no option of a strategy; give it to solve itself")
-    asked = dict(seed=seed, trace=trace, preview=preview, progress=progress, cancel=cancel)
+    asked = dict(prepare=prepare, seed=seed, trace=trace, preview=preview, progress=progress, cancel=cancel)
     placement = place(problem, partitioner, **asked, **(partitioner_options or {}))
     return simulate(problem, placement, scheduler, seed=seed, oom=oom, **(scheduler_options or {}))

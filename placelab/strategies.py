@@ -1,8 +1,10 @@
-"""Which strategies are there? Two catalogues of plain functions: where ops go, and who runs next.
+"""Which strategies are there? Catalogues of plain functions: where ops go, who runs next, and what to do before placing.
 
 A partitioner is ``f(problem, *, options) -> Placement``. A scheduler is either a rule asked at run time,
 ``f(state, device, ready) -> op``, or, with ``static=True``, ``f(problem, placement, *, options)`` that returns op priorities
-(n_ops,), or (op priorities, transfer priorities), or an :class:`Order`. Larger priorities go first.
+(n_ops,), or (op priorities, transfer priorities), or an :class:`Order`. Larger priorities go first. A transform is
+``f(problem, *, options) -> (smaller problem, expand)``, with ``expand`` from a placement of the smaller problem to one of the
+problem.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from placelab.seeds import seed_number
 
 _partitioners: dict[str, Callable] = {}
 _schedulers: dict[str, Callable] = {}
+_transforms: dict[str, Callable] = {}
 on_change: list[Callable[[], None]] = []  # called when an entry is new or replaced, so that pickers can follow
 RULES = ("priority", "fifo", "msr", "planned")
 KINDS = {
@@ -118,6 +121,14 @@ def scheduler(function: Callable | None = None, *, static: bool = False, name: s
     return _enter(_schedulers, function, dict(name=name, source=source, static=static), first=first)
 
 
+def transform(function: Callable | None = None, *, name: str = "", source: str = "") -> Any:
+    """Enter a function into the catalogue of transformations that :func:`placelab.place` can apply before placing.
+
+    Entering a name again replaces it.
+    """
+    return _enter(_transforms, function, dict(name=name, source=source), first=("problem",))
+
+
 def partitioners() -> Mapping[str, Callable]:
     """The catalogue of partitioners: name → function with ``summary``, ``source``, ``options``."""
     return MappingProxyType(_partitioners)
@@ -126,6 +137,11 @@ def partitioners() -> Mapping[str, Callable]:
 def schedulers() -> Mapping[str, Callable]:
     """The catalogue of schedulers: name → function with ``summary``, ``source``, ``options``, ``static``."""
     return MappingProxyType(_schedulers)
+
+
+def transforms() -> Mapping[str, Callable]:
+    """The catalogue of transformations: name → function with ``summary``, ``source``, ``options``."""
+    return MappingProxyType(_transforms)
 
 
 def find(catalogue: Mapping[str, Callable], strategy: str | Callable, what: str) -> Callable:
