@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from placelab.solve import place
 from placelab.strategies import find
 from placelab.strategies import partitioners as all_partitioners
 from placelab.strategies import schedulers as all_schedulers
+from placelab.transforms.pipeline import Steps, Transform, pipeline
 from placelab.validate import validate
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ def compare(
     seeds: int | Iterable[int] = 1,
     progress: Callable[[int, int, Row], None] | None = None,
     cancel: Callable[[], bool] | None = None,
+    prepare: Steps = (),
 ) -> pd.DataFrame:
     """Place with each partitioner, run each placement under each scheduler, for each seed.
 
@@ -50,13 +53,15 @@ def compare(
     cancel
         Asked before each pair, and now and then by partitioners that search; when it says True, the pairs that are
         complete are returned.
+    prepare
+        What makes the problem smaller before every partitioner, as for :func:`placelab.place`. It is done once.
 
     Returns
     -------
     DataFrame
         One row per (partitioner, seed, scheduler): ``makespan`` [s]; ``bound_gap``, makespan over the best lower
         bound minus 1, bounds included that a partitioner proved; ``valid``: the independent validator finds nothing
-        wrong but memory; ``oom``: some device is short of memory at some time; ``seconds`` for placing and running;
+        wrong but memory; ``oom``: some device is short of memory at some time; ``seconds`` for placing and running, without preparing;
         ``error``: why there is no result (makespan NaN then), else ``""``.
 
     Notes
@@ -81,7 +86,7 @@ def compare(
         range(seed_number(seeds)) if isinstance(seeds, (int, np.integer)) else map(seed_number, _several(seeds))
     )
     total, rows, bound = len(where) * len(when) * len(each), [], np.nan
-    for row, bound in _rows(problem, where, when, each, cancel or never):  # noqa: B007
+    for row, bound in _rows(problem, where, when, each, cancel or never, pipeline(prepare)):  # noqa: B007
         rows.append(row)
         if progress is not None:
             progress(len(rows), total, row)
@@ -99,15 +104,18 @@ def _several(value: Any) -> Iterable:
 
 
 def _rows(
-    problem: Problem, where: list, when: list, seeds: list[int], cancel: Callable[[], bool]
+    problem: Problem, where: list, when: list, seeds: list[int], cancel: Callable[[], bool], prepare: Transform
 ) -> Iterator[tuple[Row, float]]:
     """Rows, each with the best lower bound known by then."""
-    bound = best_bound(problem)
+    bound, prepare = best_bound(problem), cache(prepare)
+    _timed(lambda: prepare(problem))
     for partitioner in sorted(where, key=lambda p: p.slow):
         for seed in seeds:
             if cancel():
                 return
-            placement, took, error = _timed(lambda: place(problem, partitioner, seed=seed, cancel=cancel))  # noqa: B023
+            placement, took, error = _timed(
+                lambda: place(problem, partitioner, prepare=prepare, seed=seed, cancel=cancel)  # noqa: B023
+            )
             if placement and placement.problem is problem and placement.bound is not None:
                 bound = max(bound, placement.bound)
             for scheduler in when:

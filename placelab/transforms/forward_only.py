@@ -36,9 +36,9 @@ def forward_only(problem: Problem) -> tuple[Problem, Expand]:
 
     Notes
     -----
-    A device holds the model if it may run all ops and has room for them one after the other in topological order. Persistent and reserved bytes of backward ops count with
-    the op they follow, so devices smaller than that one are not overfilled; the backward pass's temporaries, tensors and times
-    do not count. O(n_ops + n_edges).
+    A device holds the model if it may run all ops and has room for them one after the other in topological order.
+    Persistent and reserved bytes of backward ops count with the op they follow, so devices smaller than that one are
+    not overfilled; the backward pass's temporaries, tensors and times do not count. O(n_ops + n_edges).
     """
     lead = leaders(problem.graph, problem.group)
     if (lead < 0).any():
