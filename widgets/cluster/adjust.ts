@@ -1,4 +1,6 @@
 /** Changing a value by pulling it sideways, by keys, or by typing it. */
+import { listen } from "../shared/dom";
+import { abs, sqrt } from "../shared/math";
 import { clamp, snap } from "../shared/scale";
 import type { Editor } from "./editor";
 import type { Entry } from "./entry";
@@ -59,7 +61,7 @@ export class Adjust {
   pull(owner: Focusable, at: (event: PointerEvent) => Target | null): void {
     const element = owner as HTMLElement; // for the types of its events
     let origin: { x: number; y: number; target: Target; down: PointerEvent } | null = null;
-    element.addEventListener("pointerdown", (event) => {
+    listen(element, "pointerdown", (event) => {
       const target = event.button === 0 ? at(event) : null;
       if (!target) return;
       event.stopPropagation();
@@ -68,18 +70,18 @@ export class Adjust {
       element.setPointerCapture(event.pointerId);
       origin = { x: event.clientX, y: event.clientY, target, down: event };
     });
-    element.addEventListener("pointermove", (event) => {
+    listen(element, "pointermove", (event) => {
       if (!origin) return;
-      const pixels = event.clientX - origin.x, rise = Math.abs(event.clientY - origin.y);
+      const pixels = event.clientX - origin.x, rise = abs(event.clientY - origin.y);
       const device = this.#target ? null : element.closest(".card");
-      if (device && rise > Math.abs(pixels)) {
+      if (device && rise > abs(pixels)) {
         if (rise < 5) return;
         const { down } = origin;
         origin = null;
         device.dispatchEvent(new PointerEvent(down.type, down)); // as if it had been gripped beside the value
         return;
       }
-      if (!this.#target && Math.abs(pixels) < 3) return;
+      if (!this.#target && abs(pixels) < 3) return;
       this.#begin(origin.target);
       this.#set(snap(10 ** (pixels / PER_DECADE)), 3);
       this.#ruler.show(origin.target.quantity, this.#from.low, origin, pixels, this.text(origin.target));
@@ -88,9 +90,9 @@ export class Adjust {
       if (origin) this.end();
       origin = null;
     };
-    element.addEventListener("pointerup", stop);
-    element.addEventListener("lostpointercapture", stop);
-    element.addEventListener("keydown", (event) => {
+    listen(element, "pointerup", stop);
+    listen(element, "lostpointercapture", stop);
+    listen(element, "keydown", (event) => {
       if (event.key !== "Escape" || !origin) return;
       event.stopPropagation();
       origin = null;
@@ -101,7 +103,7 @@ export class Adjust {
   /** Gives a slider its keys: arrows and page keys change, Enter opens the field. */
   keys(owner: Focusable, target: Target): void {
     const element = owner as HTMLElement;
-    element.addEventListener("keydown", (event) => {
+    listen(element, "keydown", (event) => {
       const factor = KEYS[event.key];
       if (event.ctrlKey || event.metaKey || (!factor && event.key !== "Enter")) return;
       event.preventDefault();
@@ -109,15 +111,15 @@ export class Adjust {
       if (factor) this.step(target, event.shiftKey ? factor ** 0.1 : factor);
       else this.type(target, element);
     });
-    element.addEventListener("keyup", (event) => (KEYS[event.key] ? this.end() : undefined));
-    element.addEventListener("blur", () => (this.#target ? this.end() : undefined));
-    element.addEventListener("dblclick", () => this.type(target, element));
+    listen(element, "keyup", (event) => (KEYS[event.key] ? this.end() : undefined));
+    listen(element, "blur", () => (this.#target ? this.end() : undefined));
+    listen(element, "dblclick", () => this.type(target, element));
   }
 
   /** Opens the field in which an exact value can be typed, over `element` or over a rectangle in it. */
   type(target: Target, element: Focusable, over: DOMRect = element.getBoundingClientRect()): void {
     const range = target.read(this.editor.cluster);
-    const text = target.quantity.write(range.low === range.high ? range.low : Math.sqrt(range.low * range.high));
+    const text = target.quantity.write(range.low === range.high ? range.low : sqrt(range.low * range.high));
     this.#entry.open(over, text, target.label, element, (typed) => {
       const value = read(target.quantity, typed, text);
       if (typeof value === "string") return value;

@@ -14,9 +14,7 @@ export interface Card {
 }
 
 export function card(adjust: Adjust, device: number, rect: Rect, small: boolean): Card {
-  const element = s("g", {
-    class: "card",
-    tabindex: 0,
+  const element = s("g.card", { tabindex: 0,
     role: "button",
     "aria-roledescription": "device",
     "data-key": `card:${device}`,
@@ -26,7 +24,7 @@ export function card(adjust: Adjust, device: number, rect: Rect, small: boolean)
   const { cluster } = adjust.editor;
   const { name, type, host } = cluster.devices[device]!;
   const memory = memoryBar(rect, small);
-  element.append(s("rect", { class: "plate", width: rect.w, height: rect.h, rx: small ? 5 : 8 }));
+  element.append(s("rect.plate", { width: rect.w, height: rect.h, rx: small ? 5 : 8 }));
   const update = small ? compact(element, adjust, device, rect) : roomy(element, adjust, device, rect);
   element.append(memory.element);
   return {
@@ -49,13 +47,13 @@ export function card(adjust: Adjust, device: number, rect: Rect, small: boolean)
 function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect): (peak: number) => void {
   const { name, type } = adjust.editor.cluster.devices[device]!;
   const speed = pill(adjust, speedOf(device, name)), memory = pill(adjust, memoryOf(device, name));
-  const used = s("text", { class: "faint amount", x: 10, y: 69 });
-  const caption = s("text", { class: "faint", x: 10, y: 39 });
+  const used = s("text.faint.amount", { x: 10, y: 69 });
+  const caption = s("text.faint", { x: 10, y: 39 });
   const kind = fitted(type, 48, "11px sans-serif");
   element.append(
     grip(),
-    titled(s("text", { class: "name", x: 19, y: 18 }, fitted(name, w - 38 - 6.2 * kind.length, "600 13px sans-serif")), name),
-    titled(s("text", { class: "faint", x: w - 10, y: 18, "text-anchor": "end" }, kind), type),
+    titled(s("text.name", { x: 19, y: 18 }, fitted(name, w - 38 - 6.2 * kind.length, "600 13px sans-serif")), name),
+    titled(s("text.faint", { x: w - 10, y: 18, "text-anchor": "end" }, kind), type),
     caption,
     speed.element,
     used,
@@ -73,7 +71,7 @@ function compact(element: SVGGElement, adjust: Adjust, device: number, { w }: Re
   const { name } = adjust.editor.cluster.devices[device]!;
   const speed = pill(adjust, speedOf(device, name));
   element.append(
-    titled(s("text", { class: "name", x: w / 2, y: 14, "text-anchor": "middle" }, fitted(name, w - 8, "600 11px sans-serif")), name),
+    titled(s("text.name", { x: w / 2, y: 14, "text-anchor": "middle" }, fitted(name, w - 8, "600 11px sans-serif")), name),
     speed.element,
   );
   return () => speed.update((w - speed.width) / 2, 29);
@@ -82,7 +80,7 @@ function compact(element: SVGGElement, adjust: Adjust, device: number, { w }: Re
 /** Dots that say: carry me. */
 function grip(): SVGGElement {
   const dots = [0, 1, 2].flatMap((row) => [0, 1].map((column) => s("circle", { cx: 9 + 4 * column, cy: 9.5 + 4 * row, r: 1.2 })));
-  return s("g", { class: "grip" }, ...dots);
+  return s("g.grip", {}, ...dots);
 }
 
 function titled(element: SVGTextElement, text: string): SVGTextElement {
@@ -101,9 +99,9 @@ interface Bar {
 function memoryBar({ w, h }: Rect, small: boolean): Bar {
   const full = w - (small ? 12 : 20), height = small ? 3 : 5;
   const x = small ? 6 : 10, y = small ? h - 5 : h - 13;
-  const bar = s("rect", { class: "used", x, y, height, rx: height / 2 });
+  const bar = s("rect.used", { x, y, height, rx: height / 2 });
   const title = s("title");
-  const element = s("g", { class: "memory-bar" }, title, s("rect", { class: "track", x, y, width: full, height, rx: height / 2 }), bar);
+  const element = s("g.memory-bar", {}, title, s("rect.track", { x, y, width: full, height, rx: height / 2 }), bar);
   return {
     element,
     update(peak, capacity) {

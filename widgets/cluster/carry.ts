@@ -1,4 +1,6 @@
 /** Carrying a card with the pointer: to another place in its box, into another host, or out of all. */
+import { listen } from "../shared/dom";
+import { hypot } from "../shared/math";
 import { contains, slotAt, slotRect, type Box, type Point, type Scene } from "./geometry";
 import type { Editor } from "./editor";
 import { s, set } from "./svg";
@@ -37,7 +39,7 @@ export function carry(
     editor.release();
   };
 
-  element.addEventListener("pointerdown", (event) => {
+  listen(element, "pointerdown", (event) => {
     if (event.button !== 0) return;
     event.preventDefault();
     event.stopPropagation();
@@ -48,10 +50,10 @@ export function carry(
     moved = false;
     last = `${own.host}/${own.members.indexOf(device)}`;
   });
-  element.addEventListener("pointermove", (event) => {
+  listen(element, "pointermove", (event) => {
     if (!grip) return;
     const p = at(event), corner = { x: p.x - grip.x, y: p.y - grip.y };
-    if (!moved && Math.hypot(corner.x - home.x, corner.y - home.y) < 5) return;
+    if (!moved && hypot(corner.x - home.x, corner.y - home.y) < 5) return;
     if (!moved) raise();
     moved = true;
     put(corner);
@@ -64,9 +66,9 @@ export function carry(
     editor.drag(asEdit(drop, own, device));
     say(drop.box ? (drop.box === own ? `in ${own.host}` : `into ${drop.box.host}`) : "out of its host, to one of its own");
   });
-  element.addEventListener("pointerup", () => stop(true));
-  element.addEventListener("lostpointercapture", (event) => event.target === element && stop(true)); // not when a value in it hands over
-  element.addEventListener("keydown", (event) => {
+  listen(element, "pointerup", () => stop(true));
+  listen(element, "lostpointercapture", (event) => event.target === element && stop(true)); // not when a value in it hands over
+  listen(element, "keydown", (event) => {
     if (event.key !== "Escape" || !grip) return;
     event.stopPropagation();
     stop(false);
@@ -95,12 +97,12 @@ function drawn({ sizes }: Scene, own: Box, { box, slot }: Drop, corner: Point): 
   if (!box) {
     if (own.members.length === 1) return [];
     const rect = { x: corner.x - 8, y: corner.y - 24, width: sizes.card.w + 16, height: sizes.card.h + 32 };
-    return [s("rect", { class: "target", ...rect, rx: 10 }), s("text", { class: "target", x: rect.x + 8, y: rect.y + 15 }, "host of its own")];
+    return [s("rect.target", { ...rect, rx: 10 }), s("text.target", { x: rect.x + 8, y: rect.y + 15 }, "host of its own")];
   }
   const place = slotRect(box, sizes, slot);
   const inside = place.y + place.h <= box.y + box.h;
   return [
     s("rect", { class: box === own ? "target same" : "target", x: box.x, y: box.y, width: box.w, height: box.h, rx: 12 }),
-    ...(inside ? [s("rect", { class: "slot", x: place.x - 3, y: place.y - 3, width: place.w + 6, height: place.h + 6, rx: 10 })] : []),
+    ...(inside ? [s("rect.slot", { x: place.x - 3, y: place.y - 3, width: place.w + 6, height: place.h + 6, rx: 10 })] : []),
   ];
 }

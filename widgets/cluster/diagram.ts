@@ -11,7 +11,7 @@ const MARGIN = 10;
 const BELOW = 40; // where a card can be put down outside every host
 
 export class Diagram {
-  readonly svg = s("svg", { class: "diagram", role: "group", "aria-label": "devices and links" });
+  readonly svg = s("svg.diagram", { role: "group", "aria-label": "devices and links" });
   readonly #adjust: Adjust;
   readonly #say: (text: string) => void;
   #cards: Card[] = [];
@@ -26,7 +26,7 @@ export class Diagram {
 
   build(scene: Scene, small: boolean, selected: number): void {
     const { editor } = this.#adjust;
-    const hint = s("g", { class: "hint" });
+    const hint = s("g.hint");
     this.#cards = scene.cards.map((rect, device) => card(this.#adjust, device, rect, small));
     const hosts = small ? [] : hostLinks(this.#adjust, scene);
     const own = small || selected < 0 || selected >= scene.cards.length ? [] : deviceLinks(this.#adjust, scene, selected);
@@ -34,13 +34,13 @@ export class Diagram {
     const ordered = scene.boxes.flatMap((box) => box.members);
     const plates = small && scene.boxes.length === 1 ? [] : scene.boxes.map((box) => plate(box, small));
     this.svg.replaceChildren(
-      s("g", { class: "hosts" }, ...plates),
+      s("g.hosts", {}, ...plates),
       s("g", { class: own.length ? "lines dim" : "lines" }, ...hosts.flatMap((link) => link.lines)),
-      s("g", { class: "lines" }, ...own.flatMap((link) => link.lines)),
-      s("g", { class: "labels" }, ...hosts.flatMap((link) => link.labels)),
+      s("g.lines", {}, ...own.flatMap((link) => link.lines)),
+      s("g.labels", {}, ...hosts.flatMap((link) => link.labels)),
       hint,
-      s("g", { class: "cards" }, ...ordered.map((device) => this.#cards[device]!.element)),
-      s("g", { class: "labels" }, ...own.flatMap((link) => link.labels)),
+      s("g.cards", {}, ...ordered.map((device) => this.#cards[device]!.element)),
+      s("g.labels", {}, ...own.flatMap((link) => link.labels)),
     );
     set(this.svg, {
       viewBox: `${-MARGIN} ${-MARGIN} ${scene.width + 2 * MARGIN} ${scene.height + MARGIN + (small ? MARGIN : BELOW)}`,
@@ -81,10 +81,10 @@ export class Diagram {
 
 function plate(box: Scene["boxes"][number], small: boolean): SVGGElement {
   const room = box.w - (small || box.members.length === 1 ? 24 : 170);
-  const name = s("text", { class: "host-name", x: box.x + (small ? 9 : 14), y: box.y + (small ? 15 : 22) }, fitted(box.host, room, "600 12px sans-serif"));
+  const name = s("text.host-name", { x: box.x + (small ? 9 : 14), y: box.y + (small ? 15 : 22) }, fitted(box.host, room, "600 12px sans-serif"));
   const title = s("title");
   title.textContent = box.host;
-  const element = s("g", { class: "host" }, s("rect", { x: box.x, y: box.y, width: box.w, height: box.h, rx: small ? 8 : 12 }), name);
+  const element = s("g.host", {}, s("rect", { x: box.x, y: box.y, width: box.w, height: box.h, rx: small ? 8 : 12 }), name);
   name.append(title);
   element.dataset.host = box.host;
   return element;

@@ -1,5 +1,6 @@
 /** The field in which an exact value or a name is typed, over the thing it is about. */
-import { h } from "../shared/dom";
+import { h, listen } from "../shared/dom";
+import { max, min } from "../shared/math";
 import type { Rect } from "./geometry";
 import { fit } from "./room";
 
@@ -7,7 +8,7 @@ const HEIGHT = 26; // of the field
 const GAP = 3;
 
 export class Entry {
-  readonly element = h("div", { class: "entry", hidden: true });
+  readonly element = h("div.entry", { hidden: true });
   readonly #root: HTMLElement;
   readonly #room: () => Rect;
   #close: (() => void) | null = null;
@@ -34,7 +35,7 @@ export class Entry {
     const bounds = this.#root.getBoundingClientRect();
     const place = () => {
       const room = this.#room();
-      const width = Math.min(Math.max(over.width + 24, 110), room.w);
+      const width = min(max(over.width + 24, 110), room.w);
       const top = fit(over.top + over.height / 2 - bounds.top - HEIGHT / 2, HEIGHT, room.y, room.h);
       const left = fit(over.left + over.width / 2 - bounds.left - width / 2, width, room.x, room.w);
       Object.assign(this.element.style, { left: `${left}px`, top: `${top}px`, width: `${width}px` });
@@ -51,13 +52,13 @@ export class Entry {
       place();
       return refused === null;
     };
-    input.addEventListener("keydown", (event) => {
+    listen(input, "keydown", (event) => {
       event.stopPropagation();
       if (event.key === "Enter" && attempt()) close(true);
       if (event.key === "Escape") close(true);
     });
-    input.addEventListener("keyup", (event) => event.stopPropagation());
-    input.addEventListener("blur", () => this.#close && (attempt(), close(false)));
+    listen(input, "keyup", (event) => event.stopPropagation());
+    listen(input, "blur", () => this.#close && (attempt(), close(false)));
     this.element.replaceChildren(input, complaint);
     this.element.hidden = false;
     place();

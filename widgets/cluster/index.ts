@@ -1,6 +1,7 @@
 /** The cluster canvas: devices, hosts and links under the hand. */
 import type { AnyModel, Render } from "@anywidget/types";
-import { h, style } from "../shared/dom";
+import { h, listen, style } from "../shared/dom";
+import { min, round } from "../shared/math";
 import { readTheme, THEME_CSS, watchTheme } from "../shared/theme";
 import { Adjust } from "./adjust";
 import { Diagram } from "./diagram";
@@ -20,17 +21,17 @@ const SIDE_BY_SIDE = 900; // pixels from which cards and matrix stand beside eac
 const MANY = 24; // devices beyond which a drawing with links says nothing
 
 class Canvas {
-  readonly root = h("div", { class: "placelab cluster", tabindex: -1, "data-lm-suppress-shortcuts": "true", role: "region", "aria-label": "cluster" });
+  readonly root = h("div.placelab.cluster", { tabindex: -1, "data-lm-suppress-shortcuts": "true", role: "region", "aria-label": "cluster" });
   readonly #model: AnyModel<ClusterTraits>;
   readonly #editor: Editor;
   readonly #adjust: Adjust;
-  readonly #body = h("div", { class: "body" });
+  readonly #body = h("div.body");
   readonly #entry = new Entry(this.root, () => roomIn(this.root, this.#body));
   readonly #diagram: Diagram;
   readonly #matrix: Matrix;
   readonly #toolbar = toolbar((action) => this.#act(action));
-  readonly #error = h("div", { class: "error", role: "alert" });
-  readonly #status = h("div", { class: "status", role: "status", "aria-live": "polite" });
+  readonly #error = h("div.error", { role: "alert" });
+  readonly #status = h("div.status", { role: "status", "aria-live": "polite" });
   readonly #stop: (() => void)[] = [];
   #scene!: Scene;
   #frame = 0;
@@ -70,14 +71,14 @@ class Canvas {
     this.#stop.push(watchTheme(() => this.#later(true)));
     let width = 0;
     const observer = new ResizeObserver(([entry]) => {
-      const now = Math.round(entry!.contentRect.width);
+      const now = round(entry!.contentRect.width);
       if (now !== width) this.#later(true);
       width = now;
     });
     observer.observe(this.root);
     this.#stop.push(() => observer.disconnect());
-    this.root.addEventListener("keydown", (event) => this.#key(event));
-    this.#body.addEventListener("pointerdown", (event) => event.target === this.#diagram.svg && this.#editor.select(-1));
+    listen(this.root, "keydown", (event) => this.#key(event));
+    listen(this.#body, "pointerdown", (event) => event.target === this.#diagram.svg && this.#editor.select(-1));
   }
 
   /** A cluster that answers no edit of this view is another one: what was said of the last does not hold for it. */
@@ -114,8 +115,8 @@ class Canvas {
     this.#scene = graph ? graphScene(cluster) : gridScene(cluster, (beside ? width / 2 : width) - 36);
     this.#diagram.build(this.#scene, !graph, this.#model.get("selected"));
     this.#body.className = graph ? "body" : `body grid${beside ? " beside" : ""}`;
-    this.#body.replaceChildren(h("div", { class: "frame" }, this.#diagram.svg), ...(graph ? [] : [this.#matrix.element]));
-    if (!graph) this.#matrix.build(beside ? width / 2 - 8 : Math.min(width, 520), theme);
+    this.#body.replaceChildren(h("div.frame", {}, this.#diagram.svg), ...(graph ? [] : [this.#matrix.element]));
+    if (!graph) this.#matrix.build(beside ? width / 2 - 8 : min(width, 520), theme);
     if (focused) this.root.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
 
@@ -176,7 +177,7 @@ class Canvas {
 
   #remove(device: number): void {
     const { devices } = this.#editor.cluster;
-    this.#focus = `card:${Math.min(device, devices.length - 2)}`;
+    this.#focus = `card:${min(device, devices.length - 2)}`;
     if (devices.length > 1) this.#say(`${devices[device]!.name} removed`);
     if (this.#chosen >= 0 && devices.length > 1) this.#editor.select(-1);
     this.#editor.do({ kind: "remove", device });

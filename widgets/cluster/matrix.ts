@@ -3,7 +3,8 @@
  *
  * A pull on a cell, a row's or a column's header, or the corner scales those links together; so do the keys.
  */
-import { h } from "../shared/dom";
+import { h, listen } from "../shared/dom";
+import { ceil, floor, max, min, round } from "../shared/math";
 import { inkOn } from "../shared/palette";
 import { clamp } from "../shared/scale";
 import type { Theme } from "../shared/theme";
@@ -40,8 +41,8 @@ export class Matrix {
   });
   readonly #kind = h("select", { "aria-label": "quantity of the links" }, h("option", { value: "bandwidth" }, "bandwidth"), h("option", { value: "latency" }, "latency"));
   readonly #scope = h("select", { "aria-label": "links that change together" });
-  readonly #legend = h("div", { class: "legend" });
-  readonly #tip = h("div", { class: "tip", hidden: true });
+  readonly #legend = h("div.legend");
+  readonly #tip = h("div.tip", { hidden: true });
   #order: number[] = [];
   #hosts: Host[] = [];
   #cell = 10;
@@ -55,9 +56,9 @@ export class Matrix {
     this.#adjust = adjust;
     this.#say = say;
     for (const [value, text, title] of SCOPES) this.#scope.append(h("option", { value, title }, text));
-    this.element = h("div", { class: "matrix" }, h("div", { class: "bar" }, this.#kind, this.#scope, this.#legend), this.#canvas, this.#tip);
-    this.#kind.addEventListener("change", () => (this.#rescale(), this.draw()));
-    this.#scope.addEventListener("change", () => this.draw());
+    this.element = h("div.matrix", {}, h("div.bar", {}, this.#kind, this.#scope, this.#legend), this.#canvas, this.#tip);
+    listen(this.#kind, "change", () => (this.#rescale(), this.draw()));
+    listen(this.#scope, "change", () => this.draw());
     this.#listen();
   }
 
@@ -69,13 +70,13 @@ export class Matrix {
     this.#order = this.#hosts.flatMap((host) => host.members);
     const k = this.#order.length;
     const names = cluster.devices.map((device) => textWidth(device.name, k > 20 ? "9px sans-serif" : "11px sans-serif"));
-    this.#head = clamp(Math.ceil(Math.max(...names)) + 16, 46, 130);
-    this.#cell = clamp(Math.floor((Math.min(width, 620) - this.#head - 8) / k), 5, 44);
-    this.#cursor = { row: Math.min(this.#cursor.row, k - 1), column: Math.min(this.#cursor.column, k - 1) };
+    this.#head = clamp(ceil(max(...names)) + 16, 46, 130);
+    this.#cell = clamp(floor((min(width, 620) - this.#head - 8) / k), 5, 44);
+    this.#cursor = { row: min(this.#cursor.row, k - 1), column: min(this.#cursor.column, k - 1) };
     this.#hover = null; // what lies under the pointer now, its next move tells
     this.#tip.hidden = true;
     const side = this.#head + this.#cell * k + 2, ratio = devicePixelRatio || 1;
-    Object.assign(this.#canvas, { width: Math.round(side * ratio), height: Math.round(side * ratio) });
+    Object.assign(this.#canvas, { width: round(side * ratio), height: round(side * ratio) });
     Object.assign(this.#canvas.style, { width: `${side}px`, height: `${side}px` });
     this.#scope.querySelector<HTMLOptionElement>("[value=block]")!.disabled = this.#hosts.length < 2;
     this.#rescale();
@@ -99,7 +100,7 @@ export class Matrix {
     const line = c > 6 ? 1 : 0.5;
     g.textAlign = "center";
     g.textBaseline = "middle";
-    g.font = `${Math.min(12, c / 3)}px system-ui, sans-serif`;
+    g.font = `${min(12, c / 3)}px system-ui, sans-serif`;
     this.#order.forEach((i, row) =>
       this.#order.forEach((j, column) => {
         const x = o + column * c, y = o + row * c;
@@ -170,7 +171,7 @@ export class Matrix {
       const [top, bottom] = this.#span(row), [left, right] = this.#span(column);
       const rect = [o + left * c, o + top * c, (right - left) * c - 1, (bottom - top) * c - 1] as const;
       g.lineWidth = 3.5;
-      g.strokeStyle = this.#theme.background;
+      g.strokeStyle = this.#theme.bg;
       g.strokeRect(...rect);
       g.lineWidth = 2;
       g.strokeStyle = this.#theme.critical;
@@ -212,7 +213,7 @@ export class Matrix {
     this.#domain = positive.length ? rangeOf(cluster[this.#quantity], positive) : { low: 1, high: 1 };
     const quantity = this.#quantity === "bandwidth" ? BANDWIDTH : LATENCY;
     const { low, high } = this.#domain;
-    const ramp = h("span", { class: "ramp" });
+    const ramp = h("span.ramp");
     ramp.style.background = `linear-gradient(to right,${COLOURS.join(",")})`;
     if (low === high) ramp.style.background = colourOf(low, this.#domain);
     this.#legend.replaceChildren(quantity.write(low), ramp, ...(low === high ? [] : [quantity.write(high)]));
@@ -220,9 +221,9 @@ export class Matrix {
 
   #place(event: PointerEvent): Place | null {
     const bounds = this.#canvas.getBoundingClientRect();
-    const at = (offset: number) => Math.max(-1, Math.floor((offset - this.#head) / this.#cell));
+    const at = (offset: number) => max(-1, floor((offset - this.#head) / this.#cell));
     const row = at(event.clientY - bounds.top), column = at(event.clientX - bounds.left);
-    return Math.max(row, column) < this.#order.length ? { row, column } : null;
+    return max(row, column) < this.#order.length ? { row, column } : null;
   }
 
   #listen(): void {
@@ -232,16 +233,16 @@ export class Matrix {
       if (place) this.#cursor = place;
       return place && this.#target(this.#adjust.editor.cluster, place);
     });
-    canvas.addEventListener("pointermove", (event) => {
+    listen(canvas, "pointermove", (event) => {
       if (!this.#adjust.target) this.#point(this.#place(event), event);
       else this.#tip.hidden = true;
     });
-    canvas.addEventListener("pointerleave", () => this.#point(null));
-    canvas.addEventListener("focus", () => this.#speak());
-    canvas.addEventListener("blur", () => (this.#adjust.target && this.#adjust.end(), this.draw()));
-    canvas.addEventListener("keydown", (event) => this.#key(event));
-    canvas.addEventListener("keyup", (event) => "+-=_".includes(event.key) || event.key.startsWith("Page") ? this.#adjust.end() : undefined);
-    canvas.addEventListener("dblclick", () => this.#type());
+    listen(canvas, "pointerleave", () => this.#point(null));
+    listen(canvas, "focus", () => this.#speak());
+    listen(canvas, "blur", () => (this.#adjust.target && this.#adjust.end(), this.draw()));
+    listen(canvas, "keydown", (event) => this.#key(event));
+    listen(canvas, "keyup", (event) => "+-=_".includes(event.key) || event.key.startsWith("Page") ? this.#adjust.end() : undefined);
+    listen(canvas, "dblclick", () => this.#type());
   }
 
   #point(place: Place | null, event?: PointerEvent): void {
@@ -252,7 +253,7 @@ export class Matrix {
       this.#tip.textContent = `${target.label.replace(/^\w+ /, "")}: ${this.#adjust.text(target)}`;
       const bounds = this.element.getBoundingClientRect();
       const x = event.clientX - bounds.left + 14;
-      this.#tip.style.left = `${Math.max(0, Math.min(x, bounds.width - this.#tip.offsetWidth - 4))}px`;
+      this.#tip.style.left = `${max(0, min(x, bounds.width - this.#tip.offsetWidth - 4))}px`;
       this.#tip.style.top = `${event.clientY - bounds.top + 18}px`;
     }
     this.draw();
@@ -285,7 +286,7 @@ export class Matrix {
     const target = this.#target(this.#adjust.editor.cluster, this.#cursor);
     if (!target) return;
     const bounds = this.#canvas.getBoundingClientRect();
-    const at = (index: number) => this.#head + Math.max(index, 0) * this.#cell;
+    const at = (index: number) => this.#head + max(index, 0) * this.#cell;
     const over = new DOMRect(bounds.x + at(this.#cursor.column), bounds.y + at(this.#cursor.row), this.#cell, this.#cell);
     this.#adjust.type(target, this.#canvas, over);
   }

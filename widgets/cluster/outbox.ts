@@ -1,10 +1,11 @@
 /** Messages to Python: one in flight, and of a drag only the newest waits. Pure. */
+import { floor } from "../shared/math";
 import type { Edit, Message } from "./traits";
 
 export class Outbox {
   #waiting: Message[] = [];
   #inFlight: Message | null = null;
-  #seq = Math.floor(Math.random() * 1e9); // several views of one model must not take each other's acknowledgements
+  #seq = floor(Math.random() * 1e9); // several views of one model must not take each other's acknowledgements
   readonly #send: (message: Message) => void;
 
   constructor(send: (message: Message) => void) {

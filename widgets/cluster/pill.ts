@@ -1,4 +1,5 @@
 /** A value that can be changed where it is shown: pull it sideways, use the arrow keys, or type it. */
+import { ceil, max, sqrt } from "../shared/math";
 import type { Adjust } from "./adjust";
 import { s, set, textWidth } from "./svg";
 import type { Target } from "./targets";
@@ -33,12 +34,12 @@ export function pill(adjust: Adjust, target: Target): Pill {
     const now = adjust.text(target);
     if (now === shown) return;
     shown = now;
-    width = Math.max(44, Math.ceil(textWidth(now, "600 11px sans-serif")) + 16);
+    width = max(44, ceil(textWidth(now, "600 11px sans-serif")) + 16);
     text.textContent = now;
     set(back, { width });
     set(text, { x: width / 2 });
     const { low, high } = target.read(adjust.editor.cluster);
-    const middle = low === high ? low : Math.sqrt(low * high);
+    const middle = low === high ? low : sqrt(low * high);
     set(element, { "aria-valuenow": Number.isFinite(middle) ? middle : target.quantity.high, "aria-valuetext": now });
   };
   measure();

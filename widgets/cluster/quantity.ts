@@ -1,5 +1,6 @@
 /** The four quantities a hand can change: how they are written, read, and bounded. Pure. */
 import { bandwidth, bytes, parseSi, seconds, si, speed } from "../shared/format";
+import { floor, log10 } from "../shared/math";
 import { clamp, snap } from "../shared/scale";
 import type { Range } from "./state";
 import type { Change } from "./traits";
@@ -75,7 +76,7 @@ export function scaled(quantity: Quantity, { low, high }: Range, total: number, 
 /** Marks of a logarithmic ruler: 1, 2, 5 times powers of ten between two values. */
 export function decades(low: number, high: number): { value: number; major: boolean }[] {
   const marks: { value: number; major: boolean }[] = [];
-  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++) {
+  for (let power = floor(log10(low)); power <= log10(high); power++) {
     for (const digit of [1, 2, 5]) {
       const value = Number(`${digit}e${power}`);
       if (value >= low && value <= high) marks.push({ value, major: digit === 1 });

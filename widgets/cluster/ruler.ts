@@ -1,4 +1,5 @@
 /** The logarithmic ruler that shows, while a value is pulled, where it stands and where it came from. */
+import { abs, log10, min } from "../shared/math";
 import { clamp } from "../shared/scale";
 import type { Point, Rect } from "./geometry";
 import { decades, PER_DECADE, writeRound, type Quantity } from "./quantity";
@@ -10,7 +11,7 @@ const HEIGHT = 46;
 const NAME = 32; // half of the longest mark's text
 
 export class Ruler {
-  readonly element = s("svg", { class: "ruler", "aria-hidden": "true" });
+  readonly element = s("svg.ruler", { "aria-hidden": "true" });
   readonly #root: HTMLElement;
   readonly #room: () => Rect;
 
@@ -29,23 +30,23 @@ export class Ruler {
     const bounds = this.#root.getBoundingClientRect(), room = this.#room();
     const [middle, level] = [origin.x - bounds.left, origin.y - bounds.top];
     const start = Number.isFinite(from) && from > 0 ? from : 1e-7;
-    const width = Math.min(WIDTH, room.w), left = fit(middle - width / 2, width, room.x, room.w);
+    const width = min(WIDTH, room.w), left = fit(middle - width / 2, width, room.x, room.w);
     const half = textWidth(text, "bold 12px sans-serif") / 2 + 8;
     const at = clamp(middle + pixels - left, half, width - half);
-    const x = (value: number) => at - pixels + Math.log10(value / start) * PER_DECADE;
+    const x = (value: number) => at - pixels + log10(value / start) * PER_DECADE;
     const reach = (end: number) => start * 10 ** ((end - at + pixels) / PER_DECADE);
     const begin = x(start);
     const marks = decades(reach(8), reach(width - 8)).flatMap(({ value, major }) => [
       s("line", { x1: x(value), x2: x(value), y1: major ? 26 : 32, y2: 38 }),
-      ...(major && Math.abs(x(value) - at) > half + 24 && x(value) > NAME && x(value) < width - NAME ? [s("text", { x: x(value), y: 22 }, writeRound(quantity, value))] : []),
+      ...(major && abs(x(value) - at) > half + 24 && x(value) > NAME && x(value) < width - NAME ? [s("text", { x: x(value), y: 22 }, writeRound(quantity, value))] : []),
     ]);
     this.element.replaceChildren(
-      s("rect", { class: "back", x: 0.5, y: 8.5, width: width - 1, height: 36, rx: 6 }),
+      s("rect.back", { x: 0.5, y: 8.5, width: width - 1, height: 36, rx: 6 }),
       ...marks,
-      ...(begin > 0 && begin < width ? [s("line", { class: "from", x1: begin, x2: begin, y1: 26, y2: 44 })] : []),
-      s("line", { class: "now", x1: at, x2: at, y1: 20, y2: 44 }),
-      s("rect", { class: "now", x: at - half, y: 0, width: 2 * half, height: 20, rx: 10 }),
-      s("text", { class: "now", x: at, y: 14 }, text),
+      ...(begin > 0 && begin < width ? [s("line.from", { x1: begin, x2: begin, y1: 26, y2: 44 })] : []),
+      s("line.now", { x1: at, x2: at, y1: 20, y2: 44 }),
+      s("rect.now", { x: at - half, y: 0, width: 2 * half, height: 20, rx: 10 }),
+      s("text.now", { x: at, y: 14 }, text),
     );
     set(this.element, { width, height: HEIGHT });
     const top = beside(level - 16, level + 20, HEIGHT, room.y, room.h);

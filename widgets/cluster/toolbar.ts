@@ -1,5 +1,5 @@
 /** The buttons above the drawing. */
-import { h } from "../shared/dom";
+import { h, listen } from "../shared/dom";
 import { s } from "./svg";
 
 const ICONS = {
@@ -34,11 +34,11 @@ export interface Toolbar {
 export function toolbar(act: (action: Action) => void): Toolbar {
   const buttons = BUTTONS.map(([action, text, title]) => {
     const button = h("button", { type: "button", title, "aria-label": title, "data-action": action }, icon(action), text);
-    button.addEventListener("click", () => act(action));
+    listen(button, "click", () => act(action));
     return [action, button] as const;
   });
-  const group = (from: number, to: number) => h("span", { class: "group" }, ...buttons.slice(from, to).map(([, button]) => button));
-  const element = h("div", { class: "toolbar", role: "toolbar", "aria-label": "cluster" }, group(0, 4), group(4, 6), group(6, 8));
+  const group = (from: number, to: number) => h("span.group", {}, ...buttons.slice(from, to).map(([, button]) => button));
+  const element = h("div.toolbar", { role: "toolbar", "aria-label": "cluster" }, group(0, 4), group(4, 6), group(6, 8));
   return {
     element,
     update(enabled, drawing) {

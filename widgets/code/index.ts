@@ -1,6 +1,6 @@
 /** "Copy as code": puts a cell's text on the clipboard and shows it in place. */
-import { h, style } from "../shared/dom.js";
-import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.js";
+import { h, listen, style } from "../shared/dom.js";
+import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.js";
 import type { Model } from "../gantt/traits.js";
 import css from "./code.css";
 import type { CodeTraits } from "./traits.js";
@@ -12,9 +12,9 @@ export function render({ model, el }: { model: Model<CodeTraits>; el: HTMLElemen
   const said = h("span", { role: "status" });
   const close = h("button", { type: "button", "aria-label": "Close" }, "×");
   const text = h("pre", { tabindex: "0", "aria-label": "Cell" });
-  const note = h("div", { class: "note", role: "status" });
-  const panel = h("div", { class: "panel" }, h("div", { class: "head" }, said, close), note, text);
-  const root = h("div", { class: "placelab pl-code", "data-lm-suppress-shortcuts": "true" }, style(THEME_CSS, css), button, panel);
+  const note = h("div.note", { role: "status" });
+  const panel = h("div.panel", {}, h("div.head", {}, said, close), note, text);
+  const root = h("div.placelab.pl-code", { "data-lm-suppress-shortcuts": "true" }, style(THEME_CSS, css), button, panel);
   el.append(root);
 
   const open = (shown: boolean) => {
@@ -32,7 +32,7 @@ export function render({ model, el }: { model: Model<CodeTraits>; el: HTMLElemen
   };
 
   open(false);
-  button.addEventListener("click", async () => {
+  listen(button, "click", async () => {
     if (!panel.hidden) return dismiss();
     show();
     open(true);
@@ -40,13 +40,13 @@ export function render({ model, el }: { model: Model<CodeTraits>; el: HTMLElemen
     model.save_changes();
     said.textContent = (await copy(model.get("code"), text)) ? "Copied: paste it into a cell." : "Press Ctrl+C to copy the text that is selected.";
   }, { signal });
-  close.addEventListener("click", dismiss, { signal });
-  root.addEventListener("keydown", (event) => event.key === "Escape" && !panel.hidden && dismiss(), { signal });
-  document.addEventListener("pointerdown", (event) => panel.hidden || root.contains(event.target as Node) || open(false), { signal });
+  listen(close, "click", dismiss, { signal });
+  listen(root, "keydown", (event) => event.key === "Escape" && !panel.hidden && dismiss(), { signal });
+  listen(document, "pointerdown", (event) => panel.hidden || root.contains(event.target as Node) || open(false), { signal });
   model.on("change:code", changed);
   model.on("change:note", changed);
-  readTheme(root);
-  const unwatch = watchTheme(() => readTheme(root));
+  markTheme(root);
+  const unwatch = watchTheme(() => markTheme(root));
   return () => {
     ending.abort();
     unwatch();

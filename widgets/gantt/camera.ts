@@ -1,4 +1,5 @@
 /** Which span of time is in view. Pure moves of a span within a schedule. */
+import { max } from "../shared/math.js";
 import { clampSpan, type Span } from "../shared/scale.js";
 
 const MARGIN = 1.01; // the whole schedule ends a little before the right edge
@@ -32,7 +33,7 @@ export function moved(span: Span, share: number): Span {
 
 /** A close view of [start, finish]. */
 export function closeUp(start: number, finish: number, makespan: number): Span {
-  const room = Math.max(finish - start, makespan * CLOSEST) * 2;
+  const room = max(finish - start, makespan * CLOSEST) * 2;
   return { from: start - room, to: finish + room };
 }
 

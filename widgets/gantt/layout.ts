@@ -1,4 +1,5 @@
 /** Where things stand: heights of lanes, from the number of devices and the room there is. Device pixels throughout. */
+import { floor, max, min, round } from "../shared/math.js";
 import type { Lanes } from "./lanes.js";
 
 export interface Layout {
@@ -28,11 +29,11 @@ const GAP = 3;
 
 /** Lays out `tracks` on a canvas of CSS size `width` × `height`. */
 export function layout(tracks: Lanes, width: number, height: number, ratio: number, gutter: number): Layout {
-  const px = (css: number) => Math.round(css * ratio);
+  const px = (css: number) => round(css * ratio);
   const n = tracks.incoming + tracks.outgoing;
-  const room = (height - AXIS) / Math.max(tracks.nDevices, 1) - GAP;
-  const transfer = n ? Math.min(Math.max(Math.floor((room * 0.45) / n), n > 4 ? 1 : 2), n > 4 ? 4 : MAX_TRANSFER) : 0;
-  const ops = Math.min(Math.max(Math.floor(room - transfer * n), MIN_OPS), MAX_OPS);
+  const room = (height - AXIS) / max(tracks.nDevices, 1) - GAP;
+  const transfer = n ? min(max(floor((room * 0.45) / n), n > 4 ? 1 : 2), n > 4 ? 4 : MAX_TRANSFER) : 0;
+  const ops = min(max(floor(room - transfer * n), MIN_OPS), MAX_OPS);
   const row = px(ops) + px(transfer) * n + px(GAP);
   return {
     gutter: px(gutter),
@@ -51,19 +52,19 @@ export function layout(tracks: Lanes, width: number, height: number, ratio: numb
 export function preferredHeight(tracks: Lanes): number {
   const n = tracks.incoming + tracks.outgoing;
   const row = 30 + n * (n > 4 ? 3 : 5) + GAP;
-  return Math.min(Math.max(AXIS + row * tracks.nDevices, 96), 440);
+  return min(max(AXIS + row * tracks.nDevices, 96), 440);
 }
 
 /** CSS width of the column of device names. */
 export function gutterWidth(devices: readonly string[]): number {
-  const longest = Math.max(0, ...devices.map((name) => name.length));
+  const longest = max(0, ...devices.map((name) => name.length));
   const share = devices.length > 6 ? 44 : 0; // narrow rows show the busy share beside the name, high ones below it
-  return Math.round(Math.min(Math.max(26 + 7.4 * longest + share, 98), 210));
+  return round(min(max(26 + 7.4 * longest + share, 98), 210));
 }
 
 /** Top and height of track `k` relative to the top of all rows. */
 export function trackBox(lay: Layout, tracks: Lanes, k: number): { y: number; height: number } {
-  const device = Math.floor(k / tracks.perDevice);
+  const device = floor(k / tracks.perDevice);
   const j = k - device * tracks.perDevice;
   const y = device * lay.row;
   return j === 0 ? { y, height: lay.ops } : { y: y + lay.ops + (j - 1) * lay.transfer, height: lay.transfer };
@@ -71,9 +72,9 @@ export function trackBox(lay: Layout, tracks: Lanes, k: number): { y: number; he
 
 /** The track at height `y` (relative to the top of all rows); -1 between devices and outside. */
 export function trackAt(lay: Layout, tracks: Lanes, y: number): number {
-  const device = Math.floor(y / lay.row);
+  const device = floor(y / lay.row);
   if (y < 0 || device >= tracks.nDevices) return -1;
   const inside = y - device * lay.row;
-  const j = inside < lay.ops ? 0 : 1 + Math.floor((inside - lay.ops) / Math.max(lay.transfer, 1));
+  const j = inside < lay.ops ? 0 : 1 + floor((inside - lay.ops) / max(lay.transfer, 1));
   return j < tracks.perDevice ? device * tracks.perDevice + j : -1;
 }

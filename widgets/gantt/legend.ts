@@ -9,9 +9,9 @@ export function showLegend(box: HTMLElement, columns: Columns, labels: Labels, p
   const present = new Set(labels.kinds);
   const items = labels.kindNames.flatMap((name, i) => (present.has(i) ? [item(swatch(paint.barCss[i]!), name)] : []));
   if (columns.nTransfers) items.push(item(swatch(paint.barCss[TRANSFER]!), "transfer"));
-  if (columns.critical.kind.length) items.push(item(h("i", { class: "swatch underline" }), "critical path"));
+  if (columns.critical.kind.length) items.push(item(h("i.swatch.underline"), "critical path"));
   const has = (kind: number) => columns.critical.kind.includes(kind);
-  if (has(CRITICAL.wait)) items.push(item(h("i", { class: "swatch waiting" }), "critical path waits in line"));
+  if (has(CRITICAL.wait)) items.push(item(h("i.swatch.waiting"), "critical path waits in line"));
   const reasons = new Set(columns.idle.reason);
   IDLE_REASONS.forEach((reason, i) => {
     if (!reasons.has(i) || reason === "end") return;
@@ -19,12 +19,12 @@ export function showLegend(box: HTMLElement, columns: Columns, labels: Labels, p
     box.style.setProperty("--pl-mark", IDLE_LOOK[reason].colour);
     items.push(item(box, `idle: ${IDLE_TEXT[reason]}`));
   });
-  if (merged) items.push(item(h("i", { class: "swatch merged" }), "merged: height shows the busy share"));
+  if (merged) items.push(item(h("i.swatch.merged"), "merged: height shows the busy share"));
   box.replaceChildren(...items);
 }
 
 function swatch(colour: string): HTMLElement {
-  const box = h("i", { class: "swatch" });
+  const box = h("i.swatch");
   box.style.background = colour;
   return box;
 }

@@ -42,14 +42,14 @@ export interface Paint {
 
 export function paint(theme: Theme): Paint {
   const barCss = [...KINDS, transferColour(theme.dark)];
-  const over = (colour: string, alpha: number) => pixel(colour, alpha, theme.background);
+  const over = (colour: string, alpha: number) => pixel(colour, alpha, theme.bg);
   const gap = (reason: Awaited) => {
     const { colour, pattern } = IDLE_LOOK[reason];
     return { tint: over(colour, theme.dark ? 0.13 : 0.09), mark: over(colour, theme.dark ? 0.34 : 0.27), pattern };
   };
   return {
     theme,
-    background: pixel(theme.background),
+    background: pixel(theme.bg),
     lane: over(theme.ink, 0.055),
     thinLane: over(theme.ink, 0.03),
     grid: over(theme.ink, 0.11),

@@ -1,4 +1,5 @@
 /** The rows of a scene as pixels: lanes, grid, idle gaps, bars, and the critical path's underline. */
+import { ceil, floor, max, min, round } from "../shared/math.js";
 import { axisTicks } from "./axis.js";
 import { CRITICAL, IDLE_REASONS } from "./decode.js";
 import { paintTrack, paintTransfers, type Label } from "./level.js";
@@ -12,8 +13,8 @@ const LABEL_FROM = 34; // CSS pixels that a bar needs to carry text
 export function paintRows(r: Raster, scene: Scene, share: Float32Array, labels: Label[]): boolean {
   const { chart, layout, paint } = scene;
   r.pixels.fill(paint.background);
-  const first = Math.max(0, Math.floor(scene.scroll / layout.row));
-  const last = Math.min(chart.lanes.nDevices, Math.ceil((scene.scroll + layout.height - layout.axis) / layout.row));
+  const first = max(0, floor(scene.scroll / layout.row));
+  const last = min(chart.lanes.nDevices, ceil((scene.scroll + layout.height - layout.axis) / layout.row));
   for (let d = first; d < last; d++) paintLane(r, scene, d);
   paintGrid(r, scene);
   paintIdle(r, scene);
@@ -44,12 +45,12 @@ function paintLane(r: Raster, scene: Scene, device: number): void {
   const { layout, paint } = scene;
   const y = yOf(scene, device);
   fill(r, layout.gutter, y, layout.width, y + layout.ops, paint.lane);
-  fill(r, layout.gutter, y + layout.ops, layout.width, y + layout.row - Math.round(3 * layout.ratio), paint.thinLane);
+  fill(r, layout.gutter, y + layout.ops, layout.width, y + layout.row - round(3 * layout.ratio), paint.thinLane);
 }
 
 function paintGrid(r: Raster, scene: Scene): void {
   for (const t of axisTicks(scene).values) {
-    const x = Math.round(xOf(scene, t));
+    const x = round(xOf(scene, t));
     fill(r, x, scene.layout.axis, x + 1, scene.layout.height, scene.paint.grid);
   }
 }
@@ -59,8 +60,8 @@ function paintIdle(r: Raster, scene: Scene): void {
   const { idle } = scene.chart.columns;
   const { ratio, ops, height } = scene.layout;
   for (let i = 0; i < idle.start.length; i++) {
-    const x0 = Math.round(xOf(scene, idle.start[i]!));
-    const x1 = Math.round(xOf(scene, idle.start[i]! + idle.duration[i]!));
+    const x0 = round(xOf(scene, idle.start[i]!));
+    const x1 = round(xOf(scene, idle.start[i]! + idle.duration[i]!));
     const y = yOf(scene, idle.device[i]!);
     const reason = IDLE_REASONS[idle.reason[i]!];
     if (
@@ -75,13 +76,13 @@ function paintIdle(r: Raster, scene: Scene): void {
       continue;
     const look = scene.paint.idle[reason];
     fill(r, x0, y, x1, y + ops, look.tint);
-    hatch(r, x0, y, x1, y + ops, look.mark, look.pattern, Math.round(8 * ratio));
+    hatch(r, x0, y, x1, y + ops, look.mark, look.pattern, round(8 * ratio));
   }
 }
 
 /** Height of the critical path's underline, part of the ops track. */
 export function underline(scene: Scene): number {
-  return Math.max(2, Math.round(scene.layout.ops / 11));
+  return max(2, round(scene.layout.ops / 11));
 }
 
 function paintCritical(r: Raster, scene: Scene): void {
@@ -89,8 +90,8 @@ function paintCritical(r: Raster, scene: Scene): void {
   const { kind, row, start, duration } = columns.critical;
   const thick = underline(scene);
   for (let i = 0; i < kind.length; i++) {
-    const x0 = Math.round(xOf(scene, start[i]!));
-    const x1 = Math.max(Math.round(xOf(scene, start[i]! + duration[i]!)), x0 + 1);
+    const x0 = round(xOf(scene, start[i]!));
+    const x1 = max(round(xOf(scene, start[i]! + duration[i]!)), x0 + 1);
     if (x1 < r.left || x0 > r.width) continue;
     const under = (device: number) => {
       const y = yOf(scene, device) + scene.layout.ops;
@@ -101,8 +102,8 @@ function paintCritical(r: Raster, scene: Scene): void {
     else if (kind[i] !== CRITICAL.transfer) under(columns.ops.device[t]!);
     else {
       for (const d of [columns.transfers.source[t]!, columns.transfers.destination[t]!]) {
-        const y = yOf(scene, d) + scene.layout.row - Math.round(3 * scene.layout.ratio);
-        fill(r, x0, y, x1, y + Math.max(1, thick - 1), scene.paint.critical);
+        const y = yOf(scene, d) + scene.layout.row - round(3 * scene.layout.ratio);
+        fill(r, x0, y, x1, y + max(1, thick - 1), scene.paint.critical);
       }
     }
   }

@@ -1,5 +1,6 @@
 /** The scrolling, zooming surface: canvases, playhead, and what the pointer does on them. Coordinates are CSS pixels. */
 import { h } from "../shared/dom.js";
+import { abs, hypot, max } from "../shared/math.js";
 
 export interface Stage {
   readonly element: HTMLElement;
@@ -17,16 +18,13 @@ export interface Stage {
 export function stage(): Stage {
   const base = h("canvas");
   const overlay = h("canvas");
-  const future = h("div", { class: "future" });
-  const head = h("div", { class: "playhead" });
-  const plot = h("div", { class: "plot" }, future, head);
-  const sticky = h("div", { class: "sticky" }, base, plot, overlay);
+  const future = h("div.future");
+  const head = h("div.playhead");
+  const plot = h("div.plot", {}, future, head);
+  const sticky = h("div.sticky", {}, base, plot, overlay);
   const content = h("div", {}, sticky);
-  const element = h(
-    "div",
-    { class: "stage", tabindex: 0, role: "application", "aria-roledescription": "Gantt chart" },
-    content,
-  );
+  const role = { role: "application", "aria-roledescription": "Gantt chart" };
+  const element = h("div.stage", { tabindex: 0, ...role }, content);
   let tall = 0;
   return {
     element,
@@ -42,7 +40,7 @@ export function stage(): Stage {
     resize(height, all) {
       tall = height;
       element.style.height = sticky.style.height = `${height}px`;
-      content.style.height = `${Math.max(all, height)}px`;
+      content.style.height = `${max(all, height)}px`;
     },
     playhead(x, left, axis) {
       plot.style.left = `${left}px`;
@@ -91,7 +89,7 @@ export function watchPointer(element: HTMLElement, on: PointerEvents, signal: Ab
   listen("pointermove", (event) => {
     const [x, y] = at(event);
     if (!drag) return on.hover(x, y);
-    drag.moved ||= Math.hypot(x - drag.x0, y - drag.y0) >= CLICK;
+    drag.moved ||= hypot(x - drag.x0, y - drag.y0) >= CLICK;
     if (!drag.moved) return;
     on.leave();
     if (drag.kind === "scrub") on.scrub(x);
@@ -116,7 +114,7 @@ export function watchPointer(element: HTMLElement, on: PointerEvents, signal: Ab
   listen("wheel", (event) => {
     const [x] = at(event);
     const lines = event.deltaMode === 1 ? 16 : 1;
-    const sideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
+    const sideways = event.shiftKey || abs(event.deltaX) > abs(event.deltaY);
     if (sideways) {
       on.pan(-(event.deltaX || event.deltaY) * lines, 0);
       return event.preventDefault();

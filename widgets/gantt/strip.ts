@@ -8,7 +8,7 @@ export interface Strip {
 }
 
 export function strip(): Strip {
-  const element = h("dl", { class: "numbers", "aria-label": "Results" });
+  const element = h("dl.numbers", { "aria-label": "Results" });
   let shown: { key: string; box: HTMLElement; label: HTMLElement; value: HTMLElement }[] = [];
   return {
     element,

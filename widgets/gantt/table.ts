@@ -1,6 +1,7 @@
 /** The schedule as a table, for those who cannot or would rather not see the chart. Pages of rows, by start time. */
-import { h } from "../shared/dom.js";
+import { h, listen } from "../shared/dom.js";
 import { count, seconds } from "../shared/format.js";
+import { ceil, floor, max, min } from "../shared/math.js";
 import { deviceOf, nameOf, type Chart, type Labels } from "./scene.js";
 
 export const PAGE = 100;
@@ -25,10 +26,8 @@ export function table(select: (op: number) => void): Table {
       ...["op", "device", "start", "finish", "takes", "critical"].map((text) => h("th", { scope: "col" }, text)),
     ),
   );
-  const element = h(
-    "div",
-    { class: "table", hidden: true },
-    h("div", { class: "pages" }, back, where, forth),
+  const element = h("div.table", { hidden: true },
+    h("div.pages", {}, back, where, forth),
     h("table", {}, head, body),
   );
   let page = 0;
@@ -37,16 +36,16 @@ export function table(select: (op: number) => void): Table {
     page += by;
     again();
   };
-  back.addEventListener("click", turn(-1));
-  forth.addEventListener("click", turn(1));
+  listen(back, "click", turn(-1));
+  listen(forth, "click", turn(1));
   return {
     element,
     show(chart, labels, selection) {
       const ops = chart.bars.order.filter((bar) => bar < chart.bars.nOps);
-      if (selection >= 0) page = Math.floor(ops.indexOf(selection) / PAGE);
+      if (selection >= 0) page = floor(ops.indexOf(selection) / PAGE);
       const critical = new Set(chart.columns.critical.row.filter((_, i) => chart.columns.critical.kind[i] === 0));
       again = () => {
-        page = Math.min(Math.max(page, 0), Math.max(0, Math.ceil(ops.length / PAGE) - 1));
+        page = min(max(page, 0), max(0, ceil(ops.length / PAGE) - 1));
         const shown = ops.subarray(page * PAGE, (page + 1) * PAGE);
         back.disabled = page === 0;
         forth.disabled = (page + 1) * PAGE >= ops.length;
@@ -72,7 +71,7 @@ function row(
 ): HTMLElement {
   const { bars, columns } = chart;
   const name = h("button", { type: "button" }, nameOf(labels, op));
-  name.addEventListener("click", () => select(op));
+  listen(name, "click", () => select(op));
   const cells = [
     deviceOf(labels, columns.ops.device[op]!),
     seconds(bars.start[op]!, 4),

@@ -1,7 +1,8 @@
 /** Playback and zoom controls. */
-import { h } from "../shared/dom.js";
+import { h, listen } from "../shared/dom.js";
 import { seconds } from "../shared/format.js";
 import { icon, type Icon } from "../shared/icons.js";
+import { round } from "../shared/math.js";
 import { KEY_HELP, type Action } from "./keyboard.js";
 import { DURATION, SPEEDS, type Playhead } from "./playback.js";
 
@@ -26,7 +27,7 @@ export function toolbar(on: ToolbarEvents): Toolbar {
   const play = act("play", "Play (Space)", "play");
   const speed = h("select", { title: "Playback speed", "aria-label": "Playback speed" });
   speed.append(...SPEEDS.map((s) => h("option", { value: s, selected: s === 1 }, `×${s}`)));
-  speed.addEventListener("change", () => on.speed(Number(speed.value)));
+  listen(speed, "change", () => on.speed(Number(speed.value)));
   const scrub = h("input", {
     type: "range",
     class: "scrub",
@@ -36,14 +37,12 @@ export function toolbar(on: ToolbarEvents): Toolbar {
     "aria-label": "Time",
     title: "Time: drag to scrub",
   });
-  scrub.addEventListener("input", () => on.seek(Number(scrub.value) / STEPS));
-  const time = h("span", { class: "time" }); // no live region: it changes sixty times a second
+  listen(scrub, "input", () => on.seek(Number(scrub.value) / STEPS));
+  const time = h("span.time"); // no live region: it changes sixty times a second
   const table = button("table", "Show as a table", on.table);
   const help = h("button", { type: "button", title: KEY_HELP, "aria-label": "Keys" }, "?");
-  help.addEventListener("click", on.help);
-  const element = h(
-    "div",
-    { class: "toolbar", role: "group", "aria-label": "Playback and zoom" },
+  listen(help, "click", on.help);
+  const element = h("div.toolbar", { role: "group", "aria-label": "Playback and zoom" },
     act("restart", "Back to the start (r)", "restart"),
     act("stepBack", "Previous event (,)", "step-back"),
     play,
@@ -51,7 +50,7 @@ export function toolbar(on: ToolbarEvents): Toolbar {
     speed,
     scrub,
     time,
-    h("span", { class: "gap" }),
+    h("span.gap"),
     act("minus", "Zoom out (−)", "zoom-out"),
     act("plus", "Zoom in (+)", "zoom-in"),
     act("fit", "Fit the whole schedule (0)", "fit"),
@@ -64,7 +63,7 @@ export function toolbar(on: ToolbarEvents): Toolbar {
     show(head, makespan) {
       const text = `t = ${seconds(head.time)} of ${seconds(makespan)}`;
       if (time.textContent !== text) time.textContent = text;
-      scrub.value = String(makespan ? Math.round((head.time / makespan) * STEPS) : 0);
+      scrub.value = String(makespan ? round((head.time / makespan) * STEPS) : 0);
       scrub.setAttribute("aria-valuetext", text);
       speed.value = String(head.speed);
       speed.title = `Playback speed: one second of watching shows ${seconds((makespan / DURATION) * head.speed, 2)}`;
@@ -82,7 +81,7 @@ export function toolbar(on: ToolbarEvents): Toolbar {
 function button(name: Icon, label: string, click: () => void): HTMLButtonElement {
   const element = h("button", { type: "button" });
   relabel(element, name, label);
-  element.addEventListener("click", click);
+  listen(element, "click", click);
   return element;
 }
 

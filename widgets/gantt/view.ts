@@ -1,6 +1,7 @@
 /** The chart as an element: puts drawing, pointer, keys, playback and words together. Knows no model; index.ts does. */
-import { h, style } from "../shared/dom.js";
+import { h, listen, style } from "../shared/dom.js";
 import { seconds } from "../shared/format.js";
+import { max, min, round } from "../shared/math.js";
 import { toTime, zoomAround, type Span } from "../shared/scale.js";
 import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.js";
 import { bounded, carried, closeUp, moved, showing, turned, whole } from "./camera.js";
@@ -62,18 +63,14 @@ export class GanttView {
   /** `select` is told when the user selects another op (-1: none). */
   constructor(select: (op: number) => void) {
     this.#select = select;
-    this.element = h(
-      "div",
-      { class: "placelab pl-gantt", "data-lm-suppress-shortcuts": "true", role: "group", "aria-label": "Schedule" },
+    this.element = h("div.placelab.pl-gantt", { "data-lm-suppress-shortcuts": "true", role: "group", "aria-label": "Schedule" },
       style(THEME_CSS, css),
       this.strip.element,
       this.words.warning,
       this.#toolbar.element,
-      h(
-        "div",
-        { class: "frame" },
+      h("div.frame", {},
         this.#stage.element,
-        h("span", { class: "badge", "aria-hidden": "true" }, "updating …"),
+        h("span.badge", { "aria-hidden": "true" }, "updating …"),
       ),
       this.words.legend,
       this.words.status,
@@ -134,7 +131,7 @@ export class GanttView {
     const room = height || preferredHeight(this.#chart.lanes);
     const { content, axis } = layout(this.#chart.lanes, 0, room, ratio, 0);
     const all = (content + axis) / ratio;
-    this.#stage.resize(height || Math.min(room, all + 2), all);
+    this.#stage.resize(height || min(room, all + 2), all);
     this.#frames.invalidate("all");
   }
 
@@ -178,14 +175,14 @@ export class GanttView {
     const { width, height } = this.#stage.size();
     if (!this.#chart || width <= 0) return null;
     const ratio = window.devicePixelRatio || 1;
-    const gutter = Math.min(gutterWidth(this.#labels.devices), width / 3);
+    const gutter = min(gutterWidth(this.#labels.devices), width / 3);
     return {
       chart: this.#chart,
       labels: this.#labels,
       layout: layout(this.#chart.lanes, width, height, ratio, gutter),
       paint: this.#look,
       span: this.#span,
-      scroll: Math.round(this.#stage.scroll * ratio),
+      scroll: round(this.#stage.scroll * ratio),
     };
   }
 
@@ -313,9 +310,9 @@ export class GanttView {
   #listen(): void {
     const { signal } = this.#ending;
     const { element } = this.#stage;
-    element.addEventListener("scroll", () => this.#frames.invalidate("all"), { signal });
-    element.addEventListener("keydown", (event) => this.#onKey(event), { signal });
-    this.element.addEventListener("keydown", keepInside, { signal });
+    listen(element, "scroll", () => this.#frames.invalidate("all"), { signal });
+    listen(element, "keydown", (event) => this.#onKey(event), { signal });
+    listen(this.element, "keydown", keepInside, { signal });
     const sized = new ResizeObserver(() => this.#frames.invalidate("all"));
     sized.observe(element);
     signal.addEventListener("abort", () => sized.disconnect());
@@ -358,7 +355,7 @@ export class GanttView {
     const ratio = window.devicePixelRatio || 1;
     this.#brush = done ? null : [a * ratio, b * ratio];
     this.#frames.invalidate("overlay");
-    if (done) this.#setSpan({ from: this.#timeAt(Math.min(a, b)), to: this.#timeAt(Math.max(a, b)) });
+    if (done) this.#setSpan({ from: this.#timeAt(min(a, b)), to: this.#timeAt(max(a, b)) });
   }
 
   #showHover(x: number, y: number): void {
@@ -382,7 +379,7 @@ export class GanttView {
     const scene = this.#scene();
     if (!scene) return { left: 0, width: 1 };
     const { gutter, width, ratio } = scene.layout;
-    return { left: gutter / ratio, width: Math.max((width - gutter) / ratio, 1) };
+    return { left: gutter / ratio, width: max((width - gutter) / ratio, 1) };
   }
 
   #timeAt(x: number): number {

@@ -13,10 +13,10 @@ export interface Words {
 
 export function words(): Words {
   return {
-    warning: h("div", { class: "warning", role: "status", hidden: true }),
-    legend: h("div", { class: "legend" }),
-    status: h("div", { class: "status", role: "status", "aria-live": "polite" }),
-    detail: h("div", { class: "detail", hidden: true }),
+    warning: h("div.warning", { role: "status", hidden: true }),
+    legend: h("div.legend"),
+    status: h("div.status", { role: "status", "aria-live": "polite" }),
+    detail: h("div.detail", { hidden: true }),
   };
 }
 

@@ -1,17 +1,46 @@
 /** Elements, written shortly. Text only ever enters through `textContent`, so that a hostile op name stays text. */
 
-/** `h("button", {class: "x", title: "y"}, "text", child)`; an undefined or false attribute is left out. */
-export function h<K extends keyof HTMLElementTagNameMap>(
-  tag: K,
-  attributes: Record<string, string | number | boolean | undefined> = {},
-  ...children: (Node | string)[]
-): HTMLElementTagNameMap[K] {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : String(value));
-  }
+type Attributes = Record<string, string | number | boolean | undefined>;
+/** "div.x.y" names an element of class x and y. */
+type Tag<S extends string> = S extends `${infer T}.${string}` ? T : S;
+type Html<S extends string> = Tag<S> extends keyof HTMLElementTagNameMap ? HTMLElementTagNameMap[Tag<S>] : never;
+type Svg<S extends string> = Tag<S> extends keyof SVGElementTagNameMap ? SVGElementTagNameMap[Tag<S>] : never;
+
+/** An element of HTML: `h("button.x", {title: "y"}, "text", child)`. */
+export function h<S extends string>(tag: S, attributes?: Attributes, ...children: (Node | string)[]): Html<S> {
+  return made("1999/xhtml", tag, attributes, children) as Html<S>;
+}
+
+/** An element of SVG. */
+export function s<S extends string>(tag: S, attributes?: Attributes, ...children: (Node | string)[]): Svg<S> {
+  return made("2000/svg", tag, attributes, children) as Svg<S>;
+}
+
+function made(namespace: string, tag: string, attributes: Attributes = {}, children: (Node | string)[]): Element {
+  const [name, ...classes] = tag.split(".");
+  const element = document.createElementNS(`http://www.w3.org/${namespace}`, name!);
+  if (classes.length) set(element, { class: classes.join(" ") });
+  set(element, attributes);
   element.append(...children); // strings become text nodes
   return element;
+}
+
+/** Sets attributes; one that is undefined or false is taken away. */
+export function set(element: Element, attributes: Attributes): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === false) element.removeAttribute(name);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+}
+
+/** `addEventListener`, for elements of HTML and SVG alike. */
+export function listen<E extends keyof HTMLElementEventMap>(
+  target: EventTarget,
+  type: E,
+  handle: (event: HTMLElementEventMap[E]) => unknown,
+  options?: AddEventListenerOptions,
+): void {
+  target.addEventListener(type, handle as (event: Event) => unknown, options);
 }
 
 /** The shared and the view's own style, as an element that the view puts into its root. */

@@ -1,4 +1,5 @@
 /** Small drawn icons: glyphs of the user's fonts differ too much in size and baseline. */
+import { s } from "./dom.js";
 
 const PATHS = {
   play: "M4 2.5v11l9-5.5z",
@@ -16,20 +17,6 @@ export type Icon = keyof typeof PATHS;
 
 /** The icon as an SVG element that takes the colour of the text around it. */
 export function icon(name: Icon): SVGSVGElement {
-  const ns = "http://www.w3.org/2000/svg";
-  const svg = document.createElementNS(ns, "svg");
-  for (const [key, value] of Object.entries({
-    viewBox: "0 0 16 16",
-    width: "16",
-    height: "16",
-    fill: "currentColor",
-    "fill-rule": "evenodd",
-    "aria-hidden": "true",
-  })) {
-    svg.setAttribute(key, value);
-  }
-  const path = document.createElementNS(ns, "path");
-  path.setAttribute("d", PATHS[name]);
-  svg.append(path);
-  return svg;
+  const look = { width: 16, height: 16, fill: "currentColor", "fill-rule": "evenodd", "aria-hidden": "true" };
+  return s("svg", { viewBox: "0 0 16 16", ...look }, s("path", { d: PATHS[name] }));
 }

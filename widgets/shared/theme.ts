@@ -4,57 +4,39 @@
  * JupyterLab changes its theme by setting `data-jp-theme-light` on the body, nothing else; outside Jupyter the
  * operating system's preference decides.
  */
-export interface Theme {
-  readonly dark: boolean;
-  readonly background: string;
-  readonly surface: string;
-  readonly line: string;
-  readonly ink: string;
-  readonly faint: string;
-  readonly accent: string;
-  readonly critical: string;
-  readonly good: string;
-  readonly warn: string;
-  readonly bad: string;
-}
+export type Theme = { readonly dark: boolean } & { readonly [name in (typeof NAMES)[number]]: string };
 
-/** Style declarations that a root element includes, so that its style sheet and its canvas speak of the same colours. */
-export const THEME_CSS = `
-.placelab{--pl-bg:var(--jp-layout-color0,#fff);--pl-surface:var(--jp-layout-color2,#eee);--pl-line:var(--jp-border-color2,#ddd);
---pl-ink:var(--jp-ui-font-color0,#111);--pl-faint:var(--jp-ui-font-color2,#616161);--pl-accent:var(--jp-brand-color1,#1976d2);
+/** Colours that a canvas needs to know, too; each is the custom property `--pl-…` in the style sheets. */
+const NAMES = ["bg", "surface", "line", "ink", "faint", "accent", "critical"] as const;
+
+/**
+ * Style declarations that a root element includes, so that its style sheet and its canvas speak of the same colours:
+ * JupyterLab's, or outside of it those numbered here.
+ */
+export const THEME_CSS = `.placelab{--pl-1:#fff;--pl-2:#eee;--pl-3:#ddd;--pl-4:#111;--pl-5:#616161;--pl-6:#1976d2;
+--pl-bg:var(--jp-layout-color0,var(--pl-1));--pl-surface:var(--jp-layout-color2,var(--pl-2));--pl-line:var(--jp-border-color2,var(--pl-3));
+--pl-ink:var(--jp-ui-font-color0,var(--pl-4));--pl-faint:var(--jp-ui-font-color2,var(--pl-5));--pl-accent:var(--jp-brand-color1,var(--pl-6));
 --pl-critical:#c4161c;--pl-good:#00734f;--pl-warn:#8a5a00;--pl-bad:#b3261e;
 font-family:var(--jp-ui-font-family,system-ui,sans-serif);font-size:var(--jp-ui-font-size1,13px);color:var(--pl-ink)}
-.placelab[data-theme=dark]{--pl-bg:var(--jp-layout-color0,#111);--pl-surface:var(--jp-layout-color2,#2a2a2a);--pl-line:var(--jp-border-color2,#444);
---pl-ink:var(--jp-ui-font-color0,#f2f2f2);--pl-faint:var(--jp-ui-font-color2,#a8a8a8);--pl-accent:var(--jp-brand-color1,#64b5f6);
+.placelab[data-theme=dark]{--pl-1:#111;--pl-2:#2a2a2a;--pl-3:#444;--pl-4:#f2f2f2;--pl-5:#a8a8a8;--pl-6:#64b5f6;
 --pl-critical:#ff5a52;--pl-good:#4cc38a;--pl-warn:#f0b429;--pl-bad:#ff8a80}`;
 
-/** Whether the page is dark now. */
-export function isDark(): boolean {
+/** Marks `root` (class `placelab`) light or dark, as the page is now; returns whether dark. */
+export function markTheme(root: HTMLElement): boolean {
   const jupyter = document.body.dataset.jpThemeLight;
-  return jupyter ? jupyter === "false" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const dark = jupyter ? jupyter === "false" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "dark" : "light";
+  return dark;
 }
 
-/** Marks `root` (class `placelab`) light or dark, and returns the colours it then has, all as "#rrggbb". */
+/** Marks `root` and returns the colours it then has, all as "#rrggbb". */
 export function readTheme(root: HTMLElement): Theme {
-  const dark = isDark();
-  root.dataset.theme = dark ? "dark" : "light";
+  const dark = markTheme(root);
   const style = getComputedStyle(root);
   const hex = opaque();
-  const base = hex(style.getPropertyValue("--pl-bg").trim());
-  const colour = (name: string) => hex(style.getPropertyValue(`--pl-${name}`).trim(), base);
-  return {
-    dark,
-    background: colour("bg"),
-    surface: colour("surface"),
-    line: colour("line"),
-    ink: colour("ink"),
-    faint: colour("faint"),
-    accent: colour("accent"),
-    critical: colour("critical"),
-    good: colour("good"),
-    warn: colour("warn"),
-    bad: colour("bad"),
-  };
+  const theme: Record<string, string> = {};
+  for (const name of NAMES) theme[name] = hex(style.getPropertyValue(`--pl-${name}`), theme.bg);
+  return { dark, ...(theme as Omit<Theme, "dark">) };
 }
 
 /** Any CSS colour as "#rrggbb", laid over `base` where it is translucent: a canvas knows all of CSS's ways to name one. */
