@@ -130,7 +130,7 @@ def _in_order_kernel(
     room = n * k if insertion else k
     device, start, finish, score = _results(n, k, trace)
     kernels.in_order(
-        order, preferred, int(insertion), *_edges(problem), *_devices(problem),
+        order, preferred, int(insertion), *edge_arguments(problem), *device_arguments(problem),
         np.empty(problem.n_groups, np.int32), np.empty(k),
         np.empty(k, np.int32), np.empty(room if insertion else 1), np.empty(room),
         np.empty(k, np.int32), np.empty(room if zeros and insertion else 1),
@@ -145,20 +145,21 @@ def _as_ready_kernel(problem: Problem, trace: bool) -> Placement | None:
     device, start, finish, score = _results(n, k, trace)
     order = np.empty(n, dtype=np.int32)
     kernels.as_ready(
-        *_edges(problem), graph.succ_ptr, graph.consumer, *_devices(problem),
+        *edge_arguments(problem), graph.succ_ptr, graph.consumer, *device_arguments(problem),
         np.empty(problem.n_groups, np.int32), np.empty(k), np.empty(k), np.empty(n, np.int32), np.empty(n), np.empty(2 * n),
         device, start, finish, score, order,
     )  # fmt: skip
     return _placement(problem, order, None, device, start, finish, score, trace)
 
 
-def _edges(problem: Problem) -> tuple:
+def edge_arguments(problem: Problem) -> tuple:
+    """Edges by consumer, as planning kernels take them."""
     graph = problem.graph
     return graph.pred_ptr, graph.pred_edge, graph.producer, graph.edge_bytes
 
 
-def _devices(problem: Problem) -> tuple:
-    """cost … group, as both kernels take them."""
+def device_arguments(problem: Problem) -> tuple:
+    """cost … group, as planning kernels take them."""
     k, mask = problem.cluster.n_devices, problem.mask
     allowed = frozen(np.ones(k, np.uint8) if mask is None else mask.reshape(-1).view(np.uint8))
     times = (problem.cost, problem.column, problem.divisor, problem.columns)

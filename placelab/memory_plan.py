@@ -7,12 +7,14 @@ on its producer's device for ever; when the last one is placed, the bytes after 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from itertools import accumulate
 from math import inf, nextafter
 
 import numpy as np
 
 from placelab.graph import frozen
+from placelab.kernels import room_over_time as kernels
 from placelab.memory import TOLERANCE
 from placelab.problem import Problem
 
@@ -42,10 +44,10 @@ class Steps:
         """Largest value on [begin, end)."""
         return max(self.level[bisect_right(self.times, begin) - 1 : bisect_left(self.times, end)])
 
-    def end_of_last_above(self, begin: float, end: float, bound: float) -> float:
-        """When the last step that lies above `bound` within [begin, end) ends; there must be one."""
+    def end_of_last_above(self, end: float, size: float, bound: float) -> float:
+        """When the last step before `end` ends that with `size` more lies above `bound`; there must be one."""
         i = bisect_left(self.times, end) - 1
-        while self.level[i] <= bound:
+        while self.level[i] + size <= bound:
             i -= 1
         return self.times[i + 1] if i + 1 < len(self.times) else inf
 
@@ -101,7 +103,7 @@ class MemoryPlan:
             if self.used[d].peak(begin, end) + size > bound:
                 if begin < start:
                     return inf
-                retry = self.used[d].end_of_last_above(begin, end, bound - size)
+                retry = self.used[d].end_of_last_above(end, size, bound)
                 return max(retry - length if self.model == "edges" else retry, nextafter(start, inf))
         return start
 
@@ -159,10 +161,10 @@ class MemoryPlan:
             return []
         dynamic, size = self.model == "dynamic", self._size
         use = finish if dynamic else start
-        consumed = sum(size[t] for t in self._outputs(op) if self._waiting[t])
+        consumed = _total(size[t] for t in self._outputs(op) if self._waiting[t])
         spans = [(start if dynamic else finish, inf, consumed)]
         if dynamic:
-            unused = sum(size[t] for t in self._outputs(op) if not self._waiting[t])
+            unused = _total(size[t] for t in self._outputs(op) if not self._waiting[t])
             spans.append((start, finish, self._temporary[op] + unused))
         for t, home, sent, arrives in inputs:
             if home != d:
@@ -170,6 +172,29 @@ class MemoryPlan:
             elif self._waiting[t] == 1:
                 spans.append((max(self._end[t], use), inf, -size[t]))
         return [(begin, end, size) for begin, end, size in spans if begin < end and size != 0]
+
+
+def room_arguments(problem: Problem, plan: bool = True) -> tuple[tuple, tuple]:
+    """The block of arguments of :mod:`placelab.kernels.room_over_time`: (what is fixed, the plan's, uninitialised).
+
+    Parameters
+    ----------
+    plan
+        False: memory is not looked at, the arrays are as short as can be and the model is ``FREE``.
+    """
+    graph, k = problem.graph, problem.cluster.n_devices
+    n, m, tensors, most = graph.n_ops, graph.n_edges, graph.n_tensors, int(np.diff(graph.pred_ptr).max())
+    if not plan:
+        n, m, tensors, most = 0, 0, 0, 0
+    model = getattr(kernels, problem.memory.upper(), kernels.FREE) if plan else kernels.FREE
+    timed = model in (kernels.EDGES, kernels.DYNAMIC)
+    steps = 4 * (2 * n + 2 * m + 4 * k) if timed else 4 * k  # a curve that has doubled its space has left as much behind
+    limit = frozen(problem.cluster.memory * (1 + TOLERANCE / 2))  # half the tolerance: sums differ by their order
+    fixed = (model, limit, _for_ever(problem), graph.temporary, graph.op_tensor_ptr, graph.tensor_bytes, graph.edge_tensor)
+    numbers = lambda size: np.empty(size, np.int32)  # noqa: E731
+    curves = (*(numbers(k) for _ in range(3)), numbers(1), *(np.empty(steps) for _ in range(3)))
+    held = (np.empty(k), numbers(tensors), np.empty(tensors), np.empty(tensors * k if timed else 0))
+    return fixed, (*held, *curves, *(np.empty(most + 2) for _ in range(3)), *(np.empty(2 * most + 4) for _ in range(2)))
 
 
 def can_bind(problem: Problem) -> bool:
@@ -191,12 +216,26 @@ def can_bind(problem: Problem) -> bool:
     return bool((most > capacity).any())
 
 
+def held_for_ever(problem: Problem) -> np.ndarray:
+    """Bytes each op keeps from the first moment to the last, shape (n_ops,)."""
+    graph = problem.graph
+    return {"dynamic": graph.persistent, "reserved": graph.memory}.get(problem.memory, np.zeros(graph.n_ops))
+
+
 def _for_ever(problem: Problem) -> np.ndarray:
-    """Bytes each op keeps from the first moment to the last; for a member of a group those of the whole group."""
-    graph, grouped = problem.graph, problem.group >= 0
-    own = {"dynamic": graph.persistent, "reserved": graph.memory}.get(problem.memory, np.zeros(graph.n_ops)).copy()
+    """What :func:`held_for_ever` has; for a member of a group that of the whole group."""
+    grouped = problem.group >= 0
+    own = held_for_ever(problem).copy()
     own[grouped] = np.bincount(problem.group[grouped], own[grouped], minlength=problem.n_groups)[problem.group[grouped]]
     return frozen(own)
+
+
+def _total(sizes: Iterable[float]) -> float:
+    """Added one after the other, as kernels do (``sum`` rounds otherwise in newer Pythons)."""
+    total = 0.0
+    for size in sizes:
+        total += size
+    return total
 
 
 def _pieces(spans: list[Span]) -> list[Span]:

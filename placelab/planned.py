@@ -8,13 +8,22 @@ from placelab.problem import Problem
 from placelab.schedule import TRANSFER, Placement, Schedule
 
 
-def planned_schedule(problem: Problem, device: np.ndarray, start: np.ndarray, finish: np.ndarray) -> Schedule:
-    """A plan without contention as a Schedule, so that its memory can be looked at.
+def planned_schedule(
+    problem: Problem,
+    device: np.ndarray,
+    start: np.ndarray,
+    finish: np.ndarray,
+    times: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Schedule:
+    """A plan as a Schedule, so that its memory can be looked at.
 
     Parameters
     ----------
     device, start, finish
         Of each op, shape (n_ops,); seconds.
+    times
+        When each tensor leaves for a device and is there, shape (n_tensors * n_devices,) each, if transfers wait for links;
+        without them a transfer leaves when its producer ends.
 
     Returns
     -------
@@ -31,4 +40,6 @@ def planned_schedule(problem: Problem, device: np.ndarray, start: np.ndarray, fi
     link = (source[edge], destination[edge])
     transfers["start"] = finish[graph.producer[edge]] + problem.transfer_ops / cluster.speed[source[edge]]
     transfers["finish"] = transfers["start"] + cluster.latency[link] + graph.edge_bytes[edge] / cluster.bandwidth[link]
+    if times is not None:
+        transfers["start"], transfers["finish"] = (time[np.unique(key)] for time in times)
     return Schedule(Placement(problem, device), start, finish, transfers, np.empty(0, TRANSFER), "plan")

@@ -24,7 +24,7 @@ problem
 schedule
 kernels
 ranks costs importance room memory_plan
-planned list_scheduler earliest_finish
+planned list_scheduler earliest_finish append_plan
 strategies
 schedulers
 simulate validate

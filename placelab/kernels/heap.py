@@ -91,3 +91,52 @@ def pop_key(heap, base, size):
         heap[base + i] = k
         i = parent
     heap[base + i] = key
+
+
+@helper
+def push_entry(heap, base, size, time, code):
+    """As :func:`push_event`, for one of several heaps in an array, whose first entry is number `base`. Returns nothing."""
+    i = size
+    while i > 0:
+        parent = (i - 1) >> 1
+        j = 2 * (base + parent)
+        t = heap[j]
+        if t < time or (t == time and heap[j + 1] < code):
+            break
+        heap[2 * (base + i)] = t
+        heap[2 * (base + i) + 1] = heap[j + 1]
+        i = parent
+    heap[2 * (base + i)] = time
+    heap[2 * (base + i) + 1] = code
+
+
+@helper
+def pop_entry(heap, base, size):
+    """As :func:`pop_event`, of a heap of `size` entries whose first is number `base`. Returns nothing."""
+    start = 2 * base
+    last = start + 2 * (size - 1)
+    time = heap[last]
+    code = heap[last + 1]
+    i = start
+    child = start + 2
+    while child + 2 <= last:
+        left = heap[child]
+        right = heap[child + 2]
+        if left == right:
+            child += 2 * (heap[child + 3] < heap[child + 1])
+        else:
+            child += 2 * (right < left)
+        heap[i] = heap[child]
+        heap[i + 1] = heap[child + 1]
+        i = child
+        child = 2 * (i - start) + 2 + start
+    while i > start:
+        parent = ((i - start - 2) >> 2 << 1) + start
+        t = heap[parent]
+        if t < time or (t == time and heap[parent + 1] < code):
+            break
+        heap[i] = t
+        heap[i + 1] = heap[parent + 1]
+        i = parent
+    heap[i] = time
+    heap[i + 1] = code
