@@ -31,12 +31,14 @@ def contiguous(problem: Problem, *, trace: bool = False) -> Placement:
     cluster. The thesis names the baseline and leaves it open. O(ops), O(ops × devices) when devices are full.
     """
     room = Room(problem, trace)
-    own = mean_exec(problem)
-    done = np.cumsum(own)
-    middle = done - own / 2
-    share = np.cumsum(relative_speed(problem))
-    target = np.searchsorted(share / share[-1] * done[-1], middle[room.units.first], side="left")
-    target = np.minimum(target, problem.cluster.n_devices - 1).astype(np.int32)
+    target = pieces(mean_exec(problem), relative_speed(problem))[room.units.first]
     queue, sequence = np.arange(room.units.n, dtype=np.int32), np.arange(problem.cluster.n_devices, dtype=np.int32)
     placed = deal(*room.arguments, frozen(queue), frozen(target), frozen(sequence))
     return room.placement(placed, REASONS, "devices passed over")
+
+
+def pieces(work: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Device of each stretch of work, int32: where its middle lies when the shares are laid end to end along all the work."""
+    done, share = np.cumsum(work), np.cumsum(share)
+    target = np.searchsorted(share / share[-1] * done[-1], done - work / 2, side="left")
+    return np.minimum(target, len(share) - 1).astype(np.int32)
