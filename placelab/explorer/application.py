@@ -301,7 +301,7 @@ class Explorer(w.VBox):
             if not self._keeps_up and self._awaited is not state:
                 return
             self._solve(state, problem)
-        for work in (self._check, self._actions.offer_code, self._explain, self._measure):
+        for work in (self.gantt.settle, self._check, self._actions.offer_code, self._explain, self._measure):
             if self._worker.woken or self.canvas.dragging or self._failure or self._due:
                 return
             work()
@@ -429,7 +429,7 @@ class Explorer(w.VBox):
     def _show_result(self, result: Result, numbers: list[Item], warning: str) -> None:
         schedule, gantt = result.schedule, self.gantt
         with gantt.hold_sync():
-            gantt.show(schedule)
+            gantt.show(schedule, dragging=self.canvas.dragging)
             gantt.numbers, gantt.warning, gantt.detail = numbers, warning, ""
         self._rest()
         limited = result.state.memory != "none" and np.isfinite(schedule.problem.cluster.memory).any()

@@ -1,9 +1,14 @@
-"""Which pair of strategies is best here? A Bokeh heat map of all of them, computed in the background."""
+"""Which pair of strategies is best here? A Bokeh heat map of all of them, computed in the background.
+
+What searches for seconds by design comes last, after the figure of all others is there; on all but small graphs only when it
+is asked for, since each change would set a machine to work for minutes.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from html import escape
 from typing import Any
 
 import ipywidgets as w
@@ -22,6 +27,10 @@ from placelab.units import seconds
 ROW, COLUMN, NAMES = 23, 64, 110  # pixels: of a partitioner, of a scheduler, of the partitioners' names
 UPRIGHT, SLANT = 6, 40  # more schedulers than that have slanted names, which take so many pixels more
 PAUSE = 0.4  # seconds without a change before all pairs are computed again
+SMALL = 20  # ops up to which searches end by themselves in about a second, so that nobody needs to ask for them
+PENDING = "This partitioner searches for long; “Search too” runs it here."
+
+Asked = tuple[Problem, int]  # problem and seed; problems are equal only to themselves
 
 
 class Comparison:
@@ -42,11 +51,14 @@ class Comparison:
     def __init__(self, on_pick: Callable[[str, str], None], on_end: Callable[[], None]) -> None:
         self._on_pick, self._on_end = on_pick, on_end
         self._lock = threading.RLock()
-        self._asked: tuple[Problem, int] | None = None
+        self._asked: Asked | None = None
         self._pair = ("", "")
-        self._halted = False
+        self._halted = self._search_too = False
         self._status = ""
         self._frame: pd.DataFrame | None = None
+        self._filled: Asked | None = None  # what the frame is about, all quick partitioners included
+        self._known: list[pd.DataFrame] = []  # of that
+        self._missing: list[str] = []  # partitioners that have not searched for it
         self._cells: Any = None  # data source of the figure shown
         self._worker = Worker(self._run, "comparison")
         self._title = w.HTML("All pairs").add_class("pl-label")
@@ -54,10 +66,11 @@ class Comparison:
         self._progress = w.IntProgress(0, 0, 1, tooltip="Pairs compared")
         self._cancel = button("Cancel", "Stop comparing; the rest goes on", self.halt)
         self._again = button("Compare", "Compare all pairs of partitioner and scheduler", self.resume)
+        self._search = button("Search too", "", self.search)
         self._figure = w.Box(layout=w.Layout(min_height=f"{_height(len(partitioners()))}px")).add_class(
             "pl-comparison-figure"
         )
-        head = w.HBox([self._title, self._best, self._progress, self._cancel, self._again])
+        head = w.HBox([self._title, self._best, self._progress, self._cancel, self._again, self._search])
         self.box = w.VBox([head.add_class("pl-comparison-head"), self._figure]).add_class("pl-comparison")
         self._show_status("waiting")
 
@@ -71,7 +84,7 @@ class Comparison:
         with self._lock:
             self._pair = (state.partitioner, state.scheduler)
             self._mark_pair()
-            if self._asked is None or self._asked[0] is not problem or self._asked[1] != state.seed or self._paused:
+            if self._asked != (problem, state.seed) or self._paused:
                 self._asked, self._paused = (problem, state.seed), dragging
                 self._figure.add_class("pl-stale")
                 self._worker.wake()
@@ -80,6 +93,7 @@ class Comparison:
 
     def again(self) -> None:
         """The catalogues have changed."""
+        self._filled = None
         self._figure.add_class("pl-stale")
         self._worker.wake()
 
@@ -91,10 +105,15 @@ class Comparison:
         """Compare now."""
         self._worker.wake()
 
+    def search(self) -> None:
+        """Compare now, the partitioners included that search for long."""
+        self._search_too = True
+        self._worker.wake()
+
     @property
     def running(self) -> bool:
         """Whether pairs are being compared now."""
-        return self._status == "running"
+        return self._status in ("running", "searching")
 
     def settled(self, timeout: float | None = None) -> bool:
         """Wait until nothing is being compared; False when that takes longer."""
@@ -108,18 +127,44 @@ class Comparison:
         self._halted = False
         if self._paused or not self._worker.sleep(PAUSE):
             return self._show_status("waiting")
-        problem, seed = self._asked
-        self._show_status("running")
+        asked, search = self._asked, self._search_too or self._asked[0].graph.n_ops <= SMALL
+        self._search_too = False
         try:
-            frame = compare(problem, seeds=[seed], progress=self._advance, cancel=self._stopped)
+            self._compare(asked, search)
         except Exception as error:  # a catalogue that a user has broken must not end the thread
             return self._show_status("stopped", str(error))
-        if self._stopped():
-            return self._show_status("stopped" if self._halted else "waiting")
+        if self._worker.woken:
+            return self._show_status("waiting")
+        self._show_status("done" if self._filled == asked else "stopped")
+
+    def _compare(self, asked: Asked, search: bool) -> None:
+        """Fill the figure: the quick partitioners together, then, if asked for, those that search one by one."""
+        if self._filled != asked:
+            self._show_status("running")
+            self._known = [self._rows([name for name, f in partitioners().items() if not f.slow], asked)]
+            if self._stopped():
+                return
+            self._fill(asked)
+        for name in self._missing if search else ():
+            self._show_status("searching", name)
+            rows = self._rows([name], asked)
+            if self._stopped():
+                return
+            self._known.append(rows)
+            self._fill(asked)
+
+    def _rows(self, names: list[str], asked: Asked) -> pd.DataFrame:
+        problem, seed = asked
+        return compare(problem, names, seeds=[seed], progress=self._advance, cancel=self._stopped)
+
+    def _fill(self, asked: Asked) -> None:
+        """Draw what is known; partitioners that were not asked to search have a row without results."""
+        frame = _proven(pd.concat(self._known, ignore_index=True))
+        done = set(frame["partitioner"])
+        missing = [name for name, function in partitioners().items() if function.slow and name not in done]
         with self._lock:
-            self._frame = frame
-            self._draw(frame)
-        self._show_status("done")
+            self._frame, self._filled, self._missing = frame, asked, missing
+            self._draw(_with_pending(frame, missing))
 
     def _stopped(self) -> bool:
         return self._halted or self._worker.woken
@@ -130,16 +175,17 @@ class Comparison:
     def _show_status(self, status: str, text: str = "") -> None:
         ended, self._status = self.running, status
         for widget, when in (
-            (self._progress, "running"),
-            (self._cancel, "running"),
-            (self._again, "stopped"),
-            (self._best, "done"),
+            (self._progress, self.running),
+            (self._cancel, self.running),
+            (self._again, status == "stopped"),
+            (self._best, status in ("searching", "done")),
+            (self._search, status == "done" and self._missing),
         ):
-            widget.layout.display = "" if status == when else "none"
-        self._title.value = {"running": "Comparing", "stopped": f"Stopped {text}", "waiting": "All pairs"}.get(
-            status, "Best of all"
-        )
-        if ended:
+            widget.layout.display = "" if when else "none"
+        self._search.tooltip = f"Compare {', '.join(self._missing)} too, which search for seconds or minutes"
+        titles = {"running": "Comparing", "searching": f"Searching: {text}", "stopped": f"Stopped {text}"}
+        self._title.value = escape({**titles, "waiting": "All pairs"}.get(status, "Best of all"))
+        if ended and not self.running:
             self._on_end()
 
     def _draw(self, frame: pd.DataFrame) -> None:
@@ -198,6 +244,19 @@ def bring_bokeh() -> None:
 
     if get_ipython() is not None:
         output_notebook(Resources(mode="inline", components=["bokeh"]), hide_banner=True)
+
+
+def _proven(frame: pd.DataFrame) -> pd.DataFrame:
+    """Every pair held against the best bound that any of the comparisons knew."""
+    bound = (frame["makespan"] / (1 + frame["bound_gap"])).max()
+    return frame.assign(bound_gap=np.where(frame["makespan"] > 0, frame["makespan"] / bound - 1, frame["bound_gap"]))
+
+
+def _with_pending(frame: pd.DataFrame, missing: list[str]) -> pd.DataFrame:
+    """A row without results for each pair of a partitioner that has not searched."""
+    pairs = [(p, s) for p in missing for s in frame["scheduler"].unique()]
+    rows = [dict(partitioner=p, scheduler=s, valid=False, oom=False, error=PENDING) for p, s in pairs]
+    return pd.concat([frame, pd.DataFrame(rows)], ignore_index=True) if rows else frame
 
 
 def _height(rows: int) -> int:

@@ -8,10 +8,12 @@ import numpy as np
 
 from placelab.bounds import bounds
 from placelab.metrics import metrics
+from placelab.ratios import ratios
 from placelab.schedule import Schedule
 from placelab.units import seconds
 from placelab.validate import Violation
 
+OPTIMAL = 1e-9  # a makespan this close above its bound differs from it by rounding
 Item = dict[str, str]  # key, label, value, title, tone: see the `numbers` trait of the Gantt chart
 
 
@@ -90,9 +92,27 @@ def _speedup(speedup: float, schedule: Schedule) -> Item:
 
 
 def _gap(gap: float, schedule: Schedule) -> Item:
-    known = "; ".join(f"{name.replace('_', ' ')} {seconds(value)}" for name, value in bounds(schedule.problem).items())
-    value = "–" if np.isnan(gap) else f"≤ {percent(max(gap, 0.0))}"
-    return _item("gap", "Above optimum", value, f"No schedule of this problem is faster than its lower bounds: {known}")
+    """How far above the optimum at most, by the best bound known: the cheap ones, and what the partitioner has proven."""
+    placement, problem = schedule.placement, schedule.problem
+    known = {name.replace("_", " "): value for name, value in bounds(problem).items()}
+    if placement.bound is not None:
+        known[f"proven by {placement.partitioner}"] = placement.bound
+        gap = np.fmin(gap, schedule.makespan / placement.bound - 1 if placement.bound > 0 else np.inf)
+    told = "; ".join(f"{name} {seconds(value)}" for name, value in known.items())
+    title = " ".join(
+        [f"No schedule of this problem is faster than its lower bounds: {told}.", _ratio(schedule)]
+    ).strip()
+    if gap < OPTIMAL:
+        return _item("gap", "Above optimum", "proven optimal", title, "good")
+    value = "–" if not np.isfinite(gap) else f"≤ {percent(gap)}"
+    return _item("gap", "Above optimum", value, title)
+
+
+def _ratio(schedule: Schedule) -> str:
+    """The approximation ratio that is proven for plans of this partitioner, if one is."""
+    name = schedule.placement.partitioner
+    most = ratios(schedule.problem).get(name)
+    return "" if most is None else f"Plans of {name} never take more than {most:.3g} times the optimum here."
 
 
 def _critical(m: dict[str, float]) -> Item:

@@ -1,0 +1,268 @@
+"""The explorer and strategies that take their time: progress, cancel, newest wins, previews under the hand, notes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from test_explorer import CLUSTER, drag, edit, pick, wait_for, widgets
+
+import placelab as pl
+from placelab import strategies
+from placelab.explorer import Explorer
+from placelab.explorer.pace import NOT, PREVIEW, WHOLE, Pace, Paces
+from placelab.explorer.search import Line, Search
+from placelab.progress import Progress, never, silent
+
+
+@pytest.fixture(autouse=True)
+def _catalogues_stay_as_they_were(monkeypatch):
+    """Strategies that a test enters leave with it; those that search are not waited for."""
+    kept = {name: f for name, f in strategies._partitioners.items() if not f.slow}
+    monkeypatch.setattr(strategies, "_partitioners", kept)
+
+
+@pytest.fixture
+def explorer() -> Iterator[Explorer]:
+    """A small graph on two hosts."""
+    opened = pl.explore(pl.generators.layered(60, seed=3), CLUSTER)
+    yield opened
+    opened.close()
+
+
+class Oracle:
+    """A partitioner that searches until it is told to stop or allowed to finish; what it saw."""
+
+    def __init__(self, **facts: Any) -> None:
+        self.begun: list[pl.Problem] = []
+        self.stopped = 0
+        self.may_finish = threading.Event()
+
+        @pl.partitioner(name="oracle", slow=True, **facts)
+        def oracle(problem: pl.Problem, *, trace=False, progress=silent, cancel=never) -> pl.Placement:
+            """Knows it all, in time."""
+            self.begun.append(problem)
+            best = pl.place(problem, "heft", trace=trace)
+            length = pl.simulate(problem, best, "planned").makespan
+            until = time.monotonic() + 30
+            while not self.may_finish.is_set() and time.monotonic() < until:
+                progress(Progress("improving", 0.25, length, length / 1.5))
+                if cancel():
+                    self.stopped += 1
+                    return best
+                time.sleep(0.002)
+            proven = length if self.may_finish.is_set() else None
+            return pl.Placement(
+                problem, best.device, best.planned, trace=best.trace, bound=proven, notes=("Searched.",)
+            )
+
+
+def line(explorer: Explorer) -> str:
+    """What stands above the chart."""
+    return explorer._line._text.value
+
+
+def shown(widget: Any) -> bool:
+    """Whether it can be seen."""
+    return widget.layout.display == ""
+
+
+def press(explorer: Explorer, text: str) -> None:
+    """Click a button of the line above the chart."""
+    (found,) = (x for x in widgets(explorer._line.box) if getattr(x, "description", "") == text and shown(x))
+    found.click()
+
+
+# ---------------------------------------------------------------- searching
+
+
+def test_a_search_says_how_far_it_is_and_can_be_cancelled(explorer):
+    """A bar, the best so far, the bound, the gap, a button that ends it with the best so far, and one that begins again."""
+    oracle = Oracle()
+    pick(explorer, "Partitioner", "oracle")
+    wait_for(lambda: "50 % above optimum" in line(explorer))
+    length = explorer._result.schedule.makespan  # still HEFT's, with which the oracle begins
+    for words in ("<b>oracle</b>", "improving", f"best {pl.units.seconds(length)}", "0 s"):
+        assert words in line(explorer)
+    assert shown(explorer._line._bar) and explorer._line._bar.value == 0.25 and explorer.gantt.stale
+    press(explorer, "Cancel")
+    assert explorer.schedule.makespan == length and explorer.schedule.placement.partitioner == "oracle"
+    assert "Stopped by hand" in line(explorer) and not shown(explorer._line._bar) and not explorer.gantt.stale
+    oracle.may_finish.set()
+    press(explorer, "Search again")
+    wait_for(lambda: "Stopped" not in line(explorer) and "Searched." in line(explorer))
+    assert not shown(explorer._line._again) and len(oracle.begun) == 2
+    gap = next(item for item in explorer.gantt.numbers if item["key"] == "gap")
+    assert (gap["value"], gap["tone"]) == ("proven optimal", "good")
+
+
+def test_the_newest_state_stops_a_search(explorer):
+    """Another pick does not wait for it, and what it returns is dropped."""
+    oracle = Oracle()
+    pick(explorer, "Partitioner", "oracle")
+    wait_for(lambda: oracle.begun)
+    pick(explorer, "Partitioner", "single")
+    assert explorer.schedule.placement.partitioner == "single"
+    assert oracle.stopped == 1 and "oracle" not in line(explorer)
+    wait_for(lambda: not explorer._line._worker.active or not shown(explorer._line._bar))
+    assert not shown(explorer._line._cancel)
+
+
+def test_a_dragging_hand_does_not_wait_for_a_search(explorer):
+    """The drag stops it, none begins under the hand, and one catches up on release."""
+    oracle = Oracle()
+    pick(explorer, "Partitioner", "oracle")
+    wait_for(lambda: oracle.begun)
+    begun = time.monotonic()
+    drag(explorer, *(1e9 + i for i in range(20)), release=False)
+    assert time.monotonic() - begun < 1.0 and explorer.gantt.stale
+    wait_for(lambda: oracle.stopped == 1 and not explorer._worker.active)
+    assert len(oracle.begun) == 1
+    oracle.may_finish.set()
+    edit(explorer, "release", gesture=explorer.canvas._history.gesture, final=True)
+    assert explorer.schedule.problem is explorer.problem is oracle.begun[-1] and len(oracle.begun) == 2
+    wait_for(lambda: not explorer.gantt.stale)
+
+
+def test_a_strategy_that_is_replaced_stops_its_search(explorer):
+    """The cell is run again while the old version searches: the new one is asked."""
+    old = Oracle()
+    pick(explorer, "Partitioner", "oracle")
+    wait_for(lambda: old.begun)
+    explorer._view_count = 1
+    new = Oracle()
+    new.may_finish.set()
+    assert "Searched." in explorer.schedule.placement.notes and old.stopped == 1 and new.begun
+
+
+def test_a_search_is_not_repeated_for_its_trace(explorer):
+    """Why an op is where it is was recorded at once."""
+    oracle = Oracle()
+    oracle.may_finish.set()
+    pick(explorer, "Partitioner", "oracle")
+    assert explorer.schedule
+    explorer.gantt.selection = 5
+    wait_for(lambda: " on " in explorer.gantt.detail)
+    assert explorer.gantt.detail.startswith(explorer.placement.trace.line(explorer.problem, 5))
+    assert explorer._worker.settled(30) and len(oracle.begun) == 1
+
+
+def test_a_search_that_cannot_be_stopped_has_no_button(explorer):
+    """It says how long it takes, all the same."""
+    go = threading.Event()
+
+    @pl.partitioner(slow=True)
+    def stubborn(problem: pl.Problem) -> pl.Placement:
+        go.wait(30)
+        return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
+
+    pick(explorer, "Partitioner", "stubborn")
+    wait_for(lambda: "<b>stubborn</b> 0 s" in line(explorer))
+    assert not shown(explorer._line._cancel) and "pl-unknown" in explorer._line._bar._dom_classes
+    go.set()
+    assert explorer.schedule and not shown(explorer._line._bar)
+
+
+def test_words_come_at_most_ten_times_a_second():
+    """Whoever reports how often; and short searches say nothing at all."""
+    line, heard = Line(lambda: None), []
+    line._text.observe(lambda change: heard.append(change["new"]), "value")
+    search = Search("quick", never, can_stop=True)
+    line.begin(search)
+    until = time.monotonic() + 1.2
+    while time.monotonic() < until:
+        search.report(Progress(f"step {time.monotonic()}"))
+    line.rest()
+    assert 1 <= len(heard) - 1 <= 12
+    heard.clear()
+    line.begin(Search("quicker", never, can_stop=True))
+    line.rest(["Done."])
+    time.sleep(0.5)
+    assert len(heard) == 1 and "Done." in heard[0]
+    line.close()
+
+
+# ---------------------------------------------------------------- previews
+
+
+class Draft:
+    """A partitioner with a preview: everything on device 1 while a hand drags, on device 2 else."""
+
+    def __init__(self, seconds: float, preview_seconds: float = 0.0, note: tuple[str, ...] = ()) -> None:
+        self.calls: list[bool] = []
+
+        @pl.partitioner(name="draft")
+        def draft(problem: pl.Problem, *, preview: bool = False) -> pl.Placement:
+            self.calls.append(preview)
+            time.sleep(preview_seconds if preview else seconds)
+            device = np.full(problem.graph.n_ops, 1 if preview else 2)
+            return pl.Placement(problem, device, notes=note if preview else ())
+
+
+def release(explorer: Explorer) -> None:
+    """The hand lets go."""
+    edit(explorer, "release", gesture=explorer.canvas._history.gesture, final=True)
+
+
+@pytest.mark.parametrize("note", [(), ("preview: by matching",)], ids=["its own words", "the explorer's words"])
+def test_a_preview_under_the_hand_and_the_result_on_release(explorer, note):
+    """Each message of the drag has its preview, labelled; letting go brings the whole result, even of the same state."""
+    draft = Draft(seconds=0.1, note=note)
+    pick(explorer, "Partitioner", "draft")
+    assert explorer.comparison.settled(30) and explorer._worker.settled(30)
+    draft.calls.clear()
+    drag(explorer, 1e9, 2e9, 3e9, release=False)
+    assert draft.calls == [True] * 3 and not explorer.gantt.stale
+    assert (explorer.placement.device == 1).all() and "preview" in line(explorer).lower()
+    assert line(explorer).lower().count("preview:") == 1
+    release(explorer)
+    assert (explorer.placement.device == 2).all() and "preview" not in line(explorer).lower()
+    assert draft.calls[3:] == [False] and explorer.schedule.problem.cluster.bandwidth[0, 1] == 3e9
+    wait_for(lambda: not explorer.gantt.stale)
+
+
+def test_no_preview_where_the_whole_result_is_quick(explorer):
+    """What follows a hand anyway needs no stand-in."""
+    draft = Draft(seconds=0.0)
+    pick(explorer, "Partitioner", "draft")
+    assert explorer.comparison.settled(30) and explorer._worker.settled(30)
+    draft.calls.clear()
+    drag(explorer, 1e9, 2e9, release=False)
+    assert draft.calls == [False, False] and (explorer.placement.device == 2).all()
+    release(explorer)
+    assert explorer._worker.settled(30) and draft.calls == [False, False]
+
+
+def test_manners_of_following_a_hand():
+    """Slow by design: not; with a preview: by that, unless known to be quick; a preview that is slow, too: not."""
+    plain, search, drafts = (type("f", (), dict(reserved=r, slow=s)) for r, s in (((), 0), ((), 1), (("preview",), 0)))
+    quick = Paces().measured("task", 0.01, True, False, preview=False)
+    slow = Paces().measured("task", 0.5, True, False, preview=False)
+    assert [p.manner(plain, "task") for p in (Paces(), quick, slow)] == [WHOLE, WHOLE, NOT]
+    assert [p.manner(search, "task") for p in (Paces(), quick, slow)] == [NOT, NOT, NOT]
+    assert [p.manner(drafts, "task") for p in (Paces(), quick, slow)] == [PREVIEW, WHOLE, PREVIEW]
+    assert quick.manner(drafts, "another") == PREVIEW
+    lame = slow.measured("task", 0.5, True, False, preview=True)
+    assert lame.manner(drafts, "task") == NOT and lame.manner(drafts, "another") == PREVIEW
+    assert Pace().follows
+
+
+# ---------------------------------------------------------------- notes
+
+
+def test_notes_stand_above_the_chart_as_text(explorer):
+    """Whatever a strategy writes is text, not markup."""
+
+    @pl.partitioner
+    def wordy(problem: pl.Problem) -> pl.Placement:
+        return pl.Placement(problem, np.zeros(problem.graph.n_ops, int), notes=("Means of speeds < 1.", "And more."))
+
+    pick(explorer, "Partitioner", "wordy")
+    assert explorer.schedule
+    wait_for(lambda: "<span>Means of speeds &lt; 1.</span> <span>And more.</span>" in line(explorer))
+    pick(explorer, "Partitioner", "single")
+    assert explorer.schedule and line(explorer) == ""
