@@ -9,9 +9,10 @@ from placelab.graph import frozen
 from placelab.kernels import ranks as kernels
 from placelab.problem import Problem
 from placelab.schedule import Placement
+from placelab.solvers.favourite_child import infinite_machine_bound
 
 
-def bounds(problem: Problem, placement: Placement | None = None) -> dict[str, float]:
+def bounds(problem: Problem, placement: Placement | None = None, *, lp: bool = False) -> dict[str, float]:
     r"""Lower bounds on the makespan, in seconds, by name; the largest is the best.
 
     Of every schedule of the problem:
@@ -19,7 +20,10 @@ def bounds(problem: Problem, placement: Placement | None = None) -> dict[str, fl
     - ``critical_path``: the longest path when each op takes its least time and transfers take none,
       :math:`\max_{v_1 \to \dots \to v_j} \sum_i \min_d exec(v_i, d)`;
     - ``total_work``: :math:`\sum_v c_v / \sum_d s_d`; with measured times or restricted ops
-      :math:`\sum_v \min_d exec(v, d) / m` with m devices.
+      :math:`\sum_v \min_d exec(v, d) / m` with m devices;
+    - ``lp`` (on request, seconds at 22,000 ops): the makespan on any number of machines of SCT's linear program with the least
+      exec over devices and the least transfer over links (:func:`placelab.solvers.favourite_child.infinite_machine_bound`).
+      Absent where it is no bound: when some transfer takes longer than some op.
 
     Of every schedule of `placement`, the busiest resource of each kind:
 
@@ -31,11 +35,13 @@ def bounds(problem: Problem, placement: Placement | None = None) -> dict[str, fl
 
     Notes
     -----
-    O(ops + edges), with a mask O(ops × devices); with a placement also O(edges log edges). Memory is left out.
+    O(ops + edges), with a mask O(ops × devices); with a placement also O(edges log edges). Memory is left out. ``lp`` is at
+    least ``critical_path``: the same paths, with the transfers that no placement can spare all of them.
 
     References
     ----------
-    Topcuoglu et al. (2002) §5 (critical path at least costs); Hashemi et al. (2018) §1 (busiest resource).
+    Topcuoglu et al. (2002) §5 (critical path at least costs); Hashemi et al. (2018) §1 (busiest resource); Hanen, Munier
+    (1995) (linear program).
 
     Examples
     --------
@@ -47,6 +53,8 @@ def bounds(problem: Problem, placement: Placement | None = None) -> dict[str, fl
     expect(problem, Problem, "bounds")
     least = least_exec(problem)
     found = {"critical_path": critical_length(problem, least), "total_work": _total_work(problem, least)}
+    if lp and (least_makespan := infinite_machine_bound(problem)) is not None:
+        found["lp"] = least_makespan
     if placement is not None:
         expect(placement, Placement, "bounds")
         found |= busiest(problem, placement.device, *transfers_of(problem, placement.device))

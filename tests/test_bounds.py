@@ -8,6 +8,7 @@ import pytest
 from brute_force import optimum
 
 import placelab as pl
+from placelab.bounds import least_exec
 
 
 def test_no_bound_is_above_the_optimum():
@@ -18,6 +19,41 @@ def test_no_bound_is_above_the_optimum():
         best = optimum(problem)
         for name, bound in pl.bounds(problem).items():
             assert bound <= best * (1 + 1e-9), name
+
+
+def test_the_linear_program_is_a_bound_where_it_is_given():
+    """Groups, restrictions, uneven devices and links, transfers of up to a third or all of an op: never above the optimum."""
+    given, tighter = 0, 0
+    limits = dict(transfers=("parallel",), memory=("none",), transfer_ops=(0,), zero=False)
+    uneven = problems.many(80, seed=33, ops=6, devices=3, **limits)
+    even = problems.many(80, seed=34, ops=7, devices=3, identical=True, time_table=False, groups=False, **limits)
+    for i, problem in enumerate([*uneven, *even]):
+        short = with_transfers_of(problem, (0.3, 1.0)[i % 2])
+        found = pl.bounds(short, lp=True)
+        if "lp" in found:
+            assert found["critical_path"] * (1 - 1e-9) <= found["lp"] <= optimum(short) * (1 + 1e-9)
+            given += 1
+            tighter += found["lp"] > max(found["critical_path"], found["total_work"]) * (1 + 1e-9)
+    assert given > 60 and tighter >= 5
+
+
+def with_transfers_of(problem: pl.Problem, ratio: float) -> pl.Problem:
+    """The problem with tensors scaled so that the largest takes `ratio` of the shortest op on the fastest link."""
+    graph, rate = problem.graph, problem.cluster.bandwidth
+    fastest = rate[np.isfinite(rate)].max(initial=1.0)  # the diagonal is infinite
+    scale = ratio * least_exec(problem).min() * fastest / max(graph.tensor_bytes.max(initial=0.0), 1e-9)
+    same = dict(cluster=problem.cluster.replace(latency=0.0), groups=problem.groups)
+    return problem.replace(graph=graph.replace(tensor_bytes=graph.tensor_bytes * scale * (1 - 1e-12)), **same)
+
+
+def test_the_linear_program_by_hand():
+    """u feeds a and b, all takes 1: w = 2.5 at x = ½; transfers longer than an op, or one device: no such bound."""
+    fork = pl.OpGraph.from_arrays(["u", "a", "b"], [1, 1, 1], [(0, 1), (0, 2)], edge_bytes=[1, 1])
+    on = lambda m, bandwidth: pl.Problem(fork, pl.Cluster([1.0] * m, bandwidth=bandwidth))  # noqa: E731
+    assert pl.bounds(on(2, 1.0), lp=True)["lp"] == pytest.approx(2.5)
+    assert "lp" not in pl.bounds(on(2, 1.0))
+    assert "lp" not in pl.bounds(on(2, 0.9), lp=True)
+    assert "lp" not in pl.bounds(on(1, 1.0), lp=True)
 
 
 def test_no_bound_of_a_placement_is_above_a_run_of_it():
