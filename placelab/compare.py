@@ -61,8 +61,8 @@ def compare(
     DataFrame
         One row per (partitioner, seed, scheduler): ``makespan`` [s]; ``bound_gap``, makespan over the best lower
         bound minus 1, bounds included that a partitioner proved; ``valid``: the independent validator finds nothing
-        wrong but memory; ``oom``: some device is short of memory at some time; ``seconds`` for placing and running, without preparing;
-        ``error``: why there is no result (makespan NaN then), else ``""``.
+        wrong but memory; ``oom``: some device is short of memory at some time; ``seconds`` for placing and running,
+        without preparing; ``error``: why there is no result (makespan NaN then), else ``""``.
 
     Notes
     -----

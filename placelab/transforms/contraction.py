@@ -59,7 +59,7 @@ def contract(problem: Problem, block: np.ndarray, what: str) -> tuple[Problem, E
         _merged_graph(problem, of, first, members, start),
         *(problem.cluster, problem.memory, problem.transfers, problem.duplex, problem.transfer_ops),
     )
-    small = with_rules(merged, problem, first[of])
+    small = with_rules(merged, problem, graph.names[first[of]])
     number = np.array([small.graph._index[name] for name in graph.names[first]], dtype=np.int32)
     return small, expansion(problem, small, number[of], what)
 
@@ -178,7 +178,7 @@ def _merged_graph(
         memory=total(graph.memory),
         kind=graph.kind[first],
         time=_times(problem, of, n),
-        groups=[np.unique(of[problem.group_ops[a:b]]) for a, b in pairwise(problem.group_ptr)],
+        groups=[np.unique(of[ops]) for ops in _members(problem)],
         group_names=problem.group_names,
         devices=devices_of_blocks(problem, first, members, start),
         metadata=graph.metadata,
@@ -238,11 +238,23 @@ def devices_of_blocks(
     return {int(b): tuple(names[mask[b]]) for b in np.flatnonzero(~mask.all(axis=1))}
 
 
-def with_rules(small: Problem, problem: Problem, first: np.ndarray) -> Problem:
-    """The small problem with the pins of the full one, op v's on the op called like op ``first[v]``."""
+def with_rules(new: Problem, problem: Problem, names: np.ndarray) -> Problem:
+    """The new problem with the pins of the old one, op v's on the op called ``names[v]``."""
     layers: dict[str, list] = {}
     for name, specs in problem.rules.items():
-        layers.setdefault(problem.graph.names[first[problem.graph.index(name)]], []).extend(specs)
+        layers.setdefault(names[problem.graph.index(name)], []).extend(specs)
     for layer in zip_longest(*layers.values()):
-        small = small.pin({name: spec for name, spec in zip(layers, layer, strict=True) if spec is not None})
-    return small
+        new = new.pin({name: spec for name, spec in zip(layers, layer, strict=True) if spec is not None})
+    return new
+
+
+def on_graph(problem: Problem, graph: OpGraph, names: np.ndarray | None = None) -> Problem:
+    """The problem on another graph, in which op v is called ``names[v]`` (default: as before): groups and pins stay."""
+    names = problem.graph.names if names is None else names
+    more = [] if np.array_equal(problem.group, problem.graph.group) else _members(problem)
+    return with_rules(problem.replace(graph=graph, groups=[names[ops].tolist() for ops in more]), problem, names)
+
+
+def _members(problem: Problem) -> list[np.ndarray]:
+    """Ops of each colocation group."""
+    return [problem.group_ops[a:b] for a, b in pairwise(problem.group_ptr)]

@@ -23,8 +23,8 @@ def forward_ops(graph: OpGraph) -> np.ndarray:
 
     Notes
     -----
-    ``[…/]gradients/<op>_grad[/…]`` belongs to ``<op>``, the shortest name that an op bears, as TensorFlow 1 names what
-    ``tf.gradients`` adds. ``metadata["forward"]``, gradient op's name → forward op's name, adds to that and goes first.
+    ``[…/]gradients/<op>_grad[/…]`` belongs to ``<op>``, the longest name there that an op bears, as TensorFlow 1 names
+    what ``tf.gradients`` adds. ``metadata["forward"]``, gradient op's name → forward op's name, adds to that and goes first.
     O(characters in names that hold ``gradients``).
 
     Examples
@@ -53,11 +53,11 @@ def in_backward_scope(graph: OpGraph) -> np.ndarray:
 
 
 def _named(index: Mapping[str, int], path: str) -> int:
-    end = path.find("_grad")
+    end = path.rfind("_grad")
     while end >= 0:
         if path[end + 5 : end + 6] in ("", "/") and path[:end] in index:
             return index[path[:end]]
-        end = path.find("_grad", end + 1)
+        end = path.rfind("_grad", 0, end)
     return -1
 
 
@@ -93,7 +93,7 @@ def leaders(graph: OpGraph, group: np.ndarray) -> np.ndarray:
     backward = backward_part(graph)
     if backward.all() or not backward.any():
         return np.full(graph.n_ops, -1, dtype=np.int32)
-    lead = np.where(backward, forward_ops(graph), np.arange(graph.n_ops)).tolist()
+    lead = np.where(backward, _first_forward(forward_ops(graph), backward), np.arange(graph.n_ops)).tolist()
     bound = _group_leaders(group.tolist(), backward.tolist(), lead)
     follow = lambda v, other: _follow(v, other, lead, group, bound)  # noqa: E731
     for v in np.flatnonzero(backward).tolist():
@@ -107,6 +107,13 @@ def leaders(graph: OpGraph, group: np.ndarray) -> np.ndarray:
     return np.array(
         [bound.get(g, first) if u < 0 else u for u, g in zip(lead, group.tolist(), strict=True)], dtype=np.int32
     )
+
+
+def _first_forward(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
+    """The forward op behind each gradient op, behind gradients of gradients too, up to the eighth order."""
+    for _ in range(8):
+        forward = np.where((forward >= 0) & backward[forward], forward[forward], forward)
+    return np.where(backward[forward], -1, forward)
 
 
 def _group_leaders(group: list[int], backward: list[bool], lead: list[int]) -> dict[int, int]:
