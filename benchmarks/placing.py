@@ -9,10 +9,9 @@ several threads the time on the clock. Prints Markdown.
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from speed import HEAD, Row, line, take_turns
+from speed import take_turns
 
 import placelab as pl
 
