@@ -20,6 +20,7 @@ from placelab import explain, strategies
 from placelab.explorer import Explorer, application
 from placelab.explorer.options import Controls, control
 from placelab.explorer.pace import Pace
+from placelab.explorer.rejection import explained
 from placelab.explorer.state import Steps, begin
 
 CLUSTER = pl.Cluster.from_hosts({"a": 2, "b": 2}, memory=16e9, inside=(300e9, 5e-6), between=(12e9, 50e-6))
@@ -30,6 +31,7 @@ def _catalogues_stay_as_they_were(monkeypatch):
     """Strategies that a test enters leave with it."""
     monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
     monkeypatch.setattr(strategies, "_schedulers", dict(strategies._schedulers))
+    monkeypatch.setattr(strategies, "_transforms", dict(strategies._transforms))
 
 
 @pytest.fixture(autouse=True)
@@ -632,3 +634,140 @@ def test_pace_is_measured_warm_and_alone():
     assert disturbed.follows and disturbed.unsure
     assert Pace().measured(("c",), 60.0, alone=False, compiling=True).unsure
     assert not Pace().measured(("c",), 60.0, alone=True, compiling=False).unsure
+
+
+# ---------------------------------------------------------------- preparing
+
+
+def prepare(explorer: Explorer, *names: str) -> None:
+    """Press these toggles."""
+    for name in names:
+        toggle = explorer._pickers.prepare._toggles[name]
+        toggle.value = not toggle.value
+
+
+def test_the_graph_can_be_made_smaller_first(explorer):
+    """In the order pressed; the text says so, the count is there, all ops are placed; undo takes one step back."""
+    explorer._actions.save_graph()
+    button, about = explorer._pickers.prepare.toggle, explorer._pickers.prepare.about
+    assert button.description == "Prepare…"
+    prepare(explorer, "fuse", "coplace")
+    assert explorer.state.prepare == ("fuse", "coplace") and button.description == "Prepare: fuse → coplace"
+    prepare(explorer, "fuse", "fuse")
+    assert explorer.state.prepare == ("coplace", "fuse")
+    assert [t.description for t in explorer._pickers.prepare._toggles.values() if t.value] == [
+        "1 · coplace",
+        "2 · fuse",
+    ]
+    expected = pl.place(explorer.problem, "heft", prepare=["coplace", "fuse"])
+    assert np.array_equal(explorer.placement.device, expected.device)
+    small, _ = pl.transforms.pipeline(["coplace", "fuse"])(explorer.problem)
+    wait_for(lambda: f"60 → {small.graph.n_ops} ops" in about.value)
+    assert "prepare=['coplace', 'fuse']" in explorer.code and reproduces(explorer)
+    explorer.undo()
+    assert explorer.state.prepare == ("coplace",)
+    explorer.undo()
+    explorer.undo()
+    explorer.undo()
+    assert explorer.state.prepare == () and button.description == "Prepare…"
+    assert explorer.schedule and about.value == ""
+
+
+def test_transformations_have_options(explorer):
+    """Their controls are there when they are chosen, and the copied cell says what was set."""
+    explorer._actions.save_graph()
+    prepare(explorer, "coplace", "fuse")
+    picker = explorer._pickers.prepare
+    assert (
+        picker._controls["fuse"].box.layout.display == "" and picker._controls["colocate"].box.layout.display == "none"
+    )
+    pick(explorer, "rule", "exact")
+    assert explorer.state.preparation == (("coplace", {}), ("fuse", {"rule": "exact"}))
+    assert "functools.partial(pl.transforms.catalogue()['fuse'], rule='exact')" in explorer.code
+    assert reproduces(explorer)
+
+
+def test_pairs_are_compared_as_prepared(explorer):
+    """The heat map is that of the smaller graph, too."""
+    prepare(explorer, "coplace", "fuse")
+    wait_for(lambda: explorer.comparison.frame is not None and explorer.comparison.settled(30))
+    expected = pl.compare(explorer.problem, quick(), prepare=["coplace", "fuse"])
+    assert np.array_equal(explorer.comparison.frame["makespan"], expected["makespan"], equal_nan=True)
+
+
+# ---------------------------------------------------------------- memory
+
+
+def test_the_first_capacity_is_counted(explorer):
+    """Where memory was unlimited its natural model changes with the first capacity, and back; undo knows both."""
+    explorer = pl.explore(pl.generators.layered(60, seed=3), CLUSTER.replace(memory=None))
+    needed = float(explorer.schedule.peak_memory.max())
+    assert explorer.state.memory == "none" and explorer.canvas.peak == []
+    edit(explorer, "memory", device=1, value=2 * needed)
+    assert explorer.state.memory == explorer.problem.memory == explorer._pickers.memory.value == "dynamic"
+    assert explorer.schedule and explorer.canvas.peak == explorer.schedule.peak_memory.tolist()
+    wait_for(lambda: "Memory model dynamic: a device has a capacity now." in explorer._line._text.value)
+    edit(explorer, "memory", device=1, value=None)
+    assert explorer.state.memory == "none" and explorer.schedule and explorer.canvas.peak == []
+    explorer.undo()
+    assert explorer.state.memory == "dynamic" and explorer.problem.cluster.memory[1] == 2 * needed
+    explorer.undo()
+    assert explorer.state.memory == "none"
+    pick(explorer, "Memory", "reserved")
+    edit(explorer, "memory", device=1, value=2 * needed)
+    assert explorer.state.memory == "reserved"
+    explorer.close()
+
+
+def squeeze(explorer: Explorer, *capacities: float, release: bool = True) -> None:
+    """Pull the memory of the first device."""
+    gesture = explorer.canvas.ack + 1000
+    for value in capacities:
+        edit(explorer, "memory", device=0, value=value, gesture=gesture, final=False)
+    if release:
+        edit(explorer, "release", gesture=gesture, final=True)
+
+
+def test_no_room_is_explained_in_place():
+    """Under the hand, too: which op, and device by device how much is missing; more room takes the panel away."""
+    graph = pl.OpGraph.from_arrays(list("abc"), [1e9] * 3, [(0, 1), (1, 2)], persistent=[1e9, 6e9, 1e9])
+    explorer = pl.explore(graph, pl.Cluster([1e12] * 2, memory=[8e9, 4e9], names=["big", "small"]))
+    panel, before = explorer._rejection, explorer.schedule
+    assert panel.box.layout.display == "none"
+    squeeze(explorer, 7e9, 5e9, release=False)
+    wait_for(lambda: panel.box.layout.display == "")
+    assert "Op &#x27;b&#x27; fits on no device (memory model dynamic)" in panel._text.value
+    for words in (
+        "<td>big</td><td>short by 2 GB</td><td>5 GB</td>",
+        "<td>small</td><td>short by 2 GB",
+    ):
+        assert words in panel._text.value
+    assert explorer.gantt.stale and said(explorer) == ""  # nothing moves under the hand
+    squeeze(explorer, 5e9)
+    with pytest.raises(pl.InfeasibleError):
+        _ = explorer.schedule
+    panel._show_op.click()
+    assert explorer.gantt.selection == 1 and panel._show_op.description == "Show b"
+    explorer.undo()
+    assert explorer.schedule.makespan == before.makespan and panel.box.layout.display == "none"
+    explorer.redo()
+    wait_for(lambda: panel.box.layout.display == "")
+    panel._none()
+    assert explorer.state.memory == "none" and explorer.schedule and panel.box.layout.display == "none"
+    assert not explorer.gantt.stale
+    explorer.close()
+
+
+def test_a_group_without_room_is_named():
+    """With its first op, its size, and the devices that are not allowed; many devices are cut short; names are text."""
+    error = pl.InfeasibleError(
+        "no room",
+        op="<a>",
+        group="pair",
+        devices={f"d{i}": "is not allowed" for i in range(20)} | {"g": "is short by 5 bytes"},
+    )
+    graph = pl.OpGraph.from_arrays(["<a>", "b"], [1.0, 1.0], [], groups=[[0, 1]], group_names=["pair"])
+    cluster = pl.Cluster([1.0] * 21, names=[*(f"d{i}" for i in range(20)), "g"])
+    text = explained(error, pl.Problem(graph, cluster))
+    assert "Colocation group &#x27;pair&#x27; of 2 ops, &#x27;&lt;a&gt;&#x27; the first, fits on no device" in text
+    assert text.count("is not allowed") == 16 and "and so on for 5 more" in text

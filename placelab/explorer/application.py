@@ -22,11 +22,11 @@ from placelab.explorer.actions import Actions
 from placelab.explorer.comparison import Comparison, bring_bokeh
 from placelab.explorer.failure import blame, sentence
 from placelab.explorer.pace import NOT, PREVIEW, Paces
-from placelab.explorer.pickers import Change, Pickers
+from placelab.explorer.pickers import Pickers
 from placelab.explorer.rejection import Rejection
 from placelab.explorer.search import Line, Search
 from placelab.explorer.solving import Result, function_of, placed, run, searches
-from placelab.explorer.state import State, Steps, begin
+from placelab.explorer.state import Change, State, Steps, begin
 from placelab.explorer.strip import Item, link_load, strip
 from placelab.explorer.worker import Worker
 from placelab.kernels import jit
@@ -390,7 +390,7 @@ class Explorer(w.VBox):
         state, placement = result.state, result.schedule.placement
         if placement.trace is not None or searches(function_of(state)):
             return placement.trace
-        return placed(state, placement.problem, trace=True).trace
+        return placed(state, placement.problem, trace=True)[0].trace
 
     def _measure(self) -> None:
         """Find out whether the strategies can follow a hand after all, now that nothing else is computed."""
@@ -413,7 +413,7 @@ class Explorer(w.VBox):
         """Place, run, check; None when there is no plan for ``planned`` to follow, or the search was overtaken."""
         dragging, compiling = self.canvas.dragging, jit.compiling()
         asked = dict(preview=preview, trace=searches(function_of(state)) and not dragging)
-        placement = placed(state, problem, progress=search.report, cancel=search.stop, **asked)
+        placement, ops = placed(state, problem, progress=search.report, cancel=search.stop, **asked)
         schedule = None if search.overtaken else run(state, placement)
         compiling, alone = compiling or jit.compiling(), not self.comparison.running
         alone = alone and not compiling
@@ -422,7 +422,7 @@ class Explorer(w.VBox):
             return None
         later = dragging and state.graph.n_ops > MANY
         violations = None if later else validate(schedule, memory=False)
-        return Result(state, schedule, violations, preview, stopped=search.halted)
+        return Result(state, schedule, violations, preview, stopped=search.halted, ops=ops)
 
     # ---------------------------------------------------------------- what is shown
 
@@ -432,6 +432,7 @@ class Explorer(w.VBox):
             gantt.show(schedule, dragging=self.canvas.dragging)
             gantt.numbers, gantt.warning, gantt.detail = numbers, warning, ""
         self._rest()
+        self._pickers.prepare.tell(schedule.problem.graph.n_ops, result.ops)
         limited = result.state.memory != "none" and np.isfinite(schedule.problem.cluster.memory).any()
         with self.canvas.hold_sync():
             self.canvas.peak = schedule.peak_memory.tolist() if limited else []
@@ -468,11 +469,11 @@ class Explorer(w.VBox):
         style = w.HTML(
             f"<style>{(Path(__file__).parent / 'explorer.css').read_text()}</style>", layout=w.Layout(display="none")
         )
-        problem, files, chosen = self._pickers.rows
+        problem, *rows = self._pickers.rows
         top = w.HBox([problem, self._actions.box]).add_class("pl-top")
         middle = w.HBox([w.Box([self.canvas]).add_class("pl-canvas"), self.comparison.box]).add_class("pl-middle")
         chart = w.Box([self.gantt, self._rejection.box]).add_class("pl-chart")
-        return [style, top, files, chosen, self._message, middle, self._line.box, chart]
+        return [style, top, *rows, self._message, middle, self._line.box, chart]
 
     def _listen(self) -> None:
         self.canvas.observe(self._edited, ["value", "dragging", "cluster"])
@@ -497,7 +498,7 @@ class Explorer(w.VBox):
 
 def _task(state: State) -> tuple:
     """What a measured time is the time of."""
-    return state.graph, state.cluster.n_devices, state.partitioner, state.scheduler
+    return state.graph, state.cluster.n_devices, state.preparation, state.partitioner, state.scheduler
 
 
 def _stoppable(state: State) -> bool:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pprint import pformat
+from typing import Any
 
 import numpy as np
 
 from placelab.cluster import Cluster
 from placelab.explorer.state import Preset, State, present
-from placelab.strategies import partitioners, schedulers
+from placelab.strategies import partitioners, schedulers, transforms
 
 COLUMNS = ("speed", "memory", "bandwidth", "latency", "names", "types", "hosts")
 WRITTEN = 12  # devices; matrices of larger clusters are given by the entries that changed, where there are few
@@ -33,6 +35,7 @@ def cell(state: State) -> str:
     """
     return "\n".join(
         [
+            *(["import functools"] if any(options for _, options in state.preparation) else []),
             "import placelab as pl",
             *_borrowed(state),
             "",
@@ -66,7 +69,8 @@ def number(x: float) -> str:
 
 def _borrowed(state: State) -> list[str]:
     """A reminder of strategies that live in the notebook, not in placelab."""
-    chosen = (partitioners().get(state.partitioner), schedulers().get(state.scheduler))
+    chosen = [partitioners().get(state.partitioner), schedulers().get(state.scheduler)]
+    chosen += [transforms().get(name) for name in state.prepare]
     own = [f.name for f in chosen if f and not f.__module__.startswith("placelab.")]
     return [f"# run the cell that defines {' and '.join(own)} first"] if own else []
 
@@ -129,10 +133,19 @@ def _problem(state: State) -> str:
 
 
 def _solve(state: State) -> str:
-    arguments = [f"seed={state.seed}"] if state.seed else []
+    arguments = [f"prepare=[{', '.join(_step(*step) for step in state.preparation)}]"] if state.prepare else []
+    arguments += [f"seed={state.seed}"] if state.seed else []
     arguments += [
         f"{kind}_options={dict(state.options_of(kind))!r}"
         for kind in ("partitioner", "scheduler")
         if state.options_of(kind)
     ]
     return f"schedule = pl.solve({', '.join(['problem', repr(state.partitioner), repr(state.scheduler), *arguments])})"
+
+
+def _step(name: str, options: Mapping[str, Any]) -> str:
+    """One transformation before placing: its name, or the function with its options."""
+    if not options:
+        return repr(name)
+    given = ", ".join(f"{option}={value!r}" for option, value in options.items())
+    return f"functools.partial(pl.transforms.catalogue()[{name!r}], {given})"

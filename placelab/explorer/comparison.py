@@ -17,6 +17,7 @@ import pandas as pd
 
 from placelab.compare import compare
 from placelab.explorer.buttons import button
+from placelab.explorer.solving import preparation
 from placelab.explorer.state import State
 from placelab.explorer.strip import percent
 from placelab.explorer.worker import Worker
@@ -30,7 +31,7 @@ PAUSE = 0.4  # seconds without a change before all pairs are computed again
 SMALL = 20  # ops up to which searches end by themselves in about a second, so that nobody needs to ask for them
 PENDING = "This partitioner searches for long; “Search too” runs it here."
 
-Asked = tuple[Problem, int]  # problem and seed; problems are equal only to themselves
+Asked = tuple[Problem, int, tuple]  # problem (equal only to itself), seed, preparation
 
 
 class Comparison:
@@ -52,6 +53,7 @@ class Comparison:
         self._on_pick, self._on_end = on_pick, on_end
         self._lock = threading.RLock()
         self._asked: Asked | None = None
+        self._prepare: list[Callable] = []  # what its preparation does
         self._pair = ("", "")
         self._halted = self._search_too = False
         self._status = ""
@@ -84,8 +86,9 @@ class Comparison:
         with self._lock:
             self._pair = (state.partitioner, state.scheduler)
             self._mark_pair()
-            if self._asked != (problem, state.seed) or self._paused:
-                self._asked, self._paused = (problem, state.seed), dragging
+            asked = (problem, state.seed, state.preparation)
+            if self._asked != asked or self._paused:
+                self._asked, self._prepare, self._paused = asked, preparation(state), dragging
                 self._figure.add_class("pl-stale")
                 self._worker.wake()
 
@@ -154,8 +157,9 @@ class Comparison:
             self._fill(asked)
 
     def _rows(self, names: list[str], asked: Asked) -> pd.DataFrame:
-        problem, seed = asked
-        return compare(problem, names, seeds=[seed], progress=self._advance, cancel=self._stopped)
+        problem, seed, _ = asked
+        given = dict(prepare=self._prepare, progress=self._advance, cancel=self._stopped)
+        return compare(problem, names, seeds=[seed], **given)
 
     def _fill(self, asked: Asked) -> None:
         """Draw what is known; partitioners that were not asked to search have a row without results."""

@@ -13,12 +13,12 @@ import ipywidgets as w
 from placelab.clusters import PRESETS
 from placelab.explorer.failure import sentence
 from placelab.explorer.options import Controls
-from placelab.explorer.state import GIVEN, Model, Preset, State, model_names, model_of, preset
+from placelab.explorer.prepare import PreparePicker
+from placelab.explorer.state import GIVEN, Change, Model, Preset, State, model_names, model_of, preset
 from placelab.formats import placelab_json
 from placelab.problem import MEMORY_MODELS
 from placelab.strategies import partitioners, schedulers
 
-Change = Callable[[State], State]
 Go = Callable[[Change, str], None]  # a change, and the key under which quick repetitions are one step
 
 TRANSFERS = {
@@ -67,12 +67,13 @@ class Pickers:
         self.seed.observe(lambda c: self._field("seed", "seed")(c["new"]), "value")
         self.partitioner = self._menu("Partitioner", self._field("partitioner"), "Which device each op runs on.")
         self.scheduler = self._menu("Scheduler", self._field("scheduler"), "Which op a device runs next.")
+        self.prepare = PreparePicker(self._ask)
         self.options = {kind: Controls(self._pick_option(kind)) for kind in ("partitioner", "scheduler")}
         self.about = {kind: w.HTML().add_class("pl-about") for kind in self.options}
 
     @property
     def rows(self) -> list[w.Widget]:
-        """The two rows, and the one that opens files."""
+        """The row of the problem, that of the strategies, and after each the panel that it opens."""
         problem = [
             self.models.menu,
             self.models.toggle,
@@ -81,11 +82,13 @@ class Pickers:
             self.memory,
             self.costs,
         ]
-        strategies = [self._strategy("partitioner"), self._strategy("scheduler"), self.seed]
+        prepare = w.VBox([self.prepare.toggle, self.prepare.about])
+        strategies = [prepare, self._strategy("partitioner"), self._strategy("scheduler"), self.seed]
         return [
             w.HBox(problem).add_class("pl-row"),
             self.models.panel,
             w.HBox(strategies).add_class("pl-row").add_class("pl-strategies"),
+            self.prepare.panel,
         ]
 
     def show(self, state: State) -> None:
@@ -101,6 +104,7 @@ class Pickers:
             )
             self.memory.value, self.seed.value = state.memory, state.seed
             self.costs.value = next(label for label, costs in COSTS.items() if costs == state.costs)
+            self.prepare.show(state)
             for kind, catalogue in (("partitioner", partitioners()), ("scheduler", schedulers())):
                 self._show_strategy(kind, catalogue, state)
         finally:

@@ -12,7 +12,7 @@ from placelab.errors import InfeasibleError
 from placelab.explorer.buttons import button
 from placelab.explorer.pickers import Go
 from placelab.explorer.state import State
-from placelab.explorer.strip import percent, si
+from placelab.explorer.strip import si
 from placelab.problem import Problem
 
 LISTED = 16  # devices named one by one
@@ -64,7 +64,7 @@ def explained(error: InfeasibleError, problem: Problem) -> str:
     names, left = problem.cluster.names, len(error.devices) - LISTED
     rows = [_row(name, error, float(problem.cluster.memory[names.index(name)])) for name in error.devices][:LISTED]
     rows += [f'<tr><td colspan="3">and so on for {left} more</td></tr>'] if left > 0 else []
-    head = "<tr><th>Device</th><th>Why not</th><th>Of its memory</th></tr>"
+    head = "<tr><th>Device</th><th>Why not</th><th>Its memory</th></tr>"
     return f'<div role="alert"><b>{escape(headline(error, problem))}</b><table>{head}{"".join(rows)}</table></div>'
 
 
@@ -85,11 +85,9 @@ def headline(error: InfeasibleError, problem: Problem) -> str:
 
 
 def _row(name: str, error: InfeasibleError, capacity: float) -> str:
-    if name not in error.short:
-        return f"<tr><td>{escape(name)}</td><td>{escape(error.devices[name])}</td><td></td></tr>"
-    missing = error.short[name]
-    share = f"{si(capacity, 'B')}, {percent(missing / capacity)} too little"
-    return f"<tr><td>{escape(name)}</td><td>short by {si(missing, 'B')}</td><td>{share}</td></tr>"
+    known = name in error.short
+    why = f"short by {si(error.short[name], 'B')}" if known else error.devices[name]
+    return f"<tr><td>{escape(name)}</td><td>{escape(why)}</td><td>{si(capacity, 'B') if known else ''}</td></tr>"
 
 
 def _short(name: str, most: int = 40) -> str:

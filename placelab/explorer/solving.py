@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from placelab.explorer.state import State
@@ -11,7 +12,8 @@ from placelab.problem import Problem
 from placelab.schedule import Placement, Schedule
 from placelab.simulate import simulate
 from placelab.solve import place
-from placelab.strategies import partitioners
+from placelab.strategies import partitioners, transforms
+from placelab.transforms import pipeline
 from placelab.validate import Violation
 
 
@@ -27,6 +29,8 @@ class Result:
         Whether a quick stand-in of the partitioner made it.
     stopped
         Whether a hand ended the search before its time.
+    ops
+        How many ops were placed: fewer than there are, when the graph was made smaller first.
     """
 
     state: State
@@ -34,6 +38,7 @@ class Result:
     violations: list[Violation] | None
     preview: bool = False
     stopped: bool = False
+    ops: int = 0
 
     @property
     def notes(self) -> list[str]:
@@ -56,9 +61,22 @@ def searches(partitioner: Callable) -> bool:
     return partitioner.slow or "progress" in partitioner.reserved
 
 
-def placed(state: State, problem: Problem, **asked: Any) -> Placement:
-    """The placement that the state's partitioner makes."""
-    return place(problem, state.partitioner, seed=state.seed, **asked, **state.options_of("partitioner"))
+def preparation(state: State) -> list[Callable]:
+    """The transformations before placing, for ``place(..., prepare=)``."""
+    return [partial(transforms()[name], **options) for name, options in state.preparation]
+
+
+def placed(state: State, problem: Problem, **asked: Any) -> tuple[Placement, int]:
+    """The placement that the state's partitioner makes, and of how many ops."""
+    made = []
+
+    def prepare(problem: Problem) -> tuple[Problem, Callable]:
+        made.extend(pipeline(preparation(state))(problem))
+        return tuple(made)
+
+    options = state.options_of("partitioner")
+    placement = place(problem, state.partitioner, prepare=prepare, seed=state.seed, **asked, **options)
+    return placement, made[0].graph.n_ops
 
 
 def run(state: State, placement: Placement) -> Schedule | None:

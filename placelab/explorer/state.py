@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -65,9 +65,11 @@ class State:
         The cluster begun with, what a hand has made of it, and how its cards are arranged.
     partitioner, scheduler, seed
         Names in the catalogues.
+    prepare
+        Names of the transformations that make the graph smaller before it is placed, in their order.
     options
-        ``{("partitioner", name): {option: value}}``, likewise for schedulers: what differs from the defaults. Options of
-        strategies that are not chosen now are kept.
+        ``{("partitioner", name): {option: value}}``, likewise for schedulers and transforms: what differs from the defaults.
+        Options of what is not chosen now are kept.
     memory, transfers, duplex, transfer_ops, groups
         As in :class:`placelab.Problem`; the last two come from a problem that was given, and stay.
     pins
@@ -89,6 +91,7 @@ class State:
     transfer_ops: float = 0.0
     groups: tuple[tuple[str, ...], ...] = ()
     pins: tuple[Mapping[str, tuple[str, ...]], ...] = ()
+    prepare: tuple[str, ...] = ()
 
     @property
     def graph(self) -> OpGraph:
@@ -106,7 +109,16 @@ class State:
 
     def with_options(self, kind: str, values: Mapping[str, Any]) -> State:
         """Other options for the chosen strategy."""
-        return replace(self, options={**self.options, (kind, getattr(self, kind)): dict(values)})
+        return self.with_option_values(kind, getattr(self, kind), values)
+
+    def with_option_values(self, kind: str, name: str, values: Mapping[str, Any]) -> State:
+        """Other options for the strategy or transform called `name`."""
+        return replace(self, options={**self.options, (kind, name): dict(values)})
+
+    @property
+    def preparation(self) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+        """The transformations before placing, each with its options that differ from the defaults."""
+        return tuple((name, self.options.get(("transform", name), {})) for name in self.prepare)
 
     def with_model(self, model: Model) -> State:
         """Another graph; one that comes with processors brings them, and they leave with it."""
@@ -138,6 +150,9 @@ class State:
         for where in pins:
             problem = problem.pin(present(where, cluster))
         return problem
+
+
+Change = Callable[[State], State]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,89 @@
+"""What is done to the graph before it is placed? A row of toggles, in the order in which they were pressed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from html import escape
+from typing import Any
+
+import ipywidgets as w
+
+from placelab.explorer.options import Controls
+from placelab.explorer.state import Change, State
+from placelab.strategies import transforms
+
+TIP = "Make the graph smaller before it is placed; the placement of the smaller one is that of the whole."
+HINT = "In the order pressed. The partitioner places what they leave; all ops follow."
+
+
+class PreparePicker:
+    """The button that says what is done, the panel it opens, and how many ops are left.
+
+    Parameters
+    ----------
+    ask
+        Takes each change a hand wants, and the key under which quick repetitions are one step.
+    """
+
+    def __init__(self, ask: Callable[[Change, str], None]) -> None:
+        self._ask, self._chosen, self._quiet = ask, (), False
+        self._toggles: dict[str, w.ToggleButton] = {}
+        self._controls: dict[str, Controls] = {}
+        self.toggle = w.ToggleButton(tooltip=TIP, layout=w.Layout(width="auto")).add_class("pl-prepare")
+        self.about = w.HTML().add_class("pl-about")
+        self.panel = w.HBox().add_class("pl-row").add_class("pl-open")
+        self.toggle.observe(self._reveal, "value")
+        self._reveal()
+
+    def show(self, state: State) -> None:
+        """Let the toggles say what `state` says, without asking for a change."""
+        self._quiet = True
+        try:
+            if list(self._toggles) != list(transforms()):
+                self._rebuild()
+            self._chosen = state.prepare
+            for name, toggle in self._toggles.items():
+                self._show_step(name, toggle, dict(state.preparation))
+        finally:
+            self._quiet = False
+        self.toggle.description = "Prepare: " + " → ".join(state.prepare) if state.prepare else "Prepare…"
+        if not state.prepare:
+            self.about.value = ""
+
+    def tell(self, before: int, after: int) -> None:
+        """How many ops there are, and how many were placed."""
+        self.about.value = f"<div>{before:,} → {after:,} ops</div>" if self._chosen else ""
+
+    def _show_step(self, name: str, toggle: w.ToggleButton, chosen: Mapping[str, Mapping[str, Any]]) -> None:
+        toggle.value = name in chosen
+        toggle.description = f"{self._chosen.index(name) + 1} · {name}" if toggle.value else name
+        controls = self._controls[name]
+        controls.show(transforms()[name], chosen.get(name, {}))
+        controls.box.layout.display = "" if toggle.value else "none"
+
+    def _rebuild(self) -> None:
+        self._toggles = {name: self._toggle(name, function) for name, function in transforms().items()}
+        self._controls = {name: Controls(self._option(name)) for name in self._toggles}
+        steps = [w.HBox([self._toggles[name], self._controls[name].box]) for name in self._toggles]
+        hint = w.HTML(escape(HINT)).add_class("pl-about")
+        self.panel.children = (*(step.add_class("pl-choice") for step in steps), hint)
+
+    def _toggle(self, name: str, function: Callable) -> w.ToggleButton:
+        tip = f"{function.summary} {function.source}".strip()
+        toggle = w.ToggleButton(description=name, tooltip=tip, layout=w.Layout(width="auto"))
+        toggle.observe(lambda change: self._quiet or self._pressed(name, change["new"]), "value")
+        return toggle
+
+    def _pressed(self, name: str, chosen: bool) -> None:
+        others = tuple(other for other in self._chosen if other != name)
+        self._ask(lambda s: replace(s, prepare=(*others, name) if chosen else others), "")
+
+    def _option(self, name: str) -> Callable[[dict[str, Any], str], None]:
+        def moved(values: dict[str, Any], option: str) -> None:
+            self._ask(lambda s: s.with_option_values("transform", name, values), f"transform {name} {option}")
+
+        return moved
+
+    def _reveal(self, _: Any = None) -> None:
+        self.panel.layout.display = "flex" if self.toggle.value else "none"
