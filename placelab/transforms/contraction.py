@@ -97,7 +97,7 @@ def expansion(
             problem,
             placement.device[of],
             planned=planned,
-            trace=None if placement.trace is None else _expanded(placement.trace, problem, small, of),
+            trace=None if placement.trace is None else expanded_trace(placement.trace, problem, small, of),
             partitioner=placement.partitioner,
             notes=(
                 *(f"{note} ({told})" for note in placement.notes),
@@ -119,7 +119,7 @@ def _of(placement: Placement, small: Problem) -> Placement:
     return placement
 
 
-def _expanded(trace: Trace, problem: Problem, small: Problem, of: np.ndarray) -> Trace:
+def expanded_trace(trace: Trace, problem: Problem, small: Problem, of: np.ndarray) -> Trace:
     """A row for every group, and every op without one, that went where a row of the small problem's trace says."""
     leader = np.arange(problem.graph.n_ops)
     grouped = problem.group >= 0
@@ -132,8 +132,8 @@ def _expanded(trace: Trace, problem: Problem, small: Problem, of: np.ndarray) ->
     unit, row = unit[row >= 0], row[row >= 0]
     order = np.argsort(row, kind="stable")
     unit, row = unit[order], row[order]
-    alone = np.bincount(of, minlength=small.graph.n_ops)[of[unit]] == 1
-    reasons = (*trace.reasons, *(f"{reason}, as part of a merged op" for reason in trace.reasons))
+    alone = np.bincount(row, minlength=len(trace.op))[row] == 1
+    reasons = (*trace.reasons, *(f"{reason}, for all ops it was placed with as one" for reason in trace.reasons))
     return Trace(
         unit.astype(np.int32),
         trace.device[row],

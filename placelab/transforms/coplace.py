@@ -12,7 +12,7 @@ from placelab.problem import Problem
 from placelab.room import needs
 from placelab.schedule import Placement
 from placelab.strategies import transform
-from placelab.transforms.contraction import same_ops
+from placelab.transforms.contraction import expanded_trace, same_ops
 from placelab.transforms.gradients import forward_ops
 from placelab.transforms.pipeline import Expand
 
@@ -69,7 +69,8 @@ def tied(problem: Problem, ties: np.ndarray, what: str) -> tuple[Problem, Expand
 
     def expand(placement: Placement) -> Placement:
         same_ops(small)(placement)
-        return replace(placement, problem=problem, bound=None, notes=(*placement.notes, note))
+        trace = placement.trace and expanded_trace(placement.trace, problem, small, np.arange(problem.graph.n_ops))
+        return replace(placement, problem=problem, bound=None, trace=trace, notes=(*placement.notes, note))
 
     return small, expand
 
