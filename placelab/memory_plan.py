@@ -188,11 +188,13 @@ def room_arguments(problem: Problem, plan: bool = True) -> tuple[tuple, tuple]:
         n, m, tensors, most = 0, 0, 0, 0
     model = getattr(kernels, problem.memory.upper(), kernels.FREE) if plan else kernels.FREE
     timed = model in (kernels.EDGES, kernels.DYNAMIC)
-    steps = 4 * (2 * n + 2 * m + 4 * k) if timed else 4 * k  # a curve that has doubled its space has left as much behind
+    steps = 2 * n + 2 * m + k if timed else 0
+    blocks = k + steps // kernels.HALF + 1  # a block is split when it is full
     limit = frozen(problem.cluster.memory * (1 + TOLERANCE / 2))  # half the tolerance: sums differ by their order
     fixed = (model, limit, _for_ever(problem), graph.temporary, graph.op_tensor_ptr, graph.tensor_bytes, graph.edge_tensor)
     numbers = lambda size: np.empty(size, np.int32)  # noqa: E731
-    curves = (*(numbers(k) for _ in range(3)), numbers(1), *(np.empty(steps) for _ in range(3)))
+    curves = (numbers(k), numbers(2 * blocks), numbers(1), np.empty(k))
+    curves += (np.empty(blocks * kernels.SIZE), np.empty(blocks * kernels.SIZE), np.empty(2 * blocks))
     held = (np.empty(k), numbers(tensors), np.empty(tensors), np.empty(tensors * k if timed else 0))
     return fixed, (*held, *curves, *(np.empty(most + 2) for _ in range(3)), *(np.empty(2 * most + 4) for _ in range(2)))
 

@@ -150,7 +150,7 @@ def earliest_first_within(
     # workspace
     group_device, ready, free, missing, later, n_later, now, n_now, ready_on, waits, eased, turn, lane, port, copy_sent,
     copy_there, sent, there,
-    reserved, waiting, kept, copy_kept, first, steps, space, top, at, level, high, begins, ends, sizes, cuts, change,
+    reserved, waiting, kept, copy_kept, last, chain, top, highest, at, level, block, begins, ends, sizes, cuts, change,
     # results
     device, start, finish, score, order,
 ):  # fmt: skip
@@ -176,7 +176,7 @@ def earliest_first_within(
     for i in range(len(copy_sent)):
         copy_sent[i] = -1.0
     if model != FREE:
-        clear_room(reserved, waiting, kept, copy_kept, first, steps, space, top, at, level, high, edge_tensor)
+        clear_room(reserved, waiting, kept, copy_kept, last, chain, top, highest, at, level, block, edge_tensor)
     for v in range(n):
         device[v] = -1
         missing[v] = pred_ptr[v + 1] - pred_ptr[v]
@@ -221,7 +221,7 @@ def earliest_first_within(
                     exact = start_with_room(
                         v, d, exact, length, pred_ptr, pred_edge, producer, group, group_device, device, sent, there,
                         model, limit, for_ever, temporary, op_tensor_ptr, tensor_bytes, edge_tensor, reserved, waiting, kept,
-                        copy_kept, first, steps, space, top, at, level, high, begins, ends, sizes, cuts, change,
+                        copy_kept, last, chain, top, highest, at, level, block, begins, ends, sizes, cuts, change,
                     )  # fmt: skip
                 if exact <= s:
                     f = exact + length
@@ -257,7 +257,7 @@ def earliest_first_within(
                     exact = start_with_room(
                         v, d, exact, length, pred_ptr, pred_edge, producer, group, group_device, device, sent, there,
                         model, limit, for_ever, temporary, op_tensor_ptr, tensor_bytes, edge_tensor, reserved, waiting, kept,
-                        copy_kept, first, steps, space, top, at, level, high, begins, ends, sizes, cuts, change,
+                        copy_kept, last, chain, top, highest, at, level, block, begins, ends, sizes, cuts, change,
                     )  # fmt: skip
                 if exact < inf:
                     score[v * k + d] = exact
@@ -269,7 +269,7 @@ def earliest_first_within(
             take_room(
                 v, best, soonest, done, pred_ptr, pred_edge, producer, group, group_device, device, sent, there,
                 model, limit, for_ever, temporary, op_tensor_ptr, tensor_bytes, edge_tensor, reserved, waiting, kept,
-                copy_kept, first, steps, space, top, at, level, high, begins, ends, sizes, cuts, change, eased,
+                copy_kept, last, chain, top, highest, at, level, block, begins, ends, sizes, cuts, change, eased,
             )  # fmt: skip
         take_links(
             v, best, k, pred_ptr, pred_edge, producer, edge_tensor, contention, in_port, port, copy_sent, copy_there, device,

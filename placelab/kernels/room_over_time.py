@@ -8,9 +8,11 @@ holds memory when. A kernel takes the block ``*fixed, *plan`` of :func:`placelab
 ``reserved, waiting, kept, copy_kept``
     Bytes taken for ever on each device; consumers of each tensor that are not placed; when its home is done with a tensor
     as far as known; the same for the copy of tensor t on device d, ``copy_kept[t * k + d]``, -1 where there is none.
-``first, steps, space, top, at, level, high``
-    A step curve of bytes per device: from ``at[i]`` on, ``level[i]`` are in use, and ``high[i]`` is the largest level up to
-    there, for i from ``first[d]`` on, ``steps[d]`` of them, with ``space[d]`` places; ``top[0]`` places are given away.
+``last, chain, top, highest, at, level, block``
+    A step curve of bytes per device, in blocks of at most ``SIZE`` steps, so that adding to a long span is cheap. Block b
+    holds steps ``b * SIZE`` on, ``chain[2 * b + 1]`` of them: from ``at[i]`` on, ``level[i] + block[2 * b]`` bytes are in use,
+    in the block at most ``block[2 * b + 1] + block[2 * b]``, on the device ``highest[d]``. ``last[d]`` is the last block of d,
+    ``chain[2 * b]`` the one before b, ``top[0]`` how many there are.
 ``begins, ends, sizes, cuts, change``
     Workspace, as long as two inputs more than an op has, the last two twice that.
 
@@ -24,13 +26,13 @@ from math import inf, nextafter
 from placelab.kernels.jit import helper
 from placelab.kernels.list_schedule import first_after
 
+SIZE, HALF = 128, 64  # steps of a block
 FREE, EDGES, DYNAMIC, RESERVED = 0, 1, 2, 3  # memory models, the first three numbered as in events.py
 
 
 @helper
-def clear_room(reserved, waiting, kept, copy_kept, first, steps, space, top, at, level, high, edge_tensor):
+def clear_room(reserved, waiting, kept, copy_kept, last, chain, top, highest, at, level, block, edge_tensor):
     """An empty plan: every curve one step of 0 bytes."""
-    k = len(reserved)
     for t in range(len(waiting)):
         waiting[t] = 0
         kept[t] = 0.0
@@ -39,61 +41,100 @@ def clear_room(reserved, waiting, kept, copy_kept, first, steps, space, top, at,
     if len(waiting) > 0:
         for e in range(len(edge_tensor)):
             waiting[edge_tensor[e]] += 1
-    for d in range(k):
+    top[0] = len(reserved)
+    for d in range(len(reserved)):
         reserved[d] = 0.0
-        first[d] = 4 * d
-        steps[d] = 1
-        space[d] = 4
-        at[4 * d] = 0.0
-        level[4 * d] = 0.0
-        high[4 * d] = 0.0
-    top[0] = 4 * k
+        last[d] = d
+        chain[2 * d] = -1
+        chain[2 * d + 1] = 1
+        highest[d] = 0.0
+        at[d * SIZE] = 0.0
+        level[d * SIZE] = 0.0
+        block[2 * d] = 0.0
+        block[2 * d + 1] = 0.0
 
 
 @helper
-def step_at(d, time, first, steps, space, top, at, level, high):
-    """Index of the step of d that begins at `time`, counted from the curve's first; made where there is none."""
-    base = first[d]
-    i = first_after(at, base, steps[d], time)
-    if at[base + i - 1] == time:
-        return i - 1
-    if steps[d] == space[d]:  # moves to the end, with twice the space
-        first[d] = top[0]
-        space[d] *= 2
-        top[0] += space[d]
-        for j in range(steps[d]):
-            at[first[d] + j] = at[base + j]
-            level[first[d] + j] = level[base + j]
-            high[first[d] + j] = high[base + j]
-        base = first[d]
-    for j in range(base + steps[d], base + i, -1):
+def find_peak(b, chain, level, block):
+    """Note the highest level of block b."""
+    most = level[b * SIZE]
+    for i in range(b * SIZE + 1, b * SIZE + chain[2 * b + 1]):
+        if level[i] > most:
+            most = level[i]
+    block[2 * b + 1] = most
+
+
+@helper
+def cut(d, time, last, chain, top, at, level, block):
+    """Let a step of d begin at `time`."""
+    after = -1
+    b = last[d]
+    while at[b * SIZE] > time:
+        after = b
+        b = chain[2 * b]
+    i = first_after(at, b * SIZE, chain[2 * b + 1], time)
+    if at[b * SIZE + i - 1] == time:
+        return
+    if chain[2 * b + 1] == SIZE:  # its second half becomes a block of its own
+        c = top[0]
+        top[0] += 1
+        for j in range(HALF):
+            at[c * SIZE + j] = at[b * SIZE + HALF + j]
+            level[c * SIZE + j] = level[b * SIZE + HALF + j]
+        chain[2 * c] = b
+        chain[2 * c + 1] = HALF
+        chain[2 * b + 1] = HALF
+        block[2 * c] = block[2 * b]
+        if after < 0:
+            last[d] = c
+        else:
+            chain[2 * after] = c
+        find_peak(b, chain, level, block)
+        find_peak(c, chain, level, block)
+        if i > HALF:
+            b = c
+            i -= HALF
+    base = b * SIZE
+    for j in range(base + chain[2 * b + 1], base + i, -1):
         at[j] = at[j - 1]
         level[j] = level[j - 1]
-        high[j] = high[j - 1]
     at[base + i] = time
     level[base + i] = level[base + i - 1]
-    high[base + i] = high[base + i - 1]
-    steps[d] += 1
-    return i
+    chain[2 * b + 1] += 1
 
 
 @helper
-def add_bytes(d, begin, end, size, first, steps, space, top, at, level, high):
-    """Add `size` bytes on [begin, end) to the curve of d. O(steps after `begin`)."""
-    i = step_at(d, begin, first, steps, space, top, at, level, high)
-    j = steps[d]
+def add_bytes(d, begin, end, size, last, chain, top, highest, at, level, block):
+    """Add `size` bytes on [begin, end) to the curve of d. O(blocks + SIZE)."""
+    cut(d, begin, last, chain, top, at, level, block)
     if end < inf:
-        j = step_at(d, end, first, steps, space, top, at, level, high)
-    base = first[d]
-    for x in range(base + i, base + j):
-        level[x] += size
-    most = 0.0
-    if i > 0:
-        most = high[base + i - 1]
-    for x in range(base + i, base + steps[d]):
-        if level[x] > most:
-            most = level[x]
-        high[x] = most
+        cut(d, end, last, chain, top, at, level, block)
+    lowered = False  # whether the highest block may be lower now
+    b = last[d]
+    while at[b * SIZE + chain[2 * b + 1] - 1] >= begin:
+        base = b * SIZE
+        stop = base + chain[2 * b + 1]
+        if at[base] < end:
+            lowered = lowered or (size < 0.0 and block[2 * b] + block[2 * b + 1] >= highest[d])
+            if at[base] >= begin and at[stop - 1] < end:
+                block[2 * b] += size
+            else:
+                for i in range(base, stop):
+                    if begin <= at[i] < end:
+                        level[i] += size
+                find_peak(b, chain, level, block)
+            if block[2 * b] + block[2 * b + 1] > highest[d]:
+                highest[d] = block[2 * b] + block[2 * b + 1]
+        b = chain[2 * b]
+        if b < 0:
+            break
+    if lowered:
+        highest[d] = 0.0
+        b = last[d]
+        while b >= 0:
+            if block[2 * b] + block[2 * b + 1] > highest[d]:
+                highest[d] = block[2 * b] + block[2 * b + 1]
+            b = chain[2 * b]
 
 
 @helper
@@ -173,11 +214,11 @@ def put_cut(time, size, cuts, change, n):
 def next_time_to_try(
     v, d, start, length, pred_ptr, pred_edge, producer, group, group_device, device, sent, arrives,
     model, limit, for_ever, temporary, op_tensor_ptr, tensor_bytes, edge_tensor,
-    reserved, waiting, kept, copy_kept, first, steps, space, top, at, level, high, begins, ends, sizes, cuts, change,
+    reserved, waiting, kept, copy_kept, last, chain, top, highest, at, level, block, begins, ends, sizes, cuts, change,
 ):  # fmt: skip
     """`start` if v has room on d from then on, else the next time to try; infinite when no later start will do.
 
-    O(steps of the curve from the first transfer to v on + inputs²), the second where times are in no order.
+    O(inputs²) where it surely fits (less where times are in order), else O(steps from the first transfer to v on) more.
     """
     forever = needed_for_ever(v, for_ever, group, group_device)
     bound = limit[d] - reserved[d] - forever
@@ -185,8 +226,7 @@ def next_time_to_try(
         return inf
     if model == RESERVED:
         return start
-    base = first[d]
-    if forever > 0.0 and high[base + steps[d] - 1] > bound:
+    if forever > 0.0 and highest[d] > bound:
         return inf
     n = spans_of(
         v, d, start, start + length, pred_ptr, pred_edge, producer, device, sent, arrives,
@@ -202,22 +242,33 @@ def next_time_to_try(
     for i in range(c - 1):
         if change[i] > most:
             most = change[i]
-    last = base + steps[d] - 1
-    if c == 0 or high[last] + most <= bound:
+    if c == 0 or highest[d] + most <= bound:
         return start
-    x = base + first_after(at, base, steps[d], cuts[c - 1]) - 1
+    b = last[d]
+    base = b * SIZE
+    x = base + chain[2 * b + 1] - 1
+    until = inf  # when the step x ends
     for i in range(c - 2, -1, -1):  # pieces between two cuts, the last one first
-        while at[x] >= cuts[i + 1]:
-            x -= 1
-        while level[x] + change[i] <= bound and at[x] > cuts[i]:
-            x -= 1
-        if level[x] + change[i] > bound:
-            if cuts[i] < start:
-                return inf
-            retry = at[x + 1] if x < last else inf
-            if model == EDGES:
-                retry -= length
-            return max(retry, nextafter(start, inf))
+        if highest[d] + change[i] <= bound:
+            continue
+        while True:
+            before_end = at[x] < cuts[i + 1]
+            if before_end and level[x] + block[2 * b] + change[i] > bound:
+                if cuts[i] < start:
+                    return inf
+                return max(until - length if model == EDGES else until, nextafter(start, inf))
+            if at[x] <= cuts[i]:
+                break
+            # from here to the block's first step nothing is too high, or nothing is in the piece
+            skip = block[2 * b] + block[2 * b + 1] + change[i] <= bound or at[base] >= cuts[i + 1]
+            if x == base or (skip and at[base] > cuts[i]):
+                until = at[base]
+                b = chain[2 * b]
+                base = b * SIZE
+                x = base + chain[2 * b + 1] - 1
+            else:
+                until = at[x]
+                x -= 1
     return start
 
 
@@ -225,14 +276,14 @@ def next_time_to_try(
 def start_with_room(
     v, d, start, length, pred_ptr, pred_edge, producer, group, group_device, device, sent, arrives,
     model, limit, for_ever, temporary, op_tensor_ptr, tensor_bytes, edge_tensor,
-    reserved, waiting, kept, copy_kept, first, steps, space, top, at, level, high, begins, ends, sizes, cuts, change,
+    reserved, waiting, kept, copy_kept, last, chain, top, highest, at, level, block, begins, ends, sizes, cuts, change,
 ):  # fmt: skip
     """Earliest time from `start` on at which v has room on d, if d is idle from `start` on; infinite when there is none."""
     while start < inf:
         fits = next_time_to_try(
             v, d, start, length, pred_ptr, pred_edge, producer, group, group_device, device, sent, arrives,
             model, limit, for_ever, temporary, op_tensor_ptr, tensor_bytes, edge_tensor,
-            reserved, waiting, kept, copy_kept, first, steps, space, top, at, level, high, begins, ends, sizes, cuts, change,
+            reserved, waiting, kept, copy_kept, last, chain, top, highest, at, level, block, begins, ends, sizes, cuts, change,
         )  # fmt: skip
         if fits == start:
             break
@@ -244,7 +295,7 @@ def start_with_room(
 def take_room(
     v, d, start, finish, pred_ptr, pred_edge, producer, group, group_device, device, sent, arrives,
     model, limit, for_ever, temporary, op_tensor_ptr, tensor_bytes, edge_tensor,
-    reserved, waiting, kept, copy_kept, first, steps, space, top, at, level, high, begins, ends, sizes, cuts, change,
+    reserved, waiting, kept, copy_kept, last, chain, top, highest, at, level, block, begins, ends, sizes, cuts, change,
     eased,
 ):  # fmt: skip
     """Take the room of v on d, and give back that of tensors whose last consumer it is. Returns whether any came back.
@@ -264,7 +315,7 @@ def take_room(
         model, limit, temporary, op_tensor_ptr, tensor_bytes, edge_tensor, waiting, kept, copy_kept, begins, ends, sizes,
     )  # fmt: skip
     for i in range(n):
-        add_bytes(d, begins[i], ends[i], sizes[i], first, steps, space, top, at, level, high)
+        add_bytes(d, begins[i], ends[i], sizes[i], last, chain, top, highest, at, level, block)
         if sizes[i] < 0.0:
             freed = True
             eased[d] = 1
@@ -285,7 +336,7 @@ def take_room(
             if waiting[t] > 0:
                 eased[d] = 1
             elif tensor_bytes[t] > 0.0:
-                add_bytes(home, kept[t], inf, -tensor_bytes[t], first, steps, space, top, at, level, high)
+                add_bytes(home, kept[t], inf, -tensor_bytes[t], last, chain, top, highest, at, level, block)
                 freed = True
                 eased[home] = 1
     return freed
