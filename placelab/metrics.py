@@ -30,7 +30,7 @@ def metrics(schedule: Schedule) -> dict[str, float]:
     ``critical_compute``    seconds of the realised critical path (:func:`placelab.critical_path`) in ops,
     ``critical_transfer``   in transfers and Sends,
     ``critical_wait``       and in line for a device or link; the three sum to the makespan
-    ``bound_gap``           makespan over the best lower bound of the problem, minus 1
+    ``bound_gap``           makespan over the best lower bound known, the partitioner's proof included, minus 1
     ``sct_ratio``           ρ of the problem: longest transfer over shortest op; the SCT assumption is ρ ≤ 1
     ======================  ========================================================================================
 
@@ -57,7 +57,7 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         "critical_compute": split["op"],
         "critical_transfer": split["transfer"],
         "critical_wait": split["wait"],
-        "bound_gap": _ratio(t, best_bound(problem)) - 1.0,
+        "bound_gap": _ratio(t, max(best_bound(problem), schedule.placement.bound or 0.0)) - 1.0,
         "sct_ratio": sct_ratio(problem),
     }
 

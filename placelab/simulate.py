@@ -88,7 +88,7 @@ def simulate(
     expect(problem, Problem, "simulate")
     expect(placement, Placement, "simulate")
     if placement.problem is not problem:
-        placement = replace(placement, problem=problem)
+        placement = replace(placement, problem=problem, bound=None, notes=())  # what was proven, was of the other problem
     if oom not in OOM:
         raise FormatError(f"oom is {oom!r}; expected one of {', '.join(OOM)}")
     function = find(schedulers(), scheduler, "scheduler")

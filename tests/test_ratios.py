@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -87,6 +88,14 @@ def test_a_ratio_stands_in_the_notes_of_the_plan():
     assert pl.place(on(FORK, 2), "heft").notes == ()
     for name in PROVEN:
         assert any(note.startswith("proven: ") for note in pl.place(on(FORK, 2), name).notes), name
+
+
+def test_what_is_proven_of_one_problem_does_not_follow_to_another():
+    """A placement that is run on another problem leaves its bound and its notes behind; on its own it keeps them."""
+    placed = replace(pl.place(on(FORK, 2), "single"), bound=3.0, notes=("proven: it is so",))
+    assert pl.simulate(placed.problem, placed, "fifo").placement.bound == 3.0
+    other = pl.simulate(on(FORK, 2, bandwidth=0.5), placed, "fifo").placement
+    assert (other.bound, other.notes) == (None, ())
 
 
 @pytest.mark.parametrize("name", PROVEN)
