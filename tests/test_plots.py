@@ -9,7 +9,7 @@ from bokeh.models import HoverTool
 from bokeh.resources import INLINE
 
 import placelab as pl
-from placelab.plots import INK
+from placelab.plots.style import INK
 
 
 @pytest.fixture
@@ -130,3 +130,65 @@ def test_bokeh_and_pandas_are_imported_on_use():
     code = "import sys, placelab, placelab.plots; print([m for m in ('bokeh', 'pandas') if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+# ---------------------------------------------------------------- memory
+
+
+@pytest.fixture
+def crowded():
+    """A run that overfills some device for a while."""
+    graph = pl.generators.layered(60, seed=2)
+    free = pl.solve(pl.Problem(graph, pl.Cluster.uniform(3)), "heft", "pct")
+    problem = pl.Problem(graph, pl.Cluster.uniform(3, memory=0.7 * free.peak_memory.max()))
+    return pl.simulate(problem, pl.Placement(problem, free.device), "pct")
+
+
+def panels(grid):
+    """The figures of a grid, from the top."""
+    return [child for child, _, _ in sorted(grid.children, key=lambda c: c[1])]
+
+
+def column(figure, name, label):
+    """A column of the glyphs of that name."""
+    return np.asarray(figure.select_one({"name": name}).data_source.data[label])
+
+
+def test_memory_curves_are_the_schedules(crowded):
+    """Panel by panel: times, bytes, the capacity, the spans out of memory, in the units of the axes."""
+    drawn = panels(pl.plots.memory(crowded))
+    time = {"time [ms]": 1e-3, "time [µs]": 1e-6}[drawn[-1].xaxis[0].axis_label]
+    size = {"memory [MB]": 1e6, "memory [kB]": 1e3}[drawn[0].yaxis[0].axis_label]
+    assert [p.xaxis[0].visible for p in drawn] == [False, False, True]
+    assert len(crowded.oom)
+    for d, panel in enumerate(drawn):
+        times, used = crowded.memory(d)
+        assert column(panel, "curve", "time")[:-1] * time == pytest.approx(times)
+        assert column(panel, "curve", "used")[:-1] * size == pytest.approx(used)
+        (line,) = panel.select({"name": "capacity"})
+        assert line.location * size == pytest.approx(crowded.problem.cluster.memory[d])
+        short = crowded.oom[crowded.oom["device"] == d]
+        for label, name, unit in (("start", "left", time), ("finish", "right", time), ("bytes", "missing", size)):
+            assert column(panel, "short", name) * unit == pytest.approx(short[label])
+        assert f"dev{d}: peak" in panel.title.text and "capacity" in panel.title.text
+    assert drawn[0].x_range is drawn[1].x_range and drawn[0].y_range is drawn[1].y_range
+
+
+def test_memory_that_nothing_limits():
+    """No capacity is drawn, nor said; one that is far above all use is said only."""
+    for memory, model, told in ((None, "none", ""), (16e12, "none", ""), (16e12, "dynamic", "capacity 16 TB")):
+        problem = pl.Problem(pl.generators.layered(30), pl.Cluster.uniform(2, memory=memory), memory=model)
+        for panel in panels(pl.plots.memory(pl.solve(problem, "heft", "pct"))):
+            assert not panel.select({"name": "capacity"})
+            assert told in panel.title.text if told else "capacity" not in panel.title.text
+
+
+def test_memory_of_many_devices_and_of_nothing():
+    """The fullest sixteen of fifty; a graph that holds nothing is a figure, too."""
+    problem = pl.Problem(pl.generators.layered(300), pl.clusters.mayer50())
+    schedule = pl.solve(problem, "heft", "pct")
+    drawn = [panel.title.text.partition(":")[0] for panel in panels(pl.plots.memory(schedule))]
+    full = np.argsort(-schedule.peak_memory, kind="stable")[:16]
+    assert drawn == [problem.cluster.names[d] for d in np.sort(full)]
+    empty = pl.Problem(pl.OpGraph.from_arrays(["a"], [0.0], []), pl.Cluster([1.0]))
+    assert file_html(pl.plots.memory(pl.solve(empty, "single", "fifo")), INLINE)

@@ -1,0 +1,59 @@
+"""What do all figures share? Colours that everybody can tell apart, ink for light and dark pages, units."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bokeh.plotting import figure
+
+# Okabe–Ito: distinguishable with every common colour vision; the last one is for rare kinds and none.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8C8C8C")
+CRITICAL = "#c4161c"
+INK = {False: "#111111", True: "#f2f2f2", None: "#767676"}  # text on a light, a dark, an unknown page (4 : 1 on both)
+
+
+def quad(plot: figure, columns: dict[str, Any], **style: Any) -> Any:
+    """Bars: their corners and what a hover says of them."""
+    from bokeh.models import ColumnDataSource
+
+    return plot.quad("left", "right", "top", "bottom", source=ColumnDataSource(columns), **style)
+
+
+def time_unit(value: float) -> tuple[str, float]:
+    """The unit in which a time has one to three digits before the point, and its size [s]."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if value >= size:
+            return unit, size
+    return "ns", 1e-9
+
+
+def byte_unit(value: float) -> tuple[str, float]:
+    """The unit in which a number of bytes has one to three digits before the point, and its size."""
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if value >= size:
+            return unit, size
+    return "B", 1.0
+
+
+def in_bytes(value: float) -> str:
+    """A number of bytes with three digits.
+
+    >>> in_bytes(5.22e6)
+    '5.22 MB'
+    """
+    unit, size = byte_unit(value)
+    return f"{value / size:.3g} {unit}"
+
+
+def dress(plot: figure, dark: bool | None) -> None:
+    """Colours for the page; the background stays the page's."""
+    ink = INK[dark]
+    plot.background_fill_color = plot.border_fill_color = None
+    plot.outline_line_color = None
+    plot.title.text_color = ink
+    plot.axis.axis_label_text_color = plot.axis.major_label_text_color = ink
+    plot.axis.major_tick_line_color = plot.axis.minor_tick_line_color = ink if plot.axis[0].axis_line_color else None
+    plot.grid.grid_line_alpha = 0.3
+    for legend in plot.legend:
+        legend.label_text_color, legend.background_fill_color, legend.border_line_color = ink, None, None
