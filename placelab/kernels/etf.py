@@ -129,17 +129,39 @@ def earliest_first(
 
 
 @helper
-def settle(d, n, item, ready_on, device, group, group_device, later, n_later):
-    """Let what had to wait on d be looked at again: every entry of ``later`` counts from when its inputs could be there."""
+def settle(d, n, everything, marked, item, ready_on, device, group, group_device, later, n_later):
+    """Let ops that had to wait on d, all or the marked ones, be looked at again: they count from when inputs could be there."""
     base = d * n
     kept = 0
     for i in range(n_later[d]):
+        time = later[2 * (base + i)]
         r = int(later[2 * (base + i) + 1])
         v = item[r]
         if not gone(v, d, device, group, group_device):
-            push_entry(later, base, kept, ready_on[v * len(n_later) + d], float(r))
+            if everything or marked[v] != 0:
+                time = ready_on[v * len(n_later) + d]
+            push_entry(later, base, kept, time, float(r))
             kept += 1
     n_later[d] = kept
+
+
+@helper
+def mark_readers(
+    value, v, d, k, pred_ptr, pred_edge, producer, edge_tensor, succ_ptr, consumer, copy_sent, device, missing, marked,
+):  # fmt: skip
+    """Mark the other ready ops that read an input of v which d is to get a copy of. Returns whether there are any."""
+    found = False
+    for i in range(pred_ptr[v], pred_ptr[v + 1]):
+        u = producer[pred_edge[i]]
+        t = edge_tensor[pred_edge[i]]
+        if device[u] == d or copy_sent[t * k + d] >= 0.0:
+            continue
+        for e in range(succ_ptr[u], succ_ptr[u + 1]):
+            w = consumer[e]
+            if edge_tensor[e] == t and w != v and missing[w] == 0 and device[w] < 0:
+                marked[w] = value
+                found = True
+    return found
 
 
 @kernel
@@ -148,8 +170,8 @@ def earliest_first_within(
     allowed, stride, group, send, latency, contention, in_port,
     model, limit, for_ever, temporary, op_tensor_ptr, tensor_bytes, edge_tensor,
     # workspace
-    group_device, ready, free, missing, later, n_later, now, n_now, ready_on, waits, eased, turn, lane, port, copy_sent,
-    copy_there, sent, there,
+    group_device, ready, free, missing, later, n_later, now, n_now, ready_on, waits, eased, marked, turn, lane, port,
+    copy_sent, copy_there, sent, there,
     reserved, waiting, kept, copy_kept, last, chain, top, highest, at, level, block, begins, ends, sizes, cuts, change,
     # results
     device, start, finish, score, order,
@@ -157,8 +179,8 @@ def earliest_first_within(
     """As :func:`earliest_first`, within limits: of memory over time in `model`, and of links where there is contention.
 
     A pair's place in the heaps is a lower bound of when it can start; the one at the top is looked at exactly, and put back
-    if that is later. Bounds of a device are lowered again (:func:`settle`) when room came back there, or a tensor's copy is
-    there already. Returns how many ops were placed before nothing fitted any more.
+    if that is later. Bounds of a device are lowered again (:func:`settle`) when room came back there, or a tensor has
+    come that others read too. Returns how many ops were placed before nothing fitted any more.
     """
     n = len(device)
     k = len(free)
@@ -179,6 +201,7 @@ def earliest_first_within(
         clear_room(reserved, waiting, kept, copy_kept, last, chain, top, highest, at, level, block, edge_tensor)
     for v in range(n):
         device[v] = -1
+        marked[v] = 0
         missing[v] = pred_ptr[v + 1] - pred_ptr[v]
         if missing[v] == 0:
             for d in range(k):
@@ -198,7 +221,7 @@ def earliest_first_within(
                 eased[d] = 0
                 if waits[d] != 0:
                     waits[d] = 0
-                    settle(d, n, item, ready_on, device, group, group_device, later, n_later)
+                    settle(d, n, True, marked, item, ready_on, device, group, group_device, later, n_later)
             while True:
                 promote(d, n, free, item, device, group, group_device, later, n_later, now, n_now)
                 if n_now[d] > 0:
@@ -271,12 +294,17 @@ def earliest_first_within(
                 model, limit, for_ever, temporary, op_tensor_ptr, tensor_bytes, edge_tensor, reserved, waiting, kept,
                 copy_kept, last, chain, top, highest, at, level, block, begins, ends, sizes, cuts, change, eased,
             )  # fmt: skip
+        if contention != 0 and waits[best] != 0 and mark_readers(
+            1, v, best, k, pred_ptr, pred_edge, producer, edge_tensor, succ_ptr, consumer, copy_sent, device, missing, marked,
+        ):  # fmt: skip
+            settle(best, n, False, marked, item, ready_on, device, group, group_device, later, n_later)
+            mark_readers(
+                0, v, best, k, pred_ptr, pred_edge, producer, edge_tensor, succ_ptr, consumer, copy_sent, device, missing, marked,
+            )  # fmt: skip
         take_links(
             v, best, k, pred_ptr, pred_edge, producer, edge_tensor, contention, in_port, port, copy_sent, copy_there, device,
             sent, there,
         )  # fmt: skip
-        if contention != 0 and pred_ptr[v] < pred_ptr[v + 1]:
-            eased[best] = 1
         device[v] = best
         start[v] = soonest
         finish[v] = done
