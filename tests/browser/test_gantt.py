@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from browser import bare_page
@@ -315,6 +317,112 @@ def test_22000_ops_stay_smooth(page, screenshot):
     gantt.show(solved(big.problem.graph, pl.Cluster.uniform(3)))
     news = {"schedule": bare_page._portable(gantt.schedule), "devices": gantt.devices}
     assert page.evaluate(UPDATE, news) < 400
+
+
+@pytest.fixture(scope="module")
+def tight(rnn) -> pl.Schedule:
+    """The network placed as if memory were no concern, on devices of which one has too little."""
+    cluster = rnn.problem.cluster.replace(memory=0.8 * rnn.peak_memory.max())
+    problem = pl.Problem(rnn.problem.graph, cluster, memory="dynamic")
+    schedule = pl.simulate(problem, pl.Placement(problem, rnn.device), "fifo")
+    assert set(schedule.oom["device"]) == {1}
+    return schedule
+
+
+def in_row(page: Page, gantt: Gantt, device: int, share: float, time: float) -> tuple[float, float]:
+    """Where a time of a device is on the page, at a share of the height of its row, 1 at the lowest pixel of its memory."""
+    first, last = shown(page, "span")
+    box = page.locator(".stage").bounding_box()
+    gutter = page.locator(".stage .plot").bounding_box()["x"] - box["x"]
+    row = (box["height"] - 26) / len(gantt.devices)
+    x = box["x"] + gutter + (time - first) / (last - first) * (box["width"] - gutter - 2)
+    return x, box["y"] + 25 + row * device + share * (row - 8)
+
+
+def test_memory_against_capacity_and_where_it_is_short(page, tight, screenshot):
+    """Lanes appear by themselves when memory is short; hover says how much of what is in use, and how much is missing."""
+    chart = Gantt.of(tight)
+    bare_page.show(page, chart)
+    toggle = page.get_by_role("button", name="Memory in use over time")
+    expect(toggle).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".legend")).to_contain_text("out of memory")
+    expect(page.locator(".status")).to_contain_text("gpu:1 out of memory")
+    screenshot("light")
+    worst = tight.oom[np.argmax(tight.oom["bytes"])]
+    middle = (worst["start"] + worst["finish"]) / 2
+    page.mouse.move(*in_row(page, chart, 1, 0.95, middle))
+    tooltip = page.locator(".tooltip")
+    expect(tooltip).to_contain_text(re.compile(r"gpu:1: \d\.\d\d MB of 6\.\d\d MB at \d\.\d+ ms"))
+    expect(tooltip).to_contain_text(re.compile(r"1\.\d\d MB short from \d\.\d+ to \d\.\d+ ms"))
+    page.mouse.move(*in_row(page, chart, 1, 0.1, middle))
+    expect(tooltip).to_contain_text("short from")
+    page.mouse.move(*in_row(page, chart, 0, 0.95, middle))
+    expect(tooltip).to_contain_text("gpu:0: ")
+    expect(tooltip).not_to_contain_text("short")
+    page.mouse.move(5, 5)
+    page.get_by_role("slider", name="Time").fill("3000")
+    page.get_by_role("button", name="Next event").click()
+    expect(page.locator(".status")).to_contain_text(re.compile("memory: gpu:0: .* of 6.\\d\\d MB, gpu:1: "))
+    page.evaluate("() => { document.body.dataset.jpThemeLight = 'false'; document.body.style.background = '#111' }")
+    page.wait_for_function(f"() => ({LIGHT_OR_DARK})() === 'dark'")
+    frame(page)
+    screenshot("dark")
+    page.get_by_role("button", name="Show as a table").click()
+    expect(page.locator(".table table").first).to_contain_text("peak memory")
+    expect(page.locator(".table table").first).to_contain_text(re.compile(r"1\.\d\d MB short"))
+
+
+def test_lanes_of_memory_by_key_and_by_button(page, rnn, chart, tight, screenshot):
+    """The choice reaches Python, which sends curves only for lanes that are shown, and outlives another schedule."""
+    toggle = page.get_by_role("button", name="Memory in use over time")
+    expect(toggle).to_have_attribute("aria-pressed", "false")
+    low = page.locator(".stage").bounding_box()["height"]
+    bare = len(chart.memory)
+    page.locator(".stage").press("m")
+    expect(toggle).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".status")).to_contain_text("memory is shown")
+    page.wait_for_function(f"() => model.get('memory').byteLength > {bare}")
+    assert chart.memory_shown and len(chart.memory) > 6 * len(rnn.start) / 2
+    assert page.locator(".stage").bounding_box()["height"] > low
+    toggle.click()
+    expect(toggle).to_have_attribute("aria-pressed", "false")
+    page.wait_for_function(f"() => model.get('memory').byteLength === {bare}")
+    chart.show(tight)
+    bare_page.receive(page, chart, "schedule", "devices", "memory", "memory_shown")
+    expect(page.locator(".legend")).to_contain_text("out of memory")
+    assert not chart.memory_shown
+    screenshot("red-without-lanes")
+
+
+def test_memory_of_20000_ops_on_four_and_fifty_devices(page, screenshot):
+    """With lanes of memory, zoom, pan and play stay above 25 frames/s; fifty lanes scroll."""
+    graph = pl.generators.layered(20_000, seed=0)
+    for k in (4, 50):
+        problem = pl.Problem(graph, pl.Cluster.uniform(k, memory=1e9 / k), memory="dynamic")
+        placed = pl.place(problem.replace(memory="none"), "heft").device
+        gantt = Gantt.of(pl.simulate(problem, pl.Placement(problem, placed), "fifo"))
+        bare_page.show(page, gantt) if k == 4 else bare_page.receive(
+            page, gantt, "schedule", "devices", "memory", "memory_shown"
+        )
+        expect(page.locator(".status")).to_contain_text(f"20,000 ops on {k} devices")
+        assert root(page).get_attribute("data-memory") == "true"
+        screenshot(str(k))
+        assert page.evaluate(FRAMES, "zoom") > 25
+        assert page.evaluate(FRAMES, "pan") > 25
+        page.locator(".stage").press("r")
+        page.locator(".stage").press(" ")
+        assert page.evaluate(FRAMES, "play") > 25
+        page.locator(".stage").press("0")
+
+
+def test_exported_memory_can_be_shown_and_put_away(page, tight, tmp_path):
+    """A page without a kernel carries its curves."""
+    page.goto(export.html(tight, tmp_path / "schedule.html").as_uri())
+    expect(page.locator(".status")).to_contain_text("gpu:1 out of memory")
+    page.locator(".stage").press("m")
+    expect(root(page)).to_have_attribute("data-memory", "false")
+    page.locator(".stage").press("m")
+    expect(root(page)).to_have_attribute("data-memory", "true")
 
 
 def test_reduced_motion_is_honoured(page, rnn):

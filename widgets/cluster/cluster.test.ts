@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { colourOf, COLOURS } from "./colours";
 import { contains, graphScene, gridScene, slotAt, slotRect, type Rect, type Scene } from "./geometry";
-import { Outbox } from "./outbox";
+import { outbox } from "./outbox";
 import { BANDWIDTH, decades, LATENCY, MEMORY, read, scaled, SPEED, writeRange } from "./quantity";
 import { applied, between, block, drawing, fromWire, hostsOf, nextHost, rangeOf, structure, within, type Cluster } from "./state";
 import { linkOf, speedOf } from "./targets";
@@ -21,14 +21,14 @@ function cluster(...sizes: number[]): Cluster {
 
 describe("messages to Python", () => {
   /** An outbox and what it has sent. */
-  function outbox() {
+  function recorded() {
     const sent: Message[] = [];
-    return { sent, box: new Outbox((message) => sent.push(message)) };
+    return { sent, box: outbox((message) => sent.push(message)) };
   }
   const speed = (value: number) => ({ kind: "speed", device: 0, value }) as const;
 
   it("keeps one in flight; of a drag only the newest waits, and the release rides on it", () => {
-    const { sent, box } = outbox();
+    const { sent, box } = recorded();
     for (const value of [1, 2, 3, 4]) box.post(speed(value), 7, false);
     box.post({ kind: "release" }, 7, true);
     expect(sent.map((m) => "value" in m && m.value)).toEqual([1]);
@@ -40,7 +40,7 @@ describe("messages to Python", () => {
   });
 
   it("never drops an edit that is complete in itself", () => {
-    const { sent, box } = outbox();
+    const { sent, box } = recorded();
     box.post(speed(1), 1, true);
     box.post({ kind: "undo" }, 2, true);
     box.post({ kind: "undo" }, 3, true);
@@ -50,7 +50,7 @@ describe("messages to Python", () => {
   });
 
   it("does not take another view's acknowledgement for its own", () => {
-    const { sent, box } = outbox();
+    const { sent, box } = recorded();
     box.post(speed(1), 1, true);
     box.acknowledged(sent[0]!.seq - 1);
     expect(box.idle).toBe(false);

@@ -5,76 +5,76 @@
  * which of them arrive.
  */
 import type { AnyModel } from "@anywidget/types";
-import { Outbox } from "./outbox";
+import { outbox } from "./outbox";
 import { applied, fromWire, structure, type Cluster } from "./state";
 import type { ClusterTraits, Edit } from "./traits";
 
-export class Editor {
-  cluster: Cluster;
+export interface Editor {
+  readonly cluster: Cluster;
   readonly model: AnyModel<ClusterTraits>;
-  readonly #draw: (rebuild: boolean) => void;
-  readonly #outbox: Outbox;
-  #base: Cluster;
-  #gesture: number | null = null;
-  #drawn = "";
-
-  constructor(model: AnyModel<ClusterTraits>, draw: (rebuild: boolean) => void) {
-    this.model = model;
-    this.#draw = draw;
-    this.#outbox = new Outbox((message) => {
-      model.set("edit", message);
-      model.save_changes();
-    });
-    this.cluster = this.#base = fromWire(model.get("cluster"));
-    this.#drawn = structure(this.cluster);
-  }
-
-  get dragging(): boolean {
-    return this.#gesture !== null;
-  }
-
+  readonly dragging: boolean;
   /** One more edit of the drag in progress, or the first of a new one. */
-  drag(edit: Edit): void {
-    if (this.#gesture === null) {
-      this.#gesture = this.#outbox.nextGesture();
-      this.#base = this.cluster;
-    }
-    this.cluster = applied(this.#base, edit);
-    this.#outbox.post(edit, this.#gesture, false);
-    this.#draw(false);
-  }
-
+  drag(edit: Edit): void;
   /** The hand lets go. */
-  release(): void {
-    if (this.#gesture === null) return;
-    this.#outbox.post({ kind: "release" }, this.#gesture, true);
-    this.#gesture = null;
-  }
-
+  release(): void;
   /** An edit that is complete in itself. */
-  do(edit: Edit): void {
-    this.release();
-    this.cluster = applied(this.cluster, edit);
-    this.#outbox.post(edit, this.#outbox.nextGesture(), true);
-    this.#draw(false);
-  }
-
-  select(device: number): void {
-    this.model.set("selected", device);
-    this.model.save_changes();
-  }
-
-  acknowledged(): void {
-    this.#outbox.acknowledged(this.model.get("ack"));
-    this.refresh();
-  }
-
+  do(edit: Edit): void;
+  select(device: number): void;
+  acknowledged(): void;
   /** Takes Python's cluster, unless the hand is ahead of it. */
-  refresh(): void {
-    if (this.dragging || !this.#outbox.idle) return;
-    this.cluster = fromWire(this.model.get("cluster"));
-    const now = structure(this.cluster);
-    this.#draw(now !== this.#drawn);
-    this.#drawn = now;
-  }
+  refresh(): void;
+}
+
+export function editor(model: AnyModel<ClusterTraits>, draw: (rebuild: boolean) => void): Editor {
+  const set = <K extends keyof ClusterTraits>(name: K, value: ClusterTraits[K]) => {
+    model.set(name, value);
+    model.save_changes();
+  };
+  const mail = outbox((message) => set("edit", message));
+  let cluster = fromWire(model.get("cluster"));
+  let base = cluster;
+  let gesture: number | null = null;
+  let drawn = structure(cluster);
+  const self: Editor = {
+    get cluster() {
+      return cluster;
+    },
+    model,
+    get dragging() {
+      return gesture !== null;
+    },
+    drag(edit) {
+      if (gesture === null) {
+        gesture = mail.nextGesture();
+        base = cluster;
+      }
+      cluster = applied(base, edit);
+      mail.post(edit, gesture, false);
+      draw(false);
+    },
+    release() {
+      if (gesture === null) return;
+      mail.post({ kind: "release" }, gesture, true);
+      gesture = null;
+    },
+    do(edit) {
+      self.release();
+      cluster = applied(cluster, edit);
+      mail.post(edit, mail.nextGesture(), true);
+      draw(false);
+    },
+    select: (device) => set("selected", device),
+    acknowledged() {
+      mail.acknowledged(model.get("ack"));
+      self.refresh();
+    },
+    refresh() {
+      if (gesture !== null || !mail.idle) return;
+      cluster = fromWire(model.get("cluster"));
+      const now = structure(cluster);
+      draw(now !== drawn);
+      drawn = now;
+    },
+  };
+  return self;
 }

@@ -3,14 +3,14 @@ import type { AnyModel, Render } from "@anywidget/types";
 import { h, listen, style } from "../shared/dom";
 import { min, round } from "../shared/math";
 import { readTheme, THEME_CSS, watchTheme } from "../shared/theme";
-import { Adjust } from "./adjust";
+import { adjust, type Adjust } from "./adjust";
 import { Diagram } from "./diagram";
-import { Editor } from "./editor";
-import { Entry } from "./entry";
+import { editor, type Editor } from "./editor";
+import { entry } from "./entry";
 import { gridScene, graphScene, type Scene } from "./geometry";
 import { Matrix } from "./matrix";
 import { roomIn } from "./room";
-import { Ruler } from "./ruler";
+import { ruler } from "./ruler";
 import { drawing, hostsOf, nextHost, structure } from "./state";
 import css from "./style.css";
 import { memoryOf } from "./targets";
@@ -26,7 +26,7 @@ class Canvas {
   readonly #editor: Editor;
   readonly #adjust: Adjust;
   readonly #body = h("div.body");
-  readonly #entry = new Entry(this.root, () => roomIn(this.root, this.#body));
+  readonly #entry = entry(this.root, () => roomIn(this.root, this.#body));
   readonly #diagram: Diagram;
   readonly #matrix: Matrix;
   readonly #toolbar = toolbar((action) => this.#act(action));
@@ -41,13 +41,13 @@ class Canvas {
 
   constructor(model: AnyModel<ClusterTraits>) {
     this.#model = model;
-    this.#editor = new Editor(model, (rebuild) => this.#later(rebuild));
-    const ruler = new Ruler(this.root, () => roomIn(this.root, this.#body));
-    this.#adjust = new Adjust(this.#editor, ruler, this.#entry);
+    this.#editor = editor(model, (rebuild) => this.#later(rebuild));
+    const scale = ruler(this.root, () => roomIn(this.root, this.#body));
+    this.#adjust = adjust(this.#editor, scale, this.#entry);
     const say = (text: string) => this.#say(text);
     this.#diagram = new Diagram(this.#adjust, say);
     this.#matrix = new Matrix(this.#adjust, say);
-    this.root.append(style(THEME_CSS, css), this.#toolbar.element, this.#error, this.#body, this.#status, this.#entry.element, ruler.element);
+    this.root.append(style(THEME_CSS, css), this.#toolbar.element, this.#error, this.#body, this.#status, this.#entry.element, scale.element);
     this.#listen();
     this.#say("");
   }

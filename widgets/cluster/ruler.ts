@@ -10,50 +10,49 @@ const WIDTH = 380; // where there is room for it
 const HEIGHT = 46;
 const NAME = 32; // half of the longest mark's text
 
-export class Ruler {
-  readonly element = s("svg.ruler", { "aria-hidden": "true" });
-  readonly #root: HTMLElement;
-  readonly #room: () => Rect;
-
-  /** `room` is where it may stand, in coordinates of `root`. */
-  constructor(root: HTMLElement, room: () => Rect) {
-    this.#root = root;
-    this.#room = room;
-    this.hide();
-  }
-
+export interface Ruler {
+  readonly element: SVGSVGElement;
   /**
    * Draws it above `origin` (client coordinates), where the value was `from`, with the hand `pixels` to the right. It stays
    * where it is; when the hand leaves it, the scale runs below the value instead.
    */
-  show(quantity: Quantity, from: number, origin: Point, pixels: number, text: string): void {
-    const bounds = this.#root.getBoundingClientRect(), room = this.#room();
-    const [middle, level] = [origin.x - bounds.left, origin.y - bounds.top];
-    const start = Number.isFinite(from) && from > 0 ? from : 1e-7;
-    const width = min(WIDTH, room.w), left = fit(middle - width / 2, width, room.x, room.w);
-    const half = textWidth(text, "bold 12px sans-serif") / 2 + 8;
-    const at = clamp(middle + pixels - left, half, width - half);
-    const x = (value: number) => at - pixels + log10(value / start) * PER_DECADE;
-    const reach = (end: number) => start * 10 ** ((end - at + pixels) / PER_DECADE);
-    const begin = x(start);
-    const marks = decades(reach(8), reach(width - 8)).flatMap(({ value, major }) => [
-      s("line", { x1: x(value), x2: x(value), y1: major ? 26 : 32, y2: 38 }),
-      ...(major && abs(x(value) - at) > half + 24 && x(value) > NAME && x(value) < width - NAME ? [s("text", { x: x(value), y: 22 }, writeRound(quantity, value))] : []),
-    ]);
-    this.element.replaceChildren(
-      s("rect.back", { x: 0.5, y: 8.5, width: width - 1, height: 36, rx: 6 }),
-      ...marks,
-      ...(begin > 0 && begin < width ? [s("line.from", { x1: begin, x2: begin, y1: 26, y2: 44 })] : []),
-      s("line.now", { x1: at, x2: at, y1: 20, y2: 44 }),
-      s("rect.now", { x: at - half, y: 0, width: 2 * half, height: 20, rx: 10 }),
-      s("text.now", { x: at, y: 14 }, text),
-    );
-    set(this.element, { width, height: HEIGHT });
-    const top = beside(level - 16, level + 20, HEIGHT, room.y, room.h);
-    Object.assign(this.element.style, { left: `${left}px`, top: `${top}px`, display: "block" });
-  }
+  show(quantity: Quantity, from: number, origin: Point, pixels: number, text: string): void;
+  hide(): void;
+}
 
-  hide(): void {
-    this.element.style.display = "none";
-  }
+/** `room` is where it may stand, in coordinates of `root`. */
+export function ruler(root: HTMLElement, room: () => Rect): Ruler {
+  const element = s("svg.ruler", { "aria-hidden": "true" });
+  const hide = () => void (element.style.display = "none");
+  hide();
+  return {
+    element,
+    hide,
+    show(quantity, from, origin, pixels, text) {
+      const bounds = root.getBoundingClientRect(), space = room();
+      const [middle, level] = [origin.x - bounds.left, origin.y - bounds.top];
+      const start = Number.isFinite(from) && from > 0 ? from : 1e-7;
+      const width = min(WIDTH, space.w), left = fit(middle - width / 2, width, space.x, space.w);
+      const half = textWidth(text, "bold 12px sans-serif") / 2 + 8;
+      const at = clamp(middle + pixels - left, half, width - half);
+      const x = (value: number) => at - pixels + log10(value / start) * PER_DECADE;
+      const reach = (end: number) => start * 10 ** ((end - at + pixels) / PER_DECADE);
+      const begin = x(start);
+      const marks = decades(reach(8), reach(width - 8)).flatMap(({ value, major }) => [
+        s("line", { x1: x(value), x2: x(value), y1: major ? 26 : 32, y2: 38 }),
+        ...(major && abs(x(value) - at) > half + 24 && x(value) > NAME && x(value) < width - NAME ? [s("text", { x: x(value), y: 22 }, writeRound(quantity, value))] : []),
+      ]);
+      element.replaceChildren(
+        s("rect.back", { x: 0.5, y: 8.5, width: width - 1, height: 36, rx: 6 }),
+        ...marks,
+        ...(begin > 0 && begin < width ? [s("line.from", { x1: begin, x2: begin, y1: 26, y2: 44 })] : []),
+        s("line.now", { x1: at, x2: at, y1: 20, y2: 44 }),
+        s("rect.now", { x: at - half, y: 0, width: 2 * half, height: 20, rx: 10 }),
+        s("text.now", { x: at, y: 14 }, text),
+      );
+      set(element, { width, height: HEIGHT });
+      const top = beside(level - 16, level + 20, HEIGHT, space.y, space.h);
+      Object.assign(element.style, { left: `${left}px`, top: `${top}px`, display: "block" });
+    },
+  };
 }

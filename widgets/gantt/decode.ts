@@ -52,25 +52,10 @@ export const IDLE_REASONS = ["transfer", "upstream", "memory", "end"] as const;
 
 /** Reads the columns, as views on the message where its alignment allows it. */
 export function decode(message: DataView): Columns {
-  const { buffer, offset } = aligned(message);
-  if (message.byteLength < 40) throw new Error(`a schedule of ${message.byteLength} bytes has no header`);
-  const [version, nOps, nTransfers, nSends, nDevices, nCritical, nIdle] = new Uint32Array(buffer, offset, 8);
-  if (version !== VERSION)
-    throw new Error(`the schedule has wire version ${version}, this view reads ${VERSION}: reload the page`);
-  let at = 32;
-  const end = message.byteLength;
-  const take = <T>(type: new (b: ArrayBuffer, o: number, n: number) => T, bytes: number, n: number): T => {
-    if (at + bytes * n > end) throw new Error(`the schedule ends at byte ${end}, a column needs ${at + bytes * n}`);
-    const column = new type(buffer, offset + at, n);
-    at += (bytes * n + 7) & ~7;
-    return column;
-  };
-  const f32 = (n = 0) => take(Float32Array, 4, n);
-  const u32 = (n = 0) => take(Uint32Array, 4, n);
-  const u16 = (n = 0) => take(Uint16Array, 2, n);
-  const u8 = (n = 0) => take(Uint8Array, 1, n);
+  const { header, f32, f64, u32, u16, u8 } = reader(message, 8, "schedule");
+  const [, nOps, nTransfers, nSends, nDevices, nCritical, nIdle] = header;
   // Arguments and properties are evaluated in the order written, which is the order on the wire.
-  const makespan = take(Float64Array, 8, 1)[0]!;
+  const makespan = f64(1)[0]!;
   const ops = { start: f32(nOps), duration: f32(nOps), device: u16(nOps) };
   const [delay, n] = [f32(nTransfers), nTransfers];
   const transfers = { duration: f32(n), source: u16(n), destination: u16(n), producer: u32(n) };
@@ -98,6 +83,28 @@ function after(ops: Columns["ops"], producer: Uint32Array, delay: Float32Array):
 /** The names of the ops; an empty message has none. */
 export function decodeNames(message: DataView): string[] {
   return message.byteLength ? new TextDecoder().decode(message).split("\n") : [];
+}
+
+/** Reads a message that begins with `words` uint32, the wire version first: columns, one after the other. */
+export function reader(message: DataView, words: number, what: string) {
+  const { buffer, offset } = aligned(message);
+  const end = message.byteLength;
+  if (end < 4 * words) throw new Error(`a ${what} of ${end} bytes has no header`);
+  let at = 0;
+  const column =
+    <T>(type: new (b: ArrayBuffer, o: number, n: number) => T, bytes: number) =>
+    (n = 0): T => {
+      if (at + bytes * n > end) throw new Error(`the ${what} ends at byte ${end}, a column needs ${at + bytes * n}`);
+      const read = new type(buffer, offset + at, n);
+      at += (bytes * n + 7) & ~7;
+      return read;
+    };
+  const u32 = column(Uint32Array, 4);
+  const header = u32(words);
+  if (header[0] !== VERSION)
+    throw new Error(`the ${what} has wire version ${header[0]}, this view reads ${VERSION}: reload the page`);
+  const [f64, f32] = [column(Float64Array, 8), column(Float32Array, 4)];
+  return { header, f64, f32, u32, u16: column(Uint16Array, 2), u8: column(Uint8Array, 1) };
 }
 
 /** The message's buffer and offset, copied once when a websocket frame put it at an odd address. */

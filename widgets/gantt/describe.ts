@@ -1,9 +1,10 @@
 /** What the chart says about a bar or a gap, in words with units. */
-import { seconds } from "../shared/format.js";
+import { bytes, seconds } from "../shared/format.js";
 import { ceil, log10, max, min } from "../shared/math.js";
 import type { Bars } from "./bars.js";
 import { IDLE_REASONS, type Columns } from "./decode.js";
 import type { Hit } from "./hit.js";
+import { usedAt, type Memory } from "./memory.js";
 import { IDLE_TEXT } from "./paint.js";
 import { deviceOf, nameOf, type Chart, type Labels } from "./scene.js";
 
@@ -13,7 +14,7 @@ export interface Description {
   readonly rows: readonly (readonly [string, string])[];
 }
 
-export function describe(chart: Chart, labels: Labels, hit: Hit): Description {
+export function describe(chart: Chart, labels: Labels, hit: Exclude<Hit, { kind: "memory" }>): Description {
   const { columns, bars } = chart;
   if (hit.kind === "idle") return describeIdle(columns, labels, hit.row);
   const times = timesOf(bars, hit.bar);
@@ -37,6 +38,19 @@ export function opLine(chart: Chart, labels: Labels, op: number): string {
   const { bars, columns } = chart;
   const [start, finish] = instants(bars.start[op]!, bars.finish[op]!);
   return `${nameOf(labels, op)} on ${deviceOf(labels, columns.ops.device[op]!)}, ${start} to ${finish} (${seconds(columns.ops.duration[op]!)})`;
+}
+
+/** "gpu:0: 7.31 GB of 16.0 GB", in use at time `t`, or at most without one. */
+export function usageLine(memory: Memory, labels: Labels, d: number, t?: number): string {
+  const [used, capacity] = [t === undefined ? memory.peak[d]! : usedAt(memory, d, t), memory.capacity[d]!];
+  return `${deviceOf(labels, d)}: ${bytes(used)}${capacity < Infinity ? ` of ${bytes(capacity)}` : ""}`;
+}
+
+/** "1.20 GB short from 3.100 to 4.000 ms": a span out of memory. */
+export function shortLine({ short }: Memory, row: number): string {
+  const [start, finish] = instants(short.start[row]!, short.start[row]! + short.duration[row]!);
+  const [number, unit] = start.split(" ");
+  return `${bytes(short.bytes[row]!)} short from ${finish.endsWith(` ${unit}`) ? number : start} to ${finish}`;
 }
 
 /** What starts and finishes at an event, shortened to the first few. */

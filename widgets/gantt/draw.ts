@@ -8,6 +8,7 @@ import { FONT } from "./paint.js";
 import { raster } from "./raster.js";
 import { paintRows, underline } from "./rows.js";
 import { colourOf, deviceOf, nameOf, xOf, yOf, type Scene } from "./scene.js";
+import { drawUsage } from "./usage.js";
 
 const MAX_ARROWS = 60;
 
@@ -29,6 +30,7 @@ export function painter(canvas: HTMLCanvasElement): (scene: Scene) => boolean {
     const merged = paintRows(rows, scene, share, labels);
     context.putImageData(image, 0, 0);
     drawBarLabels(context, scene, labels);
+    drawUsage(context, scene);
     drawArrows(context, scene);
     drawGutter(context, scene);
     drawAxis(context, scene);
@@ -104,8 +106,8 @@ function arrow(c: CanvasRenderingContext2D, x0: number, y0: number, x1: number, 
 function drawGutter(context: CanvasRenderingContext2D, scene: Scene): void {
   const { layout, paint, chart, labels, scroll } = scene;
   const { ratio, gutter } = layout;
-  const two = layout.row >= 30 * ratio;
-  const size = min(12 * ratio, layout.row - 2);
+  const two = layout.below >= 30 * ratio;
+  const size = min(12 * ratio, layout.below - 2);
   context.textBaseline = "middle";
   context.save();
   context.beginPath();

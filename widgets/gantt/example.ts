@@ -1,5 +1,6 @@
 /** Schedules for the tests, written as rows and encoded as Python encodes them. Not part of the bundle. */
 import { layout } from "./layout.js";
+import type { Memory } from "./memory.js";
 import type { Paint } from "./paint.js";
 import { chart, type Chart, type Scene } from "./scene.js";
 
@@ -44,15 +45,20 @@ export function encode(rows: Rows): DataView {
     Uint8Array.from(column(idle, 3)),
     Uint32Array.from(column(idle, 4)),
   ];
-  const bytes = columns.flatMap((array) => {
-    const data = Array.from(new Uint8Array(array.buffer));
-    return [...data, ...Array<number>((8 - (data.length % 8)) % 8).fill(0)];
-  });
-  return new DataView(Uint8Array.from(bytes).buffer);
+  return message(columns);
 
   function floats(table: Row[], ...which: number[]): Float32Array[] {
     return which.map((i) => Float32Array.from(column(table, i)));
   }
+}
+
+/** Columns one after the other, each from a multiple of 8 bytes on. */
+function message(columns: { buffer: ArrayBufferLike }[]): DataView {
+  const bytes = columns.flatMap(({ buffer }) => {
+    const data = Array.from(new Uint8Array(buffer));
+    return [...data, ...Array<number>((8 - (data.length % 8)) % 8).fill(0)];
+  });
+  return new DataView(Uint8Array.from(bytes).buffer);
 }
 
 /** Two devices: op 0 on the first, its output to the second, ops 1 and 2 there; op 3 late on the first. */
@@ -82,13 +88,32 @@ export function chartOf(rows: Rows): Chart {
   return chart(encode(rows));
 }
 
+/** Curves of (time, share of the peak in 65535ths), and spans (device, start, duration, bytes), as Python encodes them. */
+export function encodeMemory(capacity: Row, peak: Row, curves: Row[][], short: Row[] = []): DataView {
+  const points = curves.flat();
+  const differences = (values: ArrayLike<number>) => Array.from(values, (v, i) => v - (i ? values[i - 1]! : 0));
+  const bits = new Uint32Array(Float32Array.from(points, ([t]) => t!).buffer);
+  let first = 0;
+  return message([
+    Uint32Array.of(1, capacity.length, points.length, short.length),
+    Float32Array.from(capacity),
+    Float32Array.from(peak),
+    Uint32Array.from(curves, (curve) => (first += curve.length) - curve.length),
+    Uint32Array.from(differences(bits)),
+    Uint16Array.from(differences(points.map(([, level]) => level!))),
+    Uint16Array.from(short, ([device]) => device!),
+    ...[1, 2, 3].map((i) => Float32Array.from(short, (row) => row[i]!)),
+  ]);
+}
+
 /** A scene 100 + 800 pixels wide that shows all of `rows`, one device pixel per CSS pixel. */
-export function sceneOf(rows: Rows, width = 900, height = 200): Scene {
+export function sceneOf(rows: Rows, width = 900, height = 200, memory: Memory | null = null): Scene {
   const all = chartOf(rows);
   return {
     chart: all,
     labels: { names: [], kinds: new Uint8Array(all.bars.nOps), kindNames: [], devices: [] },
-    layout: layout(all.lanes, width, height, 1, 100),
+    memory,
+    layout: layout(all.lanes, width, height, 1, 100, memory !== null),
     paint: undefined as unknown as Paint, // what is under the pointer has no colour
     span: { from: 0, to: all.columns.makespan },
     scroll: 0,

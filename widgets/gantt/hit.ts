@@ -2,21 +2,25 @@
 import { floor, max } from "../shared/math.js";
 import { barOf, type BarKind } from "./bars.js";
 import { firstAfter } from "./lanes.js";
-import { trackAt } from "./layout.js";
+import { memoryAt, trackAt } from "./layout.js";
 import { windowOf, type Scene } from "./scene.js";
 
 export type Hit =
   | { readonly kind: BarKind; readonly bar: number; readonly row: number; readonly device: number }
-  | { readonly kind: "idle"; readonly row: number; readonly device: number };
+  | { readonly kind: "idle"; readonly row: number; readonly device: number }
+  | { readonly kind: "memory"; readonly device: number };
 
 const NEAR = 3; // pixels around a bar that still count as on it
 
-/** The bar at (x, y), the nearest one within `NEAR` pixels, else the idle gap there, else nothing. */
+/** The bar at (x, y), the nearest one within `NEAR` pixels, else the idle gap or the memory there, else nothing. */
 export function hit(scene: Scene, x: number, y: number): Hit | null {
   const { layout, chart } = scene;
   if (x < layout.gutter || y < layout.axis) return null;
   const track = trackAt(layout, chart.lanes, y - layout.axis + scene.scroll);
-  if (track < 0) return null;
+  if (track < 0) {
+    const device = memoryAt(layout, chart.lanes.nDevices, y - layout.axis + scene.scroll);
+    return device < 0 ? null : { kind: "memory", device };
+  }
   const device = floor(track / chart.lanes.perDevice);
   const { from, perSecond } = windowOf(scene);
   const t = from + (x - layout.gutter) / perSecond;

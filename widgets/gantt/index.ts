@@ -1,27 +1,36 @@
 /** The Gantt chart of a schedule, an anywidget view: connects the model's traits with the chart. */
 import { play } from "../player/player.js";
 import { decodeNames } from "./decode.js";
+import { decodeMemory } from "./memory.js";
 import { chart } from "./scene.js";
 import type { GanttTraits, Model } from "./traits.js";
 import { GanttView } from "./view.js";
 import { say } from "./words.js";
 
 export function render({ model, el }: { model: Model<GanttTraits>; el: HTMLElement }): () => void {
-  const view = new GanttView((op) => {
-    model.set("selection", op);
+  const send = <K extends keyof GanttTraits>(name: K, value: GanttTraits[K]) => {
+    model.set(name, value);
     model.save_changes();
+  };
+  const view = new GanttView({
+    selected: (op) => send("selection", op),
+    lanes: (shown) => send("memory_shown", shown),
   });
 
-  /** A schedule that cannot be read leaves the last one on show. */
-  const onSchedule = () => {
-    const message = model.get("schedule");
-    if (!message.byteLength) return;
+  /** A message that cannot be read leaves the last one on show. */
+  const read = (what: () => void) => () => {
     try {
-      view.show(chart(message));
+      what();
     } catch (error) {
       say(view.words.warning, error instanceof Error ? error.message : String(error));
     }
   };
+  const onSchedule = read(() => {
+    const message = model.get("schedule");
+    if (message.byteLength) view.show(chart(message));
+  });
+  const onMemory = read(() => view.showMemory(decodeMemory(model.get("memory"))));
+  const onLanes = () => view.showLanes(model.get("memory_shown"));
   const onLabels = () => {
     const kinds = model.get("kinds");
     view.label({
@@ -53,6 +62,8 @@ export function render({ model, el }: { model: Model<GanttTraits>; el: HTMLEleme
     ["stale", onStale],
     ["height", onHeight],
     ["schedule", onSchedule],
+    ["memory", onMemory],
+    ["memory_shown", onLanes],
     ["selection", onSelection],
   ];
   for (const callback of new Set(listeners.map(([, callback]) => callback))) callback();

@@ -19,7 +19,8 @@ export type Action =
   | "step-back"
   | "restart"
   | "clear"
-  | "to-selection";
+  | "to-selection"
+  | "memory";
 
 const KEYS: Record<string, Action> = {
   ArrowLeft: "previous",
@@ -39,12 +40,13 @@ const KEYS: Record<string, Action> = {
   ".": "step",
   ",": "step-back",
   r: "restart",
+  m: "memory",
   Escape: "clear",
 };
 
 export const KEY_HELP =
   "arrows: op by op, device by device · Home, End: first, last op · +, −, 0: zoom, fit · z: zoom to the op · " +
-  "Shift+arrows: pan · Space: play · . and ,: next, previous event · r: back to the start · Esc: clear";
+  "Shift+arrows: pan · Space: play · . and ,: next, previous event · r: back to the start · m: memory · Esc: clear";
 
 /** The action of a key event; none for keys that belong to the page (with Ctrl, Alt or Meta). */
 export function actionOf(

@@ -1,5 +1,6 @@
 /** Where things stand: heights of lanes, from the number of devices and the room there is. Device pixels throughout. */
 import { floor, max, min, round } from "../shared/math.js";
+import { clamp } from "../shared/scale.js";
 import type { Lanes } from "./lanes.js";
 
 export interface Layout {
@@ -9,10 +10,14 @@ export interface Layout {
   /** The canvas. */
   readonly width: number;
   readonly height: number;
-  /** Height of one device's row, its ops track, and one track of transfers. */
+  /** Height of one device's row, its ops track, one track of transfers, and all tracks. */
   readonly row: number;
   readonly ops: number;
   readonly transfer: number;
+  readonly tracks: number;
+  /** Top of the lane of memory in its row, and its height, 0 where there is none. */
+  readonly below: number;
+  readonly memory: number;
   /** Height of all rows; more than `height - axis` means that the chart scrolls. */
   readonly content: number;
   /** Device pixels per CSS pixel. */
@@ -25,16 +30,30 @@ export const AXIS = 24;
 const MIN_OPS = 11;
 const MAX_OPS = 34;
 const MAX_TRANSFER = 7;
-const GAP = 3;
+const MIN_MEMORY = 12;
+const MAX_MEMORY = 34;
+const GAP = 3; // below the tracks
+const APART = 6; // below the memory: it belongs to the row above
 
-/** Lays out `tracks` on a canvas of CSS size `width` × `height`. */
-export function layout(tracks: Lanes, width: number, height: number, ratio: number, gutter: number): Layout {
+/** Lays out `tracks`, with or without lanes of memory, on a canvas of CSS size `width` × `height`. */
+export function layout(
+  tracks: Lanes,
+  width: number,
+  height: number,
+  ratio: number,
+  gutter: number,
+  withMemory = false,
+): Layout {
   const px = (css: number) => round(css * ratio);
   const n = tracks.incoming + tracks.outgoing;
-  const room = (height - AXIS) / max(tracks.nDevices, 1) - GAP;
+  const each = (height - AXIS) / max(tracks.nDevices, 1) - GAP;
+  const memory = withMemory ? clamp(floor((each - APART) * 0.4), MIN_MEMORY, MAX_MEMORY) : 0;
+  const room = each - (withMemory ? memory + APART : 0);
   const transfer = n ? min(max(floor((room * 0.45) / n), n > 4 ? 1 : 2), n > 4 ? 4 : MAX_TRANSFER) : 0;
-  const ops = min(max(floor(room - transfer * n), MIN_OPS), MAX_OPS);
-  const row = px(ops) + px(transfer) * n + px(GAP);
+  const ops = clamp(floor(room - transfer * n), MIN_OPS, MAX_OPS);
+  const all = px(ops) + px(transfer) * n;
+  const below = all + px(GAP);
+  const row = below + (withMemory ? px(memory) + px(APART) : 0);
   return {
     gutter: px(gutter),
     axis: px(AXIS),
@@ -43,16 +62,19 @@ export function layout(tracks: Lanes, width: number, height: number, ratio: numb
     row,
     ops: px(ops),
     transfer: px(transfer),
+    tracks: all,
+    below,
+    memory: px(memory),
     content: row * tracks.nDevices,
     ratio,
   };
 }
 
 /** CSS height the chart likes to have: comfortable rows for a few devices, bounded for many. */
-export function preferredHeight(tracks: Lanes): number {
+export function preferredHeight(tracks: Lanes, withMemory: boolean): number {
   const n = tracks.incoming + tracks.outgoing;
-  const row = 30 + n * (n > 4 ? 3 : 5) + GAP;
-  return min(max(AXIS + row * tracks.nDevices, 96), 440);
+  const row = 30 + n * (n > 4 ? 3 : 5) + GAP + (withMemory ? MAX_MEMORY + APART : 0);
+  return clamp(AXIS + row * tracks.nDevices, 96, withMemory ? 560 : 440);
 }
 
 /** CSS width of the column of device names. */
@@ -77,4 +99,11 @@ export function trackAt(lay: Layout, tracks: Lanes, y: number): number {
   const inside = y - device * lay.row;
   const j = inside < lay.ops ? 0 : 1 + floor((inside - lay.ops) / max(lay.transfer, 1));
   return j < tracks.perDevice ? device * tracks.perDevice + j : -1;
+}
+
+/** The device whose memory is at height `y`; -1 elsewhere. */
+export function memoryAt(lay: Layout, nDevices: number, y: number): number {
+  const d = floor(y / lay.row);
+  const inside = y - d * lay.row - lay.below;
+  return d < nDevices && inside >= 0 && inside < lay.memory ? d : -1;
 }

@@ -5,7 +5,15 @@ import { IDLE_LOOK, IDLE_TEXT, TRANSFER, type Paint } from "./paint.js";
 import type { Labels } from "./scene.js";
 
 /** Fills `box` with the legend of `columns`. */
-export function showLegend(box: HTMLElement, columns: Columns, labels: Labels, paint: Paint, merged: boolean): void {
+export function showLegend(
+  box: HTMLElement,
+  columns: Columns,
+  labels: Labels,
+  paint: Paint,
+  merged: boolean,
+  lanes: boolean,
+  short: boolean,
+): void {
   const present = new Set(labels.kinds);
   const items = labels.kindNames.flatMap((name, i) => (present.has(i) ? [item(swatch(paint.barCss[i]!), name)] : []));
   if (columns.nTransfers) items.push(item(swatch(paint.barCss[TRANSFER]!), "transfer"));
@@ -19,6 +27,8 @@ export function showLegend(box: HTMLElement, columns: Columns, labels: Labels, p
     box.style.setProperty("--pl-mark", IDLE_LOOK[reason].colour);
     items.push(item(box, `idle: ${IDLE_TEXT[reason]}`));
   });
+  if (lanes) items.push(item(h("i.swatch.usage"), "memory in use, and its capacity"));
+  if (short) items.push(item(h("i.swatch.short"), "out of memory"));
   if (merged) items.push(item(h("i.swatch.merged"), "merged: height shows the busy share"));
   box.replaceChildren(...items);
 }

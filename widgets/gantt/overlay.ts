@@ -3,6 +3,7 @@ import { abs, max, min } from "../shared/math.js";
 import { runningAt } from "./lanes.js";
 import { trackBox } from "./layout.js";
 import { colourOf, xOf, yOf, type Scene } from "./scene.js";
+import { drawUsed } from "./usage.js";
 
 export interface Moving {
   readonly time: number;
@@ -21,6 +22,7 @@ export function drawOverlay(canvas: HTMLCanvasElement, scene: Scene, moving: Mov
   const context = canvas.getContext("2d")!;
   context.clearRect(0, 0, width, height);
   if (moving.inside) drawRunning(context, scene, moving.time);
+  drawUsed(context, scene, moving.inside ? moving.time : null);
   context.save();
   context.beginPath();
   context.rect(gutter, axis, width - gutter, height - axis);

@@ -32,6 +32,11 @@ export interface Paint {
   readonly thinLane: number;
   readonly grid: number;
   readonly critical: number;
+  /** Capacity of a device. */
+  readonly line: number;
+  /** Memory in use in all of a column, and in some of it; the same where it is short. */
+  readonly memory: readonly [number, number];
+  readonly short: readonly [number, number];
   /** Per colour index, transfers included. */
   readonly bars: Uint32Array;
   readonly barCss: readonly string[];
@@ -54,6 +59,9 @@ export function paint(theme: Theme): Paint {
     thinLane: over(theme.ink, 0.03),
     grid: over(theme.ink, 0.11),
     critical: pixel(theme.critical),
+    line: over(theme.ink, 0.6),
+    memory: [over(theme.accent, 0.5), over(theme.accent, 0.25)],
+    short: [pixel(theme.critical), over(theme.critical, 0.5)],
     bars: Uint32Array.from(barCss, (colour) => pixel(colour)),
     barCss,
     inks: barCss.map(inkOn),

@@ -1,4 +1,4 @@
-/** The rows of a scene as pixels: lanes, grid, idle gaps, bars, and the critical path's underline. */
+/** The rows of a scene as pixels: lanes, memory, grid, idle gaps, bars, and the critical path's underline. */
 import { ceil, floor, max, min, round } from "../shared/math.js";
 import { axisTicks } from "./axis.js";
 import { CRITICAL, IDLE_REASONS } from "./decode.js";
@@ -6,6 +6,7 @@ import { paintTrack, paintTransfers, type Label } from "./level.js";
 import { TRANSFER } from "./paint.js";
 import { fill, hatch, type Raster } from "./raster.js";
 import { colourOf, windowOf, xOf, yOf, type Scene } from "./scene.js";
+import { paintShort, paintUsage } from "./usage.js";
 
 const LABEL_FROM = 34; // CSS pixels that a bar needs to carry text
 
@@ -16,6 +17,7 @@ export function paintRows(r: Raster, scene: Scene, share: Float32Array, labels: 
   const first = max(0, floor(scene.scroll / layout.row));
   const last = min(chart.lanes.nDevices, ceil((scene.scroll + layout.height - layout.axis) / layout.row));
   for (let d = first; d < last; d++) paintLane(r, scene, d);
+  paintUsage(r, scene);
   paintGrid(r, scene);
   paintIdle(r, scene);
   const view = windowOf(scene);
@@ -37,6 +39,7 @@ export function paintRows(r: Raster, scene: Scene, share: Float32Array, labels: 
     paintTransfers(r, lanes, bars, k + 1, split, view, y + layout.ops, layout.transfer, colour, share);
     paintTransfers(r, lanes, bars, split, k + lanes.perDevice, view, middle, layout.transfer, colour, share);
   }
+  paintShort(r, scene);
   paintCritical(r, scene);
   return merged;
 }
@@ -45,7 +48,7 @@ function paintLane(r: Raster, scene: Scene, device: number): void {
   const { layout, paint } = scene;
   const y = yOf(scene, device);
   fill(r, layout.gutter, y, layout.width, y + layout.ops, paint.lane);
-  fill(r, layout.gutter, y + layout.ops, layout.width, y + layout.row - round(3 * layout.ratio), paint.thinLane);
+  fill(r, layout.gutter, y + layout.ops, layout.width, y + layout.tracks, paint.thinLane);
 }
 
 function paintGrid(r: Raster, scene: Scene): void {
@@ -102,7 +105,7 @@ function paintCritical(r: Raster, scene: Scene): void {
     else if (kind[i] !== CRITICAL.transfer) under(columns.ops.device[t]!);
     else {
       for (const d of [columns.transfers.source[t]!, columns.transfers.destination[t]!]) {
-        const y = yOf(scene, d) + scene.layout.row - round(3 * scene.layout.ratio);
+        const y = yOf(scene, d) + scene.layout.tracks;
         fill(r, x0, y, x1, y + max(1, thick - 1), scene.paint.critical);
       }
     }

@@ -5,6 +5,7 @@ import { decode, type Columns } from "./decode.js";
 import { lanes, type Lanes } from "./lanes.js";
 import type { Layout } from "./layout.js";
 import type { Window } from "./level.js";
+import type { Memory } from "./memory.js";
 import { TRANSFER, type Paint } from "./paint.js";
 
 /** A schedule, ready to be looked things up in. */
@@ -25,6 +26,8 @@ export interface Labels {
 
 export interface Scene {
   readonly chart: Chart;
+  /** Of the chart's devices; null when not known. */
+  readonly memory: Memory | null;
   readonly labels: Labels;
   readonly layout: Layout;
   readonly paint: Paint;

@@ -1,7 +1,8 @@
 /** The schedule as a table, for those who cannot or would rather not see the chart. Pages of rows, by start time. */
 import { h, listen } from "../shared/dom.js";
-import { count, seconds } from "../shared/format.js";
+import { bytes, count, seconds } from "../shared/format.js";
 import { ceil, floor, max, min } from "../shared/math.js";
+import type { Memory } from "./memory.js";
 import { deviceOf, nameOf, type Chart, type Labels } from "./scene.js";
 
 export const PAGE = 100;
@@ -9,7 +10,7 @@ export const PAGE = 100;
 export interface Table {
   readonly element: HTMLElement;
   /** Shows the page that holds the op `selection`, or stays on its page. */
-  show(chart: Chart, labels: Labels, selection: number): void;
+  show(chart: Chart, labels: Labels, selection: number, memory: Memory | null): void;
 }
 
 export function table(select: (op: number) => void): Table {
@@ -17,19 +18,10 @@ export function table(select: (op: number) => void): Table {
   const where = h("span", { role: "status" });
   const back = h("button", { type: "button" }, "Earlier");
   const forth = h("button", { type: "button" }, "Later");
-  const head = h(
-    "thead",
-    {},
-    h(
-      "tr",
-      {},
-      ...["op", "device", "start", "finish", "takes", "critical"].map((text) => h("th", { scope: "col" }, text)),
-    ),
-  );
-  const element = h("div.table", { hidden: true },
-    h("div.pages", {}, back, where, forth),
-    h("table", {}, head, body),
-  );
+  const head = h("thead", {}, titles("op", "device", "start", "finish", "takes", "critical"));
+  const pages = h("div.pages", {}, back, where, forth);
+  const usage = h("table");
+  const element = h("div.table", { hidden: true }, pages, usage, h("table", {}, head, body));
   let page = 0;
   let again = () => {};
   const turn = (by: number) => () => {
@@ -40,7 +32,8 @@ export function table(select: (op: number) => void): Table {
   listen(forth, "click", turn(1));
   return {
     element,
-    show(chart, labels, selection) {
+    show(chart, labels, selection, memory) {
+      usage.replaceChildren(...(memory && memory.peak[0]! >= 0 ? peaks(memory, labels) : []));
       const ops = chart.bars.order.filter((bar) => bar < chart.bars.nOps);
       if (selection >= 0) page = floor(ops.indexOf(selection) / PAGE);
       const critical = new Set(chart.columns.critical.row.filter((_, i) => chart.columns.critical.kind[i] === 0));
@@ -61,6 +54,24 @@ export function table(select: (op: number) => void): Table {
   };
 }
 
+function titles(...texts: string[]): HTMLElement {
+  return h("tr", {}, ...texts.map((text) => h("th", { scope: "col" }, text)));
+}
+
+function cells(texts: string[]): HTMLElement[] {
+  return texts.map((text) => h("td", {}, text));
+}
+
+/** Peak memory of each device against what it has. */
+function peaks({ peak, capacity, short }: Memory, labels: Labels): HTMLElement[] {
+  const rows = Array.from(peak, (most, d) => {
+    const lacking = short.bytes.filter((_, i) => short.device[i] === d);
+    const lacks = lacking.length ? `${bytes(max(...lacking))} short, ${count(lacking.length)} ×` : "";
+    return h("tr", {}, ...cells([deviceOf(labels, d), bytes(most), bytes(capacity[d]!), lacks]));
+  });
+  return [titles("device", "peak memory", "capacity", "out of memory"), ...rows];
+}
+
 function row(
   chart: Chart,
   labels: Labels,
@@ -72,12 +83,12 @@ function row(
   const { bars, columns } = chart;
   const name = h("button", { type: "button" }, nameOf(labels, op));
   listen(name, "click", () => select(op));
-  const cells = [
+  const texts = [
     deviceOf(labels, columns.ops.device[op]!),
     seconds(bars.start[op]!, 4),
     seconds(bars.finish[op]!, 4),
     seconds(columns.ops.duration[op]!),
     critical ? "yes" : "",
   ];
-  return h("tr", { "aria-selected": selected }, h("td", {}, name), ...cells.map((text) => h("td", {}, text)));
+  return h("tr", { "aria-selected": selected }, h("td", {}, name), ...cells(texts));
 }

@@ -1,5 +1,5 @@
 /** Playback and zoom controls. */
-import { h, listen } from "../shared/dom.js";
+import { h, listen, set } from "../shared/dom.js";
 import { seconds } from "../shared/format.js";
 import { icon, type Icon } from "../shared/icons.js";
 import { round } from "../shared/math.js";
@@ -10,6 +10,7 @@ export interface Toolbar {
   readonly element: HTMLElement;
   show(head: Playhead, makespan: number): void;
   showTable(open: boolean): void;
+  showMemory(shown: boolean): void;
 }
 
 export interface ToolbarEvents {
@@ -40,6 +41,7 @@ export function toolbar(on: ToolbarEvents): Toolbar {
   listen(scrub, "input", () => on.seek(Number(scrub.value) / STEPS));
   const time = h("span.time"); // no live region: it changes sixty times a second
   const table = button("table", "Show as a table", on.table);
+  const memory = act("memory", "Memory in use over time (m)", "memory");
   const help = h("button", { type: "button", title: KEY_HELP, "aria-label": "Keys" }, "?");
   listen(help, "click", on.help);
   const element = h("div.toolbar", { role: "group", "aria-label": "Playback and zoom" },
@@ -54,6 +56,7 @@ export function toolbar(on: ToolbarEvents): Toolbar {
     act("minus", "Zoom out (−)", "zoom-out"),
     act("plus", "Zoom in (+)", "zoom-in"),
     act("fit", "Fit the whole schedule (0)", "fit"),
+    memory,
     table,
     help,
   );
@@ -72,9 +75,8 @@ export function toolbar(on: ToolbarEvents): Toolbar {
         relabel(play, playing ? "pause" : "play", playing ? "Pause (Space)" : "Play (Space)");
       }
     },
-    showTable(open) {
-      table.setAttribute("aria-pressed", String(open));
-    },
+    showTable: (open) => set(table, { "aria-pressed": String(open) }),
+    showMemory: (shown) => set(memory, { "aria-pressed": String(shown) }),
   };
 }
 

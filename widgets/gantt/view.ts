@@ -5,7 +5,7 @@ import { max, min, round } from "../shared/math.js";
 import { toTime, zoomAround, type Span } from "../shared/scale.js";
 import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.js";
 import { bounded, carried, closeUp, moved, showing, turned, whole } from "./camera.js";
-import { describe, eventLine } from "./describe.js";
+import { describe, eventLine, shortLine, usageLine, type Description } from "./describe.js";
 import { painter } from "./draw.js";
 import { frames, type Damage } from "./frames.js";
 import css from "./gantt.css";
@@ -13,6 +13,7 @@ import { hit, type Hit } from "./hit.js";
 import { actionOf, KEY_HELP, moveSelection, type Action } from "./keyboard.js";
 import { AXIS, gutterWidth, layout, preferredHeight } from "./layout.js";
 import { showLegend } from "./legend.js";
+import { shortIn, type Memory } from "./memory.js";
 import { drawOverlay } from "./overlay.js";
 import { paint, type Paint } from "./paint.js";
 import { advance, carry, eventTimes, happeningsAt, scrub, stepEvent, toggle, type Playhead } from "./playback.js";
@@ -22,7 +23,15 @@ import { strip } from "./strip.js";
 import { table } from "./table.js";
 import { toolbar } from "./toolbar.js";
 import { tooltip } from "./tooltip.js";
-import { say, summary, words } from "./words.js";
+import { memorySummary, say, summary, usageNow, words } from "./words.js";
+
+/** What the user changes that others want to know. */
+export interface Tell {
+  /** Another op was selected; -1: none. */
+  selected(op: number): void;
+  /** Lanes of memory were asked for, or put away. */
+  lanes(shown: boolean): void;
+}
 
 const QUIET = 350; // milliseconds without news before the legend and the screen reader are told
 
@@ -31,7 +40,7 @@ export class GanttView {
   readonly strip = strip();
   readonly words = words();
 
-  readonly #select: (op: number) => void;
+  readonly #tell: Tell;
   readonly #ending = new AbortController();
   readonly #stage = stage();
   readonly #tooltip = tooltip();
@@ -43,11 +52,27 @@ export class GanttView {
     table: () => this.#toggleTable(),
     help: () => say(this.words.status, KEY_HELP),
   });
+  readonly #actions: Partial<Record<Action, () => unknown>> = {
+    "zoom-in": () => this.#zoom(1 / 1.5),
+    "zoom-out": () => this.#zoom(1.5),
+    fit: () => this.#setSpan(whole(this.#makespan)),
+    "pan-left": () => this.#setSpan(moved(this.#span, -0.2)),
+    "pan-right": () => this.#setSpan(moved(this.#span, 0.2)),
+    play: () => this.#setHead(toggle(this.#head, this.#makespan)),
+    restart: () => this.#moveHead(0),
+    step: () => this.#step(1),
+    "step-back": () => this.#step(-1),
+    memory: () => this.#toggleLanes(),
+    clear: () => this.#choose(-1),
+    "to-selection": () => this.#selection >= 0 && this.#zoomTo(this.#selection),
+  };
   readonly #frames = frames(this.#stage.element, (damage, elapsed) => this.#onFrame(damage, elapsed));
   readonly #draw = painter(this.#stage.base);
   readonly #forgetTheme: () => void;
 
   #chart: Chart | null = null;
+  #memory: Memory | null = null;
+  #lanes = false; // of memory, shown
   #labels: Labels = { names: [], kinds: new Uint8Array(), kindNames: [], devices: [] };
   #look: Paint;
   #span: Span = whole(0);
@@ -60,9 +85,8 @@ export class GanttView {
   #height = 0;
   #quiet = 0;
 
-  /** `select` is told when the user selects another op (-1: none). */
-  constructor(select: (op: number) => void) {
-    this.#select = select;
+  constructor(tell: Tell) {
+    this.#tell = tell;
     this.element = h("div.placelab.pl-gantt", { "data-lm-suppress-shortcuts": "true", role: "group", "aria-label": "Schedule" },
       style(THEME_CSS, css),
       this.strip.element,
@@ -110,17 +134,33 @@ export class GanttView {
     this.#tellSoon();
   }
 
+  /** Memory of the schedule on show, or of the one that comes with it. */
+  showMemory(memory: Memory | null): void {
+    this.#memory = memory;
+    this.#tellSoon();
+    this.#redraw();
+  }
+
+  /** Lanes of memory, or none. */
+  showLanes(shown: boolean): void {
+    this.#lanes = shown;
+    this.#toolbar.showMemory(shown);
+    this.element.dataset.memory = String(shown);
+    this.resize(this.#height);
+    this.#tellSoon();
+  }
+
   label(labels: Labels): void {
     this.#labels = labels;
     this.#tellSoon();
-    this.#frames.invalidate("all");
+    this.#redraw();
   }
 
   /** Another graph: nothing of the old view means anything there. */
   restart(): void {
     this.#span = whole(this.#makespan);
     this.#head = scrub(this.#head, this.#makespan, this.#makespan);
-    this.#frames.invalidate("all");
+    this.#redraw();
   }
 
   /** Height in CSS pixels, 0: as much as the devices need. */
@@ -128,19 +168,19 @@ export class GanttView {
     this.#height = height;
     if (!this.#chart) return;
     const ratio = window.devicePixelRatio || 1;
-    const room = height || preferredHeight(this.#chart.lanes);
-    const { content, axis } = layout(this.#chart.lanes, 0, room, ratio, 0);
+    const room = height || preferredHeight(this.#chart.lanes, this.#lanes);
+    const { content, axis } = layout(this.#chart.lanes, 0, room, ratio, 0, this.#lanes);
     const all = (content + axis) / ratio;
     this.#stage.resize(height || min(room, all + 2), all);
-    this.#frames.invalidate("all");
+    this.#redraw();
   }
 
   /** The selection was changed from outside, or by `choose`. */
   showSelection(op: number): void {
     this.#selection = this.#chart && op < this.#chart.bars.nOps ? op : -1;
     this.#reveal();
-    this.#tell();
-    this.#frames.invalidate("overlay");
+    this.#say();
+    this.#redraw("overlay");
   }
 
   showStale(stale: boolean): void {
@@ -151,10 +191,14 @@ export class GanttView {
   #onTheme(): void {
     this.#look = paint(readTheme(this.element));
     this.#tellSoon();
-    this.#frames.invalidate("all");
+    this.#redraw();
   }
 
   // ---- drawing -----------------------------------------------------------------------------------------------------
+
+  #redraw(damage: Damage = "all"): void {
+    this.#frames.invalidate(damage);
+  }
 
   #onFrame(damage: Damage, elapsed: number): boolean {
     const span = this.#span;
@@ -165,7 +209,7 @@ export class GanttView {
     }
     const scene = this.#scene();
     // A page that changes its theme hides itself for a moment: what is drawn without a size would be lost.
-    if (!scene && this.#chart) this.#frames.invalidate(damage);
+    if (!scene && this.#chart) this.#redraw(damage);
     if (scene && (damage === "all" || span !== this.#span)) this.#drawBars(scene);
     if (scene) this.#drawMoving(scene);
     return this.#head.playing;
@@ -179,7 +223,8 @@ export class GanttView {
     return {
       chart: this.#chart,
       labels: this.#labels,
-      layout: layout(this.#chart.lanes, width, height, ratio, gutter),
+      memory: this.#known,
+      layout: layout(this.#chart.lanes, width, height, ratio, gutter, this.#lanes),
       paint: this.#look,
       span: this.#span,
       scroll: round(this.#stage.scroll * ratio),
@@ -198,7 +243,7 @@ export class GanttView {
   #drawMoving(scene: Scene): void {
     const { ratio, gutter, axis } = scene.layout;
     const { time } = this.#head;
-    const hover = this.#hover && this.#hover.kind !== "idle" ? this.#hover.bar : -1;
+    const hover = this.#hover && "bar" in this.#hover ? this.#hover.bar : -1;
     drawOverlay(this.#stage.overlay, scene, {
       time,
       inside: time < this.#makespan,
@@ -212,6 +257,11 @@ export class GanttView {
 
   // ---- the span in view --------------------------------------------------------------------------------------------
 
+  /** The memory of the devices on show; null while it is not known. */
+  get #known(): Memory | null {
+    return this.#memory?.capacity.length === this.#chart?.columns.nDevices ? this.#memory : null;
+  }
+
   get #makespan(): number {
     return this.#chart?.columns.makespan ?? 0;
   }
@@ -221,7 +271,7 @@ export class GanttView {
     const { from, to } = bounded(span, this.#makespan);
     if (from === this.#span.from && to === this.#span.to) return false;
     this.#span = { from, to };
-    this.#frames.invalidate("all");
+    this.#redraw();
     return true;
   }
 
@@ -260,7 +310,7 @@ export class GanttView {
   #setHead(head: Playhead): void {
     this.#head = head;
     this.#toolbar.show(head, this.#makespan);
-    this.#frames.invalidate("overlay");
+    this.#redraw("overlay");
   }
 
   #moveHead(time: number): void {
@@ -274,46 +324,45 @@ export class GanttView {
     this.#events ??= eventTimes(bars, this.#makespan);
     this.#moveHead(stepEvent(this.#events, this.#head.time, direction));
     const what = eventLine(this.#chart, this.#labels, happeningsAt(bars, this.#head.time, this.#makespan));
-    say(this.words.status, `t = ${seconds(this.#head.time, 4)}${what && ` · ${what}`}`);
+    const memory = this.#lanes && this.#known;
+    const used = memory ? ` · memory: ${usageNow(memory, this.#labels, this.#head.time)}` : "";
+    say(this.words.status, `t = ${seconds(this.#head.time, 4)}${what && ` · ${what}`}${used}`);
   }
 
   // ---- what the user does ------------------------------------------------------------------------------------------
 
   #act(action: Action): void {
-    if (action === "zoom-in") this.#zoom(1 / 1.5);
-    else if (action === "zoom-out") this.#zoom(1.5);
-    else if (action === "fit") this.#setSpan(whole(this.#makespan));
-    else if (action === "pan-left") this.#setSpan(moved(this.#span, -0.2));
-    else if (action === "pan-right") this.#setSpan(moved(this.#span, 0.2));
-    else if (action === "play") this.#setHead(toggle(this.#head, this.#makespan));
-    else if (action === "restart") this.#moveHead(0);
-    else if (action === "step") this.#step(1);
-    else if (action === "step-back") this.#step(-1);
-    else if (action === "clear") this.#choose(-1);
-    else if (action === "to-selection") this.#selection >= 0 && this.#zoomTo(this.#selection);
+    const act = this.#actions[action];
+    if (act) act();
     else if (this.#chart) this.#choose(moveSelection(this.#chart, this.#selection, action, this.#span.from));
   }
 
   #choose(op: number): void {
     if (op === this.#selection) return;
     this.showSelection(op);
-    this.#select(op);
+    this.#tell.selected(op);
+  }
+
+  #toggleLanes(): void {
+    this.showLanes(!this.#lanes);
+    this.#tell.lanes(this.#lanes);
+    say(this.words.status, this.#lanes ? "memory is shown" : "memory is not shown");
   }
 
   #toggleTable(): void {
     const { element } = this.#table;
     element.hidden = !element.hidden;
     this.#toolbar.showTable(!element.hidden);
-    if (!element.hidden && this.#chart) this.#table.show(this.#chart, this.#labels, this.#selection);
+    if (!element.hidden && this.#chart) this.#table.show(this.#chart, this.#labels, this.#selection, this.#known);
   }
 
   #listen(): void {
     const { signal } = this.#ending;
     const { element } = this.#stage;
-    listen(element, "scroll", () => this.#frames.invalidate("all"), { signal });
+    listen(element, "scroll", () => this.#redraw(), { signal });
     listen(element, "keydown", (event) => this.#onKey(event), { signal });
     listen(this.element, "keydown", keepInside, { signal });
-    const sized = new ResizeObserver(() => this.#frames.invalidate("all"));
+    const sized = new ResizeObserver(() => this.#redraw());
     sized.observe(element);
     signal.addEventListener("abort", () => sized.disconnect());
     watchPointer(
@@ -347,14 +396,14 @@ export class GanttView {
   }
 
   #onDoubleClick(found: Hit | null): void {
-    if (found && found.kind !== "idle") this.#zoomTo(found.bar);
+    if (found && "bar" in found) this.#zoomTo(found.bar);
     else this.#act("fit");
   }
 
   #onBrush(a: number, b: number, done: boolean): void {
     const ratio = window.devicePixelRatio || 1;
     this.#brush = done ? null : [a * ratio, b * ratio];
-    this.#frames.invalidate("overlay");
+    this.#redraw("overlay");
     if (done) this.#setSpan({ from: this.#timeAt(min(a, b)), to: this.#timeAt(max(a, b)) });
   }
 
@@ -362,16 +411,28 @@ export class GanttView {
     this.#hover = this.#hitAt(x, y);
     const inner = this.#stage.element.getBoundingClientRect();
     const outer = this.element.getBoundingClientRect();
-    const text = this.#hover && describe(this.#chart!, this.#labels, this.#hover);
+    const text = this.#hover && this.#describe(this.#hover, this.#timeAt(x));
     this.#tooltip.show(text, x + inner.left - outer.left, y + inner.top - outer.top, this.element);
-    this.#frames.invalidate("overlay");
+    this.#redraw("overlay");
+  }
+
+  #describe(found: Hit, t: number): Description | null {
+    const memory = this.#known;
+    const row = memory ? shortIn(memory, found.device, t) : -1;
+    const short = row < 0 ? [] : [["out of memory", shortLine(memory!, row)] as const];
+    if (found.kind !== "memory") {
+      const { title, rows } = describe(this.#chart!, this.#labels, found);
+      return { title, rows: [...rows, ...short] };
+    }
+    const title = memory && `${usageLine(memory, this.#labels, found.device, t)} at ${seconds(t, 4)}`;
+    return title ? { title, rows: short } : null;
   }
 
   #leave(): void {
     if (!this.#hover) return;
     this.#hover = null;
     this.#tooltip.element.hidden = true;
-    this.#frames.invalidate("overlay");
+    this.#redraw("overlay");
   }
 
   /** Left edge and width of the plot, right of the device names, in CSS pixels of the stage. */
@@ -398,15 +459,27 @@ export class GanttView {
   #tellSoon(): void {
     clearTimeout(this.#quiet);
     this.#quiet = window.setTimeout(() => {
-      this.#tell();
-      if (this.#chart) showLegend(this.words.legend, this.#chart.columns, this.#labels, this.#look, this.#merged);
+      this.#say();
+      const short = this.#known?.short.start.length;
+      if (this.#chart)
+        showLegend(this.words.legend, this.#chart.columns, this.#labels, this.#look, this.#merged, this.#lanes, !!short);
     }, QUIET);
   }
 
-  #tell(): void {
+  /** Memory in words: where the selected op runs when it starts, else what each device uses at most. */
+  #memoryLine(memory: Memory): string {
+    const { columns, bars } = this.#chart!;
+    const op = this.#selection;
+    if (op < 0) return memorySummary(memory, this.#labels);
+    return `memory of ${usageLine(memory, this.#labels, columns.ops.device[op]!, bars.start[op]!)}`;
+  }
+
+  #say(): void {
     if (!this.#chart) return;
-    say(this.words.status, summary(this.#chart, this.#labels, this.#selection));
-    if (!this.#table.element.hidden) this.#table.show(this.#chart, this.#labels, this.#selection);
+    const memory = this.#lanes && this.#known;
+    const about = memory ? ` · ${this.#memoryLine(memory)}` : "";
+    say(this.words.status, summary(this.#chart, this.#labels, this.#selection) + about);
+    if (!this.#table.element.hidden) this.#table.show(this.#chart, this.#labels, this.#selection, this.#known);
   }
 }
 
@@ -415,6 +488,7 @@ function opOf(chart: Chart | null, found: Hit | null): number {
   if (!chart || !found) return -1;
   const { idle, sends, transfers, nOps } = chart.columns;
   if (found.kind === "op") return found.row;
+  if (found.kind === "memory") return -1;
   if (found.kind === "idle") return idle.op[found.row]! < nOps ? idle.op[found.row]! : -1;
   return transfers.producer[found.kind === "send" ? sends.transfer[found.row]! : found.row]!;
 }

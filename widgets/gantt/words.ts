@@ -1,8 +1,12 @@
 /** What the chart says in words: warning, legend, the line a screen reader hears, the reason for the selection. */
 import { h } from "../shared/dom.js";
 import { count, seconds } from "../shared/format.js";
-import { opLine } from "./describe.js";
-import type { Chart, Labels } from "./scene.js";
+import { max } from "../shared/math.js";
+import { opLine, shortLine, usageLine } from "./describe.js";
+import type { Memory } from "./memory.js";
+import { deviceOf, type Chart, type Labels } from "./scene.js";
+
+const FEW = 6; // devices that a sentence can name
 
 export interface Words {
   readonly warning: HTMLElement;
@@ -31,6 +35,22 @@ export function summary(chart: Chart, labels: Labels, selection: number): string
   const { nOps, nDevices, nTransfers, makespan } = chart.columns;
   if (selection >= 0 && selection < nOps) return `${opLine(chart, labels, selection)} · makespan ${seconds(makespan)}`;
   return `${many(nOps, "op")} on ${many(nDevices, "device")} · ${many(nTransfers, "transfer")} · makespan ${seconds(makespan)}`;
+}
+
+/** Peak memory against capacity: of each device, or of the one that comes closest when there are many. */
+export function memorySummary(memory: Memory, labels: Labels): string {
+  const share = memory.peak.map((peak, d) => peak / memory.capacity[d]! || peak);
+  const all = Array.from(share, (_, d) => d);
+  const named = all.length > FEW ? [share.indexOf(max(...share))] : all;
+  const { device, bytes } = memory.short;
+  const worst = bytes.reduce((most, b, i) => (b > bytes[most]! ? i : most), 0);
+  const short = device.length ? `${deviceOf(labels, device[worst]!)} out of memory, ${shortLine(memory, worst)} · ` : "";
+  return `${short}peak memory ${named.map((d) => usageLine(memory, labels, d)).join(", ")}`;
+}
+
+/** Memory in use at time `t`, on the first few devices. */
+export function usageNow(memory: Memory, labels: Labels, t: number): string {
+  return Array.from(memory.peak.subarray(0, FEW), (_, d) => usageLine(memory, labels, d, t)).join(", ");
 }
 
 function many(n: number, what: string): string {
