@@ -1,8 +1,8 @@
 """Each op to the device where it finishes soonest: list scheduling of a whole problem, in an order or as ops become ready.
 
-A kernel makes the plan as if memory were unlimited. If no device ever runs out in it, that is the plan; else
-:class:`placelab.list_scheduler.ListScheduler` makes another one, op by op, with memory tracked over time, setting an op that
-has no room anywhere aside until memory is freed. Without limits both give the same plan to the last bit.
+A kernel makes the plan as if memory were unlimited. If no device ever runs out in it, that is the plan; else another kernel
+makes one with memory tracked over time, setting an op that has no room anywhere aside until memory is freed. :func:`one_by_one`
+is the same on :class:`placelab.list_scheduler.ListScheduler`, slow and easy to read: all give the same plan to the last bit.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import numpy as np
 
 from placelab.graph import frozen
 from placelab.kernels import list_schedule as kernels
+from placelab.kernels import list_schedule_in_memory as in_memory
 from placelab.list_scheduler import ListScheduler, planned_order, transfer_delay
-from placelab.memory_plan import can_bind
+from placelab.memory_plan import can_bind, room_arguments
 from placelab.planned import planned_schedule
 from placelab.problem import Problem
 from placelab.schedule import Placement, Trace
@@ -56,11 +57,11 @@ def in_order(
     if preferred is None:
         preferred = np.full(problem.graph.n_ops, -1, dtype=np.int32)
     placement = _in_order_kernel(problem, frozen(order), frozen(preferred), insertion, trace)
-    if placement is not None:
-        return placement
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return one_by_one(ListScheduler(problem, insertion, trace), lambda v: place[v], preferred)
+    if placement is None:
+        place = np.empty(len(order), dtype=np.int32)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        placement = _in_memory(problem, frozen(place), frozen(preferred), insertion, trace)
+    return placement
 
 
 def as_ready(problem: Problem, *, trace: bool = False) -> Placement:
@@ -69,17 +70,16 @@ def as_ready(problem: Problem, *, trace: bool = False) -> Placement:
     Ops are taken by (time their last input was computed, op number); ties between devices: the lower.
     """
     placement = _as_ready_kernel(problem, trace)
-    if placement is not None:
-        return placement
-    s, graph = ListScheduler(problem, trace=trace), problem.graph
-    return one_by_one(
-        s,
-        lambda v: s.finish[graph.producer[graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]]].max(initial=0.0),
-    )
+    if placement is None:
+        preferred = frozen(np.full(problem.graph.n_ops, -1, dtype=np.int32))
+        placement = _in_memory(problem, frozen(np.empty(0, dtype=np.int32)), preferred, False, trace)
+    return placement
 
 
 def one_by_one(s: ListScheduler, key: Callable[[int], Any], preferred: np.ndarray | None = None) -> Placement:
     """Of the ops whose inputs are placed always the one of smallest (key, op number), as the module says.
+
+    An op that is set aside is tried again when memory was freed, or when nothing else is left.
 
     Raises
     ------
@@ -93,7 +93,9 @@ def one_by_one(s: ListScheduler, key: Callable[[int], Any], preferred: np.ndarra
     aside: list[tuple] = []
     while heap or aside:
         if not heap:
-            s.feasible(min(aside)[1])  # raises, naming the op and what each device lacks
+            if not any(s.candidates(v) for _, v in aside):
+                s.feasible(min(aside)[1])  # raises, naming the op and what each device lacks
+            heap, aside = sorted(aside), []
         item = heappop(heap)
         v, freed = item[1], s.freed
         if not _place(s, v, preferred):
@@ -152,6 +154,41 @@ def _as_ready_kernel(problem: Problem, trace: bool) -> Placement | None:
     return _placement(problem, order, None, device, start, finish, score, trace)
 
 
+def _in_memory(problem: Problem, place: np.ndarray, preferred: np.ndarray, insertion: bool, trace: bool) -> Placement:
+    """The placement made with memory tracked over time; arguments as of the kernel."""
+    graph, n, k = problem.graph, problem.graph.n_ops, problem.cluster.n_devices
+    most, zeros = int(np.diff(graph.pred_ptr).max()), bool(np.fmin.reduce(problem.cost) / problem.divisor.max() == 0)
+    device, start, finish, score = _results(n, k, trace)
+    order, (fixed, plan), room = np.empty(n, dtype=np.int32), room_arguments(problem), n * k if insertion else k
+    numbers = lambda size: np.empty(size, np.int32)  # noqa: E731
+    placed = in_memory.one_by_one(
+        place, preferred, int(insertion), *edge_arguments(problem), graph.succ_ptr, graph.consumer, *device_arguments(problem),
+        transfer_delay(problem)[0].reshape(-1), *fixed,
+        numbers(problem.n_groups), numbers(n), np.empty(n), np.empty(2 * n), np.empty(2 * n),
+        numbers(k), np.empty(room if insertion else 1), np.empty(room),
+        numbers(k), np.empty(room if zeros and insertion else 1),
+        numbers(most), np.empty(k), np.empty(0), np.empty(0), np.empty(0), np.empty(most), np.empty(most), *plan, numbers(k),
+        device, start, finish, score, order,
+    )  # fmt: skip
+    if placed < n:
+        _refuse(problem, order[:placed], device, start, finish, place, insertion)
+    return _plan(problem, order, preferred, device, start, finish, score, trace)
+
+
+def _refuse(problem: Problem, order: np.ndarray, device, start, finish, place: np.ndarray, insertion: bool) -> None:
+    """Raises what :func:`one_by_one` does when nothing fits after the ops of `order`."""
+    s, graph = ListScheduler(problem, insertion), problem.graph
+    for v in order.tolist():
+        s.enter(v, int(device[v]), float(start[v]), float(finish[v]))
+    done = s.device >= 0
+    missing = np.bincount(graph.consumer[~done[graph.producer]], minlength=graph.n_ops)
+    became = np.zeros(graph.n_ops)
+    np.maximum.at(became, graph.consumer, s.finish[graph.producer])
+    key = place if len(place) else became
+    ready = np.flatnonzero(~done & (missing == 0))
+    s.feasible(int(ready[np.argmin(key[ready])]))
+
+
 def edge_arguments(problem: Problem) -> tuple:
     """Edges by consumer, as planning kernels take them."""
     graph = problem.graph
@@ -176,6 +213,12 @@ def _placement(
 ) -> Placement | None:
     if can_bind(problem) and len(planned_schedule(problem, device, start, finish).oom):
         return None
+    return _plan(problem, order, preferred, device, start, finish, score, trace)
+
+
+def _plan(
+    problem: Problem, order: np.ndarray, preferred: np.ndarray | None, device, start, finish, score, trace: bool
+) -> Placement:
     record = _trace(problem, order, preferred, device, score.reshape(problem.graph.n_ops, -1)) if trace else None
     return Placement(problem, device, planned_order(start, finish), float(finish.max()), record)
 

@@ -162,7 +162,10 @@ class ListScheduler:
             self._refuse(v, d)
         if self._decisions is not None:
             self._record(v, d, reason, scores)
-        finish = start + self._exec(v, d)
+        self.enter(v, d, start, start + self._exec(v, d))
+
+    def enter(self, v: int, d: int, start: float, finish: float) -> None:
+        """Plan op number v on device number d at times known to be possible: nothing is checked."""
         if self._memory:
             self._memory.place(v, d, start, finish, self._inputs(v, d))
         self._lanes[d].occupy(start, finish)
