@@ -75,6 +75,21 @@ def water_levels(time, ptr, head, every, into_ptr, into, tail, cost, value, befo
 
 
 @kernel
+def fill(order, tail, head, leaves, enters, x):
+    """Give the arcs of this order, one after the other, as much of 1 - x as is left at their tail and their head. O(arcs).
+
+    ``leaves[u]`` and ``enters[v]`` are what is left, written on.
+    """
+    for i in range(len(order)):
+        e = order[i]
+        part = min(leaves[tail[e]], enters[head[e]])
+        if part > 0.0:
+            x[e] = 1.0 - part
+            leaves[tail[e]] -= part
+            enters[head[e]] -= part
+
+
+@kernel
 def match(order, tail, head, child, parent):
     """Go through the arcs in this order and match tail and head where both are still alone (-1). O(arcs)."""
     for i in range(len(order)):

@@ -14,6 +14,7 @@ from placelab.partitioners import (  # noqa: F401
     mite,
     random,
     round_robin,
+    sct,
     single,
     tf_greedy,
 )

@@ -1,31 +1,157 @@
-"""Which successor of each op had best run on the same device? The favourite children of SCT, from a linear program.
-
-With any number of equal devices, an op need share its device with one successor at most, if no transfer takes longer than
-any op. Which one: x in {0, 1} per pair of ops says whether the transfer u → v is waited for, 0 for a favourite child.
-Relaxed to 0 <= x <= 1 (Hanen & Munier 1995):
-
-.. math::
-    \\min w, \\quad s_v + exec(v) \\le w, \\quad s_u + exec(u) + c_{uv} x_{uv} \\le s_v, \\quad
-    \\sum_{v \\in succ(u)} x_{uv} \\ge |succ(u)| - 1, \\quad \\sum_{u \\in pred(v)} x_{uv} \\ge |pred(v)| - 1
-
-The thesis prints <= in the last row and calls v the favourite child where x = 1; both are misprints.
-"""
+"""Which successor of each op had best run on the same device? The favourite children of SCT, from its linear program."""
 
 from __future__ import annotations
 
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from placelab.errors import PlacelabError
-from placelab.graph import OpGraph, frozen, pointers
+from placelab.errors import FormatError
+from placelab.graph import OpGraph, frozen
 from placelab.kernels import favourite_child as kernels
 from placelab.problem import Problem
+from placelab.progress import Progress, Report, never, silent
+from placelab.ranks import mean_exec
+from placelab.solvers.relaxation import SOLVER, Arcs, canonical, least_makespan
 
-FLAT = 1e-12  # relative: rounding of sums of times
-DUAL = 1e-6  # a dual value above this is not 0
+EDGE = 1e-6  # an x this close to the threshold is the threshold
+KEPT = 8  # solutions kept per graph
+PROGRAM, MATCHING = "linear program", "matching"
+
+_solved: WeakKeyDictionary[OpGraph, dict[bytes, Future]] = WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class Favourites:
+    """Each op's favourite child, if it has one.
+
+    Attributes
+    ----------
+    child, parent : ndarray of int32, shape (n_ops,)
+        Favourite child of each op, and the op whose favourite child it is; -1 for none.
+    w : float
+        Makespan on any number of devices under x [s]: the linear program's optimum, no bound after a matching.
+    x : ndarray, shape (n_edges,)
+        Share of each edge's transfer that is waited for, 0 to 1; edges between the same two ops have one x.
+    rule : str
+        ``"linear program"`` or ``"matching"``.
+    seconds : float
+        What solving took; for a program that was solved before, what it took then.
+    """
+
+    child: np.ndarray
+    parent: np.ndarray
+    w: float
+    x: np.ndarray
+    rule: str
+    seconds: float
+
+
+def favourite_children(
+    problem: Problem,
+    threshold: float = 0.5,
+    *,
+    preview: bool = False,
+    progress: Report = silent,
+    cancel: Callable[[], bool] = never,
+    solver: str = SOLVER,
+    options: Mapping[str, Any] | None = None,
+) -> Favourites:
+    r"""v is the favourite child of u where :math:`x_{uv} < θ` in the linear program of :mod:`placelab.solvers.relaxation`.
+
+    Parameters
+    ----------
+    threshold
+        θ, above 0 and at most 1. At 0.5 (the classical rounding) and below, no op gets two favourite children or is that of
+        two, because two values below ½ would break a row of the program. Above, the smaller x goes first (ties: edge number).
+        Baechi takes 0.1.
+    preview
+        Do not solve what has not been solved before: match ops greedily, in the order of the longest path through an edge
+        (ties: edge number), all transfers waited for.
+    progress, cancel
+        See :mod:`placelab.progress`; asked between the two solutions. When cancelled: as with `preview`.
+    solver, options
+        cvxpy's name of another solver, and keywords for it. The favourite children are the same; nothing is remembered.
+
+    Returns
+    -------
+    Favourites
+        A function of the graph and of the times alone: of the many optimal x one is chosen
+        (:func:`placelab.solvers.relaxation.canonical`). Values within 1e-6 of θ count as θ.
+
+    Notes
+    -----
+    exec(v) is the op's compute over the mean speed of the cluster; where the graph has measured times, the mean of exec(v, d)
+    over the devices v may run on. :math:`c_{uv}` is the mean latency plus bytes over the mean bandwidth, means over ordered
+    pairs of distinct devices, of the largest tensor between the two. Groups, restrictions, memory and contention are
+    left out, Send and Receive ops too.
+
+    Solutions are remembered per graph and times, the last 8; threads that ask for the same one wait for the first.
+
+    References
+    ----------
+    Hanen, Munier (1995); Srivastava (2018) §4.3; Baechi (2020) §2.4, §4.3. Both print that v is the favourite child where the
+    rounded x is 1; it is 0.
+
+    Examples
+    --------
+    The fork u → a, b, all times 1: x = ½ and ½ is best, so nobody is favoured.
+
+    >>> import placelab as pl
+    >>> fork = pl.OpGraph.from_arrays(["u", "a", "b"], [1.0] * 3, [(0, 1), (0, 2)], edge_bytes=1.0)
+    >>> found = favourite_children(pl.Problem(fork, pl.Cluster([1.0, 1.0])))
+    >>> found.w, found.x.tolist(), found.child.tolist()
+    (2.5, [0.5, 0.5], [-1, -1, -1])
+    """
+    if not 0 < threshold <= 1:
+        raise FormatError(f"the threshold of favourite children is {threshold!r}; expected above 0, and 1 or less")
+    arcs = mean_arcs(problem)
+    if solver != SOLVER or options is not None:
+        return _rounded(arcs, threshold, _solution(arcs, silent, never, solver, options))
+    key = hashlib.blake2b(arcs.time.tobytes() + arcs.cost.tobytes()).digest()
+    if preview and not _is_known(problem.graph, key):
+        return matched(arcs)
+    solution = _remembered(problem.graph, key, lambda: _solution(arcs, progress, cancel), cancel)
+    return matched(arcs) if solution is None else _rounded(arcs, threshold, solution)
+
+
+def mean_arcs(problem: Problem) -> Arcs:
+    """The arcs of the problem's graph with the mean times that :func:`favourite_children` says."""
+    graph, cluster, k = problem.graph, problem.cluster, problem.cluster.n_devices
+    link = ~np.eye(k, dtype=bool)
+    latency, rate = (cluster.latency[link].mean(), cluster.bandwidth[link].mean()) if k > 1 else (0.0, np.inf)
+    exec_time = mean_exec(problem) if graph.time is not None else graph.compute / cluster.speed.mean()
+    return Arcs.of(graph, exec_time, latency + graph.edge_bytes / rate)
+
+
+def matched(arcs: Arcs) -> Favourites:
+    """Favourite children without a linear program, see `preview` in :func:`favourite_children`. O(arcs log arcs)."""
+    begun = time.perf_counter()
+    arc = np.flatnonzero(arcs.cost > 0)
+    order = arc[np.lexsort((arc, -arcs.through[arc]))].astype(np.int32)
+    child, parent = _alone(arcs), _alone(arcs)
+    kernels.match(frozen(order), arcs.tail, arcs.head, child, parent)
+    x = np.where(child[arcs.tail] == arcs.head, 0.0, 1.0)
+    w = float(arcs.longest(x)[1].max())
+    return Favourites(child, parent, w, frozen(x[arcs.of_edge]), MATCHING, time.perf_counter() - begun)
+
+
+def is_mean(problem: Problem) -> bool:
+    """Whether devices or links differ, so that the linear program's times are those of no device."""
+    cluster = problem.cluster
+    table = problem.cost.reshape(-1, problem.columns)[:, problem.column] / problem.divisor
+    link = ~np.eye(cluster.n_devices, dtype=bool)
+    differ = lambda values: bool((values != values.flat[0]).any()) if values.size else False  # noqa: E731
+    return bool((table != table[:, :1]).any()) or differ(cluster.latency[link]) or differ(cluster.bandwidth[link])
 
 
 def infinite_machine_bound(problem: Problem) -> float | None:
@@ -55,181 +181,95 @@ def infinite_machine_bound(problem: Problem) -> float | None:
     2.5
     """
     cluster, k = problem.cluster, problem.cluster.n_devices
-    if k == 1:
+    if k == 1 or problem.graph.n_edges == 0:
         return None
     table = problem.cost.reshape(-1, problem.columns)[:, problem.column] / problem.divisor
     least = (table if problem.mask is None else np.where(problem.mask, table, np.inf)).min(axis=1)
     link = ~np.eye(k, dtype=bool)
-    way, rate = cluster.latency[link], cluster.bandwidth[link]
-    largest = problem.graph.tensor_bytes.max(initial=0.0)
-    if problem.graph.n_edges == 0 or (way + largest / rate).min() > least.min():
+    latency, rate = cluster.latency[link], cluster.bandwidth[link]
+    if (latency + problem.graph.edge_bytes.max() / rate).min() > least.min():
         return None
     sizes, of = np.unique(problem.graph.edge_bytes, return_inverse=True)
-    fastest = np.array([(way + size / rate).min() for size in sizes])
-    arcs = Arcs.of(problem.graph, least, fastest[of])
-    return max(arcs.low, _relax(arcs).certified)
+    transfer = np.array([(latency + size / rate).min() for size in sizes])
+    return least_makespan(Arcs.of(problem.graph, least, transfer[of])).certified
 
 
-@dataclass(frozen=True, eq=False)
-class Arcs:
-    """Ops and the distinct pairs of them joined by edges, with the times of the linear program.
-
-    Attributes
-    ----------
-    time : ndarray, shape (n_ops,)
-        Seconds.
-    ptr, tail, head : ndarray of int32, shapes (n_ops + 1,), (n_arcs,), (n_arcs,)
-        Arcs sorted by (tail, head); those that leave op u are ``ptr[u]:ptr[u + 1]``.
-    cost : ndarray, shape (n_arcs,)
-        Seconds: of the largest tensor between the two.
-    of_edge : ndarray of int, shape (n_edges,)
-        Arc of each edge of the graph.
-    """
-
-    time: np.ndarray
-    ptr: np.ndarray
-    tail: np.ndarray
-    head: np.ndarray
-    cost: np.ndarray
-    of_edge: np.ndarray
-
-    @classmethod
-    def of(cls, graph: OpGraph, time: np.ndarray, transfer: np.ndarray) -> Arcs:
-        """The arcs of a graph, with exec(v) per op and the transfer of each edge [s]. O(edges log edges)."""
-        n = graph.n_ops
-        key, of_edge = np.unique(graph.producer.astype(np.int64) * n + graph.consumer, return_inverse=True)
-        cost = np.zeros(len(key))
-        np.maximum.at(cost, of_edge, transfer)
-        tail, head = (key // n).astype(np.int32), (key % n).astype(np.int32)
-        return cls(frozen(time), pointers(tail, n), *map(frozen, (tail, head, cost)), of_edge)
-
-    @property
-    def n(self) -> int:
-        """Number of arcs."""
-        return len(self.cost)
-
-    def longest(self, x: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Longest path [s] to each op without it, and from each op with it, under x (default: every transfer is waited for)."""
-        before, after = np.empty(len(self.time)), np.empty(len(self.time))
-        delay = self.cost if x is None else frozen(self.cost * x)
-        kernels.longest_paths(self.time, self.ptr, self.head, delay, before, after)
-        return before, after
-
-    @cached_property
-    def through(self) -> np.ndarray:
-        """Length of the longest path through each arc when every transfer is waited for [s], shape (n_arcs,)."""
-        before, after = self.longest()
-        return before[self.tail] + self.time[self.tail] + self.cost + after[self.head]
-
-    @cached_property
-    def low(self) -> float:
-        """A lower bound on the makespan of the linear program [s]."""
-        n = len(self.time)
-        before, after = np.empty(n), np.empty(n)
-        into = frozen(np.argsort(self.head, kind="stable").astype(np.int32))
-        every = frozen(np.arange(self.n, dtype=np.int32))
-        entering = (pointers(self.head, n), into, self.tail)
-        kernels.water_levels(
-            self.time, self.ptr, self.head, every, *entering, self.cost, np.empty(self.n), before, after
-        )
-        return float((before + after).max())
-
-    @cached_property
-    def critical(self) -> np.ndarray:
-        """Arcs whose rows matter: on some path that could be longer than :attr:`low`. The others may all be waited for."""
-        return np.flatnonzero((self.through > self.low * (1 + FLAT)) & (self.cost > 0))
+Solution = tuple[float, np.ndarray, float]  # w [s], x per arc, seconds that solving took
 
 
-@dataclass(frozen=True, eq=False)
-class _Optimum:
-    """The linear program's optimum: the makespan [s], x per arc, and dual values, the arc rows' per arc, others' per op."""
-
-    arcs: Arcs
-    w: float
-    x: np.ndarray
-    arc: np.ndarray
-    start: np.ndarray
-    stop: np.ndarray
-    leaves: np.ndarray
-    enters: np.ndarray
-
-    @property
-    def certified(self) -> float:
-        """A lower bound on the optimum that holds however the solver rounded [s]."""
-        a = self.arcs
-        duals = (self.arc, self.start, self.stop, self.leaves, self.enters)
-        return kernels.certified(a.time, a.ptr, a.head, a.cost, *map(frozen, duals), np.empty(len(a.time)))
+def _solution(
+    arcs: Arcs,
+    progress: Report,
+    cancel: Callable[[], bool],
+    solver: str = SOLVER,
+    options: Mapping[str, Any] | None = None,
+) -> Solution | None:
+    """The chosen optimum, or None when cancelled."""
+    begun = time.perf_counter()
+    progress(Progress("favourite children: least makespan of the linear program", 0.0))
+    if cancel():
+        return None
+    optimum = least_makespan(arcs, solver, options)
+    progress(Progress("favourite children: one of its optima", 0.5, bound=None))
+    if cancel():
+        return None
+    return optimum.w, canonical(optimum, solver, options), time.perf_counter() - begun
 
 
-class _Rows:
-    """The linear program's rows over the critical arcs, as cvxpy expressions, times divided by `scale`."""
-
-    def __init__(self, arcs: Arcs, kept: np.ndarray, scale: float) -> None:
-        import cvxpy as cp
-        from scipy import sparse
-
-        self.ops = np.unique(np.concatenate([arcs.tail[kept], arcs.head[kept]]))
-        tail, head = (np.searchsorted(self.ops, end[kept]) for end in (arcs.tail, arcs.head))
-        shape, each, ones = (len(kept), len(self.ops)), np.arange(len(kept)), np.ones(len(kept))
-        self.out, self.into = (sparse.csr_array((ones, (each, end)), shape) for end in (tail, head))
-        leave, enter = (np.bincount(end, minlength=len(self.ops)) for end in (tail, head))
-        self.forks, self.joins, self.sinks = (np.flatnonzero(rows) for rows in (leave > 1, enter > 1, leave == 0))
-        self.spare = leave - 1, enter - 1
-        self.time, self.cost = arcs.time[self.ops] / scale, arcs.cost[kept] / scale
-        self.x, self.s = cp.Variable(len(kept), bounds=[0, 1]), cp.Variable(len(self.ops), nonneg=True)
-
-    def paths(self) -> Any:
-        """At least 0: time from when the input of each arc is there to the start of its head."""
-        import cvxpy as cp
-
-        return (self.into - self.out) @ self.s - cp.multiply(self.cost, self.x) - self.out @ self.time
-
-    def ends(self) -> Any:
-        """At most w: when each sink ends."""
-        return self.s[self.sinks] + self.time[self.sinks]
-
-    def leaving(self) -> Any:
-        """At least 0: by how much the successors of a fork that wait are more than all but one."""
-        return self.out.T[self.forks] @ self.x - self.spare[0][self.forks]
-
-    def entering(self) -> Any:
-        """The same of the predecessors of a join."""
-        return self.into.T[self.joins] @ self.x - self.spare[1][self.joins]
+def _rounded(arcs: Arcs, threshold: float, solution: Solution) -> Favourites:
+    """Favourite children where x is below the threshold, the smallest x first."""
+    w, x, seconds = solution
+    near = np.flatnonzero((x < threshold - EDGE) & (arcs.cost > 0))
+    order = near[np.lexsort((near, x[near]))].astype(np.int32)
+    child, parent = _alone(arcs), _alone(arcs)
+    kernels.match(frozen(order), arcs.tail, arcs.head, child, parent)
+    return Favourites(child, parent, w, frozen(x[arcs.of_edge]), PROGRAM, seconds)
 
 
-def _relax(arcs: Arcs, solver: str = "HIGHS", options: dict[str, Any] | None = None) -> _Optimum:
-    """Solve the linear program, on its critical arcs."""
-    import cvxpy as cp
-
-    n, kept = len(arcs.time), arcs.critical
-    x, arc = np.ones(arcs.n), np.zeros(arcs.n)
-    stop, leaves, enters = (np.zeros(n) for _ in range(3))
-    if not len(kept):
-        return _Optimum(arcs, arcs.low, x, arc, stop, stop, leaves, enters)
-    scale = _scale(arcs, kept)
-    rows, w = _Rows(arcs, kept, scale), cp.Variable(bounds=[arcs.low / scale, None])
-    path, end = rows.paths() >= 0, w - rows.ends() >= 0
-    fork, join = rows.leaving() >= 0, rows.entering() >= 0
-    _solve(cp.Problem(cp.Minimize(w), [path, end, fork, join]), solver, options)
-    x[kept], arc[kept] = np.clip(rows.x.value, 0, 1), np.maximum(path.dual_value, 0)
-    stop[rows.ops[rows.sinks]] = np.maximum(end.dual_value, 0)
-    leaves[rows.ops[rows.forks]] = np.maximum(fork.dual_value, 0) * scale
-    enters[rows.ops[rows.joins]] = np.maximum(join.dual_value, 0) * scale
-    leaving, entering = (np.bincount(op, arc, minlength=n) for op in (arcs.tail, arcs.head))
-    start = np.maximum(stop + leaving - entering, 0)
-    return _Optimum(arcs, float(w.value) * scale, x, arc, start, stop, leaves, enters)
+def _alone(arcs: Arcs) -> np.ndarray:
+    return np.full(len(arcs.time), -1, np.int32)
 
 
-def _scale(arcs: Arcs, kept: np.ndarray) -> float:
-    """Seconds that the solver sees as 1: the mean of the times that are not 0."""
-    times = np.concatenate([arcs.time, arcs.cost[kept]])
-    return float(times[times > 0].mean())
+def _is_known(graph: OpGraph, key: bytes) -> bool:
+    with _lock:
+        return key in _solved.get(graph, {}) and _solved[graph][key].done()
 
 
-def _solve(lp: Any, solver: str, options: dict[str, Any] | None) -> None:
-    """Solve a linear program by dual simplex; PlacelabError when the solver does not find its optimum."""
-    if solver == "HIGHS" and options is None:
-        options = {"highs_options": {"solver": "simplex", "simplex_strategy": 1}}
-    lp.solve(solver=solver, **(options or {}))
-    if lp.status != "optimal":
-        raise PlacelabError(f"{solver} ended with {lp.status!r} on the linear program of the favourite children")
+def _remembered(
+    graph: OpGraph, key: bytes, solve: Callable[[], Solution | None], cancel: Callable[[], bool]
+) -> Solution | None:
+    """The graph's solution of that key, solved now, or before, or by another thread at this moment; None when cancelled."""
+    while True:
+        with _lock:
+            known = _solved.setdefault(graph, {})
+            future = known.get(key)
+            if mine := future is None:
+                future = known[key] = Future()
+                for old in list(known)[:-KEPT]:
+                    del known[old]
+        if mine:
+            return _solve_for_all(known, key, future, solve)
+        solution = _wait(future, cancel)
+        if solution is not None or cancel():
+            return solution
+
+
+def _solve_for_all(known: dict, key: bytes, future: Future, solve: Callable[[], Solution | None]) -> Solution | None:
+    solution = None
+    try:
+        solution = solve()
+    finally:  # whoever waits gets None if there is none, and solves for himself
+        if solution is None:
+            with _lock:
+                known.pop(key, None)
+        future.set_result(solution)
+    return solution
+
+
+def _wait(future: Future, cancel: Callable[[], bool]) -> Solution | None:
+    while not cancel():
+        try:
+            return future.result(timeout=0.05)
+        except NotYet:
+            continue
+    return None
