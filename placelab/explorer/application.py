@@ -343,6 +343,7 @@ class Explorer(w.VBox):
         with self._answering(state, preview):
             self._failure = error
         self.gantt.add_class("pl-failed")
+        self.canvas.peak = self.canvas.load = []  # of a placement that is none any more
         self._line.rest()
         if isinstance(error, InfeasibleError) and error.devices:
             shown = self._result is not None and self._result.state.graph is state.graph

@@ -25,7 +25,8 @@ from placelab.problem import Problem
 from placelab.strategies import partitioners
 from placelab.units import seconds
 
-ROW, COLUMN, NAMES = 23, 64, 110  # pixels: of a partitioner, of a scheduler, of the partitioners' names
+ROW, LOW, COLUMN, NAMES = 23, 18, 64, 110  # pixels: of a partitioner, of one of many, of a scheduler, of the names
+MANY = 15  # partitioners
 UPRIGHT, SLANT = 6, 40  # more schedulers than that have slanted names, which take so many pixels more
 PAUSE = 0.4  # seconds without a change before all pairs are computed again
 SMALL = 20  # ops up to which searches end by themselves in about a second, so that nobody needs to ask for them
@@ -264,7 +265,7 @@ def _with_pending(frame: pd.DataFrame, missing: list[str]) -> pd.DataFrame:
 
 
 def _height(rows: int) -> int:
-    return 30 + ROW * rows
+    return 30 + rows * (ROW if rows <= MANY else LOW)
 
 
 def _best(frame: pd.DataFrame) -> pd.Series | None:

@@ -82,8 +82,7 @@ class Pickers:
             self.memory,
             self.costs,
         ]
-        prepare = w.VBox([self.prepare.toggle, self.prepare.about])
-        strategies = [prepare, self._strategy("partitioner"), self._strategy("scheduler"), self.seed]
+        strategies = [self.prepare.box, self._strategy("partitioner"), self._strategy("scheduler"), self.seed]
         return [
             w.HBox(problem).add_class("pl-row"),
             self.models.panel,

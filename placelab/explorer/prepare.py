@@ -30,9 +30,10 @@ class PreparePicker:
         self._ask, self._chosen, self._quiet = ask, (), False
         self._toggles: dict[str, w.ToggleButton] = {}
         self._controls: dict[str, Controls] = {}
-        self.toggle = w.ToggleButton(tooltip=TIP, layout=w.Layout(width="auto")).add_class("pl-prepare")
+        self.toggle = w.ToggleButton(tooltip=TIP, layout=w.Layout(width="auto"))
         self.about = w.HTML().add_class("pl-about")
         self.panel = w.HBox().add_class("pl-row").add_class("pl-open")
+        self.box = w.VBox([self.toggle, self.about]).add_class("pl-prepare")
         self.toggle.observe(self._reveal, "value")
         self._reveal()
 

@@ -1,0 +1,115 @@
+"""The explorer in a real JupyterLab, where strategies take their time or find no room."""
+
+from __future__ import annotations
+
+import re
+
+from browser.test_explorer import LIBRARY, Hand, explore, key  # noqa: F401
+from playwright.sync_api import Locator, expect
+
+PATIENT = """
+import time
+import numpy as np
+from placelab.progress import Progress, never, silent
+
+@pl.partitioner(slow=True, source="a test of placelab")
+def patient(problem, *, seconds: float = 60.0, progress=silent, cancel=never):
+    "Improves for a minute what HEFT begins with."
+    best = pl.place(problem, "heft")
+    length, begun = pl.simulate(problem, best, "planned").makespan, time.monotonic()
+    while (spent := time.monotonic() - begun) < seconds and not cancel():
+        progress(Progress("improving the best placement", spent / seconds, length, length / 1.25))
+        time.sleep(0.001)
+    return pl.Placement(problem, best.device, best.planned, bound=length / 1.25, notes=("It was patient.",))
+
+@pl.partitioner
+def sketch(problem, *, preview: bool = False):
+    "HEFT, or for a hand that waits everything on the first device."
+    if preview:
+        return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
+    time.sleep(0.3)
+    return pl.place(problem, "heft")
+"""
+
+
+def line(hand: Hand) -> Locator:
+    """The line above the chart."""
+    return hand.root.locator(".pl-line")
+
+
+def test_a_search_shows_progress_and_is_cancelled(explore, screenshot):  # noqa: F811
+    """A bar, the best so far, the gap; a drag does not wait; Cancel shows the best so far; nothing below the line moves."""
+    hand = explore('"convolutional_network"')
+    hand.notebook.execute(PATIENT)
+    hand.menu("Partitioner").select_option("patient")
+    expect(line(hand).get_by_role("button", name="Cancel")).to_be_visible()
+    top = hand.root.locator(".pl-gantt").bounding_box()["y"]
+    expect(line(hand)).to_contain_text("≤ 25 % above optimum")
+    expect(line(hand)).to_contain_text(re.compile(r"improving the best placement · best .*s · bound .*s"))
+    screenshot("searching")
+    box = key(hand, "bandwidth:inside server").bounding_box()
+    hand.page.mouse.move(box["x"] + 10, box["y"] + 8)
+    hand.page.mouse.down()
+    hand.page.mouse.move(box["x"] + 60, box["y"] + 8, steps=6)
+    expect(line(hand)).not_to_contain_text("above optimum")
+    hand.page.mouse.up()
+    expect(line(hand)).to_contain_text("≤ 25 % above optimum")
+    line(hand).get_by_role("button", name="Cancel").click()
+    expect(line(hand)).to_contain_text("Stopped by hand: this is the best so far. It was patient.")
+    hand.settled()
+    assert hand.root.locator(".pl-gantt").bounding_box()["y"] == top
+    hand.shows("pl.solve(explorer.problem, 'heft', 'planned')")
+    screenshot("stopped")
+
+
+def test_a_preview_while_a_hand_drags(explore, screenshot):  # noqa: F811
+    """Labelled, and followed by the whole result on release."""
+    hand = explore('"convolutional_network"')
+    hand.notebook.execute(PATIENT)
+    hand.menu("Partitioner").select_option("sketch")
+    hand.menu("Scheduler").select_option("fifo")
+    hand.becomes("[explorer.state.partitioner, explorer.state.scheduler]", ["sketch", "fifo"])
+    hand.notebook.execute("explorer.comparison.settled(60); explorer._worker.settled(60)")
+    box = key(hand, "bandwidth:inside server").bounding_box()
+    hand.page.mouse.move(box["x"] + 10, box["y"] + 8)
+    hand.page.mouse.down()
+    hand.page.mouse.move(box["x"] + 60, box["y"] + 8, steps=6)
+    expect(line(hand)).to_contain_text("Preview: a quick stand-in for sketch; the result follows on release.")
+    expect(hand.root.locator(".pl-gantt")).to_have_attribute("data-stale", "false")
+    screenshot("preview")
+    hand.page.mouse.up()
+    expect(line(hand)).not_to_contain_text("Preview")
+    hand.shows("pl.solve(explorer.problem, 'heft', 'fifo')")
+
+
+def test_no_room_is_explained_over_the_chart(explore, screenshot):  # noqa: F811
+    """Which group or op, and for each device why; the op can be shown; undo and another memory model are one click away."""
+    hand = explore('"dynamic_rnn", pl.clusters.pcie_box(4)')
+    hand.notebook.execute("explorer._go(lambda s: s.with_cluster(s.cluster.replace(memory=1e3), s.layout))")
+    panel = hand.root.locator(".pl-rejection")
+    expect(panel).to_be_visible()
+    expect(panel.get_by_role("alert")).to_contain_text(re.compile(r"fits on no device \(memory model dynamic\)"))
+    expect(panel).to_contain_text(re.compile(r"gpu:0\s*short by [\d.]+ (B|kB|MB)"))
+    screenshot("light")
+    hand.notebook.set_theme("JupyterLab Dark")
+    screenshot("dark")
+    panel.get_by_role("button", name=re.compile("^Show ")).click()
+    expect(hand.root.locator(".pl-gantt").get_by_role("status").last).to_contain_text("Placeholder on gpu")
+    assert hand.notebook.value("explorer.canvas.peak") == []
+    panel.get_by_role("button", name="Ignore memory").click()
+    expect(panel).to_be_hidden()
+    hand.becomes("explorer.problem.memory", "none")
+    hand.shows(LIBRARY)
+
+
+def test_a_graph_made_smaller_first(explore, screenshot):  # noqa: F811
+    """Two toggles; the button and the count say what they did."""
+    hand = explore()
+    hand.button("Prepare…").click()
+    for name in ("coplace", "fuse"):
+        hand.root.get_by_role("button", name=name, exact=True).click()
+    hand.becomes("list(explorer.state.prepare)", ["coplace", "fuse"])
+    expect(hand.button("Prepare: coplace → fuse")).to_be_visible()
+    expect(hand.root.locator(".pl-strategies")).to_contain_text(re.compile(r"5,333 → [\d,]+ ops"))
+    hand.shows("pl.solve(explorer.problem, 'heft', 'planned', prepare=['coplace', 'fuse'])")
+    screenshot("prepared")
