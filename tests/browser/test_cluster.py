@@ -197,6 +197,90 @@ def test_a_typed_value_may_carry_a_unit_and_nonsense_is_refused(page: Page, two:
     assert two.value.bandwidth[0, 1] == 300e9
 
 
+def test_the_memory_of_a_card_is_pulled_as_one_step(page: Page, two: ClusterCanvas) -> None:
+    """By its value or by its bar; the value shows on the ruler; the bar is red where more is in use than there is."""
+    two.peak = [12e9, 1e9, 1e9, 1e9]
+    bare_page.receive(page, two, "peak")
+    expect(key(page, "card:0")).to_have_attribute("data-level", "")
+    pull(page, key(page, "memory:0"), -120, release=False)
+    expect(page.locator(".ruler text.now")).to_have_text("1.6 GB")
+    expect(key(page, "card:0")).to_have_attribute("data-level", "over")
+    page.mouse.up()
+    settled(page, two)
+    assert two.value.memory.tolist() == [1.6e9, 16e9, 16e9, 16e9]
+    pull(page, key(page, "card:0").locator(".hold"), 120)
+    settled(page, two)
+    assert two.value.memory[0] == 16e9
+    expect(key(page, "card:0")).to_have_attribute("aria-label", re.compile("memory 12.0 GB of 16.0 GB"))
+    for before in (1.6e9, 16e9):
+        page.get_by_role("button", name="Undo").click()
+        settled(page, two)
+        assert two.value.memory[0] == before
+    assert not two.can_undo
+
+
+def test_memory_goes_over_into_unlimited_and_back(page: Page, two: ClusterCanvas) -> None:
+    """Pulled past its end, typed, and by keys; unlimited is said as a word."""
+    handle = key(page, "memory:2")
+    pull(page, handle, 230, release=False)
+    expect(page.locator(".ruler text.now")).to_have_text("unlimited")
+    page.mouse.up()
+    settled(page, two)
+    assert np.isinf(two.value.memory[2])
+    expect(handle).to_have_attribute("aria-valuetext", "unlimited")
+    expect(handle).to_have_attribute("role", "slider")
+    pull(page, handle, -240)
+    settled(page, two)
+    assert two.value.memory[2] == 10e9
+    handle.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.type("unlimited")
+    page.keyboard.press("Enter")
+    settled(page, two)
+    assert np.isinf(two.value.memory[2])
+    page.keyboard.press("PageDown")
+    settled(page, two)
+    assert two.value.memory[2] == 500e9
+    page.keyboard.press("Enter")
+    page.keyboard.type("24 GB")
+    page.keyboard.press("Enter")
+    settled(page, two)
+    assert two.value.memory[2] == 24e9
+
+
+def test_cards_beside_a_matrix_have_memory_too(page: Page, screenshot) -> None:
+    """Their bar is the slider: pulled, by keys, or typed, from unlimited, too."""
+    canvas = ClusterCanvas(
+        Cluster.from_hosts({"a": 8, "b": 8}, memory=16e9, inside=(300e9, 5e-6), between=(12e9, 50e-6))
+    )
+    bare_page.show(page, canvas)
+    canvas.peak = [2e9 * i for i in range(16)]
+    bare_page.receive(page, canvas, "peak")
+    expect(key(page, "card:9")).to_have_attribute("data-level", "over")
+    screenshot("bars")
+    bar = key(page, "memory:9")
+    expect(bar).to_have_attribute("aria-valuetext", "16 GB")
+    pull(page, bar, 60)
+    settled(page, canvas)
+    assert canvas.value.memory[9] == pytest.approx(16e9 * 10**0.5, rel=0.02)
+    expect(key(page, "card:9")).to_have_attribute("data-level", "")
+    bar.focus()
+    page.keyboard.press("ArrowLeft")
+    settled(page, canvas)
+    assert canvas.value.memory[9] < 47e9
+    page.keyboard.press("Enter")
+    page.keyboard.type("∞")
+    page.keyboard.press("Enter")
+    settled(page, canvas)
+    assert np.isinf(canvas.value.memory[9])
+    key(page, "card:9").focus()
+    page.keyboard.press("m")
+    page.keyboard.type("8 GB")
+    page.keyboard.press("Enter")
+    settled(page, canvas)
+    assert canvas.value.memory[9] == 8e9
+
+
 def test_a_bare_number_takes_the_unit_that_stood_there(page: Page, two: ClusterCanvas) -> None:
     """20 typed over 10 TFLOP/s are 20 TFLOP/s."""
     key(page, "speed:0").dblclick()

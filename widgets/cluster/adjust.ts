@@ -1,10 +1,10 @@
 /** Changing a value by pulling it sideways, by keys, or by typing it. */
-import { listen } from "../shared/dom";
-import { abs, sqrt } from "../shared/math";
+import { listen, s, set } from "../shared/dom";
+import { abs, min, sqrt } from "../shared/math";
 import { clamp, snap } from "../shared/scale";
 import type { Editor } from "./editor";
 import type { Entry } from "./entry";
-import { PER_DECADE, read, scaled, writeRange } from "./quantity";
+import { PER_DECADE, read, scaled, spoken, writeRange } from "./quantity";
 import type { Ruler } from "./ruler";
 import type { Range } from "./state";
 import type { Target } from "./targets";
@@ -20,14 +20,14 @@ export interface Adjust {
   readonly target: Target | null;
   /** The value of a target as text. */
   text(target: Target): string;
+  /** Makes `element` a slider of a target: to be pulled, changed by keys, or typed. Returns what tells it of the present value. */
+  slider(element: SVGElement, target: Target): () => void;
   /** Multiplies by `factor` what the drag has changed so far. */
   step(target: Target, factor: number): void;
   /** The drag is over. */
   end(): void;
   /** Lets the pointer pull what `at` finds under it. On a device, a hand that sets out up or down carries the device instead. */
   pull(element: Focusable, at: (event: PointerEvent) => Target | null): void;
-  /** Gives a slider its keys: arrows and page keys change, Enter opens the field. */
-  keys(element: Focusable, target: Target): void;
   /** Opens the field in which an exact value can be typed, over `element` or over a rectangle in it. */
   type(target: Target, element: Focusable, over?: DOMRect): void;
 }
@@ -89,7 +89,7 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
       if (!current && abs(pixels) < 3) return;
       begin(origin.target);
       change(snap(10 ** (pixels / PER_DECADE)));
-      ruler.show(origin.target.quantity, from.low, origin, pixels, text(origin.target));
+      ruler.show(origin.target.quantity, from.low, origin, pixels, spoken(text(origin.target)));
     });
     const stop = () => {
       if (origin) end();
@@ -106,7 +106,12 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
     });
   }
 
-  function keys(element: Focusable, target: Target): void {
+  function slider(element: SVGElement, target: Target): () => void {
+    const { label, quantity, key } = target;
+    const limits = { "aria-valuemin": quantity.low, "aria-valuemax": quantity.high };
+    set(element, { tabindex: 0, role: "slider", "aria-label": label, ...limits, "data-key": key });
+    element.prepend(s("title", {}, `${label}: pull ← → to change, Enter or double-click to type`));
+    pull(element, () => target);
     listen(element, "keydown", (event) => {
       const factor = KEYS[event.key];
       if (event.ctrlKey || event.metaKey || (!factor && event.key !== "Enter")) return;
@@ -118,11 +123,14 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
     listen(element, "keyup", (event) => (KEYS[event.key] ? end() : undefined));
     listen(element, "blur", () => (current ? end() : undefined));
     listen(element, "dblclick", () => type(target, element));
+    return () => {
+      const now = middle(target.read(editor.cluster));
+      set(element, { "aria-valuenow": min(now, quantity.high), "aria-valuetext": spoken(text(target)) });
+    };
   }
 
   function type(target: Target, element: Focusable, over: DOMRect = element.getBoundingClientRect()): void {
-    const range = target.read(editor.cluster);
-    const shown = target.quantity.write(range.low === range.high ? range.low : sqrt(range.low * range.high));
+    const shown = target.quantity.write(middle(target.read(editor.cluster)));
     entry.open(over, shown, target.label, element, (typed) => {
       const value = read(target.quantity, typed, shown);
       if (typeof value === "string") return value;
@@ -136,6 +144,8 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
     get target() {
       return current;
     },
-    ...{ text, step, end, pull, keys, type },
+    ...{ text, step, end, pull, slider, type },
   };
 }
+
+const middle = ({ low, high }: Range) => (low === high ? low : sqrt(low * high));

@@ -5,7 +5,7 @@ import type { Adjust } from "./adjust";
 import type { Rect } from "./geometry";
 import { pill } from "./pill";
 import { fitted, s, set } from "./svg";
-import { memoryOf, speedOf } from "./targets";
+import { memoryOf, speedOf, type Target } from "./targets";
 
 export interface Card {
   readonly element: SVGGElement;
@@ -23,7 +23,7 @@ export function card(adjust: Adjust, device: number, rect: Rect, small: boolean)
   });
   const { cluster } = adjust.editor;
   const { name, type, host } = cluster.devices[device]!;
-  const memory = memoryBar(rect, small);
+  const memory = memoryBar(adjust, memoryOf(device, name), rect, small);
   element.append(s("rect.plate", { width: rect.w, height: rect.h, rx: small ? 5 : 8 }));
   const update = small ? compact(element, adjust, device, rect) : roomy(element, adjust, device, rect);
   element.append(memory.element);
@@ -95,26 +95,27 @@ interface Bar {
   update(peak: number, capacity: number): void;
 }
 
-/** Peak use against capacity; beyond it the bar is full, striped and of another colour. */
-function memoryBar({ w, h }: Rect, small: boolean): Bar {
-  const full = w - (small ? 12 : 20), height = small ? 3 : 5;
-  const x = small ? 6 : 10, y = small ? h - 5 : h - 13;
+/** Peak use against capacity, which can be pulled; beyond it the bar is full and red. Small cards have no pill: theirs is the slider. */
+function memoryBar(adjust: Adjust, target: Target, { w, h }: Rect, small: boolean): Bar {
+  const full = w - (small ? 12 : 20), height = small ? 4 : 5;
+  const x = small ? 6 : 10, y = small ? h - 6 : h - 13;
   const bar = s("rect.used", { x, y, height, rx: height / 2 });
-  const title = s("title");
-  const element = s("g.memory-bar", {}, title, s("rect.track", { x, y, width: full, height, rx: height / 2 }), bar);
+  const track = s("rect.track", { x, y, width: full, height, rx: height / 2 });
+  const element = s("g.memory-bar", {}, track, bar, s("rect.hold", { x, y: y - 3, width: full, height: height + 7 }));
+  const tell = small ? adjust.slider(element, target) : adjust.pull(element, () => target);
+  const title = element.querySelector("title") ?? element.insertBefore(s("title"), track);
   return {
     element,
     update(peak, capacity) {
-      const share = Number.isNaN(peak) ? 0 : peak / capacity;
-      element.style.display = small && (Number.isNaN(peak) || capacity === Infinity) ? "none" : "";
-      set(bar, { width: full * clamp(share, 0, 1) });
-      title.textContent = Number.isNaN(peak) ? "peak memory not known" : `peak${inWords(peak, capacity)}`;
+      set(bar, { width: full * clamp(peak / capacity || 0, 0, 1) });
+      title.textContent = `${target.label}: ${adjust.text(target)}${Number.isNaN(peak) ? "" : `, peak ${bytes(peak)}`}`;
+      tell?.();
     },
   };
 }
 
 function inWords(peak: number, capacity: number): string {
-  if (Number.isNaN(peak)) return "";
+  if (Number.isNaN(peak)) return capacity < Infinity ? `, memory ${bytes(capacity)}` : "";
   if (capacity === Infinity) return `, memory ${bytes(peak)}, unlimited`;
   return `, memory ${bytes(peak)} of ${bytes(capacity)} (${percent(peak / capacity)})`;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { colourOf, COLOURS } from "./colours";
 import { contains, graphScene, gridScene, slotAt, slotRect, type Rect, type Scene } from "./geometry";
 import { outbox } from "./outbox";
-import { BANDWIDTH, decades, LATENCY, MEMORY, read, scaled, SPEED, writeRange } from "./quantity";
+import { BANDWIDTH, decades, LATENCY, MEMORY, read, scaled, SPEED, spoken, writeRange } from "./quantity";
 import { applied, between, block, drawing, fromWire, hostsOf, nextHost, rangeOf, structure, within, type Cluster } from "./state";
 import { linkOf, speedOf } from "./targets";
 import type { Message } from "./traits";
@@ -117,6 +117,18 @@ describe("quantities", () => {
     expect(scaled(BANDWIDTH, { low: 6e9, high: 6e9 }, 1.2345, 2)).toEqual({ value: 7.4e9 });
     expect(scaled(BANDWIDTH, { low: 6e9, high: 12e9 }, 10, 2)).toEqual({ factor: 10 });
     expect(scaled(BANDWIDTH, { low: Infinity, high: Infinity }, 10, 2)).toEqual({ value: null });
+  });
+
+  it("goes over into unlimited at its end, and comes back from there", () => {
+    const [some, none] = [{ low: 16e9, high: 16e9 }, { low: Infinity, high: Infinity }];
+    expect(scaled(MEMORY, some, 60, 3)).toEqual({ value: 960e9 });
+    expect(scaled(MEMORY, some, 70, 3)).toEqual({ value: null });
+    expect(scaled(MEMORY, none, 1, 3)).toEqual({ value: null });
+    expect(scaled(MEMORY, none, 2, 3)).toEqual({ value: null });
+    expect(scaled(MEMORY, none, 0.01, 3)).toEqual({ value: 10e9 });
+    expect(scaled(MEMORY, { low: 4e12, high: 4e12 }, 1, 3)).toEqual({ value: 4e12 }); // typed, beyond the end
+    expect(scaled(MEMORY, { low: 4e12, high: 4e12 }, 1.1, 3)).toEqual({ value: null });
+    expect(spoken(MEMORY.write(Infinity))).toBe("unlimited");
   });
 
   it("come back to exactly where they began", () => {

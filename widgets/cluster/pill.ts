@@ -1,5 +1,5 @@
 /** A value that can be changed where it is shown: pull it sideways, use the arrow keys, or type it. */
-import { ceil, max, sqrt } from "../shared/math";
+import { ceil, max } from "../shared/math";
 import type { Adjust } from "./adjust";
 import { s, set, textWidth } from "./svg";
 import type { Target } from "./targets";
@@ -16,19 +16,8 @@ export const PILL = 20; // height
 export function pill(adjust: Adjust, target: Target): Pill {
   const back = s("rect", { y: -PILL / 2, height: PILL, rx: PILL / 2 });
   const text = s("text", { y: 4 });
-  const title = s("title");
-  const element = s("g", {
-    class: `pill ${target.quantity.name}`,
-    tabindex: 0,
-    role: "slider",
-    "aria-label": target.label,
-    "aria-valuemin": target.quantity.low,
-    "aria-valuemax": target.quantity.high,
-    "data-key": target.key,
-  }, title, back, text);
-  title.textContent = `${target.label}: pull ← → to change, Enter or double-click to type`;
-  adjust.pull(element, () => target);
-  adjust.keys(element, target);
+  const element = s("g", { class: `pill ${target.quantity.name}` }, back, text);
+  const tell = adjust.slider(element, target);
   let shown = "", width = 0;
   const measure = () => {
     const now = adjust.text(target);
@@ -38,9 +27,7 @@ export function pill(adjust: Adjust, target: Target): Pill {
     text.textContent = now;
     set(back, { width });
     set(text, { x: width / 2 });
-    const { low, high } = target.read(adjust.editor.cluster);
-    const middle = low === high ? low : sqrt(low * high);
-    set(element, { "aria-valuenow": Number.isFinite(middle) ? middle : target.quantity.high, "aria-valuetext": now });
+    tell();
   };
   measure();
   return {

@@ -1,6 +1,6 @@
 /** The four quantities a hand can change: how they are written, read, and bounded. Pure. */
 import { bandwidth, bytes, parseSi, seconds, si, speed } from "../shared/format";
-import { floor, log10 } from "../shared/math";
+import { floor, log10, max } from "../shared/math";
 import { clamp, snap } from "../shared/scale";
 import type { Range } from "./state";
 import type { Change } from "./traits";
@@ -11,17 +11,17 @@ export interface Quantity {
   readonly example: string;
   readonly low: number;
   readonly high: number;
-  readonly unlimited: boolean; // whether Infinity is a value
+  readonly end?: number; // where a pull goes over into unlimited, and comes back from it; without it there is no such value
   write(value: number): string;
 }
 
 /** Without the zeros that only show precision: what a hand sets is "10 GB/s", not "10.0 GB/s". */
 const plain = (write: (value: number) => string) => (value: number) => write(value).replace(/(\.\d*?)0+(?= )/, (_, kept: string) => (kept === "." ? "" : kept));
 
-export const SPEED: Quantity = { name: "speed", unit: "FLOP/s", example: "12 TFLOP/s", low: 1e-3, high: 1e21, unlimited: false, write: plain(speed) };
-export const MEMORY: Quantity = { name: "memory", unit: "B", example: "16 GB", low: 1, high: 1e18, unlimited: true, write: plain(bytes) };
-export const BANDWIDTH: Quantity = { name: "bandwidth", unit: "B/s", example: "12 GB/s or 100 Gbit/s", low: 1e-3, high: 1e18, unlimited: true, write: plain(bandwidth) };
-export const LATENCY: Quantity = { name: "latency", unit: "s", example: "50 µs", low: 0, high: 1e6, unlimited: false, write: plain(seconds) };
+export const SPEED: Quantity = { name: "speed", unit: "FLOP/s", example: "12 TFLOP/s", low: 1e-3, high: 1e21, write: plain(speed) };
+export const MEMORY: Quantity = { name: "memory", unit: "B", example: "16 GB", low: 1, high: 1e18, end: 1e12, write: plain(bytes) };
+export const BANDWIDTH: Quantity = { name: "bandwidth", unit: "B/s", example: "12 GB/s or 100 Gbit/s", low: 1e-3, high: 1e18, end: 1e15, write: plain(bandwidth) };
+export const LATENCY: Quantity = { name: "latency", unit: "s", example: "50 µs", low: 0, high: 1e6, write: plain(seconds) };
 
 export const PER_DECADE = 120; // pixels of a hand that multiply by ten
 
@@ -46,7 +46,7 @@ export function read(quantity: Quantity, typed: string, shown = ""): number | st
   const value = parsed(quantity, withUnit(typed.trim(), shown, unit));
   if (Number.isNaN(value)) return `Not a ${name}: write a number and its unit, as ${quantity.example}.`;
   if (value < low) return low === 0 ? `The ${name} must not be less than 0.` : `The ${name} must be ${value > 0 ? `at least ${write(low)}` : "more than 0"}.`;
-  return value <= high || (value === Infinity && quantity.unlimited) ? value : `The ${name} must be at most ${write(high)}.`;
+  return value <= high || (value === Infinity && quantity.end) ? value : `The ${name} must be at most ${write(high)}.`;
 }
 
 function withUnit(text: string, shown: string, unit: string): string {
@@ -59,19 +59,27 @@ function withUnit(text: string, shown: string, unit: string): string {
 function parsed(quantity: Quantity, typed: string): number {
   let text = typed;
   const small = text === text.toLowerCase();
-  if (quantity.unlimited && small && ["∞", "inf", "infinite", "unlimited"].includes(text)) return Infinity;
+  if (quantity.end && small && ["∞", "inf", "infinite", "unlimited"].includes(text)) return Infinity;
   if (small && quantity !== LATENCY) text = text.replace(/(\d\s*)([mgtp])/, (_, number: string, prefix: string) => number + prefix.toUpperCase());
   const bits = quantity === BANDWIDTH ? /^(.*?)(?:bit\/s|bps)$/i.exec(text) : null;
   return bits ? parseSi(bits[1]!, "") / 8 : parseSi(text, quantity.unit);
 }
 
-/** What `total` times the values in `range` means as an edit: one value where all are equal, else a factor. */
+/**
+ * What `total` times the values in `range` means as an edit: one value where all are equal, else a factor. Beyond its end a
+ * quantity is unlimited, null; from there a pull to less begins at the end.
+ */
 export function scaled(quantity: Quantity, { low, high }: Range, total: number, digits: number): Change {
   if (low !== high) return { factor: Number(total.toPrecision(4)) };
-  if (low === Infinity) return { value: null };
+  const { end = NaN } = quantity;
+  const start = low === Infinity ? end : low;
+  if (total * start > max(end, start) || (low === Infinity && total === 1)) return { value: null };
   if (low === 0) return { value: total > 1 ? snap(FROM_ZERO * total, digits) : 0 };
-  return { value: clamp(total === 1 ? low : snap(low * total, digits), quantity.low, quantity.high) };
+  return { value: clamp(total === 1 ? low : snap(start * total, digits), quantity.low, quantity.high) };
 }
+
+/** A value as it is said aloud. */
+export const spoken = (text: string): string => text.replace("∞", "unlimited");
 
 /** Marks of a logarithmic ruler: 1, 2, 5 times powers of ten between two values. */
 export function decades(low: number, high: number): { value: number; major: boolean }[] {

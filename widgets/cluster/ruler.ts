@@ -31,20 +31,23 @@ export function ruler(root: HTMLElement, room: () => Rect): Ruler {
     show(quantity, from, origin, pixels, text) {
       const bounds = root.getBoundingClientRect(), space = room();
       const [middle, level] = [origin.x - bounds.left, origin.y - bounds.top];
-      const start = Number.isFinite(from) && from > 0 ? from : 1e-7;
+      const { end = quantity.high } = quantity;
+      const start = from === Infinity ? end : from || 1e-7;
       const width = min(WIDTH, space.w), left = fit(middle - width / 2, width, space.x, space.w);
       const half = textWidth(text, "bold 12px sans-serif") / 2 + 8;
       const at = clamp(middle + pixels - left, half, width - half);
       const x = (value: number) => at - pixels + log10(value / start) * PER_DECADE;
-      const reach = (end: number) => start * 10 ** ((end - at + pixels) / PER_DECADE);
+      const reach = (right: number) => start * 10 ** ((right - at + pixels) / PER_DECADE);
+      const beyond = quantity.end ? x(end) + 16 : width;
       const begin = x(start);
-      const marks = decades(reach(8), reach(width - 8)).flatMap(({ value, major }) => [
+      const marks = decades(reach(8), min(reach(width - 8), end)).flatMap(({ value, major }) => [
         s("line", { x1: x(value), x2: x(value), y1: major ? 26 : 32, y2: 38 }),
         ...(major && abs(x(value) - at) > half + 24 && x(value) > NAME && x(value) < width - NAME ? [s("text", { x: x(value), y: 22 }, writeRound(quantity, value))] : []),
       ]);
       element.replaceChildren(
         s("rect.back", { x: 0.5, y: 8.5, width: width - 1, height: 36, rx: 6 }),
         ...marks,
+        ...(beyond > 0 && beyond < width - 8 ? [s("text", { x: beyond, y: 36 }, "∞")] : []),
         ...(begin > 0 && begin < width ? [s("line.from", { x1: begin, x2: begin, y1: 26, y2: 44 })] : []),
         s("line.now", { x1: at, x2: at, y1: 20, y2: 44 }),
         s("rect.now", { x: at - half, y: 0, width: 2 * half, height: 20, rx: 10 }),
