@@ -75,7 +75,8 @@ def place(
             "placelab.Placement(problem, device), one device number per op, or ListScheduler's placement()"
         )
     object.__setattr__(placement, "partitioner", function.name)
-    if small is problem and _is_as_proven(function, options, preview) and (sentence := claim(problem, function.name)):
+    proven = small is problem and not cancel() and _is_as_proven(function, options, preview)
+    if proven and (sentence := claim(problem, function.name)):
         object.__setattr__(placement, "notes", (*placement.notes, sentence))
     return expand(placement)
 

@@ -90,6 +90,13 @@ def test_a_ratio_stands_in_the_notes_of_the_plan():
         assert any(note.startswith("proven: ") for note in pl.place(on(FORK, 2), name).notes), name
 
 
+@pytest.mark.parametrize("asked", [dict(preview=True), dict(cancel=lambda: True), dict(threshold=0.1)], ids=str)
+def test_nothing_is_proven_of_a_stand_in(asked):
+    """A preview, a search that was stopped, or Baechi's rounding is not what the ratio was proven for."""
+    for name in [name for name in PROVEN if "sct" in name]:
+        assert not any(note.startswith("proven: ") for note in pl.place(on(FORK, 2), name, **asked).notes)
+
+
 def test_what_is_proven_of_one_problem_does_not_follow_to_another():
     """A placement that is run on another problem leaves its bound and its notes behind; on its own it keeps them."""
     placed = replace(pl.place(on(FORK, 2), "single"), bound=3.0, notes=("proven: it is so",))
