@@ -32,6 +32,7 @@ from placelab.validate import validate
 
 ROUNDING = 1e-9  # relative
 SMALL = 10  # ops; so many every strategy treats, also an exact one
+SEARCHED = 20  # ops; a search of every example would take minutes, as each is placed several times
 
 
 def check_partitioner(partitioner: str | Callable, problems: Iterable[Problem] | None = None) -> None:
@@ -42,7 +43,7 @@ def check_partitioner(partitioner: str | Callable, problems: Iterable[Problem] |
     partitioner
         Name in the catalogue, decorated function, or plain function ``f(problem, ...)``.
     problems
-        Where to check it; default :func:`examples`.
+        Where to check it; default :func:`examples`, for one that searches for seconds (``slow``) those of 20 ops at most.
 
     Raises
     ------
@@ -54,6 +55,8 @@ def check_partitioner(partitioner: str | Callable, problems: Iterable[Problem] |
     >>> check_partitioner("heft")
     """
     f = _strategy(partitioners(), partitioner, "partitioner")
+    if problems is None and getattr(f, "slow", False):
+        problems = [problem for problem in examples() if problem.graph.n_ops <= SEARCHED]
     _first_fault(f"partitioner {f.name!r}", lambda problem: _partitioner_faults(f, problem), problems)
 
 

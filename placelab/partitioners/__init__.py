@@ -3,6 +3,7 @@
 from placelab.partitioners import (  # noqa: F401
     batch_split,
     contiguous,
+    cp_sat,
     cpop,
     critical_path,
     dfs,

@@ -1,0 +1,124 @@
+"""What is the best plan so far, and how far from the best possible can it be? Where exact searches keep both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from placelab.errors import InfeasibleError
+from placelab.list_scheduler import planned_order
+from placelab.memory_plan import can_bind
+from placelab.problem import Problem
+from placelab.progress import Progress, Report, silent
+from placelab.schedule import Placement, Schedule
+from placelab.simulate import simulate
+from placelab.units import seconds
+
+EXACT = 1e-6  # relative; what is left to rounding when the optimum is proven
+
+
+class Incumbent:
+    """The plan of least simulated makespan among those offered, and the largest lower bound proven.
+
+    Plans are judged by what they are for: a run under the problem's own transfer and memory model, in the planned order.
+
+    Attributes
+    ----------
+    placement : Placement or None
+        Best so far; its estimate is the makespan of its run.
+    bound : float
+        No schedule of the problem is shorter [s].
+    """
+
+    def __init__(self, problem: Problem, doing: str, report: Report = silent) -> None:
+        self.problem, self.doing, self.report = problem, doing, report
+        self.placement: Placement | None = None
+        self.bound, self.fraction = 0.0, 0.0
+
+    @property
+    def makespan(self) -> float:
+        """Of the best plan [s]; infinite before the first."""
+        return np.inf if self.placement is None else self.placement.estimate
+
+    @property
+    def gap(self) -> float:
+        """How far above the optimum the makespan may be, as a fraction of the bound."""
+        if self.makespan <= self.bound:
+            return 0.0
+        return self.makespan / self.bound - 1 if self.bound > 0 else np.inf
+
+    @property
+    def proven(self) -> bool:
+        """Whether the best plan is optimal, up to rounding."""
+        return self.gap <= EXACT
+
+    def offer(self, device: np.ndarray, order: np.ndarray) -> None:
+        """Keep this plan if it runs within memory and ends earlier than the best so far."""
+        placement = Placement(self.problem, device, order)
+        schedule = run(self.problem, placement)
+        if schedule is not None and schedule.makespan < self.makespan:
+            self.placement = replace(placement, estimate=schedule.makespan)
+            self.tell()
+
+    def offer_placement(self, placement: Placement) -> None:
+        """Offer what a partitioner found; without a plan, in the order in which critical paths first would run it."""
+        order = placement.planned
+        if order is None:
+            schedule = simulate(self.problem, placement, "pct")
+            order = planned_order(schedule.start, schedule.finish)
+        self.offer(placement.device, order)
+
+    def prove(self, bound: float) -> None:
+        """No schedule is shorter than `bound` [s]."""
+        if bound > self.bound:
+            self.bound = bound
+            self.tell()
+
+    def tell(self) -> None:
+        """Report where the search stands."""
+        makespan = None if self.placement is None else self.makespan
+        self.report(Progress(self.doing, self.fraction, makespan, min(self.bound, self.makespan)))
+
+    def result(self, stopped: str) -> Placement:
+        """The best plan with its bound and what is proven about it; `stopped` says what ended the search, "" its own end."""
+        bound = min(self.bound, self.makespan)
+        said = "proven optimal" if self.proven else self._distance(bound) + (f", stopped {stopped}" if stopped else "")
+        left_out = relaxed(self.problem)
+        notes = (said, f"the bound leaves out {left_out}, the plan was chosen by its run with it") if left_out else (said,)
+        return replace(self.placement, bound=bound, notes=notes)
+
+    def _distance(self, bound: float) -> str:
+        if not bound > 0:
+            return "no bound proven"
+        return f"at most {100 * self.gap:.2g} % above the optimum (bound {seconds(bound)})"
+
+
+def run(problem: Problem, placement: Placement) -> Schedule | None:
+    """A run of a plan that stays within memory, ops waiting for room if they must; None if there is none."""
+    schedule = simulate(problem, placement, "planned")
+    if not len(schedule.oom):
+        return schedule
+    try:
+        schedule = simulate(problem, placement, "planned", oom="wait")
+    except InfeasibleError:
+        return None
+    return None if len(schedule.oom) else schedule
+
+
+def warm(incumbent: Incumbent, heuristics: tuple[Callable[[Problem], Placement], ...]) -> None:
+    """Offer what each heuristic finds; one that finds nothing is left out."""
+    for heuristic in heuristics:
+        try:
+            incumbent.offer_placement(heuristic(incumbent.problem))
+        except ValueError:
+            continue
+
+
+def relaxed(problem: Problem) -> str:
+    """What the exact models leave out of a problem, so that their bound holds but may not be reached; "" if nothing."""
+    what = [f"contention ({problem.transfers} transfers)"] if problem.transfers != "parallel" else []
+    what += ["the time that Sends take of devices"] if problem.transfer_ops else []
+    what += ["memory over time"] if problem.memory in ("edges", "dynamic") and can_bind(problem) else []
+    return " and ".join(what)
