@@ -1,19 +1,24 @@
 """How long does it take to decide where ops go? Placement time per strategy, linear programs and exact solvers, as tables.
 
-    python benchmarks/placing.py [--quick]
+    python benchmarks/placing.py [strategies] [programs] [exact]
 
-Processor time of one public call in a warm process, the median of as many as fit into half a second; of solvers that use
-several threads the time on the clock. Prints Markdown.
+Processor time of one public call in a warm process, the median of as many as fit into half a second; of exact solvers, which
+use several threads, the time on the clock. Prints Markdown: the tables named, or all.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from speed import take_turns
+import numpy as np
+from speed import HEAD, Row, line, take_turns
 
 import placelab as pl
+from placelab.solvers import relaxation
+from placelab.solvers.favourite_child import mean_arcs
 
 DEVICES = 4
 EXACT = ("cp-sat", "ilp")
@@ -41,10 +46,15 @@ def tight(graph: pl.OpGraph, model: str) -> pl.Problem:
     return pl.Problem(graph, pl.Cluster.uniform(DEVICES, memory=SHARE * needed / DEVICES), memory=model)
 
 
+def unseen(problem: pl.Problem) -> pl.Problem:
+    """The same problem on a graph of which no linear program is remembered."""
+    return problem.replace(graph=problem.graph.replace(compute=problem.graph.compute))
+
+
 def placing(problem: pl.Problem, name: str) -> str:
     """Milliseconds of one call, or why there are none."""
     try:
-        (took,) = take_turns(lambda: pl.place(problem, name), least=1)
+        (took,) = take_turns(lambda: pl.place(unseen(problem), name), least=1)
     except pl.UnsupportedError:
         return "too large"
     except pl.InfeasibleError:
@@ -67,12 +77,107 @@ def strategies() -> Iterator[str]:
             yield f"| {name} | {model}, {SHARE:g} × the need | {' | '.join(cells)} |"
 
 
+# -------------------------------------------------------------------- linear programs
+
+W_ONLY = {3_000: 150, 22_000: 3_000}  # milliseconds
+DIRECT_RATIO, CANONICAL_RATIO = 1.15, 2.0
+
+
+def programs() -> Iterator[str]:
+    """SCT's linear program: its value, against HiGHS called directly on the same matrices; then the canonical choice."""
+    yield HEAD
+    for n, budget in W_ONLY.items():
+        graph = pl.generators.layered(n, seed=1)
+        yield from map(line, program_rows(f"layered {n:,}", graph, budget))
+    for name in NETWORKS[1:]:
+        yield from map(line, program_rows(name, pl.load(name), np.inf))
+
+
+def program_rows(what: str, graph: pl.OpGraph, budget: float) -> Iterator[Row]:
+    """Two rows for one graph."""
+    arcs = lambda: mean_arcs(roomy(graph))  # noqa: E731
+    optimum, solve = relaxation.least_makespan(arcs()), direct(arcs())
+    assert abs(solve() / optimum.w - 1) < 1e-6
+    ours, highs = take_turns(lambda: relaxation.least_makespan(arcs()), solve)
+    yield Row(f"w of {what}", graph.n_ops, DEVICES, ours, "ms", budget, "HiGHS", highs, DIRECT_RATIO)
+    (choice,) = take_turns(lambda: relaxation.canonical(optimum))
+    yield Row(f"canonical x of {what}", graph.n_ops, DEVICES, choice, "ms", 2 * budget, "w", ours, CANONICAL_RATIO)
+
+
+def direct(arcs: relaxation.Arcs) -> Callable[[], float]:
+    """A call of HiGHS's dual simplex on the matrices that cvxpy hands to it, which gives w."""
+    import highspy
+
+    data, scale = matrices(arcs)
+    rows, equal = data["A"].tocsc(), data["dims"].zero
+    lp = highspy.HighsLp()
+    lp.num_row_, lp.num_col_ = rows.shape
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = data["c"], data["lower_bounds"], data["upper_bounds"]
+    lp.row_lower_ = np.where(np.arange(len(data["b"])) < equal, data["b"], -np.inf)
+    lp.row_upper_ = data["b"]
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = rows.indptr, rows.indices, rows.data
+
+    def solve() -> float:
+        highs = highspy.Highs()
+        for option, value in (("output_flag", False), ("solver", "simplex"), ("simplex_strategy", 1)):
+            highs.setOptionValue(option, value)
+        highs.passModel(lp)
+        highs.run()
+        return highs.getInfo().objective_function_value * scale
+
+    return solve
+
+
+def matrices(arcs: relaxation.Arcs) -> tuple[dict[str, Any], float]:
+    """What cvxpy makes of the linear program, and the seconds that are 1 in it."""
+    asked, solve = [], relaxation._solve
+    relaxation._solve = lambda lp, *more: asked.append(lp) or solve(lp, *more)
+    try:
+        relaxation.least_makespan(arcs)
+    finally:
+        relaxation._solve = solve
+    return asked[0].get_problem_data("HIGHS")[0], relaxation._scale(arcs)
+
+
+# -------------------------------------------------------------------- exact solvers
+
+EXACT_CASES = (("cp-sat", 20, 1.0), ("cp-sat", 50, 30.0), ("cp-sat", 100, 60.0), ("ilp", 20, np.inf), ("ilp", 30, np.inf))
+SEEDS = 3
+
+
+def exact() -> Iterator[str]:
+    """Seconds on the clock until a plan is proven optimal, or until the solver stops, and how far its bound is then."""
+    yield "| solver | ops | devices | graph | seconds | budget, s | gap to its bound | gap of the best heuristic |"
+    yield "| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: |"
+    for name, n, budget in EXACT_CASES:
+        for seed in range(SEEDS):
+            yield exact_line(name, roomy(pl.generators.layered(n, seed=seed)), f"layered, seed {seed}", budget)
+
+
+def exact_line(name: str, problem: pl.Problem, graph: str, budget: float) -> str:
+    """One instance."""
+    begun = time.perf_counter()
+    placement = pl.place(problem, name)
+    took = time.perf_counter() - begun
+    best = min(pl.solve(problem, h, "planned").makespan for h in ("heft", "etf", "sct", "cpop", "tf-greedy"))
+    found = pl.simulate(problem, placement, "planned").makespan
+    gaps = [f"{100 * max(0.0, makespan / placement.bound - 1):.2f} %" for makespan in (found, best)]
+    told = f"{budget:g}" if np.isfinite(budget) else ""
+    return f"| {name} | {problem.graph.n_ops} | {DEVICES} | {graph} | {took:.2f} | {told} | {' | '.join(gaps)} |"
+
+
+TABLES = {"strategies": strategies, "programs": programs, "exact": exact}
+
+
 def main() -> None:
     """Print the tables as they are measured."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.parse_args()
-    for row in strategies():
-        print(row, flush=True)
+    parser.add_argument("tables", nargs="*", choices=[*TABLES, []], help="which tables; all by default")
+    for name in parser.parse_args().tables or TABLES:
+        for row in TABLES[name]():
+            print(row, flush=True)
+        print()
 
 
 if __name__ == "__main__":

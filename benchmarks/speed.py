@@ -18,7 +18,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from math import log
+from math import inf, log
 from pathlib import Path
 from statistics import median
 
@@ -187,7 +187,7 @@ def rows(quick: bool) -> Iterator[Row]:
 
 def line(row: Row) -> str:
     """A row of the Markdown table."""
-    number = lambda x: "" if x is None else f"{x:.3g}" if x < 100 else f"{x:,.0f}"  # noqa: E731
+    number = lambda x: "" if x in (None, inf) else f"{x:.3g}" if x < 100 else f"{x:,.0f}"  # noqa: E731
     against = "" if row.ratio is None else f"{row.yardstick} {number(row.yardstick_ms)}"
     ratio = "" if row.ratio is None else f"{row.ratio:.2f} of {row.allowed:g}"
     value, budget = f"{number(row.value)} {row.unit}", number(row.budget)
