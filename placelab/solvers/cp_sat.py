@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import InfeasibleError
+from placelab.errors import InfeasibleError, PlacelabError
 from placelab.list_scheduler import planned_order
 from placelab.memory import TOLERANCE
 from placelab.problem import Problem
@@ -236,13 +236,14 @@ class Model:
         """Search once; returns what stopped it before its own limit."""
         solver, found, bounds = self.cp.CpSolver(), [], []
         solver.parameters.num_workers = 1
+        solver.parameters.symmetry_level = 0  # of OR-tools' own: 9.15 fails with it on some cumulatives
         solver.parameters.max_time_in_seconds = max(end - monotonic(), 0.0)
         for name, value in options.items():
             setattr(solver.parameters, name, value)
         self._hint()
         solver.best_bound_callback = bounds.append
-        thread = Thread(target=lambda: self._run(solver, found))
-        stopped = ""
+        stopped, failed = "", []
+        thread = Thread(target=lambda: self._run(solver, found, failed))
         thread.start()
         try:
             while thread.is_alive():
@@ -254,6 +255,8 @@ class Model:
         finally:
             solver.stop_search()
             thread.join()
+        if failed:
+            raise PlacelabError(f"OR-tools failed on this problem ({failed[0]}); try another seed, or 'ilp'") from failed[0]
         self._take(found, bounds)
         return stopped or self._conclude(end)
 
@@ -273,7 +276,7 @@ class Model:
             self.model.add(self.makespan <= self.most)
         self.model.add(self.makespan >= self.least)
 
-    def _run(self, solver: Any, found: list) -> None:
+    def _run(self, solver: Any, found: list, failed: list) -> None:
         here, start, cp = self.here, self.start, self.cp
 
         class Found(cp.CpSolverSolutionCallback):
@@ -281,8 +284,10 @@ class Model:
                 places = [next(d for d, y in enumerate(row) if y is not None and self.boolean_value(y)) for row in here]
                 found.append((places, [self.value(s) for s in start], int(self.objective_value)))
 
-        status = solver.solve(self.model, Found())
-        self.status, self.proved = status, solver.best_objective_bound
+        try:
+            self.status, self.proved = solver.solve(self.model, Found()), solver.best_objective_bound
+        except Exception as error:  # to be raised in the caller's thread
+            failed.append(error)
 
     def _take(self, found: list, bounds: list) -> None:
         """Offer the plans found, in the order found, and raise the bound."""

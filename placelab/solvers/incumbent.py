@@ -92,7 +92,8 @@ class Incumbent:
     def _distance(self, bound: float) -> str:
         if not bound > 0:
             return "no bound proven"
-        return f"at most {100 * self.gap:.2g} % above the optimum (bound {seconds(bound)})"
+        share = f"{100 * self.gap:.2g}" if self.gap < 1 else f"{100 * self.gap:.0f}"
+        return f"at most {share} % above the optimum (bound {seconds(bound)})"
 
 
 def run(problem: Problem, placement: Placement) -> Schedule | None:
