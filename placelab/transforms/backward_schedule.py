@@ -38,13 +38,14 @@ def backward_schedule(schedule: Schedule, C0: float | None = None, graph: OpGrap
     -------
     Schedule
         S′, of the mirrored graph; its problem has the cluster, pins and groups of the forward one. Its makespan is at most
-        C0 · T, and exactly that if all ratios are C0 and S starts at 0 (Theorem 5.1). Then it is optimal if S is
-        (Theorem 5.2), and as far from the optimum as S otherwise (Theorem 5.3).
+        C0 · T, and exactly that if all ratios are C0 and S starts at 0 (Theorem 5.1). Then, on links alike both ways, it is
+        optimal if S is (Theorem 5.2), and as far from the optimum as S otherwise (Theorem 5.3).
 
     Raises
     ------
     UnsupportedError
-        Transfers that queue; a time that is 0 forward and positive backward, of which no constant is a multiple.
+        Transfers that queue; a time that is 0 forward and positive backward, such as the latency of a link that has one
+        in one direction only: no constant is large enough.
     FormatError
         C0 is less than the proportionality constant, so the schedule would not be legal.
 
