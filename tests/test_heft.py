@@ -7,12 +7,12 @@ from dataclasses import fields
 from itertools import permutations
 
 import numpy as np
-import plans
 import problems
 import pytest
 
 import placelab as pl
 from placelab import earliest_finish
+from placelab.planned import planned_schedule
 
 
 def independent_heft(problem, insertion=True):
@@ -97,9 +97,10 @@ def test_both_paths_give_one_plan(name, monkeypatch):
 @pytest.mark.parametrize("name", ["heft", "cpop", "tf-greedy"])
 def test_memory_has_a_say_only_where_it_must(name, monkeypatch):
     """The plan made without regard to memory stands exactly where it exceeds no capacity; the other one never exceeds any."""
-    slow = []
-    one_by_one = earliest_finish.one_by_one
-    monkeypatch.setattr(earliest_finish, "one_by_one", lambda s, *rest: slow.append(s) or one_by_one(s, *rest))
+    slow, plans = [], []
+    in_memory, plan = earliest_finish._in_memory, earliest_finish._plan
+    monkeypatch.setattr(earliest_finish, "_in_memory", lambda problem, *rest: slow.append(1) or in_memory(problem, *rest))
+    monkeypatch.setattr(earliest_finish, "_plan", lambda *facts: plans.append(facts) or plan(*facts))
     free = fitting = 0
     for problem in problems.many(300, seed=25, memory=("reserved", "edges", "dynamic"), transfer_ops=(0,)):
         problem = problem.replace(transfers="parallel")
@@ -108,7 +109,8 @@ def test_memory_has_a_say_only_where_it_must(name, monkeypatch):
             placement = pl.place(problem, name)
             unlimited = pl.place(problem.replace(memory="none"), name)
             if slow:
-                assert pl.validate(plans.schedule(slow[0])) == []
+                _, _, _, device, start, finish, *_ = plans[-2]
+                assert pl.validate(planned_schedule(problem, device, start, finish)) == []
                 fitting += 1
             else:
                 assert same(placement, unlimited)

@@ -220,6 +220,8 @@ def next_time_to_try(
 
     O(inputs²) where it surely fits (less where times are in order), else O(steps from the first transfer to v on) more.
     """
+    if model == FREE:
+        return start
     forever = needed_for_ever(v, for_ever, group, group_device)
     bound = limit[d] - reserved[d] - forever
     if bound < 0.0:
@@ -304,8 +306,10 @@ def take_room(
     is there already, its last consumer is left, or its group is. Other entries stay as they are.
     """
     k = len(limit)
-    reserved[d] += needed_for_ever(v, for_ever, group, group_device)
     freed = False
+    if model == FREE:
+        return freed
+    reserved[d] += needed_for_ever(v, for_ever, group, group_device)
     if group[v] >= 0:
         eased[d] = 1
     if model == RESERVED:
