@@ -10,6 +10,7 @@ from placelab.partitioners import (  # noqa: F401
     etf,
     hashing,
     heft,
+    ilp,
     layers,
     min_cut,
     mite,

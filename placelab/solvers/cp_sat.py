@@ -17,21 +17,21 @@ Times are whole units (:func:`placelab.solvers.tables.whole`), rounded down, so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import count, pairwise
+from collections.abc import Callable
+from itertools import count
 from threading import Thread
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from placelab.errors import InfeasibleError, PlacelabError
+from placelab.errors import PlacelabError
 from placelab.list_scheduler import planned_order
 from placelab.memory import TOLERANCE
 from placelab.problem import Problem
 from placelab.progress import never
 from placelab.solvers.incumbent import Incumbent
-from placelab.solvers.tables import Tables, interchangeable, tables, whole
+from placelab.solvers.tables import Tables, infeasible, interchangeable, lasting, neighbours, tables, whole
 
 POLL = 0.05  # seconds between two looks at whether to stop
 ORDERED = 32  # units for which the order among interchangeable devices is spelt out
@@ -112,8 +112,7 @@ class Model:
         self.cp, self.problem, self.incumbent, self.closed = cp_model, problem, incumbent, False
         table = tables(problem)
         known = _shortest(table, incumbent)
-        serial = float(np.where(np.isfinite(table.time), table.time, 0).max(axis=1).sum() + table.delay.max(axis=(1, 2)).sum())
-        limit = serial if known is None else known[2]
+        limit = table.serial if known is None else known[2]
         incumbent.prove(table.longest_path)
         if limit <= 0:  # nothing takes any time
             self.closed = known is not None
@@ -207,11 +206,7 @@ class Model:
                     add(self.start[v] >= self.end[u] + longer).only_enforce_if([y, there[e]])
 
     def _memory(self) -> None:
-        graph, units = self.problem.graph, self.table.units
-        lasting = {"reserved": graph.memory, "dynamic": graph.persistent}.get(self.problem.memory)
-        if lasting is None:
-            return
-        held = units.total(lasting)
+        held = self.table.units.total(lasting(self.problem))
         for d, capacity in enumerate(self.problem.cluster.memory.tolist()):
             users = [(row[d], size) for row, size in zip(self.here, held.tolist(), strict=True) if row[d] is not None]
             if np.isfinite(capacity) and sum(size for _, size in users) > capacity:
@@ -223,7 +218,7 @@ class Model:
 
     def _symmetry(self, kind: np.ndarray) -> None:
         """Of interchangeable devices the next holds a unit only if the one before holds an earlier unit."""
-        for one, next_one in _neighbours(kind):
+        for one, next_one in neighbours(kind):
             earlier: list[Any] = []
             for row in self.here[:ORDERED]:
                 if row[next_one] is not None:
@@ -313,18 +308,6 @@ class Model:
         return "by the time limit" if not self.closed and monotonic() >= end else ""
 
 
-def infeasible(problem: Problem) -> InfeasibleError:
-    """The error that the ops' memory fits on the devices in no way, though perhaps each op does."""
-    graph = problem.graph
-    held = graph.memory if problem.memory == "reserved" else graph.persistent
-    largest = int(np.argmax(held))
-    names = ", ".join(f"{name} {size:.6g}" for name, size in zip(problem.cluster.names, problem.cluster.memory, strict=True))
-    return InfeasibleError(
-        f"the ops fit on the devices in no way in memory model {problem.memory!r}: they hold {held.sum():.6g} bytes, the "
-        f"largest {graph.names[largest]!r} {held[largest]:.6g}, the devices have {names}; add memory or relax groups"
-    )
-
-
 def _shortest(table: Tables, incumbent: Incumbent) -> tuple[np.ndarray, np.ndarray, float] | None:
     """Device, order and makespan [s] of the incumbent in the tables' terms."""
     if incumbent.placement is None:
@@ -341,9 +324,3 @@ def renamed(device: np.ndarray, first: np.ndarray, kind: np.ndarray) -> np.ndarr
         if new[d] < 0:
             new[d] = next(unused[int(kind[d])])
     return new[device]
-
-
-def _neighbours(kind: np.ndarray) -> Iterator[tuple[int, int]]:
-    for c in np.unique(kind):
-        same = np.flatnonzero(kind == c).tolist()
-        yield from pairwise(same)

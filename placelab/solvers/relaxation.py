@@ -99,7 +99,7 @@ class Arcs:
     @cached_property
     def critical(self) -> np.ndarray:
         """Arcs whose rows matter: on some path that could be longer than :attr:`low`. The others may all be waited for."""
-        return np.flatnonzero((self.through > self.low * (1 + FLAT)) & (self.cost > 0))
+        return np.flatnonzero(self.through > self.low * (1 + FLAT))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,9 +139,12 @@ class Optimum:
 
 
 class _Rows:
-    """Variables x of the critical arcs and s of their ops, and the rows that join the two; times are divided by `scale`."""
+    """Variables x of the critical arcs and s of their ops, and the rows that join the two; times are divided by `scale`.
 
-    def __init__(self, arcs: Arcs, scale: float, bounds: list) -> None:
+    x is at least 1 where `least` is, and at most 0 where `most` is not; 1 where the transfer costs nothing.
+    """
+
+    def __init__(self, arcs: Arcs, scale: float, least: np.ndarray, most: np.ndarray) -> None:
         import cvxpy as cp
         from scipy import sparse
 
@@ -152,7 +155,9 @@ class _Rows:
         self._leave, self._enter = (sparse.csr_array((ones, (each, end)), shape) for end in (tail, head))
         self._time, self._cost = arcs.time[self.ops] / scale, arcs.cost[kept] / scale
         self.sinks = np.flatnonzero(np.bincount(tail, minlength=len(self.ops)) == 0)
-        self.x, self.s = cp.Variable(len(kept), bounds=bounds), cp.Variable(len(self.ops), nonneg=True)
+        costless = self._cost == 0
+        self.x = cp.Variable(len(kept), bounds=[1.0 * (costless | least), 1.0 * (costless | most)])
+        self.s = cp.Variable(len(self.ops), nonneg=True)
 
     def slack(self) -> Any:
         """At least 0: how long each input is there before its op starts."""
@@ -191,7 +196,10 @@ def least_makespan(arcs: Arcs, solver: str = SOLVER, options: Mapping[str, Any] 
     if not len(kept):
         return Optimum(arcs, arcs.low, x, arc, stop, stop, leaves, enters)
     scale = _scale(arcs)
-    rows, w = _Rows(arcs, scale, [0, 1]), cp.Variable(bounds=[arcs.low / scale, None])
+    rows, w = (
+        _Rows(arcs, scale, np.zeros(len(kept), bool), np.ones(len(kept), bool)),
+        cp.Variable(bounds=[arcs.low / scale, None]),
+    )
     (forks, fork), (joins, join) = (rows.spare(end[kept]) for end in (arcs.tail, arcs.head))
     holds = [rows.slack() >= 0, w - rows.ends() >= 0, fork >= 0, join >= 0]
     lp = cp.Problem(cp.Minimize(w), holds)
@@ -257,7 +265,7 @@ def _face(optimum: Optimum, weight: np.ndarray, rough: float, more: float) -> tu
 
     a, kept, scale = optimum.arcs, optimum.arcs.critical, _scale(optimum.arcs)
     reduced = (optimum.arc * a.cost - optimum.leaves[a.tail] - optimum.enters[a.head])[kept] / scale
-    rows = _Rows(a, scale, [1.0 * (reduced < -rough), 1.0 - (reduced > rough)])
+    rows = _Rows(a, scale, reduced < -rough, reduced <= rough)
     holds = [*_split(rows.slack(), optimum.arc[kept] > rough), rows.s[optimum.start[rows.ops] > rough] == 0]
     holds += _split(optimum.w * (1 + more) / scale - rows.ends(), optimum.stop[rows.ops[rows.sinks]] > rough)
     for end, dual in ((a.tail, optimum.leaves), (a.head, optimum.enters)):

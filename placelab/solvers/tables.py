@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
+from placelab.errors import InfeasibleError
 from placelab.graph import frozen
 from placelab.list_scheduler import transfer_delay
 from placelab.problem import Problem
@@ -95,6 +98,16 @@ class Tables:
             path[u, v] = True
         return frozen(path)
 
+    @property
+    def serial(self) -> float:
+        """Upper bound on the least makespan: everything one after the other, each op and transfer at its longest [s]."""
+        longest = np.where(np.isfinite(self.time), self.time, 0).max(axis=1)
+        return float(longest.sum() + self.delay.max(axis=(1, 2), initial=0).sum())
+
+    def scaled(self, makespan: float) -> Tables:
+        """The same with `makespan` as the unit of time."""
+        return replace(self, time=self.time / makespan, delay=self.delay / makespan)
+
     def starts(self, device: np.ndarray, order: np.ndarray) -> np.ndarray:
         """When each op starts if every device runs its ops in this order, each as early as can be; shape (n_ops,)."""
         arcs = np.split(np.argsort(self.consumer, kind="stable"), np.cumsum(np.bincount(self.consumer, minlength=self.n_ops)))
@@ -136,7 +149,7 @@ def whole(table: Tables, makespan: float) -> tuple[Tables, float]:
     times, delays = np.minimum(table.time, 2 * makespan), np.minimum(table.delay, 2 * makespan)
     unit = _common_unit(np.concatenate([times.reshape(-1), delays.reshape(-1)]), makespan) or makespan / FINE
     times, delays = (np.floor(seconds / unit).astype(np.int64) for seconds in (times, delays))
-    return Tables(table.units, table.allowed, times, table.producer, table.consumer, delays), unit
+    return replace(table, time=times, delay=delays), unit
 
 
 def _common_unit(values: np.ndarray, makespan: float) -> float | None:
@@ -172,4 +185,28 @@ def _same(problem: Problem, d: int, e: int) -> bool:
         all(values[d] == values[e] for values in of_device)
         and (problem.mask is None or np.array_equal(problem.mask[:, d], problem.mask[:, e]))
         and all(np.array_equal(link[np.ix_(swap, swap)], link) for link in links)
+    )
+
+
+def neighbours(kind: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Interchangeable devices, each with the next of its class."""
+    for c in np.unique(kind):
+        yield from pairwise(np.flatnonzero(kind == c).tolist())
+
+
+def lasting(problem: Problem) -> np.ndarray:
+    """Bytes each op keeps for the whole run, wherever it is, in the problem's memory model; shape (n_ops,)."""
+    graph = problem.graph
+    return {"reserved": graph.memory, "dynamic": graph.persistent}.get(problem.memory, frozen(np.zeros(graph.n_ops)))
+
+
+def infeasible(problem: Problem) -> InfeasibleError:
+    """The error that what the ops keep for the whole run fits on the devices in no way, though perhaps each op does."""
+    names, cluster, kept = problem.graph.names, problem.cluster, lasting(problem)
+    largest = int(np.argmax(kept))
+    room = ", ".join(f"{name} {size:.6g}" for name, size in zip(cluster.names, cluster.memory, strict=True))
+    return InfeasibleError(
+        f"the ops fit on the devices in no way in memory model {problem.memory!r}: they keep {kept.sum():.6g} bytes, "
+        f"{names[largest]!r} the most, {kept[largest]:.6g}; the devices have {room}; add memory, or relax groups and "
+        "allowed devices"
     )
