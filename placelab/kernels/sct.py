@@ -14,6 +14,7 @@ from placelab.kernels.planned_transfers import PARALLEL, inputs_on, take_links
 from placelab.kernels.room_over_time import FREE, clear_room, start_with_room, take_room
 
 SOONEST, URGENT, CHILD, WAITED = 0, 1, 2, 3  # which rule placed an op
+SHY = 1 - 2**-50  # a transfer that queues adds its times up in another order, and must not come out below its bound
 
 
 @helper
@@ -191,7 +192,7 @@ def small_communication_times(
                 for e in range(k):
                     if free[e] > clock or allowed[v * stride + e] == 0 or gone(v, e, device, group, group_device):
                         continue
-                    if ready_on[v * k + e] > clock:
+                    if ready_on[v * k + e] > clock and (simple or e == d):
                         everywhere = False
                         break
                     if simple:
@@ -279,11 +280,12 @@ def small_communication_times(
             for e in range(k):
                 if allowed[w * stride + e] == 0 or gone(w, e, device, group, group_device):
                     continue
-                ready_on[w * k + e] = ready[e]
-                if ready[e] <= free[e]:
+                there_at_best = ready[e] if contention == PARALLEL else ready[e] * SHY
+                ready_on[w * k + e] = there_at_best
+                if there_at_best <= free[e]:
                     push_key(now, e * n, n_now[e], rank[w])
                     n_now[e] += 1
                 else:
-                    push_entry(later, e * n, n_later[e], ready[e], float(rank[w]))
+                    push_entry(later, e * n, n_later[e], there_at_best, float(rank[w]))
                     n_later[e] += 1
     return n

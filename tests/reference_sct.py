@@ -1,0 +1,122 @@
+"""SCT on finitely many devices as its rules read, op by op, for the kernel to be compared with."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+
+from placelab.list_scheduler import transfer_delay
+from placelab.memory_plan import MemoryPlan
+from placelab.problem import Problem
+from placelab.ranks import by_falling, static_level
+
+SOONEST, URGENT, CHILD, WAITED = range(4)
+
+
+class Plan:
+    """Ops appended to devices; transfers that queue for ports or channels; memory over time, or None."""
+
+    def __init__(self, problem: Problem, memory: bool) -> None:
+        n, k = problem.graph.n_ops, problem.cluster.n_devices
+        self.problem, self.memory = problem, MemoryPlan(problem) if memory else None
+        self.device, self.start, self.finish, self.rule = [-1] * n, [0.0] * n, [0.0] * n, [-1] * n
+        self.free, self.last = [0.0] * k, [-1] * k
+        self.busy: dict[tuple, float] = {}  # port or channel → when it is free
+        self.copies: dict[tuple[int, int], tuple[float, float]] = {}  # (tensor, device) → sent, there
+        self.send, self.delay = transfer_delay(problem)
+
+    def may(self, v: int) -> list[int]:
+        """Devices that may run v; that of its group once one of it is placed."""
+        homes = [self.device[u] for u in self.problem.members(v) if self.device[u] >= 0]
+        return homes[:1] or self.problem.feasible(v).tolist()
+
+    def is_ready(self, v: int) -> bool:
+        """Whether v is not placed, but all its inputs are."""
+        graph = self.problem.graph
+        edges = graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]
+        return self.device[v] < 0 and all(self.device[u] >= 0 for u in graph.producer[edges])
+
+    def ports(self, home: int, d: int) -> tuple:
+        """What a transfer from home to d has to wait for."""
+        if self.problem.transfers == "parallel":
+            return ()
+        if self.problem.transfers == "channel":
+            return ((home, d),)
+        return (("out", home), ("in", d)) if self.problem.duplex else ((home,), (d,))
+
+    def inputs(self, v: int, d: int) -> list[tuple[int, int, float, float]]:
+        """(tensor, its home, sent, there) of each input, as if v ran on d; sent in the order they were computed."""
+        graph, cluster = self.problem.graph, self.problem.cluster
+        edges = graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]].tolist()
+        copies, busy, found = dict(self.copies), dict(self.busy), {}
+        for e in sorted(edges, key=lambda e: self.finish[graph.producer[e]]):
+            u, t = graph.producer[e], int(graph.edge_tensor[e])
+            home, done = self.device[u], self.finish[u]
+            if home == d:
+                found[e] = t, home, done, done
+                continue
+            ports = self.ports(home, d)
+            if not ports or (t, d) not in copies:
+                sent = max([done + self.send[home, d], *(busy.get(port, 0.0) for port in ports)])
+                way = self.delay if not ports else cluster.latency
+                there = (sent if ports else done) + way[home, d] + graph.tensor_bytes[t] / cluster.bandwidth[home, d]
+                copies[t, d] = sent, there
+                busy |= dict.fromkeys(ports, there)
+            found[e] = t, home, *copies[t, d]
+        return [found[e] for e in edges]
+
+    def est(self, v: int, d: int) -> float:
+        """When v could start on d, infinite where it has no room or may not run."""
+        if d not in self.may(v):
+            return inf
+        inputs, length = self.inputs(v, d), self.problem.exec_time(v, d)
+        start = max([self.free[d], *(there for *_, there in inputs)])
+        while self.memory and start < inf:
+            fits = self.memory.earliest(v, d, start, length, inputs)
+            if fits == start:
+                break
+            start = fits
+        return start
+
+    def place(self, v: int, d: int, start: float, rule: int) -> None:
+        """Run v on d from `start` on."""
+        inputs, finish = self.inputs(v, d), start + self.problem.exec_time(v, d)
+        if self.memory:
+            self.memory.place(v, d, start, finish, inputs)
+        for t, home, sent, there in inputs:
+            if home != d and (t, d) not in self.copies and self.ports(home, d):
+                self.copies[t, d] = sent, there
+                for port in self.ports(home, d):
+                    self.busy[port] = max(self.busy.get(port, 0.0), there)
+        self.device[v], self.start[v], self.finish[v], self.rule[v] = d, start, finish, rule
+        self.free[d], self.last[d] = finish, v
+
+
+def sct(problem: Problem, child: np.ndarray, turns: np.ndarray, memory: bool) -> Plan | None:
+    """The whole plan, or None where nothing fits any more."""
+    plan, k = Plan(problem, memory), problem.cluster.n_devices
+    _, rank = by_falling(static_level(problem))
+    for _ in range(problem.graph.n_ops):
+        ready = [v for v in range(problem.graph.n_ops) if plan.is_ready(v)]
+        clock = min(plan.est(v, d) for v in ready for d in range(k))
+        if clock == inf:
+            return None
+        plan.free = [max(time, clock) for time in plan.free]
+        idle = [d for d in turns.tolist() if plan.free[d] <= clock]
+        plan.place(*next(choice for d in idle if (choice := ask(plan, d, idle, ready, clock, child, rank))))
+    return plan
+
+
+def ask(plan: Plan, d: int, idle: list[int], ready: list[int], clock: float, child, rank) -> tuple | None:
+    """What device d does at this time: (op, device, start, rule), or None where it waits."""
+    favourite = child[plan.last[d]] if plan.last[d] >= 0 else -1
+    if favourite in ready:
+        starts = [plan.est(favourite, e) for e in range(plan.problem.cluster.n_devices)]
+        if starts[d] < inf and starts[d] == min(starts):  # awake
+            now = [v for v in ready if all(plan.est(v, e) in (clock, inf) for e in idle) and plan.est(v, d) == clock]
+            if now:
+                return min(now, key=lambda v: rank[v]), d, clock, URGENT
+            return favourite, d, starts[d], WAITED if starts[d] > clock else CHILD
+    now = [v for v in ready if plan.est(v, d) == clock]
+    return (min(now, key=lambda v: rank[v]), d, clock, SOONEST) if now else None

@@ -1,0 +1,294 @@
+"""The linear program of SCT: its optimum, which of its optima is taken, and the favourite children that follow."""
+
+from __future__ import annotations
+
+import threading
+from random import Random
+
+import highspy
+import numpy as np
+import problems
+import pytest
+from brute_force import optimum
+from hypothesis import given, settings
+
+import placelab as pl
+from placelab.solvers import favourite_child, relaxation
+from placelab.solvers.favourite_child import MATCHING, PROGRAM, favourite_children, infinite_machine_bound, mean_arcs
+from placelab.solvers.relaxation import Arcs, canonical, least_makespan
+
+FORK = pl.OpGraph.from_arrays(["u", "a", "b"], [1.0] * 3, [(0, 1), (0, 2)], edge_bytes=1.0)
+UNIFORM = pl.Cluster.uniform(4, speed=1e13, bandwidth=12e9)
+OTHERS = {
+    name: dict(solver="HIGHS", options={"highs_options": options})
+    for name, options in {
+        "dual simplex of other random numbers": {"solver": "simplex", "random_seed": 7},
+        "primal simplex": {"solver": "simplex", "simplex_strategy": 4},
+        "interior point with crossover": {"solver": "ipm"},
+    }.items()
+} | {"another program": dict(solver="GLOP")}
+
+
+def random_arcs(seed: int, ops: int = 40) -> Arcs:
+    """Few and whole times, so that ties abound, or fractions; zeros among both."""
+    draw = Random(seed)
+    n = draw.randint(2, ops)
+    edges = [(draw.randrange(max(0, v - 8), v), v) for v in range(1, n) for _ in range(draw.randint(0, 3))]
+    number = (lambda: float(draw.randint(0, 3))) if seed % 2 else (lambda: draw.random() * draw.randint(0, 3))
+    graph = pl.OpGraph.from_arrays([f"op{v}" for v in range(n)], [number() for _ in range(n)], edges)
+    return Arcs.of(graph, graph.compute.copy(), np.array([number() for _ in edges]))
+
+
+def whole_program(arcs: Arcs) -> float:
+    """Optimum of the program with every row, stated for HiGHS itself [s]."""
+    n, m = len(arcs.time), arcs.n
+    h = highspy.Highs()
+    h.setOptionValue("output_flag", False)
+    x = [h.addVariable(0, 1) for _ in range(m)]
+    s, w = [h.addVariable(0) for _ in range(n)], h.addVariable(0)
+    for v in range(n):
+        h.addConstr(s[v] + arcs.time[v] <= w)
+    for e in range(m):
+        h.addConstr(s[arcs.tail[e]] + arcs.time[arcs.tail[e]] + arcs.cost[e] * x[e] <= s[arcs.head[e]])
+    for end in (arcs.tail, arcs.head):
+        for v in np.unique(end):
+            own = np.flatnonzero(end == v)
+            h.addConstr(sum(x[e] for e in own) >= len(own) - 1)
+    h.minimize(w)
+    return h.getObjectiveValue()
+
+
+def is_feasible(arcs: Arcs, x: np.ndarray, w: float) -> bool:
+    """Whether x keeps the degree rows and its longest path is w."""
+    spare = [np.bincount(end, 1 - x, minlength=len(arcs.time)).max(initial=0) for end in (arcs.tail, arcs.head)]
+    return max(spare) <= 1 + 1e-6 and arcs.longest(x)[1].max() == pytest.approx(w, rel=1e-7)
+
+
+# ---------------------------------------------------------------- the optimum
+
+
+def test_fork():
+    """u → a, b, all times 1: w = 2.5 at x = ½, ½, so no favourite child at θ = 0.5, which is strict; one at θ = 0.6."""
+    problem = pl.Problem(FORK, pl.Cluster([1.0] * 3))
+    found = favourite_children(problem)
+    assert (found.w, found.x.tolist(), found.rule) == (2.5, [0.5, 0.5], PROGRAM)
+    assert found.child.tolist() == found.parent.tolist() == [-1, -1, -1]
+    assert favourite_children(problem, 0.6).child.tolist() == [1, -1, -1]
+
+
+def test_optimum_is_that_of_all_rows():
+    """Rows left out and arcs dropped change nothing: HiGHS finds the same w for the program as printed."""
+    for seed in range(60):
+        arcs = random_arcs(seed, 25)
+        if arcs.n:
+            assert least_makespan(arcs).w == pytest.approx(whole_program(arcs), rel=1e-9, abs=1e-12), seed
+
+
+def test_arcs_are_dropped():
+    """... and arcs are dropped: of a random graph of 3,000 ops two in five lie on no path that could become the longest."""
+    arcs = mean_arcs(pl.Problem(pl.generators.layered(3000, seed=1), UNIFORM))
+    assert 0.5 * arcs.n < len(arcs.critical) < 0.7 * arcs.n
+
+
+def test_certificate_is_the_optimum_from_below():
+    """What the dual values prove is w to 12 digits, and no more; rough values prove less, never more."""
+    for seed in range(40):
+        best = least_makespan(random_arcs(seed))
+        assert best.w * (1 - 1e-12) <= best.certified <= best.w * (1 + 1e-12)
+        rough = np.random.default_rng(seed)
+        blurred = [d * rough.uniform(0, 2, len(d)) for d in (best.arc, best.start, best.stop, best.leaves, best.enters)]
+        assert relaxation.Optimum(best.arcs, best.w, best.x, *blurred).certified <= best.w * (1 + 1e-12)
+
+
+@settings(max_examples=60)
+@given(
+    problem=problems.problems(
+        ops=6, devices=3, transfers=("parallel",), memory=("none",), transfer_ops=(0,), zero=False
+    )
+)
+def test_bound_is_a_bound(problem):
+    """Where there is one, no schedule of a small problem, found by trying all, is shorter."""
+    bound = infinite_machine_bound(problem)
+    assert bound is None or bound <= optimum(problem) * (1 + 1e-9)
+
+
+def test_no_bound_beyond_its_assumption():
+    """A transfer longer than an op, an op of no time, one device: None. Links and devices count with the best they offer."""
+    assert infinite_machine_bound(pl.Problem(FORK, pl.Cluster([1.0, 1.0], bandwidth=0.9))) is None
+    assert infinite_machine_bound(pl.Problem(FORK.replace(compute=[1, 1, 0]), pl.Cluster([1.0, 1.0]))) is None
+    assert infinite_machine_bound(pl.Problem(FORK, pl.Cluster([1.0]))) is None
+    uneven = pl.Cluster([0.5, 1.0], bandwidth=[[1, 2], [0.1, 1]])
+    assert infinite_machine_bound(pl.Problem(FORK, uneven)) == pytest.approx(2.25)
+
+
+# ---------------------------------------------------------------- which optimum
+
+
+def test_no_solver_chooses():
+    """The x that is taken is feasible, optimal, and the same for every solver, on random graphs full of ties."""
+    for seed in range(30):
+        arcs = random_arcs(seed)
+        best = least_makespan(arcs)
+        x = canonical(best)
+        assert is_feasible(arcs, x, best.w), seed
+        for name, how in OTHERS.items():
+            assert np.allclose(x, canonical(least_makespan(arcs, **how), **how), atol=1e-6), (seed, name)
+
+
+def test_solvers_would_choose():
+    """Without that choice they differ: the x that interior point and dual simplex return have one w and other favourites."""
+    problem = pl.Problem(pl.load("convolutional_network"), UNIFORM)
+    one, two = (least_makespan(mean_arcs(problem), **how) for how in ({}, OTHERS["interior point with crossover"]))
+    assert one.w == pytest.approx(two.w, rel=1e-9)
+    assert ((one.x < 0.5 - 1e-6) != (two.x < 0.5 - 1e-6)).sum() >= 5
+
+
+def families() -> dict[str, pl.OpGraph]:
+    """Graphs that solvers are apt to disagree on: regular, dense, with equal costs, with loops unrolled."""
+    g = pl.generators
+    return {
+        "recurrent_network": pl.load("recurrent_network"),
+        "dynamic_rnn": pl.load("dynamic_rnn"),
+        "layered": g.layered(3000, seed=1),
+        "dense": g.layered(800, degree=4, seed=1),
+        "stencil": g.stencil(12, 16),
+        "fft": g.fft(64),
+        "gauss": g.gaussian_elimination(40),
+        "equal": (even := g.stencil(8, 8)).replace(compute=np.full(64, 1e9), tensor_bytes=np.full(even.n_tensors, 1e6)),
+    }
+
+
+@pytest.mark.parametrize("name", ["convolutional_network", "topcuoglu"])
+def test_networks_have_one_answer(name):
+    """Favourite children of a dataset: the same bytes from all solvers."""
+    graph = pl.load(name)
+    problem = pl.Problem(graph, pl.datasets.own_cluster(graph) or UNIFORM)
+    first = favourite_children(problem)
+    assert (first.child >= 0).sum() > 1
+    for how in OTHERS.values():
+        assert favourite_children(problem, **how).child.tobytes() == first.child.tobytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["recurrent_network", "dynamic_rnn", "layered", "dense", "stencil", "fft", "gauss", "equal"]
+)
+def test_larger_graphs_have_one_answer(name):
+    """The same on large and regular graphs, for dual simplex, interior point with crossover and another program."""
+    problem = pl.Problem(families()[name], pl.clusters.pcie_box(), memory="none")
+    first = favourite_children(problem)
+    for how in ("interior point with crossover", "another program"):
+        again = favourite_children(problem, **OTHERS[how])
+        assert again.w == pytest.approx(first.w, rel=1e-9)
+        assert again.child.tobytes() == first.child.tobytes(), how
+
+
+def solve_warm(lp, solver, options) -> bool:
+    """As ``relaxation._solve``, by primal simplex from the optimum for other costs."""
+    import cvxpy as cp
+
+    data, chain, inverse = lp.get_problem_data(cp.HIGHS)
+    h, model = highspy.Highs(), highspy.HighsModel()
+    h.setOptionValue("output_flag", False)
+    matrix, rows = data["A"].tocsc(), data["b"]
+    model.lp_.num_row_, model.lp_.num_col_ = matrix.shape
+    equal = np.arange(len(rows)) < data["dims"].zero
+    model.lp_.row_lower_, model.lp_.row_upper_ = np.where(equal, rows, -highspy.kHighsInf), rows
+    inside = lambda bound, default: np.full(matrix.shape[1], default) if bound is None else bound  # noqa: E731
+    model.lp_.col_lower_ = inside(data["lower_bounds"], -highspy.kHighsInf)
+    model.lp_.col_upper_ = inside(data["upper_bounds"], highspy.kHighsInf)
+    model.lp_.col_cost_ = data["c"] + np.abs(np.random.default_rng(3).random(matrix.shape[1]))
+    model.lp_.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.lp_.a_matrix_.start_, model.lp_.a_matrix_.index_ = matrix.indptr, matrix.indices
+    model.lp_.a_matrix_.value_ = matrix.data
+    h.passModel(model)
+    h.run()
+    h.changeColsCost(matrix.shape[1], np.arange(matrix.shape[1], dtype=np.int32), data["c"])
+    h.setOptionValue("simplex_strategy", 4)
+    h.run()
+    result = dict(solution=h.getSolution(), basis=h.getBasis(), info=h.getInfo(), run_time=0.0)
+    lp.unpack_results(result | {"model_status": h.getModelStatus().name}, chain, inverse)
+    return lp.status == "optimal"
+
+
+def test_no_start_chooses(monkeypatch):
+    """Starting warm, from the optimum for other costs, ends in the same x as starting cold."""
+    graphs = {seed: random_arcs(seed) for seed in range(30)}
+    network = mean_arcs(pl.Problem(pl.load("convolutional_network"), UNIFORM))
+    cold = {seed: canonical(least_makespan(arcs)) for seed, arcs in (graphs | {"network": network}).items()}
+    monkeypatch.setattr(relaxation, "_solve", solve_warm)
+    for seed, arcs in (graphs | {"network": network}).items():
+        assert np.allclose(canonical(least_makespan(arcs)), cold[seed], atol=1e-6), seed
+
+
+# ---------------------------------------------------------------- favourite children
+
+
+@settings(max_examples=60)
+@given(problem=problems.problems())
+def test_at_most_one_child_and_parent(problem):
+    """At any θ; ops that favour each other do so both ways; θ = 0.1 finds a part of what θ = 0.5 finds."""
+    found = {threshold: favourite_children(problem, threshold) for threshold in (0.1, 0.5, 0.9)}
+    for favourites in found.values():
+        ops = np.flatnonzero(favourites.child >= 0)
+        assert (favourites.parent[favourites.child[ops]] == ops).all()
+        assert (favourites.parent >= 0).sum() == len(ops)
+    few, most = found[0.1].child, found[0.5].child
+    assert ((few == most) | (few == -1)).all()
+
+
+def test_costless_and_parallel_edges():
+    """Edges between the same two ops have one x, from the largest tensor; what costs nothing is always waited for."""
+    edges = [(0, 1), (0, 1), (0, 2), (1, 3)]
+    graph = pl.OpGraph.from_arrays(list("uvwx"), [1.0] * 4, edges, edge_bytes=[1.0, 9.0, 2.0, 0.0])
+    found = favourite_children(pl.Problem(graph, pl.Cluster([1.0, 1.0])))
+    assert found.x[0] == found.x[1] and found.x[3] == 1.0
+    assert found.child.tolist() == [1, -1, -1, -1]
+    assert mean_arcs(pl.Problem(graph, pl.Cluster([1.0, 1.0]))).cost.tolist() == [9.0, 2.0, 0.0]
+
+
+def test_means():
+    """The cluster's mean speed, bandwidth and latency; with measured times their mean over the devices an op may use."""
+    cluster = pl.Cluster([1.0, 3.0], bandwidth=[[1, 2], [6, 1]], latency=[[0, 1], [2, 0]])
+    arcs = mean_arcs(pl.Problem(FORK, cluster))
+    assert arcs.time.tolist() == [0.5] * 3 and arcs.cost.tolist() == [1.75] * 2
+    timed = pl.OpGraph.from_arrays(["a", "b"], [np.nan] * 2, [(0, 1)], time={"dev0": [2.0, 4.0], "dev1": [6.0, 8.0]})
+    assert mean_arcs(pl.Problem(timed, cluster).pin({"b": "dev1"})).time.tolist() == [4.0, 8.0]
+
+
+def test_threshold_is_a_share():
+    """θ ≤ 0 or above 1 is refused, with what was expected."""
+    for threshold in (0.0, -1.0, 1.5):
+        with pytest.raises(pl.FormatError, match="expected above 0, and 1 or less"):
+            favourite_children(pl.Problem(FORK, UNIFORM), threshold)
+
+
+def test_solved_once(monkeypatch):
+    """The same graph and times are solved once, by threads that ask at the same moment too; other times anew."""
+    solved = []
+    monkeypatch.setattr(favourite_child, "least_makespan", lambda *given: solved.append(1) or least_makespan(*given))
+    problem = pl.Problem(pl.generators.layered(200, seed=9), UNIFORM)
+    threads = [threading.Thread(target=favourite_children, args=(problem, 0.1 * i + 0.1)) for i in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    favourite_children(problem.replace(memory="reserved", transfers="channel"))
+    assert len(solved) == 1
+    favourite_children(problem.replace(cluster=UNIFORM.replace(bandwidth=1e9)))
+    assert len(solved) == 2
+
+
+def test_preview_and_cancel_match_greedily():
+    """Neither solves; the matching goes along the longest paths. Once solved, a preview is the solution."""
+    problem = pl.Problem(pl.generators.layered(200, seed=10), UNIFORM)
+    told = []
+    preview = favourite_children(problem, preview=True)
+    stopped = favourite_children(problem, progress=told.append, cancel=lambda: len(told) > 1)
+    assert len(told) == 2 and preview.rule == stopped.rule == MATCHING
+    assert preview.child.tobytes() == stopped.child.tobytes()
+    longest = np.argmax(mean_arcs(problem).through)
+    assert preview.child[mean_arcs(problem).tail[longest]] == mean_arcs(problem).head[longest]
+    solved = favourite_children(problem)
+    assert favourite_children(problem, preview=True).rule == solved.rule == PROGRAM
+    assert solved.w <= preview.w
