@@ -49,6 +49,7 @@ def apply(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
         copy         device                                   a device with the same links
         remove       device
         rename       device, name
+        rename_host  host, name
         view         view                                     how the cluster is drawn
         ============ ======================================== =================================================
 
@@ -124,6 +125,15 @@ def _rename(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
     return cluster.replace(names=_put(cluster.names, device, name.strip())), layout
 
 
+def _rename_host(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
+    host, name = _known_host(cluster, edit.get("host")), edit.get("name")
+    if not isinstance(name, str) or not name.strip() or len(name) > 80:
+        raise PlacelabError(f"host {host!r} needs a name of 1 to 80 characters")
+    if name.strip() in cluster.hosts and name.strip() != host:
+        raise PlacelabError(f"another host is called {name.strip()!r}; drag devices there to join the two")
+    return cluster.replace(hosts=[name.strip() if h == host else h for h in cluster.hosts]), layout
+
+
 def _view(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
     return cluster, layout.show(str(edit.get("view")))
 
@@ -139,6 +149,7 @@ KINDS: dict[str, Callable[[Cluster, Layout, Mapping[str, Any]], State]] = {
     "copy": _copy,
     "remove": _remove,
     "rename": _rename,
+    "rename_host": _rename_host,
     "view": _view,
 }
 

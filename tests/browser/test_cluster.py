@@ -281,6 +281,23 @@ def test_cards_beside_a_matrix_have_memory_too(page: Page, screenshot) -> None:
     assert canvas.value.memory[9] == 8e9
 
 
+def test_a_host_is_renamed_where_its_name_stands(page: Page, two: ClusterCanvas) -> None:
+    """By keyboard or double-click; the focus stays on it; a name that is taken is refused in place."""
+    key(page, "host:a").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.type("rack 1")
+    page.keyboard.press("Enter")
+    settled(page, two)
+    assert two.value.hosts == ("rack 1", "rack 1", "b", "b")
+    assert page.evaluate("document.activeElement.dataset.key") == "host:rack 1"
+    key(page, "host:b").dblclick()
+    page.keyboard.type("rack 1")
+    page.keyboard.press("Enter")
+    settled(page, two)
+    expect(page.locator(".error")).to_contain_text("another host is called 'rack 1'")
+    assert two.value.hosts[2] == "b"
+
+
 def test_a_bare_number_takes_the_unit_that_stood_there(page: Page, two: ClusterCanvas) -> None:
     """20 typed over 10 TFLOP/s are 20 TFLOP/s."""
     key(page, "speed:0").dblclick()

@@ -71,16 +71,17 @@ function compact(element: SVGGElement, adjust: Adjust, device: number, { w }: Re
   const { name } = adjust.editor.cluster.devices[device]!;
   const speed = pill(adjust, speedOf(device, name));
   element.append(
-    titled(s("text.name", { x: w / 2, y: 14, "text-anchor": "middle" }, fitted(name, w - 8, "600 11px sans-serif")), name),
+    grip("translate(-3,-4)"),
+    titled(s("text.name", { x: w / 2, y: 14, "text-anchor": "middle" }, fitted(name, w - 28, "600 11px sans-serif")), name),
     speed.element,
   );
   return () => speed.update((w - speed.width) / 2, 29);
 }
 
 /** Dots that say: carry me. */
-function grip(): SVGGElement {
+function grip(at = ""): SVGGElement {
   const dots = [0, 1, 2].flatMap((row) => [0, 1].map((column) => s("circle", { cx: 9 + 4 * column, cy: 9.5 + 4 * row, r: 1.2 })));
-  return s("g.grip", {}, ...dots);
+  return s("g.grip", { transform: at }, ...dots);
 }
 
 function titled(element: SVGTextElement, text: string): SVGTextElement {

@@ -83,10 +83,10 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
 function plate(box: Scene["boxes"][number], small: boolean): SVGGElement {
   const room = box.w - (small || box.members.length === 1 ? 24 : 170);
   const name = s("text.host-name", { x: box.x + (small ? 9 : 14), y: box.y + (small ? 15 : 22) }, fitted(box.host, room, "600 12px sans-serif"));
-  const title = s("title");
-  title.textContent = box.host;
+  const label = `host ${box.host}: Enter or double-click to rename`;
+  name.append(s("title", {}, label));
+  set(name, { tabindex: 0, role: "button", "aria-label": label, "data-key": `host:${box.host}`, "data-host": box.host });
   const element = s("g.host", {}, s("rect", { x: box.x, y: box.y, width: box.w, height: box.h, rx: small ? 8 : 12 }), name);
-  name.append(title);
   element.dataset.host = box.host;
   return element;
 }

@@ -15,7 +15,7 @@ import { drawing, hostsOf, nextHost, structure } from "./state";
 import css from "./style.css";
 import { memoryOf } from "./targets";
 import { toolbar, type Action } from "./toolbar";
-import type { ClusterTraits } from "./traits";
+import type { ClusterTraits, Edit } from "./traits";
 
 const SIDE_BY_SIDE = 900; // pixels from which cards and matrix stand beside each other
 const MANY = 24; // devices beyond which a drawing with links says nothing
@@ -78,6 +78,10 @@ class Canvas {
     observer.observe(this.root);
     this.#stop.push(() => observer.disconnect());
     listen(this.root, "keydown", (event) => this.#key(event));
+    listen(this.#body, "dblclick", (event) => {
+      const title = (event.target as Element).closest<SVGElement>(".host-name");
+      if (title) this.#renameHost(title);
+    });
     listen(this.#body, "pointerdown", (event) => event.target === this.#diagram.svg && this.#editor.select(-1));
   }
 
@@ -187,12 +191,14 @@ class Canvas {
     event.stopPropagation(); // a notebook's shortcuts match the focused element itself, before they look for who suppresses them
     const control = event.ctrlKey || event.metaKey, key = event.key.toLowerCase();
     const on = (event.target as HTMLElement).closest<SVGElement>(".card");
+    const title = (event.target as HTMLElement).closest<SVGElement>(".host-name");
     const device = on ? Number(on.dataset.device) : this.#chosen;
     if (control && key === "z") this.#act(event.shiftKey ? "redo" : "undo");
     else if (control && key === "y") this.#act("redo");
     else if (control && key === "d" && device >= 0) this.#copy(device);
     else if (event.key === "Escape" && this.#chosen >= 0) this.#editor.select(-1);
     else if (event.key === "Delete" && device >= 0) this.#remove(device);
+    else if (title && (key === "f2" || key === "enter")) this.#renameHost(title);
     else if (!control && on && event.target === on && this.#cardKey(event, device, on)) void 0;
     else return;
     event.preventDefault();
@@ -214,19 +220,24 @@ class Canvas {
       this.#say(`${cluster.devices[device]!.name} moved to ${host ?? "a host of its own"}`);
       this.#editor.do({ kind: "host", device, host });
     } else if (event.key === "m") this.#adjust.type(memoryOf(device, cluster.devices[device]!.name), element);
-    else if (event.key === "F2") this.#rename(device, element);
+    else if (event.key === "F2") this.#rename(element, cluster.devices[device]!.name, (name) => ({ kind: "rename", device, name }));
     else if (event.key === "Enter" || event.key === " ") this.#editor.select(this.#chosen === device ? -1 : device);
     else return false;
     return true;
   }
 
-  #rename(device: number, element: SVGElement): void {
-    const { name } = this.#editor.cluster.devices[device]!;
+  #rename(element: SVGElement, name: string, renamed: (name: string) => Edit): void {
     this.#entry.open(element.getBoundingClientRect(), name, `name of ${name}`, element, (typed) => {
-      if (!typed.trim()) return "A device needs a name.";
-      this.#editor.do({ kind: "rename", device, name: typed });
+      if (!typed.trim()) return "It needs a name.";
+      if (element.dataset.host) this.#focus = `host:${typed.trim()}`;
+      this.#editor.do(renamed(typed));
       return null;
     });
+  }
+
+  #renameHost(element: SVGElement): void {
+    const host = element.dataset.host!;
+    this.#rename(element, host, (name) => ({ kind: "rename_host", host, name }));
   }
 }
 

@@ -33,6 +33,7 @@ export type Edit =
   | { kind: "add"; host: string | null }
   | { kind: "copy" | "remove"; device: number }
   | { kind: "rename"; device: number; name: string }
+  | { kind: "rename_host"; host: string; name: string }
   | { kind: "view"; view: View }
   | { kind: "undo" | "redo" | "release" };
 
