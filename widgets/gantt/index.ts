@@ -4,7 +4,7 @@ import { decodeNames } from "./decode.js";
 import { decodeMemory } from "./memory.js";
 import { chart } from "./scene.js";
 import type { GanttTraits, Model } from "./traits.js";
-import { GanttView } from "./view.js";
+import { ganttView } from "./view.js";
 import { say } from "./words.js";
 
 export function render({ model, el }: { model: Model<GanttTraits>; el: HTMLElement }): () => void {
@@ -12,7 +12,7 @@ export function render({ model, el }: { model: Model<GanttTraits>; el: HTMLEleme
     model.set(name, value);
     model.save_changes();
   };
-  const view = new GanttView({
+  const view = ganttView({
     selected: (op) => send("selection", op),
     lanes: (shown) => send("memory_shown", shown),
   });
