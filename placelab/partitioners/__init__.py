@@ -12,6 +12,7 @@ from placelab.partitioners import (  # noqa: F401
     heft,
     ilp,
     layers,
+    m_topo,
     min_cut,
     mite,
     random,
