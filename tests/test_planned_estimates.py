@@ -1,0 +1,56 @@
+"""A plan is what the simulator does: under ``parallel`` transfers the ``planned`` scheduler gives the planned makespan.
+
+To the last bit, for every partitioner that has an estimate. Three things a plan leaves out, so there the two may differ:
+Send ops occupy their device (``transfer_ops`` > 0); ops under ``oom="wait"`` wait for memory that the plan knew would be
+there; and transfers that queue (``sequential``, ``channel``) queue in the order of their requests.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import problems
+import pytest
+from hypothesis import given, settings
+
+import placelab as pl
+from placelab.problem import MEMORY_MODELS
+
+FREE = dict(transfers=("parallel",), transfer_ops=(0,))
+
+
+def planned(problem, name):
+    """The placement, if the partitioner treats the problem and plans it."""
+    with suppress(pl.InfeasibleError, pl.UnsupportedError):
+        placement = pl.place(problem, name)
+        if placement.estimate is not None:
+            return placement
+    return None
+
+
+@pytest.mark.parametrize("name", pl.partitioners())
+def test_the_planned_makespan_is_the_simulated_one(name):
+    """On random problems without limits of memory."""
+
+    @settings(max_examples=10 if pl.partitioners()[name].slow else 60)
+    @given(problem=problems.problems(ops=9, memory=("none",), **FREE))
+    def on_any(problem):
+        if (placement := planned(problem, name)) is not None:
+            assert pl.simulate(problem, placement, "planned").makespan == placement.estimate
+
+    on_any()
+
+
+@pytest.mark.parametrize("name", [name for name, function in pl.partitioners().items() if not function.slow])
+def test_a_plan_within_memory_is_run_as_planned_too(name):
+    """Memory changes what is planned, not how it runs: the same in every memory model."""
+    for i, problem in enumerate(problems.many(60, seed=91, memory=MEMORY_MODELS, **FREE)):
+        if (placement := planned(problem, name)) is not None:
+            assert pl.simulate(problem, placement, "planned").makespan == placement.estimate, i
+
+
+def test_the_planners_are_known():
+    """Which partitioners plan, so that none loses its estimate unseen."""
+    problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))
+    known = {"cpop", "etf", "heft", "m-etf", "tf-greedy"}
+    assert known <= {name for name in pl.partitioners() if planned(problem, name)}
