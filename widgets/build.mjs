@@ -8,12 +8,13 @@ import { build } from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "..", "placelab", "widgets", "static");
 const views = ["gantt", "cluster", "code"];
-const INTERNAL = [
-  ...["acknowledged", "barCss", "bars", "card", "cards", "chart", "colourOf", "column", "crest", "doubleClick", "dragging", "editor"],
-  ...["gutter", "incoming", "inside", "invalidate", "kindNames", "labelFrom", "lanes", "members", "merged", "nDevices", "nOps", "nSends"],
-  ...["nTransfers", "nextGesture", "outgoing", "paint", "perDevice", "perSecond", "playhead", "producer", "ptr", "quantity"],
-  ...["row", "showLanes", "showMemory", "showSelection", "showTable", "thinLane", "transfers"],
-]; // fields of our own that get short names; `unambiguous` refuses one that anything else could be called by
+// Fields of our own that get short names; `unambiguous` refuses one that anything else could be called by.
+const INTERNAL = `
+  acknowledged barCss bars card cards chart colourOf column crest doubleClick dragging editor gutter incoming inside
+  invalidate kindNames labelFrom lanes members merged nDevices nextGesture nOps nSends nTransfers outgoing paint
+  perDevice perSecond playhead producer ptr quantity row showLanes showMemory showSelection showTable thinLane
+  transfers
+`.trim().split(/\s+/);
 const COMMENT = /\/\*[^]*?\*\/|\/\/.*/g;
 const LIMIT = 100_000; // bytes in all; every widget instance sends its whole module over the kernel's socket
 
