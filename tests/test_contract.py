@@ -77,16 +77,16 @@ def test_every_pair_on_the_networks(network, memory):
     needed = {"reserved": graph.memory.sum(), "edges": graph.edge_bytes.sum(), "none": 1.0}
     capacity = 0.4 * needed.get(memory, graph.persistent.sum() + graph.outputs.sum())
     base = pl.Problem(graph, pl.clusters.pcie_box().replace(memory=[capacity] * 4), memory=memory)
-    placed = 0
+    refused = set()
     for name in QUICK:
         try:
             placement = pl.place(base, name)
         except pl.InfeasibleError:
-            continue  # says so, and why
-        placed += 1
+            refused.add(name)  # says so, and why
+            continue
         for transfers, scheduler in product(TRANSFER_MODELS, pl.schedulers()):
             if scheduler == "planned" and placement.planned is None:
                 continue
             schedule = pl.simulate(base.replace(transfers=transfers), placement, scheduler)
             assert legal(schedule), (name, transfers, scheduler)
-    assert placed >= len(QUICK) - 2
+    assert refused <= {"single", "etf", "sct"}  # on one device, or without regard to memory
