@@ -15,6 +15,7 @@ from placelab.transforms.forward_only import expand_backward, forward_only
 from placelab.transforms.fuse import fuse
 from placelab.transforms.perturb import perturb
 from placelab.transforms.pipeline import pipeline
+from placelab.transforms.post_adjust import post_adjust
 from placelab.transforms.send_recv import send_recv
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "fuse",
     "perturb",
     "pipeline",
+    "post_adjust",
     "proportionality",
     "send_recv",
     "transform",

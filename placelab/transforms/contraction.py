@@ -111,9 +111,10 @@ def expansion(
 
 def _of(placement: Placement, small: Problem) -> Placement:
     expect(placement, Placement, "expand")
-    if placement.problem.graph is not small.graph:
+    given = placement.problem.graph
+    if given is not small.graph and not np.array_equal(given.names, small.graph.names):
         raise FormatError(
-            f"this placement is of another graph ({placement.problem.graph!r}); expand takes placements of the problem "
+            f"this placement is of another graph ({given!r}); expand takes placements of the problem "
             f"that came with it ({small.graph!r})"
         )
     return placement

@@ -77,8 +77,8 @@ def _merge_exact(merging: Merging, group: np.ndarray, pairs: list) -> bool:
     merged = False
     for u, v in pairs:
         u, v = merging.root(u), merging.root(v)
-        if v in merging.after[u] and merging.is_only_path(u, v):
-            w = merging.merge(u, v)[0]
+        if v in merging.after[u] and (gap := merging.gap(u, v)):
+            w = merging.merge(u, v, gap)[0]
             around = [(w, s) for s in merging.after[w]] + [(p, w) for p in merging.before[w]]
             _merge_safe(merging, group, around)
             merged = True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 
 from placelab.graph import OpGraph
@@ -43,26 +45,32 @@ class Merging:
         """Whether u → v has an end with no other neighbour on that side, so that no other path leads from u to v."""
         return len(self.after[u]) <= 1 or len(self.before[v]) <= 1
 
-    def is_only_path(self, u: int, v: int) -> bool:
-        """Whether no path but the edge u → v leads from u to v; looks at ops between them in topological order only."""
-        return self.is_safe(u, v) or v not in self._reached(u, v)
+    def gap(self, u: int, v: int, most: float = inf) -> tuple[set[int], set[int]] | None:
+        """Ops between u and v in the order that have to make way when v is merged into u along the edge u → v.
 
-    def _reached(self, u: int, v: int) -> set[int]:
-        """Ops that paths from u lead to, but the edge u → v itself: up to v's place in the order; with v, if one leads there."""
-        place, last = self.place, self.place[v]
-        found = {s for s in self.after[u] if s != v and place[s] < last}
-        waiting = list(found)
-        while waiting:
-            for s in self.after[waiting.pop()]:
-                if s == v:
-                    return {v}
-                if place[s] < last and s not in found:
-                    found.add(s)
-                    waiting.append(s)
-        return found
+        Returns
+        -------
+        after, before : set of int
+            Those that have to come after the merged op: paths from u lead there. And before it: paths from there lead to
+            v; left empty where nothing has to come after. None if a path other than the edge leads from u to v, or if
+            more than `most` ops would have to make way on a side.
+        """
+        place = self.place
+        if max(map(place.__getitem__, self.before[v])) == place[u]:
+            return {u}, set()  # v moves to u's place, wherever paths from u lead
+        if min(map(place.__getitem__, self.after[u])) == place[v]:
+            return set(), set()
+        later = _reached(self.after, place, u, v, 1, most)
+        earlier = None if later is None else _reached(self.before, place, v, u, -1, most)
+        return None if later is None or earlier is None else (later, earlier)
 
-    def merge(self, u: int, v: int) -> tuple[int, list[int], list[int]]:
+    def merge(self, u: int, v: int, gap: tuple[set[int], set[int]] | None = None) -> tuple[int, list[int], list[int]]:
         """Merge v into u along the edge u → v, to which there is no other path.
+
+        Parameters
+        ----------
+        gap
+            What :meth:`gap` says; may be left out where the merge is safe.
 
         Returns
         -------
@@ -71,43 +79,49 @@ class Merging:
         before, after : list of int
             Ops that had an edge to both, or from both, and so have one neighbour fewer now.
         """
-        self._make_neighbours(u, v)
+        self._make_neighbours(u, v, *(gap or self.gap(u, v)))
         del self.after[u][v], self.before[v][u]
-        keep, gone = (
-            (u, v) if len(self.after[u]) + len(self.before[u]) >= len(self.after[v]) + len(self.before[v]) else (v, u)
-        )
+        keep, gone = (u, v) if self._neighbours(u) >= self._neighbours(v) else (v, u)
         self.parent[gone] = keep
         fewer_after = _hand_over(self.before, self.after, gone, keep)
         fewer_before = _hand_over(self.after, self.before, gone, keep)
         return keep, fewer_after, fewer_before
 
-    def _make_neighbours(self, u: int, v: int) -> None:
-        """Reorder the ops from u to v so that both may stand at one place: u's ancestors first, then v's, then the others."""
+    def _neighbours(self, v: int) -> int:
+        return len(self.after[v]) + len(self.before[v])
+
+    def _make_neighbours(self, u: int, v: int, later: set[int], earlier: set[int]) -> None:
+        """Give u and v one place in the order, the ops between them that they depend on before it, and the others after."""
         place = self.place
-        if len(self.after[u]) <= 1:
+        if not later:
             place[u] = place[v]
-        elif len(self.before[v]) <= 1:
+        elif not earlier:
             place[v] = place[u]
         else:
-            later, earlier = self._reached(u, v), self._leading(u, v)
             free = sorted(place[x] for x in (*later, *earlier, u))
-            for x, position in zip(sorted(earlier, key=place.__getitem__), free, strict=False):
+            sequence = [*sorted(earlier, key=place.__getitem__), u, *sorted(later, key=place.__getitem__)]
+            for x, position in zip(sequence, free, strict=True):
                 place[x] = position
-            for x, position in zip(sorted(later, key=place.__getitem__), free[len(earlier) + 1 :], strict=True):
-                place[x] = position
-            place[u] = place[v] = free[len(earlier)]
+            place[v] = place[u]
 
-    def _leading(self, u: int, v: int) -> set[int]:
-        """Ops after u's place in the order from which paths lead to v."""
-        place, first = self.place, self.place[u]
-        found = {p for p in self.before[v] if p != u and place[p] > first}
-        waiting = list(found)
-        while waiting:
-            for p in self.before[waiting.pop()]:
-                if place[p] > first and p not in found:
-                    found.add(p)
-                    waiting.append(p)
-        return found
+
+def _reached(
+    neighbours: list[dict[int, float]], place: list[int], u: int, v: int, sign: int, most: float
+) -> set[int] | None:
+    """Ops before v in the order (`sign` -1: after v) that paths from u lead to, but the edge u → v; None if one leads to v."""
+    last = sign * place[v]
+    found = {s for s in neighbours[u] if s != v and sign * place[s] < last}
+    waiting = list(found)
+    while waiting:
+        if len(found) > most:
+            return None
+        for s in neighbours[waiting.pop()]:
+            if s == v:
+                return None
+            if s not in found and sign * place[s] < last:
+                found.add(s)
+                waiting.append(s)
+    return found
 
 
 def _hand_over(there: list[dict[int, float]], back: list[dict[int, float]], gone: int, keep: int) -> list[int]:
