@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import partial
 
 import numpy as np
@@ -103,6 +105,30 @@ def test_no_ratio_is_claimed_of_a_plan_for_fewer_ops():
     small, _ = transforms.coarsen(problem)
     assert any(note.startswith("proven") for note in pl.place(small, "etf").notes)
     assert not any("proven" in note for note in pl.place(problem, "etf", prepare="coarsen").notes)
+
+
+def test_the_same_small_problem_in_every_process():
+    """Whatever PYTHONHASHSEED: no order of a set reaches a result."""
+    code = (
+        "import hashlib, placelab as pl;"
+        "p = pl.Problem(pl.load('recurrent_network'), pl.clusters.pcie_box());"
+        "steps = [(name,) for name in pl.transforms.catalogue()] + [('coplace', 'fuse'), ('forward-only', 'coarsen')];"
+        "made = [pl.transforms.pipeline(s)(p)[0].graph for s in steps];"
+        "print(hashlib.sha256(repr([(list(g.names), g.edges.tobytes(), g.tensor_bytes.tobytes(), g.compute.tobytes(), "
+        "g.temporary.tobytes()) for g in made]).encode()).hexdigest())"
+    )
+    environment = {"PLACELAB_JIT": "0", "PATH": "/usr/bin:/bin"}
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**environment, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for seed in ("0", "4242")
+    }
+    assert len(digests) == 1
 
 
 # -------------------------------------------------------------------- perturb

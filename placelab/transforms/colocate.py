@@ -28,12 +28,12 @@ def colocate(problem: Problem) -> tuple[Problem, Expand]:
     Merging a group whole makes a cycle when a path leaves it and returns, through other groups' members perhaps (Baechi
     Fig. 4). So each op gets a level,
 
-    .. math:: level(v) = \max_{u \to v} level(u) + [u\text{'s group would be on a circle with } v, \text{ which is not in it}]
+    .. math:: level(v) = \max_{u \to v} (level(u) + left_{uv})
 
-    and the members of a group that have one level become one op. On a circle of merged ops all levels would be equal, but the
-    circle leaves some group, which raises the level: there is none. The parts of a group that stay apart remain a
-    colocation group. Which ops are on circles tells the graph in which all groups are whole: by its strongly connected
-    components. O(n_ops + n_edges).
+    with left = 1 if the edge leaves a group and lies on a circle of the graph in which all groups are merged whole (both its
+    ends are in one strongly connected component there), else 0. Members of a group that have one level become one op: on
+    a circle of such ops all levels would be equal, but it would leave some group, which raises the level. The parts of a
+    group that stay apart remain a colocation group. O(n_ops + n_edges).
     """
     graph, group = problem.graph, problem.group
     part = np.where(group >= 0, group, problem.n_groups + np.arange(graph.n_ops))

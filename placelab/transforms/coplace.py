@@ -59,12 +59,12 @@ def tied(problem: Problem, ties: np.ndarray, what: str) -> tuple[Problem, Expand
     groups = np.split(problem.graph.names[members], np.cumsum(np.bincount(together))[:-1])
     new = np.zeros(len(groups), dtype=bool)
     new[together[kept[:, 0]]] = True
-    if not new.any():
+    if not len(ties):
         return problem, same_ops(problem)
     small = problem.replace(groups=[groups[i].tolist() for i in np.flatnonzero(new)])
     refused = len(np.unique(joined[ties[:, 0]])) - len(np.unique(joined[kept[:, 0]]))
-    note = f"{what}: {new.sum()} groups placed together" + (
-        f", {refused} left apart that fit nowhere" if refused else ""
+    note = f"{what}: groups placed together: {new.sum()}" + (
+        f"; left apart, fitting nowhere: {refused}" if refused else ""
     )
 
     def expand(placement: Placement) -> Placement:

@@ -47,7 +47,7 @@ def forward_only(problem: Problem) -> tuple[Problem, Expand]:
         forward = forward_ops(problem.graph)
         paired = np.flatnonzero(forward >= 0)
         return tied(problem, np.stack([paired, forward[paired]], axis=1), "forward-only, memory being short, all ops")
-    return _forward_problem(problem, lead), partial(expand_backward, problem)
+    return _forward_problem(problem, lead), partial(_expanded, problem, lead)
 
 
 def expand_backward(problem: Problem, placement: Placement) -> Placement:
@@ -68,9 +68,14 @@ def expand_backward(problem: Problem, placement: Placement) -> Placement:
         forward ops first, then the backward ops, those of the last forward op first, as far as edges allow. The estimate
         and the bound are those of the forward pass and are dropped.
     """
+    expect(problem, Problem, "expand_backward")
+    lead = leaders(problem.graph, problem.group)
+    return _expanded(problem, np.where(lead < 0, np.arange(len(lead)), lead), placement)
+
+
+def _expanded(problem: Problem, lead: np.ndarray, placement: Placement) -> Placement:
     expect(placement, Placement, "expand_backward")
     graph, small = problem.graph, placement.problem
-    lead = leaders(graph, problem.group)
     of = np.array([small.graph.index(name) for name in graph.names[lead]], dtype=np.int32)
     mirrored = lead != np.arange(graph.n_ops)
     order = lambda position: precedence_order(graph, np.where(mirrored, position - len(position), -position))  # noqa: E731

@@ -42,7 +42,17 @@ def fuse(problem: Problem, *, rule: Literal["safe", "exact"] = "safe") -> tuple[
     Safe: near O(n_edges log n_ops), small neighbourhoods being handed over to large ones. Exact: a search per pair among ops
     between the two in topological order, in the worst case O(n_edges) each.
 
-    Baechi's graphs of 6,884, 18,050 and 22,340 ops shrank to 17, 542 and 706 by this with co-placement and forward ops only.
+    Ops left of placelab's networks, on devices that hold them whole:
+
+    =====================  =====  =============  =====  ===========================  =====
+    network                ops    coplace, fuse  exact  forward-only, coplace, fuse  exact
+    =====================  =====  =============  =====  ===========================  =====
+    convolutional_network  367    101            30     38                           30
+    recurrent_network      2,919  1,134          329    85                           83
+    dynamic_rnn            5,333  1,887          724    424                          278
+    =====================  =====  =============  =====  ===========================  =====
+
+    Baechi reports 6,884 → 17, 18,050 → 542 and 22,340 → 706 for its own, by all of its optimisations.
     """
     if rule not in ("safe", "exact"):
         raise FormatError(f"fuse: rule is {rule!r}; expected 'safe' or 'exact'")
