@@ -10,7 +10,7 @@ from placelab.graph import frozen
 from placelab.kernels.planned_transfers import CHANNEL, PARALLEL, PORTS
 from placelab.list_scheduler import planned_order, transfer_delay
 from placelab.memory import TOLERANCE
-from placelab.memory_plan import MemoryPlan, held_for_ever, room_arguments
+from placelab.memory_plan import held_for_ever, resumed, room_arguments
 from placelab.planned import planned_schedule
 from placelab.problem import Problem
 from placelab.room import infeasible
@@ -99,23 +99,18 @@ class AppendPlan:
             short=short,
         )
 
-    def refuse(self, placed: int, rank: np.ndarray) -> InfeasibleError:
-        """The error that after `placed` ops nothing fits: names the ready op of least rank, and what each device lacks.
+    def refuse(self, rank: np.ndarray) -> InfeasibleError:
+        """The error that nothing fits any more: names the ready op of least rank, and what each device lacks.
 
         Parameters
         ----------
-        placed
-            ``order[:placed]`` is what is placed.
         rank
             Place of each op in the order of priority, shape (n_ops,).
         """
         problem, graph = self.problem, self.problem.graph
-        memory, free = MemoryPlan(problem), np.zeros(problem.cluster.n_devices)
-        done = np.zeros(graph.n_ops, bool)
-        for v in self.order[:placed].tolist():
-            d = self.device[v]
-            memory.place(v, d, self.start[v], self.finish[v], self._inputs(v, d))
-            free[d], done[v] = self.finish[v], True
+        memory, done = resumed(problem, self._room, self.device), self.device >= 0
+        free = np.zeros(problem.cluster.n_devices)
+        np.maximum.at(free, self.device[done], self.finish[done])
         missing = np.bincount(graph.consumer[~done[graph.producer]], minlength=graph.n_ops)
         ready = np.flatnonzero(~done & (missing == 0))
         v = int(ready[np.argmin(rank[ready])])

@@ -17,7 +17,7 @@ from placelab.graph import frozen
 from placelab.kernels import list_schedule as kernels
 from placelab.kernels import list_schedule_in_memory as in_memory
 from placelab.list_scheduler import ListScheduler, planned_order, transfer_delay
-from placelab.memory_plan import can_bind, room_arguments
+from placelab.memory_plan import MemoryPlan, can_bind, resumed, room_arguments
 from placelab.planned import planned_schedule
 from placelab.problem import Problem
 from placelab.schedule import Placement, Trace
@@ -171,15 +171,19 @@ def _in_memory(problem: Problem, place: np.ndarray, preferred: np.ndarray, inser
         device, start, finish, score, order,
     )  # fmt: skip
     if placed < n:
-        _refuse(problem, order[:placed], device, start, finish, place, insertion)
+        _refuse(problem, order[:placed], device, start, finish, place, insertion, resumed(problem, plan, device))
     return _plan(problem, order, preferred, device, start, finish, score, trace)
 
 
-def _refuse(problem: Problem, order: np.ndarray, device, start, finish, place: np.ndarray, insertion: bool) -> None:
+def _refuse(
+    problem: Problem, order: np.ndarray, device, start, finish, place: np.ndarray, insertion: bool, memory: MemoryPlan
+) -> None:
     """Raises what :func:`one_by_one` does when nothing fits after the ops of `order`."""
     s, graph = ListScheduler(problem, insertion), problem.graph
+    s._memory = None  # what the ops took is in `memory` already
     for v in order.tolist():
         s.enter(v, int(device[v]), float(start[v]), float(finish[v]))
+    s._memory = memory
     done = s.device >= 0
     missing = np.bincount(graph.consumer[~done[graph.producer]], minlength=graph.n_ops)
     became = np.zeros(graph.n_ops)

@@ -199,6 +199,34 @@ def room_arguments(problem: Problem, plan: bool = True) -> tuple[tuple, tuple]:
     return fixed, (*held, *curves, *(np.empty(most + 2) for _ in range(3)), *(np.empty(2 * most + 4) for _ in range(2)))
 
 
+def resumed(problem: Problem, plan: tuple, device: np.ndarray) -> MemoryPlan:
+    """What a kernel has planned in the second block of :func:`room_arguments`, to go on with op by op.
+
+    Parameters
+    ----------
+    device
+        Of each op placed so far, shape (n_ops,), -1 for the others.
+    """
+    memory, k = MemoryPlan(problem), problem.cluster.n_devices
+    reserved, waiting, kept, copy_kept, last, chain, _, _, at, level, block = plan[:11]
+    memory.reserved = reserved.tolist()
+    for g in problem.group[(device >= 0) & (problem.group >= 0)]:
+        memory._group_is_placed[g] = True
+    if not memory._timed:
+        return memory
+    memory._waiting, memory._end = waiting.tolist(), dict(enumerate(kept.tolist()))
+    memory._copy_end = {divmod(i, k): float(copy_kept[i]) for i in np.flatnonzero(copy_kept >= 0).tolist()}
+    for used, b in zip(memory.used, last.tolist(), strict=True):
+        blocks = []
+        while b >= 0:
+            blocks.append(b)
+            b = int(chain[2 * b])
+        steps = [slice(b * kernels.SIZE, b * kernels.SIZE + chain[2 * b + 1]) for b in reversed(blocks)]
+        used.times = np.concatenate([at[s] for s in steps]).tolist()
+        used.level = np.concatenate([level[s] + block[2 * (s.start // kernels.SIZE)] for s in steps]).tolist()
+    return memory
+
+
 def can_bind(problem: Problem) -> bool:
     """Whether some device may run out of memory: not if it could hold everything that is allowed on it for the whole run.
 
@@ -209,12 +237,13 @@ def can_bind(problem: Problem) -> bool:
     graph, capacity = problem.graph, problem.cluster.memory
     if problem.memory == "none" or np.isinf(capacity).all():
         return False
-    mask = np.ones((graph.n_ops, 1), bool) if problem.mask is None else problem.mask
-    if problem.memory == "reserved":
-        return bool((graph.memory @ mask > capacity).any())
-    most = np.full(len(capacity), graph.tensor_bytes.sum())
-    if problem.memory == "dynamic":
-        most += graph.persistent @ mask + np.where(mask, graph.temporary[:, None], 0.0).max(axis=0)
+    if problem.mask is None:
+        memory, persistent, temporary = graph.memory.sum(), graph.persistent.sum(), graph.temporary.max()
+    else:
+        memory, persistent = graph.memory @ problem.mask, graph.persistent @ problem.mask
+        temporary = np.where(problem.mask, graph.temporary[:, None], 0.0).max(axis=0)
+    tensors = graph.tensor_bytes.sum()
+    most = {"reserved": memory, "edges": tensors, "dynamic": tensors + persistent + temporary}[problem.memory]
     return bool((most > capacity).any())
 
 

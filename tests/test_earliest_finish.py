@@ -21,7 +21,7 @@ def outcome(planner, problem, i, by_kernel):
     try:
         placement = planner(problem, i, by_kernel)
     except pl.InfeasibleError as error:
-        return str(error), error.op, error.devices, error.short
+        return str(error), error.op, error.group, error.devices
     trace = placement.trace
     recorded = trace and (
         trace.op.tolist(),

@@ -98,7 +98,7 @@ def _plan(problem: Problem, *, memory: bool, trace: bool) -> AppendPlan:
     more = (np.empty(n * k), np.empty(k, np.int32), np.empty(k, np.int32), np.empty(n, np.int32))
     placed = kernels.earliest_first_within(*facts, *plan.limits, *work, *more, *plan.limits_work, *plan.results)
     if placed < n:
-        raise plan.refuse(placed, rank)
+        raise plan.refuse(rank)
     return plan
 
 

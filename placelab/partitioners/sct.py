@@ -136,7 +136,7 @@ def _plan(problem: Problem, favourites: Favourites, *, memory: bool, trace: bool
     asked = (np.empty(k), np.empty(k, np.int32), np.empty(k))
     placed = kernels.small_communication_times(*facts, *work, *flags, *asked, *plan.limits_work, *plan.results, rule)
     if placed < n:
-        raise plan.refuse(placed, rank)
+        raise plan.refuse(rank)
     return plan, rule
 
 
