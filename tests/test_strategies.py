@@ -91,7 +91,7 @@ def test_static_priorities_run_largest_first():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: pl.place(PROBLEM, "hetf"), "no partitioner is called 'hetf'; did you mean 'heft'"),
+        (lambda: pl.place(PROBLEM, "heftt"), "no partitioner is called 'heftt'; did you mean 'heft'"),
         (
             lambda: pl.simulate(PROBLEM, pl.Placement(PROBLEM, [0] * 6), "zzz"),
             "no scheduler is called 'zzz'; there are",
