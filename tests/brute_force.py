@@ -8,12 +8,13 @@ from placelab.problem import Problem
 
 
 def optimum(problem: Problem) -> float:
-    """Least makespan [s] of a problem with ``parallel`` transfers, no Send ops and no memory limits; up to 7 ops or so.
+    """Least makespan [s] of a problem with ``parallel`` transfers and no Send ops; up to 7 ops or so.
 
-    Any schedule can be built by appending ops in order of their start (ties: finish, op number) to a device of theirs,
-    each as early as its inputs and its device allow. So all such sequences are tried, but those that cannot win.
+    Memory is unlimited or ``reserved``; infinite where the ops have no room. Any schedule can be built by appending ops in
+    order of their start (ties: finish, op number) to a device of theirs, each as early as its inputs and its device allow. So
+    all such sequences are tried, but those that cannot win.
     """
-    assert problem.transfers == "parallel" and problem.memory == "none" and not problem.transfer_ops
+    assert problem.transfers == "parallel" and problem.memory in ("none", "reserved") and not problem.transfer_ops
     graph, k = problem.graph, problem.cluster.n_devices
     n = graph.n_ops
     times = [[float(problem.exec_time(v, d)) for d in range(k)] for v in range(n)]
@@ -27,6 +28,8 @@ def optimum(problem: Problem) -> float:
         tail[v] = min(times[v][d] for d in choices[v]) + rest
     best = inf
     device, finish, free = {}, {}, [0.0] * k
+    size = graph.memory.tolist()
+    room = [inf] * k if problem.memory == "none" else (problem.cluster.memory * (1 + 1e-9)).tolist()
 
     def extend(latest_start: float, makespan: float) -> None:
         nonlocal best
@@ -38,12 +41,16 @@ def optimum(problem: Problem) -> float:
                 continue
             placed = [device[w] for w in problem.members(v).tolist() if w in device]
             for d in placed[:1] or choices[v]:
+                if size[v] > room[d]:
+                    continue
                 there = [finish[u] + problem.transfer_time(t, device[u], d) for t, u in inputs[v]]
                 start = max([free[d], *there])
                 if start >= latest_start and max(makespan, start + tail[v]) < best:
                     before, free[d] = free[d], start + times[v][d]
                     device[v], finish[v] = d, free[d]
+                    room[d] -= size[v]
                     extend(start, max(makespan, free[d]))
+                    room[d] += size[v]
                     free[d] = before
                     del device[v], finish[v]
 
