@@ -45,7 +45,8 @@ def etf(problem: Problem, *, trace: bool = False) -> Placement:
     makespan may differ there; under ``parallel`` without ``transfer_ops`` it is the planned one to the last bit.
 
     Memory may run short over time (simulating shows where); only what a device would hold from beginning to end is
-    checked, when the plan is made. ``m-etf`` plans within memory. O(ops · devices · log ops + edges · devices).
+    checked, when the plan is made. ``m-etf`` plans within memory. O(ops · devices · log ops + edges · devices), more with
+    contention, where what has been planned changes when ready ops could start.
 
     Raises
     ------
