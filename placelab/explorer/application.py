@@ -15,6 +15,7 @@ import ipywidgets as w
 import numpy as np
 
 from placelab import explain, strategies
+from placelab.bounds import best_bound
 from placelab.cluster import Cluster
 from placelab.errors import InfeasibleError
 from placelab.explorer import code
@@ -309,9 +310,11 @@ class Explorer(w.VBox):
     def _solve(self, state: State, problem: Problem) -> None:
         """Compute and show what `state` comes to; nothing, when a newer state has stopped the search."""
         preview = self.canvas.dragging and self._manner(state) == PREVIEW
-        search = Search(state.partitioner, lambda: self._now[0] is not state or self._worker.closed, _stoppable(state))
+        function, floor = function_of(state), best_bound(problem) if searches(function_of(state)) else 0.0
+        newer = lambda: self._now[0] is not state or self._worker.closed  # noqa: E731
+        search = Search(state.partitioner, newer, "cancel" in function.reserved, floor)
         try:
-            if searches(function_of(state)):
+            if searches(function):
                 self._line.begin(search)
             result = self._timed(state, problem, search, preview)
             if search.overtaken:
@@ -500,10 +503,6 @@ class Explorer(w.VBox):
 def _task(state: State) -> tuple:
     """What a measured time is the time of."""
     return state.graph, state.cluster.n_devices, state.preparation, state.partitioner, state.scheduler
-
-
-def _stoppable(state: State) -> bool:
-    return "cancel" in function_of(state).reserved
 
 
 def _switched(before: State, now: State) -> str:

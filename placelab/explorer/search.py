@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from html import escape
 from time import perf_counter
 
@@ -31,6 +32,8 @@ class Search:
         Says whether its result would be out of date.
     can_stop
         Whether it asks if it shall stop.
+    floor
+        A lower bound on every makespan [s], for searches that know none or a worse one.
 
     Attributes
     ----------
@@ -40,8 +43,8 @@ class Search:
         Whether a hand wants the best so far.
     """
 
-    def __init__(self, title: str, newer: Callable[[], bool], can_stop: bool) -> None:
-        self.title, self.can_stop, self._newer = title, can_stop, newer
+    def __init__(self, title: str, newer: Callable[[], bool], can_stop: bool, floor: float = 0.0) -> None:
+        self.title, self.can_stop, self._newer, self._floor = title, can_stop, newer, floor
         self.halted = self.overtaken = False
         self.said = Progress("")
         self._begun = perf_counter()
@@ -63,7 +66,8 @@ class Search:
     @property
     def words(self) -> str:
         """What is known of it, in a line."""
-        said, gap = self.said, self.said.gap
+        said = replace(self.said, bound=max(self.said.bound or 0.0, self._floor) or None)
+        gap = said.gap
         known = [
             "stopping…" if self.halted else said.doing,
             "" if said.makespan is None else f"best {seconds(said.makespan)}",
