@@ -19,7 +19,9 @@ import placelab as pl
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS / "quality")]
 
+import gaps  # noqa: E402
 import makespans  # noqa: E402
+import thesis  # noqa: E402
 from yardstick import COMPILE, Yardstick  # noqa: E402
 
 SMALL = list(makespans.INSTANCES)[:6]
@@ -53,3 +55,23 @@ def test_the_table_of_makespans_reproduces(name):
     assert {"fifo", "pct"} <= set(schedulers) and {"heft", "tf-greedy"} <= set(rows)
     for partitioner, line in rows.items():
         assert makespans.row(problem, partitioner, schedulers) == line
+
+
+@pytest.mark.parametrize("structure", ["fork", "in-tree", "pipeline"])
+def test_the_proven_optima_reproduce(structure):
+    """cp-sat proves the optimum of ten ops on two and four devices, and it is the committed one, to the last digit."""
+    row = next(line for line in gaps.TABLE.read_text().splitlines() if line.startswith(f"| {structure} |"))
+    found = [gaps.optimum(problem) for name, *_, problem in gaps.instances() if name == structure]
+    assert [f"{1e6 * seconds:.6g}" for seconds in found] == row.split(" | ")[1:7]
+
+
+@pytest.mark.parametrize("name", thesis.STRATEGIES)
+def test_the_grid_of_the_thesis_reproduces(name):
+    """The small network at 1e9 B/s, a fixed total memory: the committed milliseconds, and what the page says of them."""
+    graph = thesis.free(thesis.SMALL)
+    lines = [line for line in thesis.TABLE.read_text().splitlines() if line.startswith("| total | 1e+09 |")]
+    committed = next(line for line in lines if f"| {name} |" in line).split(" | ")[5:]
+    for cell, m in zip(committed, thesis.MACHINES, strict=True):
+        total, _ = thesis.memories(float(graph.memory.sum()), m)
+        problem = pl.Problem(graph, pl.Cluster([thesis.SPEED] * m, [total] * m, 1e9), memory="reserved")
+        assert cell.strip("| ") == f"{1e3 * thesis.makespan(problem, name):.5g}"
