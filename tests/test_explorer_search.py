@@ -247,6 +247,9 @@ def test_manners_of_following_a_hand():
     assert [p.manner(search, "task") for p in (Paces(), quick, slow)] == [NOT, NOT, NOT]
     assert [p.manner(drafts, "task") for p in (Paces(), quick, slow)] == [PREVIEW, WHOLE, PREVIEW]
     assert quick.manner(drafts, "another") == PREVIEW
+    again = slow.measured("task", 0.01, True, False, preview=False)  # the first call may have loaded something
+    assert again.manner(drafts, "task") == WHOLE
+    assert again.measured("task", 0.5, True, False, preview=False).manner(drafts, "task") == PREVIEW
     lame = slow.measured("task", 0.5, True, False, preview=True)
     assert lame.manner(drafts, "task") == NOT and lame.manner(drafts, "another") == PREVIEW
     assert Pace().follows

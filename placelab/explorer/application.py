@@ -398,7 +398,8 @@ class Explorer(w.VBox):
 
     def _measure(self) -> None:
         """Find out whether the strategies can follow a hand after all, now that nothing else is computed."""
-        if not self._paces.whole.unsure or function_of(self.state).slow:
+        function = function_of(self.state)
+        if not self._paces.whole.unsure or function.slow or "preview" in function.reserved:
             return
         if jit.compiling():
             self._say(

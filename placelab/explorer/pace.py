@@ -48,6 +48,11 @@ class Pace:
         return min(self.recent, default=0.0)
 
     @property
+    def worst(self) -> float:
+        """The worst of them but the first: what a strategy keeps of a problem may make a call quick, too."""
+        return max(self.recent[1:] if 1 < self.calls <= 3 else self.recent, default=0.0)
+
+    @property
     def follows(self) -> bool:
         """Whether to recompute under the hand: fast enough, or not known to be slow."""
         return self.seconds <= LIVE or (not self.alone and self.seconds <= WARM)
@@ -74,7 +79,7 @@ class Paces:
         """
         if "preview" not in partitioner.reserved:
             return WHOLE if self.whole.follows and not partitioner.slow else NOT
-        if self.whole.task == task and self.whole.seconds <= LIVE and not partitioner.slow:
+        if self.whole.task == task and self.whole.worst <= LIVE and not partitioner.slow:
             return WHOLE
         return PREVIEW if self.preview.task != task or self.preview.follows else NOT
 
