@@ -13,7 +13,7 @@ from test_explorer import CLUSTER, drag, edit, pick, wait_for, widgets
 
 import placelab as pl
 from placelab import strategies
-from placelab.explorer import Explorer
+from placelab.explorer import Explorer, errand
 from placelab.explorer.pace import NOT, PREVIEW, WHOLE, Pace, Paces
 from placelab.explorer.search import Line, Search
 from placelab.progress import Progress, never, silent
@@ -187,6 +187,53 @@ def test_words_come_at_most_ten_times_a_second():
     line.close()
 
 
+class Deaf:
+    """A partitioner that asks whether to stop only when it is done; its preview puts everything on device 1."""
+
+    def __init__(self) -> None:
+        self.begun: list[pl.Problem] = []
+        self.may_finish = threading.Event()
+
+        @pl.partitioner(name="deaf", slow=True)
+        def deaf(problem: pl.Problem, *, preview=False, progress=silent, cancel=never) -> pl.Placement:
+            if not preview:
+                self.begun.append(problem)
+                self.may_finish.wait(30)
+                cancel()
+            return pl.Placement(problem, np.full(problem.graph.n_ops, int(preview)))
+
+
+def test_a_search_that_does_not_listen_is_left_behind(explorer):
+    """The newest state does not wait for it; Cancel shows the preview in its place; what it brings later is dropped."""
+    deaf = Deaf()
+    pick(explorer, "Partitioner", "deaf")
+    wait_for(lambda: deaf.begun)
+    pick(explorer, "Seed", 1)
+    wait_for(lambda: len(deaf.begun) >= 2)  # the first goes on
+    wait_for(lambda: shown(explorer._line._cancel))
+    press(explorer, "Cancel")
+    assert (explorer.placement.device == 1).all() and explorer.schedule.seed == 1
+    assert "Stopped by hand before deaf had anything" in line(explorer) and not explorer.gantt.stale
+    deaf.may_finish.set()
+    time.sleep(0.1)
+    assert (explorer.placement.device == 1).all()
+    press(explorer, "Search again")
+    wait_for(lambda: line(explorer) == "")
+    assert (explorer.placement.device == 0).all()
+
+
+def test_errands_are_not_left_behind_in_heaps():
+    """A few may go on; the next one is waited for. What a call raises is raised."""
+    go = threading.Event()
+    for _ in range(errand.MOST):
+        with pytest.raises(errand.LeftBehind):
+            errand.send(lambda: go.wait(30), lambda: True)
+    threading.Timer(1.0, go.set).start()
+    assert errand.send(lambda: go.wait(30) and "came", lambda: True) == "came"
+    with pytest.raises(ZeroDivisionError):
+        errand.send(lambda: 1 / 0, never)
+
+
 # ---------------------------------------------------------------- previews
 
 
@@ -251,6 +298,8 @@ def test_manners_of_following_a_hand():
     assert again.manner(drafts, "task") == WHOLE
     assert again.measured("task", 0.5, True, False, preview=False).manner(drafts, "task") == PREVIEW
     lame = slow.measured("task", 0.5, True, False, preview=True)
+    assert lame.manner(drafts, "task") == PREVIEW  # it may have loaded something, too
+    lame = lame.measured("task", 0.5, True, False, preview=True)
     assert lame.manner(drafts, "task") == NOT and lame.manner(drafts, "another") == PREVIEW
     assert Pace().follows
 

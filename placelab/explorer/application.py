@@ -26,7 +26,7 @@ from placelab.explorer.pace import NOT, PREVIEW, Paces
 from placelab.explorer.pickers import Pickers
 from placelab.explorer.rejection import Rejection
 from placelab.explorer.search import Line, Search
-from placelab.explorer.solving import Result, function_of, placed, run, searches
+from placelab.explorer.solving import Result, function_of, placed, run, runnable, searched, searches
 from placelab.explorer.state import Change, State, Steps, begin
 from placelab.explorer.strip import Item, link_load, strip
 from placelab.explorer.worker import Worker
@@ -41,7 +41,6 @@ from placelab.widgets.gantt import Gantt
 PATIENCE = 0.1  # seconds a hand's message waits for its result, so that the browser sends no faster than results come
 MANY = 10_000  # ops; validating more takes several milliseconds, which wait for the release
 FEW = 10  # devices; the links of more are not drawn, so that their load need not be sent
-FALLBACK = "pct"  # runs what `planned` cannot, for want of a plan
 
 
 def explore(problem_or_graph: Any = None, cluster: Cluster | None = None) -> Explorer:
@@ -312,19 +311,19 @@ class Explorer(w.VBox):
         preview = self.canvas.dragging and self._manner(state) == PREVIEW
         function, floor = function_of(state), best_bound(problem) if searches(function_of(state)) else 0.0
         newer = lambda: self._now[0] is not state or self._worker.closed  # noqa: E731
-        search = Search(state.partitioner, newer, "cancel" in function.reserved, floor)
+        search = Search(state.partitioner, newer, "cancel" in function.reserved, preview, floor)
         try:
             if searches(function):
                 self._line.begin(search)
             result = self._timed(state, problem, search, preview)
-            if search.overtaken:
-                return self._rest()
             if result is None:
-                return self._fall_back(state)
+                return self._rest()
             said = strip(result.schedule, result.violations)
         except Exception as error:  # a strategy of the user's may raise anything
             return self._rest() if search.overtaken else self._fail(state, problem, error, preview)
-        with self._answering(state, preview):
+        if not self._adopted(result, state):
+            return self._rest()
+        with self._answering(result.state, preview):
             recovered, self._result, self._failure = self._failure, result, None
             self._show_result(result, *said)
         if recovered:
@@ -356,19 +355,25 @@ class Explorer(w.VBox):
             self._rejection.hide()
             self._say(blame(error, state), "bad")
 
-    def _fall_back(self, state: State) -> None:
-        """`planned` has no plan to follow: let another scheduler run it, and say so."""
+    def _adopted(self, result: Result, asked: State) -> bool:
+        """`planned` had no plan to follow: the state is that of another scheduler, and a sentence says so.
+
+        False when a newer state has come meanwhile.
+        """
+        if result.state is asked:
+            return True
         with self._lock:
-            if self.state is not state:
-                return
-            other = replace(state, scheduler=FALLBACK)
-            self._adopt(other)
-            self._steps = self._steps.instead(other)
+            if self.state is not asked:
+                return False
+            self._adopt(result.state)
+            self._steps = self._steps.instead(self.state)
             self._show_controls(self.state)
-            self._compute()
+            self.comparison.follow(self.problem, self.state, self.canvas.dragging)
             self._say(
-                f"{state.partitioner} plans no order for planned to follow; {FALLBACK} decides who runs next.", "note"
+                f"{asked.partitioner} plans no order for planned to follow; {self.state.scheduler} decides who runs next.",
+                "note",
             )
+        return True
 
     def _check(self) -> None:
         """Whether the schedule is legal, where a hand could not wait for that."""
@@ -415,11 +420,12 @@ class Explorer(w.VBox):
         self._timed(state, problem, Search("", lambda: self._worker.woken, can_stop=False), preview=False)
 
     def _timed(self, state: State, problem: Problem, search: Search, preview: bool) -> Result | None:
-        """Place, run, check; None when there is no plan for ``planned`` to follow, or the search was overtaken."""
+        """Place, run, check; None when the search was overtaken."""
         dragging, compiling = self.canvas.dragging, jit.compiling()
-        asked = dict(preview=preview, trace=searches(function_of(state)) and not dragging)
-        placement, ops = placed(state, problem, progress=search.report, cancel=search.stop, **asked)
-        schedule = None if search.overtaken else run(state, placement)
+        placement, ops, stand_in = searched(state, problem, search, preview, trace=not dragging)
+        overtaken = placement is None or search.overtaken
+        state = state if overtaken else runnable(state, placement)
+        schedule = None if overtaken else run(state, placement)
         compiling, alone = compiling or jit.compiling(), not self.comparison.running
         alone = alone and not compiling
         self._paces = self._paces.measured(_task(state), search.elapsed, alone, compiling, preview)
@@ -427,7 +433,7 @@ class Explorer(w.VBox):
             return None
         later = dragging and state.graph.n_ops > MANY
         violations = None if later else validate(schedule, memory=False)
-        return Result(state, schedule, violations, preview, stopped=search.halted, ops=ops)
+        return Result(state, schedule, violations, stand_in, stopped=search.halted, ops=ops)
 
     # ---------------------------------------------------------------- what is shown
 

@@ -17,6 +17,7 @@ import pandas as pd
 
 from placelab.compare import compare
 from placelab.explorer.buttons import button
+from placelab.explorer.errand import LeftBehind, send
 from placelab.explorer.solving import preparation
 from placelab.explorer.state import State
 from placelab.explorer.strip import percent
@@ -135,6 +136,8 @@ class Comparison:
         self._search_too = False
         try:
             self._compare(asked, search)
+        except LeftBehind:
+            pass
         except Exception as error:  # a catalogue that a user has broken must not end the thread
             return self._show_status("stopped", str(error))
         if self._worker.woken:
@@ -159,8 +162,20 @@ class Comparison:
 
     def _rows(self, names: list[str], asked: Asked) -> pd.DataFrame:
         problem, seed, _ = asked
-        given = dict(prepare=self._prepare, progress=self._advance, cancel=self._stopped)
-        return compare(problem, names, seeds=[seed], **given)
+        stop = self._until_stopped()
+        given = dict(prepare=self._prepare, progress=self._advance, cancel=stop)
+        return send(lambda: compare(problem, names, seeds=[seed], **given), stop)
+
+    def _until_stopped(self) -> Callable[[], bool]:
+        """Whether to stop; once True, for ever: what is left behind hears it later."""
+        told: list[bool] = []
+
+        def stop() -> bool:
+            if not told and self._stopped():
+                told.append(True)
+            return bool(told)
+
+        return stop
 
     def _fill(self, asked: Asked) -> None:
         """Draw what is known; partitioners that were not asked to search have a row without results."""

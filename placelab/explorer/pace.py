@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 WHOLE, PREVIEW, NOT = "whole", "preview", "not"  # manners of following a hand
 LIVE = 0.06  # seconds; what takes longer is not recomputed under the hand but on release
+BRISK = 0.3  # seconds; a preview that takes longer is none
 WARM = 3.0  # seconds; what takes longer is not run once more for the sake of its speed
 
 
@@ -81,7 +82,8 @@ class Paces:
             return WHOLE if self.whole.follows and not partitioner.slow else NOT
         if self.whole.task == task and self.whole.worst <= LIVE and not partitioner.slow:
             return WHOLE
-        return PREVIEW if self.preview.task != task or self.preview.follows else NOT
+        unknown = self.preview.task != task or self.preview.calls == 1  # the first may have loaded something
+        return PREVIEW if unknown or self.preview.seconds <= BRISK else NOT
 
     def measured(self, task: tuple, seconds: float, alone: bool, compiling: bool, preview: bool) -> Paces:
         """One measurement more."""

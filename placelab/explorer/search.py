@@ -19,6 +19,7 @@ from placelab.units import seconds
 QUIET = 0.3  # seconds in which nothing is said of a search, so that short ones do not flicker
 TICK = 0.2  # seconds between two words about it
 GRACE = 0.1  # seconds that a search has before a newer state ends it, so that quick ones keep answering a hand
+SLACK = 0.6  # the same, of a preview
 
 
 class Search:
@@ -32,6 +33,8 @@ class Search:
         Says whether its result would be out of date.
     can_stop
         Whether it asks if it shall stop.
+    preview
+        Whether a quick stand-in is made, which is wanted even if the hand is ahead of it.
     floor
         A lower bound on every makespan [s], for searches that know none or a worse one.
 
@@ -43,8 +46,11 @@ class Search:
         Whether a hand wants the best so far.
     """
 
-    def __init__(self, title: str, newer: Callable[[], bool], can_stop: bool, floor: float = 0.0) -> None:
+    def __init__(
+        self, title: str, newer: Callable[[], bool], can_stop: bool, preview: bool = False, floor: float = 0.0
+    ) -> None:
         self.title, self.can_stop, self._newer, self._floor = title, can_stop, newer, floor
+        self._grace = SLACK if preview else GRACE
         self.halted = self.overtaken = False
         self.said = Progress("")
         self._begun = perf_counter()
@@ -60,7 +66,7 @@ class Search:
 
     def stop(self) -> bool:
         """For the partitioner: whether to stop."""
-        self.overtaken = self.overtaken or (self.elapsed > GRACE and self._newer())
+        self.overtaken = self.overtaken or (self.elapsed > self._grace and self._newer())
         return self.overtaken or self.halted
 
     @property

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from placelab.explorer.errand import LeftBehind, send
+from placelab.explorer.search import Search
 from placelab.explorer.state import State
 from placelab.problem import Problem
 from placelab.schedule import Placement, Schedule
@@ -15,6 +17,8 @@ from placelab.solve import place
 from placelab.strategies import partitioners, transforms
 from placelab.transforms import pipeline
 from placelab.validate import Violation
+
+FALLBACK = "pct"  # runs what `planned` cannot, for want of a plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,8 @@ class Result:
     def notes(self) -> list[str]:
         """Sentences that belong to the result, the most urgent first."""
         said = list(self.schedule.placement.notes)
+        if self.preview and self.stopped:
+            return [f"Stopped by hand before {self.state.partitioner} had anything: this is a quick stand-in for it."]
         if self.preview and not any("preview" in note.lower() for note in said):
             said.insert(0, f"Preview: a quick stand-in for {self.state.partitioner}; the result follows on release.")
         if self.stopped:
@@ -79,9 +85,32 @@ def placed(state: State, problem: Problem, **asked: Any) -> tuple[Placement, int
     return placement, made[0].graph.n_ops
 
 
-def run(state: State, placement: Placement) -> Schedule | None:
-    """The placement run by the state's scheduler; None when there is no plan for ``planned`` to follow."""
-    if placement.planned is None and state.scheduler == "planned":
-        return None
+def searched(
+    state: State, problem: Problem, search: Search, preview: bool, trace: bool
+) -> tuple[Placement | None, int, bool]:
+    """The placement, of how many ops, and whether it is a preview; None when the search was overtaken.
+
+    A partitioner that searches and does not hear that it shall stop is left behind. If a hand wanted the best so far, its
+    preview stands in for that.
+    """
+    asked = dict(progress=search.report, cancel=search.stop)
+    if preview or not searches(function_of(state)):
+        return *placed(state, problem, preview=preview, **asked), preview
+    stand_in = "preview" in function_of(state).reserved
+    try:
+        whole = lambda: placed(state, problem, trace=trace, **asked)  # noqa: E731
+        return *send(whole, lambda: search.stop() and (search.overtaken or stand_in)), False
+    except LeftBehind:
+        return (None, 0, False) if search.overtaken else (*placed(state, problem, preview=True), True)
+
+
+def runnable(state: State, placement: Placement) -> State:
+    """The state, with another scheduler where ``planned`` has no plan to follow."""
+    lacks = placement.planned is None and state.scheduler == "planned"
+    return replace(state, scheduler=FALLBACK) if lacks else state
+
+
+def run(state: State, placement: Placement) -> Schedule:
+    """The placement run by the state's scheduler."""
     options = state.options_of("scheduler")
     return simulate(placement.problem, placement, state.scheduler, seed=state.seed, **options)

@@ -113,3 +113,45 @@ def test_a_graph_made_smaller_first(explore, screenshot):  # noqa: F811
     expect(hand.root.locator(".pl-strategies")).to_contain_text(re.compile(r"5,333 → [\d,]+ ops"))
     hand.shows("pl.solve(explorer.problem, 'heft', 'planned', prepare=['coplace', 'fuse'])")
     screenshot("prepared")
+
+
+def test_cp_sat_searches_is_cancelled_and_proves(explore, screenshot):  # noqa: F811
+    """On a hundred ops it says how far it is and stops when told to; on ten it proves the optimum, in the heat map, too."""
+    hand = explore("pl.generators.layered(100, seed=1), pl.clusters.pcie_box(4)")
+    hand.menu("Partitioner").select_option("cp-sat")
+    expect(line(hand)).to_contain_text(
+        re.compile(r"cp-sat searching · best .*s · bound .*s · ≤ [\d.]+ % above optimum")
+    )
+    screenshot("searching")
+    line(hand).get_by_role("button", name="Cancel").click()
+    expect(line(hand)).to_contain_text("Stopped by hand")
+    hand.settled()
+    assert hand.notebook.value("explorer.placement.partitioner") == "cp-sat"
+    hand.menu("Model").select_option("topcuoglu")
+    expect(hand.root.locator(".numbers [data-key=gap] dd")).to_have_text("proven optimal")
+    expect(hand.root.locator(".numbers [data-key=makespan] dd")).to_have_text("73 s")
+    hand.compared()
+    expect(hand.root.locator(".pl-comparison-head")).to_contain_text("73 s")
+    screenshot("optimal")
+
+
+def test_m_sct_of_22000_ops_follows_a_hand_by_previews(explore, screenshot):  # noqa: F811
+    """The linear program takes seconds: favourite children are matched under the hand, those of the program follow."""
+    hand = explore("pl.generators.layered(22_000, seed=1), pl.clusters.pcie_box(4)")
+    hand.notebook.execute("explorer.comparison.halt()")
+    hand.menu("Partitioner").select_option("m-sct")
+    hand.becomes("explorer.state.partitioner", "m-sct")
+    box = key(hand, "bandwidth:inside server").bounding_box()
+    hand.page.mouse.move(box["x"] + 10, box["y"] + 8)
+    hand.page.mouse.down()
+    for i in range(12):
+        hand.page.mouse.move(box["x"] + 10 + 5 * i, box["y"] + 8)
+        hand.page.wait_for_timeout(150)
+    expect(line(hand)).to_contain_text("preview: favourite children matched greedily", timeout=10_000)
+    expect(hand.root.locator(".pl-gantt")).to_have_attribute("data-stale", "false")
+    screenshot("preview")
+    hand.page.mouse.up()
+    expect(line(hand)).to_contain_text(re.compile("m-sct favourite children: least makespan of the linear program · "))
+    screenshot("solving")
+    expect(line(hand)).not_to_contain_text("favourite children", timeout=60_000)
+    hand.shows("pl.solve(explorer.problem, 'm-sct', 'planned')")
