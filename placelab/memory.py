@@ -42,8 +42,8 @@ def curves(schedule: Schedule) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     last[:-1] = (time[1:] != time[:-1]) | (device[1:] != device[:-1])
     ptr = np.zeros(k + 1, dtype=np.int64)
     np.cumsum(np.bincount(device[last], minlength=k), out=ptr[1:])
-    total = np.cumsum(delta)
-    total -= np.concatenate([[0.0], total])[np.searchsorted(device, np.arange(k))][device]
+    each = np.split(delta, np.searchsorted(device, np.arange(1, k)))  # on its own, whatever another device holds
+    total = np.concatenate([np.cumsum(part) for part in each])
     return ptr, frozen(time[last]), frozen(np.maximum(total[last], 0.0))
 
 

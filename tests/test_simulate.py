@@ -256,6 +256,16 @@ def test_memory_curves_are_sums_over_what_is_held():
         )
 
 
+def test_a_devices_curve_has_nothing_of_the_rounding_of_anothers():
+    """Next to a device that holds 1e15 bytes, one of 0.02 bytes that is to hold 0.03 is short of 0.01, for the validator, too."""
+    graph = OpGraph.from_arrays(["big", "small"], [1, 1], [], persistent=[1e15, 0.03])
+    for model in ("dynamic", "reserved"):
+        problem = Problem(graph, pl.Cluster([1, 1], memory=[1e16, 0.02]), memory=model)
+        made = pl.simulate(problem, Placement(problem, [0, 1]), "fifo")
+        assert made.peak_memory.tolist() == [1e15, 0.03]
+        assert {v.kind for v in pl.validate(made)} == {"memory"}
+
+
 def test_oom_raise_stops_exactly_where_mark_marks():
     """oom="raise" is an error when, and only when, oom="mark" lists a shortage."""
     for i, problem in enumerate(many(400, seed=10)):
