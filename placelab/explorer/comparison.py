@@ -20,7 +20,7 @@ from placelab.explorer.buttons import button
 from placelab.explorer.errand import LeftBehind, send
 from placelab.explorer.solving import preparation
 from placelab.explorer.state import State
-from placelab.explorer.strip import percent
+from placelab.explorer.strip import OPTIMAL, at_most
 from placelab.explorer.worker import Worker
 from placelab.problem import Problem
 from placelab.strategies import partitioners
@@ -291,4 +291,5 @@ def _best(frame: pd.DataFrame) -> pd.Series | None:
 
 def _said(row: pd.Series) -> str:
     pair = f"{row['partitioner']} + {row['scheduler']}: {seconds(row['makespan'])}"
-    return pair if pd.isna(row["bound_gap"]) else f"{pair}, ≤ {percent(max(row['bound_gap'], 0.0))} above optimum"
+    gap = row["bound_gap"]
+    return pair if pd.isna(gap) else f"{pair}, optimal" if gap < OPTIMAL else f"{pair}, {at_most(gap)} above optimum"

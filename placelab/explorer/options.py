@@ -31,6 +31,8 @@ def control(name: str, annotation: Any, default: Any, value: Any) -> w.DOMWidget
     label = name.replace("_", " ")
     widget = _of_type(annotation, default, value)
     widget.description, widget.tooltip = label, f"{name}: default {default!r}"
+    if isinstance(widget, (w.IntText, w.FloatText)):
+        widget.layout.width = f"{max(64, 7 * len(label))}px"  # as wide as its label
     widget.description_allow_html = False
     widget.add_class("pl-option")
     return widget
@@ -57,9 +59,9 @@ def _of_type(annotation: Any, default: Any, value: Any) -> w.DOMWidget:
     if kind in (int, float) and _is_range(extra) and isinstance(value, (int, float)) and extra[0] <= value <= extra[1]:
         return _slider(kind, *extra, value)
     if kind is int and isinstance(value, int):
-        return w.IntText(value=value, layout=w.Layout(width="64px"))
+        return w.IntText(value=value)
     if kind is float and isinstance(value, (int, float)):
-        return w.FloatText(value=value, layout=w.Layout(width="64px"))
+        return w.FloatText(value=value)
     return _text(value, literal=kind is not str)
 
 

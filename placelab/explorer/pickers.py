@@ -125,8 +125,9 @@ class Pickers:
         function = catalogue[name]
         self.options[kind].show(function, state.options_of(kind))
         source = f" <span>{escape(function.source)}</span>" if function.source else ""
-        told = f"{function.summary} {function.source}".strip()
-        self.about[kind].value = f'<div title="{escape(told)}">{escape(function.summary)}{source}</div>'
+        summary = function.summary.replace("``", "")
+        told = f"{summary} {function.source}".strip()
+        self.about[kind].value = f'<div title="{escape(told)}">{escape(summary)}{source}</div>'
 
     def _strategy(self, kind: str) -> w.Widget:
         row = w.HBox([getattr(self, kind), self.options[kind].box]).add_class("pl-choice")

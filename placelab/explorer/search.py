@@ -11,7 +11,7 @@ from time import perf_counter
 import ipywidgets as w
 
 from placelab.explorer.buttons import button
-from placelab.explorer.strip import percent
+from placelab.explorer.strip import OPTIMAL, at_most
 from placelab.explorer.worker import Worker
 from placelab.progress import Progress
 from placelab.units import seconds
@@ -78,7 +78,7 @@ class Search:
             "stopping…" if self.halted else said.doing,
             "" if said.makespan is None else f"best {seconds(said.makespan)}",
             "" if said.bound is None else f"bound {seconds(said.bound)}",
-            "" if gap is None else "optimal" if gap < 1e-9 else f"≤ {percent(gap)} above optimum",
+            "" if gap is None else "optimal" if gap < OPTIMAL else f"{at_most(gap)} above optimum",
             f"{self.elapsed:.0f} s",
         ]
         return " · ".join([word for word in known if word])

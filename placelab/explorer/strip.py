@@ -77,6 +77,16 @@ def percent(share: float) -> str:
     return f"{value:.0f} %" if value >= 9.95 or value == 0 else f"{value:.1f} %"
 
 
+def at_most(share: float) -> str:
+    """A share that is known from above only.
+
+    >>> at_most(0.297), at_most(2e-4)
+    ('≤ 30 %', '< 0.1 %')
+    """
+    text = percent(share)
+    return text if text.startswith("<") else f"≤ {text}"
+
+
 def _item(key: str, label: str, value: str, title: str = "", tone: str = "") -> Item:
     return {"key": key, "label": label, "value": value, "title": title, "tone": tone}
 
@@ -104,8 +114,7 @@ def _gap(gap: float, schedule: Schedule) -> Item:
     ).strip()
     if gap < OPTIMAL:
         return _item("gap", "Above optimum", "proven optimal", title, "good")
-    value = "–" if not np.isfinite(gap) else f"≤ {percent(gap)}"
-    return _item("gap", "Above optimum", value, title)
+    return _item("gap", "Above optimum", at_most(gap) if np.isfinite(gap) else "–", title)
 
 
 def _ratio(schedule: Schedule) -> str:
@@ -155,7 +164,7 @@ def _worse(m: dict[str, float]) -> str:
 def _short(schedule: Schedule) -> str:
     if not len(schedule.oom):
         return ""
-    d, began, _, short = schedule.oom[0].tolist()
+    d, began, _, short = schedule.oom[np.argmax(schedule.oom["bytes"])].tolist()
     more = f" ({len(schedule.oom)} such spans in all)" if len(schedule.oom) > 1 else ""
     return f"{schedule.problem.cluster.names[d]} is out of memory at {seconds(began)}, {si(short, 'B')} short{more}."
 

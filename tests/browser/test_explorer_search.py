@@ -155,3 +155,35 @@ def test_m_sct_of_22000_ops_follows_a_hand_by_previews(explore, screenshot):  # 
     screenshot("solving")
     expect(line(hand)).not_to_contain_text("favourite children", timeout=60_000)
     hand.shows("pl.solve(explorer.problem, 'm-sct', 'planned')")
+
+
+def test_memory_is_pulled_until_it_is_short(explore, screenshot):  # noqa: F811
+    """The card's capacity follows the hand; the chart gets lanes of memory and red spans, the strip says so; undo."""
+    hand = explore('"dynamic_rnn", pl.clusters.pcie_box(4).replace(memory=6e6)')
+    hand.menu("Partitioner").select_option("contiguous")
+    hand.menu("Scheduler").select_option("fifo")
+    hand.becomes("[explorer.schedule.placement.partitioner, len(explorer.schedule.oom)]", ["contiguous", 0])
+    hand.pull(key(hand, "memory:2"), -40)
+    hand.shows(LIBRARY)
+    assert hand.notebook.value("bool(explorer.problem.cluster.memory[2] < 4.4e6 and len(explorer.schedule.oom) > 0)")
+    expect(hand.root.locator(".pl-gantt")).to_have_attribute("data-memory", "true")
+    expect(hand.root.get_by_role("status").filter(has_text="gpu:2 is out of memory at")).to_be_visible()
+    hand.page.set_viewport_size({"width": 1400, "height": 1700})
+    hand.compared()
+    screenshot("light")
+    hand.notebook.set_theme("JupyterLab Dark")
+    screenshot("dark")
+    hand.button("↶").click()
+    hand.becomes("[explorer.problem.cluster.memory[2], len(explorer.schedule.oom)]", [6e6, 0])
+
+
+def test_the_first_capacity_is_pulled_out_of_none(explore):  # noqa: F811
+    """A device without a capacity gets one by hand: memory is counted from then on, and a note says so."""
+    hand = explore('"convolutional_network", pl.clusters.pcie_box(4).replace(memory=None)')
+    assert hand.menu("Memory").input_value() == "none"
+    key(hand, "memory:1").press("Enter")
+    hand.page.keyboard.type("2 GB")
+    hand.page.keyboard.press("Enter")
+    hand.becomes("[explorer.problem.cluster.memory[1], explorer.problem.memory]", [2e9, "dynamic"])
+    expect(hand.menu("Memory")).to_have_value("dynamic")
+    expect(line(hand)).to_contain_text("Memory model dynamic: a device has a capacity now.")
