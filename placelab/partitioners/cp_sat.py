@@ -8,6 +8,7 @@ from placelab.errors import UnsupportedError
 from placelab.partitioners.cpop import cpop
 from placelab.partitioners.etf import m_etf
 from placelab.partitioners.heft import heft
+from placelab.partitioners.sct import m_sct
 from placelab.partitioners.tf_greedy import tf_greedy
 from placelab.problem import Problem
 from placelab.progress import Report, never, silent
@@ -17,7 +18,7 @@ from placelab.solvers.cp_sat import search
 from placelab.solvers.incumbent import Incumbent, warm
 from placelab.strategies import partitioner
 
-FIRST = (heft, m_etf, cpop, tf_greedy)
+FIRST = (heft, m_etf, m_sct, cpop, tf_greedy)
 
 
 @partitioner(name="cp-sat", source="Srivastava 2018 §4.4, with the intervals of OR-tools CP-SAT", slow=True)
@@ -63,11 +64,11 @@ def cp_sat(
 
     Notes
     -----
-    Begins with the best of ``heft``, ``m-etf``, ``cpop`` and ``tf-greedy``. Groups, allowed devices, unequal devices and links,
-    and ``reserved`` memory are part of the model; a tensor travels once per device. The model (:mod:`placelab.solvers.cp_sat`)
-    leaves out contention for links (``sequential``, ``channel``), the time Sends take, and memory over time (``edges``,
-    ``dynamic``, beyond the persistent bytes): there the bound holds but may be out of reach, and of the plans found the one
-    whose run, with all that, ends first is returned. Ties go to the plan found first.
+    Begins with the best of ``heft``, ``m-etf``, ``m-sct``, ``cpop`` and ``tf-greedy``. Groups, allowed devices, unequal
+    devices and links, and ``reserved`` memory are part of the model; a tensor travels once per device. The model
+    (:mod:`placelab.solvers.cp_sat`) leaves out contention for links (``sequential``, ``channel``), the time Sends take, and
+    memory over time (``edges``, ``dynamic``, beyond the persistent bytes): there the bound holds but may be out of reach,
+    and of the plans found the one whose run, with all that, ends first is returned. Ties go to the plan found first.
 
     Departures from the thesis: no big-M rows, so no weak relaxation; unequal devices and links; the optimum is exact up to the
     rounding of times to 2⁻³⁰ of the makespan, none where times are whole numbers.
