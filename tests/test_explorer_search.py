@@ -87,7 +87,7 @@ def test_a_search_says_how_far_it_is_and_can_be_cancelled(explorer):
     pick(explorer, "Partitioner", "oracle")
     wait_for(lambda: "≤ 2.0 % above optimum" in line(explorer))
     length = explorer._result.schedule.makespan  # still HEFT's, with which the oracle begins
-    for words in ("<b>oracle</b>", "improving", f"best {pl.units.seconds(length)}", "0 s"):
+    for words in ("<b>oracle</b>", "improving", f"best {pl.units.seconds(length)}", " s</div>"):
         assert words in line(explorer)
     assert shown(explorer._line._bar) and explorer._line._bar.value == 0.25 and explorer.gantt.stale
     press(explorer, "Cancel")
@@ -162,7 +162,7 @@ def test_a_search_that_cannot_be_stopped_has_no_button(explorer):
         return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
 
     pick(explorer, "Partitioner", "stubborn")
-    wait_for(lambda: "<b>stubborn</b> " in line(explorer) and "0 s" in line(explorer))
+    wait_for(lambda: "<b>stubborn</b> " in line(explorer) and " s</div>" in line(explorer))
     assert not shown(explorer._line._cancel) and "pl-unknown" in explorer._line._bar._dom_classes
     go.set()
     assert explorer.schedule and not shown(explorer._line._bar)
