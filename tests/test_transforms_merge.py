@@ -15,6 +15,7 @@ from problems import many, problems
 import placelab as pl
 from placelab.ratios import sct_ratio
 from placelab.transforms import coarsen, colocate, coplace, forward_only, fuse, pipeline, post_adjust
+from placelab.transforms.merging import Merging
 
 EXACT = partial(fuse, rule="exact")
 PIPELINES = {
@@ -261,6 +262,17 @@ def test_exact_leaves_nothing_to_merge():
         for u, v in set(graph.edges):
             if small.group[u] == small.group[v] >= 0:
                 assert sum(1 for _ in nx.all_simple_paths(graph, u, v)) > 1
+
+
+def test_an_op_with_many_inputs_is_fused_in_linear_time(monkeypatch):
+    """2,000 ops that one op reads become one with it, and each pair is looked at a few times only."""
+    asked, root = [], Merging.root
+    monkeypatch.setattr(Merging, "root", lambda self, v: asked.append(v) or root(self, v))
+    n = 2000
+    graph = pl.OpGraph.from_arrays([f"op{v}" for v in range(n + 1)], 1.0, [(v, n) for v in range(n)], edge_bytes=1.0)
+    small, _ = pipeline(("coplace", "fuse"))(pl.Problem(graph, pl.Cluster.uniform(2)))
+    assert small.graph.n_ops == 1
+    assert len(asked) <= 10 * n
 
 
 def test_only_ops_of_one_group_are_merged():

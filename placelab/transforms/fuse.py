@@ -78,8 +78,10 @@ def _merge_safe(merging: Merging, group: np.ndarray, pairs: list) -> None:
             w, fewer_after, fewer_before = merging.merge(u, v)
             waiting.extend((p, w) for p in fewer_after if len(after[p]) == 1)
             waiting.extend((w, s) for s in fewer_before if len(before[s]) == 1)
-            waiting.extend((w, s) for s in after[w] if len(after[w]) == 1)
-            waiting.extend((p, w) for p in before[w] if len(before[w]) == 1)
+            if len(after[w]) == 1:
+                waiting.append((w, *after[w]))
+            if len(before[w]) == 1:
+                waiting.append((*before[w], w))
 
 
 def _merge_exact(merging: Merging, group: np.ndarray, pairs: list) -> bool:

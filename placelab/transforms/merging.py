@@ -55,10 +55,10 @@ class Merging:
             v; left empty where nothing has to come after. None if a path other than the edge leads from u to v, or if
             more than `most` ops would have to make way on a side.
         """
-        place = self.place
-        if max(map(place.__getitem__, self.before[v])) == place[u]:
-            return {u}, set()  # v moves to u's place, wherever paths from u lead
-        if min(map(place.__getitem__, self.after[u])) == place[v]:
+        place = self.place  # neighbours mostly stand in its order, so that the first one looked at tells
+        if not any(map(place[u].__lt__, map(place.__getitem__, reversed(self.before[v])))):
+            return {u}, set()  # no input of v comes later, so v moves to u's place, wherever paths from u lead
+        if not any(map(place[v].__gt__, map(place.__getitem__, self.after[u]))):
             return set(), set()
         later = _reached(self.after, place, u, v, 1, most)
         earlier = None if later is None else _reached(self.before, place, v, u, -1, most)
