@@ -12,13 +12,15 @@ from problems import many
 import placelab as pl
 from placelab.kernels import jit
 
+FEWER = {"portfolio": {"moves": 100}}  # options of searches that take long in plain Python
+
 
 def runs(problem, seed):
     """Everything every partitioner and scheduler makes of a problem, as bytes; errors by their text."""
     result = []
     for partitioner in pl.partitioners():
         try:
-            placement = pl.place(problem, partitioner, seed=seed)
+            placement = pl.place(problem, partitioner, seed=seed, **FEWER.get(partitioner, {}))
         except pl.PlacelabError as error:
             result.append(str(error))
             continue

@@ -15,6 +15,7 @@ from placelab.partitioners import (  # noqa: F401
     m_topo,
     min_cut,
     mite,
+    portfolio,
     random,
     round_robin,
     sct,
