@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from placelab.errors import expect
@@ -57,6 +59,8 @@ def bounds(problem: Problem, placement: Placement | None = None, *, lp: bool = F
         found["lp"] = least_makespan
     if placement is not None:
         expect(placement, Placement, "bounds")
+        if placement.problem is not problem:
+            placement = replace(placement, problem=problem, bound=None, notes=())
         found |= busiest(problem, placement.device, *transfers_of(problem, placement.device))
     return found
 

@@ -69,6 +69,13 @@ def test_no_bound_of_a_placement_is_above_a_run_of_it():
     assert seen == {"critical_path", "total_work", "busiest_device", "busiest_channel", "busiest_port"}
 
 
+def test_a_placement_of_another_graph_has_no_bounds_here():
+    """It has one device per op of its own graph."""
+    small, large = (pl.Problem(pl.generators.fork_join(n), pl.Cluster.uniform(2)) for n in (2, 3))
+    with pytest.raises(pl.FormatError, match="expected one for each of 5 ops"):
+        pl.bounds(large, pl.place(small, "heft"))
+
+
 def test_bounds_by_hand():
     """a→b, both on dev0; c on dev1 reads a: each bound is counted by hand."""
     graph = pl.OpGraph.from_arrays(

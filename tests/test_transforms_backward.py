@@ -156,6 +156,21 @@ def test_what_cannot_be_mirrored_is_refused():
         backward_schedule(schedule)
     with pytest.raises(pl.FormatError, match="its ops have other names"):
         backward_schedule(schedule, 1.0, problem.graph)
+    for constant in (np.nan, np.inf, "2", [2.0], -1.0):
+        with pytest.raises(pl.FormatError, match=r"C0 is .* expected a finite number"):
+            backward_schedule(schedule, constant, backward(problem.graph, 1.0, forward=False))
+    slow = pl.solve(pl.Problem(problem.graph, pl.Cluster([1e-3])), "single", "fifo")
+    with pytest.raises(pl.FormatError, match="use a smaller C0"):
+        backward_schedule(slow, 1e308, backward(problem.graph, 1.0, forward=False))
+    with pytest.raises(pl.FormatError, match="needs a Schedule"):
+        proportionality(None, problem.graph)
+
+
+def test_a_graph_with_its_backward_pass_gets_no_second_one():
+    """Its gradient ops would have the names of those that are there."""
+    both = backward(pl.generators.fork_join(3))
+    with pytest.raises(pl.FormatError, match=r"has an op 'gradients/.*_grad' already.* forward pass alone"):
+        backward(both)
 
 
 # -------------------------------------------------------------------- forward ops only

@@ -12,7 +12,7 @@ from problems import many
 
 import placelab as pl
 from placelab import strategies, transforms
-from placelab.transforms import fuse, perturb, pipeline
+from placelab.transforms import coarsen, fuse, perturb, pipeline
 
 NETWORK = pl.Problem(pl.load("convolutional_network"), pl.clusters.pcie_box())
 
@@ -71,6 +71,22 @@ def test_nothing_to_do_changes_nothing():
     plain, prepared = pl.place(NETWORK, "heft", trace=True), pl.place(NETWORK, "heft", trace=True, prepare=())
     assert plain.estimate == prepared.estimate and prepared.notes == plain.notes
     assert plain.device.tolist() == prepared.device.tolist()
+
+
+@pytest.mark.parametrize("entry", transforms.catalogue().values(), ids=transforms.catalogue())
+def test_only_problems_are_prepared(entry):
+    """A graph, say, is refused by name."""
+    with pytest.raises(pl.FormatError, match="needs a Problem, found an OpGraph"):
+        entry(NETWORK.graph)
+
+
+def test_what_cannot_prepare_is_named():
+    """No steps are (), not None; a target is a number."""
+    for steps in (None, 5):
+        with pytest.raises(pl.FormatError, match=f"what prepares a problem is {steps}; expected names"):
+            pl.place(NETWORK, "heft", prepare=steps)
+    with pytest.raises(pl.FormatError, match="coarsen: rho is 'x'; expected a number"):
+        coarsen(NETWORK, rho="x")
 
 
 def test_prepare_is_no_option_of_a_strategy():

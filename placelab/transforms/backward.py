@@ -68,6 +68,8 @@ def backward(graph: Either, ratio: Any = 1.0, *, transfer_ratio: Any = None, for
         raise FormatError("backward: with a ratio per op, give transfer_ratio, too: a number, or one per edge")
     of_ops = _factors(ratio, graph.n_ops, "ratio")
     of_edges = _factors(ratio if transfer_ratio is None else transfer_ratio, graph.n_edges, "transfer_ratio")
+    if forward:
+        _check_names(graph)
     mirrored = _mirrored(graph, of_ops, of_edges)
     return _training(graph, mirrored) if forward else mirrored
 
@@ -75,6 +77,16 @@ def backward(graph: Either, ratio: Any = 1.0, *, transfer_ratio: Any = None, for
 def gradient_names(graph: OpGraph) -> np.ndarray:
     """Name of each op's gradient op, shape (n_ops,)."""
     return np.array([f"gradients/{name}_grad" for name in graph.names], dtype=object)
+
+
+def _check_names(graph: OpGraph) -> None:
+    """FormatError where an op bears the name that a gradient op would get."""
+    for name, gradient in zip(graph.names, gradient_names(graph), strict=True):
+        if gradient in graph._index:
+            raise FormatError(
+                f"backward: {graph.title} has an op {gradient!r} already, as the gradient op of {name!r} is to be called; "
+                "give it the graph of the forward pass alone"
+            )
 
 
 def _factors(value: Any, n: int, label: str) -> np.ndarray:

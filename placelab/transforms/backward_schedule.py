@@ -71,6 +71,8 @@ def backward_schedule(schedule: Schedule, C0: float | None = None, graph: OpGrap
     problem = schedule.problem
     if problem.transfers != "parallel" or problem.transfer_ops:
         raise UnsupportedError("backward_schedule mirrors schedules under parallel transfers without Send ops only")
+    if C0 is not None and not (isinstance(C0, (int, float, np.number)) and 0 <= C0 < np.inf):
+        raise FormatError(f"backward_schedule: C0 is {C0!r:.60}; expected a finite number, 0 or more")
     if graph is None:
         if C0 is None:
             raise FormatError("backward_schedule needs C0, or the mirrored graph to find it")
@@ -81,7 +83,10 @@ def backward_schedule(schedule: Schedule, C0: float | None = None, graph: OpGrap
         raise FormatError(
             f"C0 is {C0:g}, but some op or transfer takes {needed:g} times as long backward as forward; raise C0"
         )
-    start = C0 * (schedule.makespan - schedule.finish[::-1])
+    with np.errstate(over="ignore"):
+        start = C0 * (schedule.makespan - schedule.finish[::-1])
+    if not np.isfinite(start).all():
+        raise FormatError(f"backward_schedule: with C0 = {C0:g} times exceed what a float can hold; use a smaller C0")
     return _mirrored(schedule, _problem(problem, graph), start)
 
 
@@ -114,6 +119,7 @@ def proportionality(schedule: Schedule, graph: OpGraph) -> float:
     links, so that the constant holds for unequal links and is never larger. Of several tensors between two ops the
     one that takes longest counts.
     """
+    expect(schedule, Schedule, "proportionality")
     problem, n = schedule.problem, schedule.problem.graph.n_ops
     mirrored, device, names = _problem(problem, graph), schedule.device, schedule.problem.graph.names
     forward, back = problem.exec_times(device), mirrored.exec_times(device[::-1])[::-1]

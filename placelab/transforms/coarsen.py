@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from placelab.bounds import least_exec
-from placelab.errors import FormatError
+from placelab.errors import FormatError, expect
 from placelab.memory import TOLERANCE
 from placelab.problem import Problem
 from placelab.ratios import sct_ratio
@@ -49,7 +49,8 @@ def coarsen(problem: Problem, *, rho: float = 1.0) -> tuple[Problem, Expand]:
 
     O(n_edges log n_edges) for sparse graphs.
     """
-    if not rho >= 0:
+    expect(problem, Problem, "coarsen")
+    if not isinstance(rho, (int, float, np.number)) or not rho >= 0:
         raise FormatError(f"coarsen: rho is {rho!r}; expected a number, 0 or more")
     growth = _Growth(problem)
     growth.merge_pairs(rho)

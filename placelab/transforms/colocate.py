@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from placelab.errors import expect
 from placelab.graph import OpGraph
 from placelab.problem import Problem
 from placelab.strategies import transform
@@ -35,6 +36,7 @@ def colocate(problem: Problem) -> tuple[Problem, Expand]:
     a circle of such ops all levels would be equal, but it would leave some group, which raises the level. The parts of a
     group that stay apart remain a colocation group. O(n_ops + n_edges).
     """
+    expect(problem, Problem, "colocate")
     graph, group = problem.graph, problem.group
     part = np.where(group >= 0, group, problem.n_groups + np.arange(graph.n_ops))
     level = _levels(graph, part, group)

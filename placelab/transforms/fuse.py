@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from placelab.errors import FormatError
+from placelab.errors import FormatError, expect
 from placelab.problem import Problem
 from placelab.strategies import transform
 from placelab.transforms.contraction import contract
@@ -54,6 +54,7 @@ def fuse(problem: Problem, *, rule: Literal["safe", "exact"] = "safe") -> tuple[
 
     Baechi reports 6,884 → 17, 18,050 → 542 and 22,340 → 706 for its own, by all of its optimisations.
     """
+    expect(problem, Problem, "fuse")
     if rule not in ("safe", "exact"):
         raise FormatError(f"fuse: rule is {rule!r}; expected 'safe' or 'exact'")
     graph, group = problem.graph, problem.group

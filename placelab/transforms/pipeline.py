@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from placelab.errors import PlacelabError
+from placelab.errors import FormatError, PlacelabError
 from placelab.problem import Problem
 from placelab.schedule import Placement
 from placelab.strategies import find, transforms
@@ -39,7 +39,11 @@ def pipeline(steps: Steps = ()) -> Transform:
     >>> expand(pl.place(small, "heft")).problem is problem
     True
     """
-    several = [steps] if isinstance(steps, str) or callable(steps) else list(steps)
+    several = [steps] if isinstance(steps, str) or callable(steps) else steps
+    if not isinstance(several, Iterable):
+        raise FormatError(
+            f"what prepares a problem is {steps!r:.60}; expected names of transformations, functions, or ()"
+        )
     functions = [find(transforms(), step, "transform") if isinstance(step, str) else step for step in several]
 
     def prepare(problem: Problem) -> tuple[Problem, Expand]:

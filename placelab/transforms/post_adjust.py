@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from placelab.errors import FormatError
+from placelab.errors import FormatError, expect
 from placelab.graph import frozen
 from placelab.problem import Problem
 from placelab.schedule import Placement, Trace
@@ -40,6 +40,7 @@ def post_adjust(
     406 % worse than an expert's this way. Nobody has checked that a group fits where it is moved, so capacities may be
     exceeded. The planned order stays, the estimate is dropped. O(n_ops · n_devices).
     """
+    expect(problem, Problem, "post_adjust")
     if by not in ("compute", "memory", "majority"):
         raise FormatError(f"post_adjust: by is {by!r}; expected 'compute', 'memory' or 'majority'")
     if not problem.n_groups:
