@@ -210,7 +210,7 @@ def _solution(
     if cancel():
         return None
     optimum = least_makespan(arcs, solver, options)
-    progress(Progress("favourite children: one of its optima", 0.5, bound=None))
+    progress(Progress("favourite children: which of its optima", 0.5))
     if cancel():
         return None
     return optimum.w, canonical(optimum, solver, options), time.perf_counter() - begun
