@@ -7,14 +7,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import ipywidgets as w
 import numpy as np
 
-from placelab import explain, strategies
+from placelab import strategies
 from placelab.bounds import best_bound
 from placelab.cluster import Cluster
 from placelab.errors import InfeasibleError
@@ -22,17 +21,19 @@ from placelab.explorer import code
 from placelab.explorer.actions import Actions
 from placelab.explorer.comparison import Comparison, bring_bokeh
 from placelab.explorer.failure import blame, sentence
+from placelab.explorer.message import Message
 from placelab.explorer.pace import NOT, PREVIEW, Paces
 from placelab.explorer.pickers import Pickers
+from placelab.explorer.reasons import Reasons
 from placelab.explorer.rejection import Rejection
 from placelab.explorer.search import Line, Search
-from placelab.explorer.solving import Result, function_of, placed, run, runnable, searched, searches
+from placelab.explorer.solving import Result, function_of, run, runnable, searched, searches
 from placelab.explorer.state import Change, State, Steps, begin
 from placelab.explorer.strip import Item, link_load, strip
 from placelab.explorer.worker import Worker
 from placelab.kernels import jit
 from placelab.problem import Problem
-from placelab.schedule import Placement, Schedule, Trace
+from placelab.schedule import Placement, Schedule
 from placelab.units import seconds
 from placelab.validate import validate
 from placelab.widgets.cluster import ClusterCanvas
@@ -97,14 +98,15 @@ class Explorer(w.VBox):
         self._awaited: State | None = None  # what a cell waits for, also while a hand drags
         self._failure: Exception | None = None
         self._result: Result | None = None
-        self._traced: tuple[Result, Trace | None] | None = None
+        self._reasons = Reasons()
         self._paces = Paces()
         self._steps = Steps(state)
         self._seen: tuple = ()  # what the canvas said last
         self._worker = Worker(self._catch_up, "schedule")
         self._follow = self._catalogue_changed
+        self._message = Message()
+        self._say = self._message.say
         self._pickers = Pickers(self._go, self._say, state)
-        self._message = w.HTML().add_class("pl-message")
         self._line = Line(self._ask_again)
         self._aside = ""  # what a hand's last step brought with it
         self._actions = Actions(self.undo, self.redo, lambda: self.state, self._shown, self._say)
@@ -383,23 +385,7 @@ class Explorer(w.VBox):
 
     def _explain(self) -> None:
         """Why the selected op is where it is, and then."""
-        op, result = self.gantt.selection, self._result
-        if not 0 <= op < result.state.graph.n_ops:
-            self.gantt.detail = ""
-            return
-        problem = result.schedule.problem
-        if self._traced is None or self._traced[0] is not result:
-            self._traced = (result, self._trace(result))
-        trace = self._traced[1]
-        where = [trace.line(problem, op)] if trace else []
-        self.gantt.detail = "\n".join([*where, explain.why(result.schedule, op)])
-
-    def _trace(self, result: Result) -> Trace | None:
-        """Why ops are where they are. What searches was asked for that at once; all others are asked again."""
-        state, placement = result.state, result.schedule.placement
-        if placement.trace is not None or searches(function_of(state)):
-            return placement.trace
-        return placed(state, placement.problem, trace=True)[0].trace
+        self.gantt.detail = self._reasons.detail(self._result, self.gantt.selection)
 
     def _measure(self) -> None:
         """Find out whether the strategies can follow a hand after all, now that nothing else is computed."""
@@ -467,12 +453,6 @@ class Explorer(w.VBox):
             past, future = bool(self._steps.past), bool(self._steps.future)
             self._actions.show(self._steps)
             self.canvas.can_undo, self.canvas.can_redo = past, future
-
-    def _say(self, text: str, tone: str = "") -> None:
-        """One sentence in place; "" takes it away."""
-        role = "alert" if tone == "bad" else "status"
-        self._message.value = f'<div role="{role}" class="{tone}">{escape(text)}</div>' if text else ""
-        self._message.layout.display = "" if text else "none"
 
     # ---------------------------------------------------------------- how it is put together
 

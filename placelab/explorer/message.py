@@ -1,0 +1,23 @@
+"""One sentence in place: what went wrong, or what happened besides."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import ipywidgets as w
+
+
+class Message(w.HTML):
+    """A line that is there only while it has something to say."""
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(**traits)
+        self.add_class("pl-message")
+        self.say("")
+
+    def say(self, text: str, tone: str = "") -> None:
+        """Say `text`, in the tone ``"bad"`` or ``"note"``; "" takes the line away."""
+        role = "alert" if tone == "bad" else "status"
+        self.value = f'<div role="{role}" class="{tone}">{escape(text)}</div>' if text else ""
+        self.layout.display = "" if text else "none"
