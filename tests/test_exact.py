@@ -128,16 +128,16 @@ def test_cancelling_returns_the_best_so_far():
 def test_cancelling_the_linear_program_returns_the_best_so_far():
     """HiGHS asks too."""
     problem = pl.Problem(pl.generators.independent(14, seed=1), pl.Cluster.uniform(4))
-    placement = pl.place(problem, "ilp", cancel=lambda: True)
+    placement = pl.place(problem, "ilp", max_ops=14, cancel=lambda: True)
     assert placement.bound <= placement.estimate <= pl.place(problem, "heft").estimate
     assert placement.notes[0].endswith("stopped on request")
 
 
-@pytest.mark.parametrize("name", EXACT)
-def test_the_clock_stops_the_search(name):
+@pytest.mark.parametrize(("name", "options"), [("cp-sat", {}), ("ilp", {"max_ops": 14})])
+def test_the_clock_stops_the_search(name, options):
     """No time at all: the heuristics' plan and whatever bound costs nothing."""
     problem = pl.Problem(pl.generators.independent(14, seed=1), pl.Cluster.uniform(4))
-    placement = pl.place(problem, name, time_limit=0.0)
+    placement = pl.place(problem, name, time_limit=0.0, **options)
     assert placement.notes[0].endswith("stopped by the time limit")
 
 
@@ -157,10 +157,10 @@ def test_progress_only_gets_better(name, options):
 def test_what_is_too_large_is_refused_with_a_remedy():
     """And treated when the limit is raised."""
     problem = pl.Problem(pl.generators.layered(20, seed=0), pl.Cluster.uniform(2))
-    with pytest.raises(pl.UnsupportedError, match=r"ilp treats up to 15 ops, this problem has 20; place with 'cp-sat'"):
+    with pytest.raises(pl.UnsupportedError, match=r"ilp treats up to 12 ops, this problem has 20; place with 'cp-sat'"):
         pl.place(problem, "ilp")
-    with pytest.raises(pl.UnsupportedError, match=r"cp-sat treats up to 30 choices .* raise max_choices"):
-        pl.place(problem, "cp-sat", max_choices=30)
+    with pytest.raises(pl.UnsupportedError, match=r"cp-sat .* up to 30 ops × devices, this one has 40; .* raise max_size"):
+        pl.place(problem, "cp-sat", max_size=30)
     assert pl.place(problem, "ilp", max_ops=20, time_limit=0.0).estimate > 0
 
 

@@ -12,7 +12,6 @@ from placelab.partitioners.sct import m_sct
 from placelab.partitioners.tf_greedy import tf_greedy
 from placelab.problem import Problem
 from placelab.progress import Report, never, silent
-from placelab.room import units
 from placelab.schedule import Placement
 from placelab.solvers.cp_sat import search
 from placelab.solvers.incumbent import Incumbent, warm
@@ -25,9 +24,9 @@ FIRST = (heft, m_etf, m_sct, cpop, tf_greedy)
 def cp_sat(
     problem: Problem,
     *,
-    effort: float = 5.0,
+    effort: float = 10.0,
     time_limit: float = 60.0,
-    max_choices: int = 2000,
+    max_size: int = 2000,
     seed: int = 0,
     progress: Report = silent,
     cancel: Callable[[], bool] = never,
@@ -40,12 +39,12 @@ def cp_sat(
     Parameters
     ----------
     effort
-        How long to search at most, in seconds of one idle core, roughly (one to two of the clock): counted as work done, not by
-        the clock, so that the result is the same on every machine. A problem solved before takes less.
+        How long to search at most, in seconds of an idle core, roughly: counted as work done, not by the clock, so that the
+        result is the same however busy the machine is. A problem that is solved before takes less.
     time_limit
         Seconds of the clock after which the search stops in any case. What it has then depends on the machine.
-    max_choices
-        Larger problems (ops or groups × devices) are refused.
+    max_size
+        Larger problems (ops × devices) are refused: on them the search seldom improves what heuristics find.
     seed
         Of the solver's random choices.
 
@@ -77,11 +76,11 @@ def cp_sat(
     ----------
     Srivastava (2018) §4.4; Laborie et al. (2018), optional interval variables, *Constraints* 23.
     """
-    choices = units(problem).n * problem.cluster.n_devices
-    if choices > max_choices:
+    size = problem.graph.n_ops * problem.cluster.n_devices
+    if size > max_size:
         raise UnsupportedError(
-            f"cp-sat treats up to {max_choices:,} choices of a device (ops or groups × devices), this problem has {choices:,}; "
-            "place with 'heft' or 'm-sct', coarsen the graph, or raise max_choices"
+            f"cp-sat treats problems of up to {max_size:,} ops × devices, this one has {size:,}; place with 'portfolio' or "
+            "'m-sct', coarsen the graph, or raise max_size"
         )
     incumbent = Incumbent(problem, "searching", progress)
     warm(incumbent, FIRST)

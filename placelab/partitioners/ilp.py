@@ -18,7 +18,7 @@ from placelab.strategies import partitioner
 def ilp(
     problem: Problem,
     *,
-    max_ops: int = 15,
+    max_ops: int = 12,
     time_limit: float = 60.0,
     seed: int = 0,
     progress: Report = silent,
@@ -32,7 +32,7 @@ def ilp(
     Parameters
     ----------
     max_ops
-        Larger problems are refused: with this many ops the proof takes about a minute at worst.
+        Larger problems are refused. So many ops take seconds; one more can take more than a minute.
     time_limit
         Seconds of the clock after which the search stops. What it has then depends on the machine.
     seed

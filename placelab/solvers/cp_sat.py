@@ -35,11 +35,10 @@ from placelab.solvers.tables import Tables, infeasible, interchangeable, lasting
 
 POLL = 0.05  # seconds between two looks at whether to stop
 ORDERED = 32  # units for which the order among interchangeable devices is spelt out
-PROOF = dict(
-    use_objective_lb_search=True,
-    use_overload_checker_in_cumulative=True,
-    use_timetable_edge_finding_in_cumulative=True,
-)  # raises the bound step by step; without these, the search looks for shorter plans
+WORK = 0.5  # what the solver counts as one unit takes about two seconds here
+FIRST_SHARE = 1.0  # seconds, about
+SEARCH = dict(use_overload_checker_in_cumulative=True, use_timetable_edge_finding_in_cumulative=True)
+PROOF = SEARCH | dict(use_objective_lb_search=True)  # raises the bound step by step; without it, plans get shorter
 
 
 def search(
@@ -75,20 +74,20 @@ def search(
 
     Notes
     -----
-    One core. Searches for shorter plans and for a better bound take turns, each twice as long as the one before; each begins
-    with the best plan and bound so far. Contention for links, the time that Sends take and memory over time are left out, so
-    the bound holds with them; every plan found is judged by its run with them.
+    One core. Searches for shorter plans and for a better bound take turns, in each round twice as long as in the one before,
+    and begin with the best plan and bound so far. Contention for links, the time that Sends take and memory over time are left
+    out, so the bound holds with them; every plan found is judged by its run with them.
     """
     end = monotonic() + time_limit
     model = Model(problem, incumbent)
-    left, share = effort, 0.25
+    left, share = effort, FIRST_SHARE
     for turn in count():
         if incumbent.proven or model.closed:
             return ""
         if left <= 0:
             return f"after {effort:g} s of work"
         spent = min(share, left)
-        options = dict(PROOF if turn % 2 else {}, max_deterministic_time=spent, random_seed=seed + turn)
+        options = (PROOF if turn % 2 else SEARCH) | dict(max_deterministic_time=WORK * spent, random_seed=seed + turn)
         incumbent.fraction = 1 - left / effort
         stopped = model.solve(options, end, cancel)
         if stopped:
