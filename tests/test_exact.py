@@ -175,6 +175,29 @@ def test_memory_over_time_rules_plans_out():
         assert "memory over time" in placement.notes[1]
 
 
+@pytest.mark.parametrize("name", EXACT)
+def test_packing_that_heuristics_miss(name):
+    """Two devices of 4 bytes, ops of 1, 1 and 4 bytes: spreading the small ones leaves no room for the large one."""
+    graph = pl.OpGraph.from_arrays(list("abc"), [1.0, 1.0, 1.0], [], memory=[1.0, 1.0, 4.0])
+    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], memory=4.0), memory="reserved")
+    for heuristic in ("heft", "m-etf", "m-sct"):
+        with pytest.raises(pl.InfeasibleError):
+            pl.place(problem, heuristic)
+    check_optimal(pl.place(problem, name), 2.0)
+
+
+def test_a_failure_inside_the_solver_reaches_the_caller(monkeypatch):
+    """Not lost in the thread that the solver runs in."""
+    from ortools.sat.python import cp_model
+
+    def fail(*_):
+        raise IndexError("raw_hash_map::at")
+
+    monkeypatch.setattr(cp_model.CpSolver, "solve", fail)
+    with pytest.raises(pl.PlacelabError, match="OR-tools failed on this problem"):
+        pl.place(large(), "cp-sat")
+
+
 def test_whole_units_round_nothing_but_down():
     """Whole numbers, halves and quarters keep their values; others lose less than a unit."""
     exact = pl.Problem(pl.OpGraph.from_arrays(list("ab"), [1.5, 2.25], [(0, 1)], edge_bytes=[3.0]), pl.Cluster([1.0, 2.0]))

@@ -25,7 +25,7 @@ def cp_sat(
     problem: Problem,
     *,
     effort: float = 10.0,
-    time_limit: float = 60.0,
+    time_limit: float = 120.0,
     max_size: int = 2000,
     seed: int = 0,
     progress: Report = silent,

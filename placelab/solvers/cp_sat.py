@@ -88,8 +88,7 @@ def search(
             return f"after {effort:g} s of work"
         spent = min(share, left)
         options = (PROOF if turn % 2 else SEARCH) | dict(max_deterministic_time=WORK * spent, random_seed=seed + turn)
-        incumbent.fraction = 1 - left / effort
-        stopped = model.solve(options, end, cancel)
+        stopped = model.solve(options, (1 - left / effort, 1 - (left - spent) / effort), spent, end, cancel)
         if stopped:
             return stopped
         left -= spent
@@ -226,8 +225,22 @@ class Model:
 
     # ---------------------------------------------------------------- the search
 
-    def solve(self, options: dict[str, Any], end: float, cancel: Callable[[], bool]) -> str:
-        """Search once; returns what stopped it before its own limit."""
+    def solve(
+        self, options: dict[str, Any], part: tuple[float, float], expected: float, end: float, cancel: Callable[[], bool]
+    ) -> str:
+        """Search once; returns what stopped it before its own limit.
+
+        Parameters
+        ----------
+        options
+            Of the solver.
+        part
+            From and to which fraction of the whole search this one goes.
+        expected
+            Seconds it may take, roughly.
+        end
+            When it must stop, by the monotonic clock [s].
+        """
         solver, found, bounds = self.cp.CpSolver(), [], []
         solver.parameters.num_workers = 1
         solver.parameters.symmetry_level = 0  # of OR-tools' own: 9.15 fails with it on some cumulatives
@@ -236,7 +249,7 @@ class Model:
             setattr(solver.parameters, name, value)
         self._hint()
         solver.best_bound_callback = bounds.append
-        stopped, failed = "", []
+        stopped, failed, begun = "", [], monotonic()
         thread = Thread(target=lambda: self._run(solver, found, failed))
         thread.start()
         try:
@@ -245,7 +258,9 @@ class Model:
                 stopped = stopped or ("on request" if cancel() else "")
                 if stopped:
                     solver.stop_search()
+                self.incumbent.fraction = part[0] + (part[1] - part[0]) * min((monotonic() - begun) / expected, 1)
                 self._take(found, bounds)
+                self.incumbent.tell()
         finally:
             solver.stop_search()
             thread.join()

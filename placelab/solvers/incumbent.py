@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from placelab.errors import InfeasibleError
+from placelab.errors import InfeasibleError, PlacelabError
 from placelab.list_scheduler import planned_order
 from placelab.memory_plan import can_bind
 from placelab.problem import Problem
@@ -113,7 +113,7 @@ def warm(incumbent: Incumbent, heuristics: tuple[Callable[[Problem], Placement],
     for heuristic in heuristics:
         try:
             incumbent.offer_placement(heuristic(incumbent.problem))
-        except ValueError:
+        except PlacelabError:
             continue
 
 
