@@ -44,7 +44,7 @@ def test_a_search_shows_progress_and_is_cancelled(explore, screenshot):  # noqa:
     hand.menu("Partitioner").select_option("patient")
     expect(line(hand).get_by_role("button", name="Cancel")).to_be_visible()
     top = hand.root.locator(".pl-gantt").bounding_box()["y"]
-    expect(line(hand)).to_contain_text("≤ 25 % above optimum")
+    expect(line(hand)).to_contain_text("≤ 0.4 % above optimum")
     expect(line(hand)).to_contain_text(re.compile(r"improving the best placement · best .*s · bound .*s"))
     screenshot("searching")
     box = key(hand, "bandwidth:inside server").bounding_box()
@@ -53,7 +53,7 @@ def test_a_search_shows_progress_and_is_cancelled(explore, screenshot):  # noqa:
     hand.page.mouse.move(box["x"] + 60, box["y"] + 8, steps=6)
     expect(line(hand)).not_to_contain_text("above optimum")
     hand.page.mouse.up()
-    expect(line(hand)).to_contain_text("≤ 25 % above optimum")
+    expect(line(hand)).to_contain_text("≤ 0.4 % above optimum")
     line(hand).get_by_role("button", name="Cancel").click()
     expect(line(hand)).to_contain_text("Stopped by hand: this is the best so far. It was patient.")
     hand.settled()
