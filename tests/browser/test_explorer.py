@@ -366,6 +366,7 @@ def test_light_dark_fifty_devices(explore, page: Page, screenshot):
 def test_the_picture_of_the_readme(explore, screenshot):
     """What ``pl.explore()`` opens on, whole and settled; the README's picture is a copy of this one (docs/explorer.png)."""
     hand = explore()
+    hand.notebook.set_theme("JupyterLab Light")
     hand.page.set_viewport_size({"width": 1400, "height": 1500})
     hand.settled()
     hand.compared()

@@ -93,6 +93,7 @@ def test_no_room_is_explained_over_the_chart(explore, screenshot):  # noqa: F811
     screenshot("light")
     hand.notebook.set_theme("JupyterLab Dark")
     screenshot("dark")
+    hand.notebook.set_theme("JupyterLab Light")
     panel.get_by_role("button", name=re.compile("^Show ")).click()
     expect(hand.root.locator(".pl-gantt").get_by_role("status").last).to_contain_text("Placeholder on gpu")
     assert hand.notebook.value("explorer.canvas.peak") == []
@@ -173,6 +174,7 @@ def test_memory_is_pulled_until_it_is_short(explore, screenshot):  # noqa: F811
     screenshot("light")
     hand.notebook.set_theme("JupyterLab Dark")
     screenshot("dark")
+    hand.notebook.set_theme("JupyterLab Light")
     hand.button("↶").click()
     hand.becomes("[explorer.problem.cluster.memory[2], len(explorer.schedule.oom)]", [6e6, 0])
 
