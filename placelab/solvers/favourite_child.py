@@ -92,8 +92,8 @@ def favourite_children(
     -----
     exec(v) is the op's compute over the mean speed of the cluster; where the graph has measured times, the mean of exec(v, d)
     over the devices v may run on. :math:`c_{uv}` is the mean latency plus bytes over the mean bandwidth, means over ordered
-    pairs of distinct devices, of the largest tensor between the two. Groups, restrictions, memory and contention are
-    left out, Send and Receive ops too.
+    pairs of distinct devices (of bandwidths, the finite ones), of the largest tensor between the two. Groups, restrictions,
+    memory, contention, Send and Receive ops are left out.
 
     Solutions are remembered per graph and times, the last 8; threads that ask for the same one wait for the first.
 
@@ -126,11 +126,13 @@ def favourite_children(
 
 def mean_arcs(problem: Problem) -> Arcs:
     """The arcs of the problem's graph with the mean times that :func:`favourite_children` says."""
-    graph, cluster, k = problem.graph, problem.cluster, problem.cluster.n_devices
-    link = ~np.eye(k, dtype=bool)
-    latency, rate = (cluster.latency[link].mean(), cluster.bandwidth[link].mean()) if k > 1 else (0.0, np.inf)
+    graph, cluster = problem.graph, problem.cluster
+    link = ~np.eye(cluster.n_devices, dtype=bool)
+    latency, rate = cluster.latency[link], cluster.bandwidth[link & np.isfinite(cluster.bandwidth)]
     exec_time = mean_exec(problem) if graph.time is not None else graph.compute / cluster.speed.mean()
-    return Arcs.of(graph, exec_time, latency + graph.edge_bytes / rate)
+    per_byte = 1 / rate.mean() if rate.size else 0.0
+    transfer = (latency.mean() if latency.size else 0.0) + graph.edge_bytes * per_byte
+    return Arcs.of(graph, exec_time, transfer)
 
 
 def matched(arcs: Arcs) -> Favourites:
