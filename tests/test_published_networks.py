@@ -10,6 +10,7 @@ import placelab as pl
 
 EXACT = {"ilp", "cp-sat"}  # may say that a problem is too large for them
 BRIEFLY = {"cp-sat": {"effort": 0.5}}  # a search that is stopped early gives legal schedules too
+BRIEF = {"cp-sat": dict(effort=0.1), "portfolio": dict(moves=1000)}  # searches, cut short: that they are legal is the claim
 CLASSICAL = {"etf", "sct"}  # plan without regard to memory; their m- variants are for that
 TARNAWSKI = workloads.tarnawski(SHARED / "dnn-partitioning")
 PIPEDREAM = workloads.pipedream(SHARED / "pipedream")
@@ -27,12 +28,14 @@ def test_the_published_networks_are_here(shared_data):
     assert (len(TARNAWSKI), len(PIPEDREAM)) == (24, 14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", TARNAWSKI, ids=label)
 def test_workloads_of_tarnawski(path):
     """On as many accelerators with as much memory as the file says, with its CPU cores; colour classes stay together."""
     check(workloads.tarnawski_problem(path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PIPEDREAM, ids=label)
 def test_profiles_of_pipedream(path):
     """Forward and backward pass on four GPUs that have together twice the memory needed."""
@@ -58,7 +61,7 @@ def check(problem: pl.Problem) -> None:
         schedule = pl.simulate(posed, placement, "fifo" if placement.planned is None else "planned")
         assert pl.validate(schedule) == [], name
         assert all(len({placement.device[problem.graph.index(op)] for op in group}) == 1 for group in problem.groups)
-    assert refused <= EXACT
+    assert "ilp" in refused and refused <= EXACT  # no network is small enough for the integer program
 
 
 def test_colour_classes_tie_the_backward_op_to_its_layer(shared_data):
