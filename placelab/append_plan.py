@@ -143,7 +143,7 @@ class AppendPlan:
             op = self.order[self._decided()]
             score = frozen(self.score.reshape(self.problem.graph.n_ops, -1)[op])
             trace = Trace(op, self.device[op], score, reason[op].astype(np.int32), reasons, score_name)
-        planned = planned_order(self.start, self.finish)
+        planned = planned_order(self.start, self.finish, self.order)
         return Placement(self.problem, self.device, planned, float(self.finish.max()), trace)
 
     def _decided(self) -> np.ndarray:

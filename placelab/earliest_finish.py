@@ -224,7 +224,7 @@ def _plan(
     problem: Problem, order: np.ndarray, preferred: np.ndarray | None, device, start, finish, score, trace: bool
 ) -> Placement:
     record = _trace(problem, order, preferred, device, score.reshape(problem.graph.n_ops, -1)) if trace else None
-    return Placement(problem, device, planned_order(start, finish), float(finish.max()), record)
+    return Placement(problem, device, planned_order(start, finish, order), float(finish.max()), record)
 
 
 def _trace(

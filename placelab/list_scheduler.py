@@ -72,6 +72,7 @@ class ListScheduler:
         self.start, self.finish = np.zeros(n), np.zeros(n)
         # as lists, which Python reads an element of faster than of arrays
         self._home, self._done = [-1] * n, [0.0] * n
+        self._placed: list[int] = []
         self._cost, self._column, self._divisor = _lists(problem.cost, problem.column, problem.divisor)
         self._columns = problem.columns
         self._send, self._way, self._rate = _lists(*transfer_delay(problem), problem.cluster.bandwidth)
@@ -171,6 +172,7 @@ class ListScheduler:
         self._lanes[d].occupy(start, finish)
         self.device[v], self.start[v], self.finish[v] = d, start, finish
         self._home[v], self._done[v] = d, finish
+        self._placed.append(v)
         if self._group[v] >= 0:
             self._group_device[self._group[v]] = d
         self._est.clear()
@@ -191,7 +193,11 @@ class ListScheduler:
             )
         trace = self._trace(score_name) if self._decisions is not None else None
         return Placement(
-            self.problem, self.device, planned_order(self.start, self.finish), float(self.finish.max()), trace
+            self.problem,
+            self.device,
+            planned_order(self.start, self.finish, np.array(self._placed)),
+            float(self.finish.max()),
+            trace,
         )
 
     # ---------------------------------------------------------------- parts
@@ -358,6 +364,15 @@ def transfer_delay(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     return frozen(send), frozen(send + problem.cluster.latency)
 
 
-def planned_order(start: np.ndarray, finish: np.ndarray) -> np.ndarray:
-    """Ops by planned start, finish, number: one of no time comes before what starts with it, but after its inputs."""
-    return np.lexsort((finish, start)).astype(np.int32)
+def planned_order(start: np.ndarray, finish: np.ndarray, placed: np.ndarray | None = None) -> np.ndarray:
+    """Ops by planned start, finish, place in `placed`: one of no time comes before what starts with it, but after its inputs.
+
+    Parameters
+    ----------
+    placed
+        Ops in the order in which they were placed, inputs first; default: by number. Of two ops of no time at one instant the
+        second may be there only because it was appended to the first; before it, it would run sooner than planned.
+    """
+    if placed is None:
+        return np.lexsort((finish, start)).astype(np.int32)
+    return placed[np.lexsort((finish[placed], start[placed]))].astype(np.int32)

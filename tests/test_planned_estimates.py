@@ -41,6 +41,20 @@ def test_the_planned_makespan_is_the_simulated_one(name):
     on_any()
 
 
+def test_ops_of_no_time_run_in_the_order_they_were_appended():
+    """x waits on dev0 for its input until 2, y is appended to it: both take no time at 2, y, of lower number, second."""
+    names = ["u", "w", "y", "x", "z"]
+    graph = pl.OpGraph.from_arrays(
+        names, [1, 0, 0, 0, 0], [(0, 2), (1, 3), (2, 4)], edge_bytes=[0, 2, 1], devices={1: ["dev1"], 4: ["dev1"]}
+    )
+    problem = pl.Problem(graph, pl.Cluster([1, 1], bandwidth=1)).pin({name: "dev0" for name in "uxy"})
+    placement = planned(problem, "tf-greedy")
+    schedule = pl.simulate(problem, placement, "planned")
+    assert schedule.makespan == placement.estimate == 3
+    order = placement.planned.tolist()
+    assert order.index(graph.index("x")) < order.index(graph.index("y"))
+
+
 @pytest.mark.parametrize("name", [name for name, function in pl.partitioners().items() if not function.slow])
 def test_a_plan_within_memory_is_run_as_planned_too(name):
     """Memory changes what is planned, not how it runs: the same in every memory model."""
