@@ -131,7 +131,7 @@ def test_memory_is_indivisible():
 @settings(max_examples=40)
 @given(problem=problems.problems(memory=("edges", "reserved", "dynamic"), transfers=("parallel",)))
 def test_within_memory_all_the_time(problem):
-    """m-sct's plan runs within every capacity; with room for everything it is sct's."""
+    """m-sct's plans of these problems run within every capacity; with room for everything they are sct's."""
     try:
         schedule = pl.solve(problem, "m-sct", "planned")
     except pl.InfeasibleError:
