@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 import placelab as pl
 from placelab.partitioners import sct
-from placelab.partitioners.sct import MEANS, PREVIEW, REASONS, STOPPED
+from placelab.partitioners.sct import MEANS, PREVIEW, REASONS, STOPPED, UNTOLD
 
 PAIR = pl.Cluster([1.0, 1.0])
 
@@ -143,6 +143,22 @@ def test_within_memory_all_the_time(problem):
 
 
 # ---------------------------------------------------------------- what is said with it
+
+
+def test_times_that_no_solver_can_tell_apart():
+    """Where the solver of the linear program gives up, the plan is made with matched favourites, and says so."""
+    graph = pl.OpGraph.from_arrays(
+        list("abcdef"),
+        [1, 1.392928589e9, 1.9058162854048e13, 0, 0, 0],
+        [(0, 1), (1, 2), (1, 3), (4, 5)],
+        edge_bytes=[135983610, 355407, 0, 3.97289754938979e14],
+        edge_control=[False, False, True, False],
+    )
+    bandwidth = [[1, 10.597097311575885], [3.3728617283558098, 1]]
+    cluster = pl.Cluster([8328.396536862307, 42798693.74784288], bandwidth=bandwidth, latency=1)
+    placement = pl.place(pl.Problem(graph, cluster), "sct")
+    assert UNTOLD in placement.notes
+    assert pl.validate(pl.simulate(placement.problem, placement, "planned")) == []
 
 
 def test_notes_tell_means_from_times():

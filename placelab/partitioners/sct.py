@@ -15,7 +15,7 @@ from placelab.problem import Problem
 from placelab.progress import Report, never, silent
 from placelab.ranks import by_falling, static_level
 from placelab.schedule import Placement
-from placelab.solvers.favourite_child import MATCHING, Favourites, favourite_children, is_mean
+from placelab.solvers.favourite_child import MATCHING, PROGRAM, UNSOLVED, Favourites, favourite_children, is_mean
 from placelab.strategies import partitioner
 
 REASONS = (
@@ -26,6 +26,10 @@ REASONS = (
 )
 MEANS = "favourite children: the linear program takes the cluster's mean speed, bandwidth and latency"
 PREVIEW = "preview: favourite children matched greedily; the linear program's follow on release"
+UNTOLD = (
+    "favourite children matched greedily: the times differ by more orders of magnitude than the solver of the linear program can "
+    "tell apart"
+)
 STOPPED = "stopped before the linear program was solved: favourite children matched greedily"
 
 
@@ -158,5 +162,6 @@ def _turns(problem: Problem) -> np.ndarray:
 
 def _placement(plan: AppendPlan, rule: np.ndarray, favourites: Favourites, preview: bool) -> Placement:
     notes = [PREVIEW if preview else STOPPED] if favourites.rule == MATCHING else []
-    notes += [MEANS] if is_mean(plan.problem) and favourites.rule != MATCHING else []
+    notes += [UNTOLD] if favourites.rule == UNSOLVED else []
+    notes += [MEANS] if is_mean(plan.problem) and favourites.rule == PROGRAM else []
     return replace(plan.placement(REASONS, rule, "earliest start [s]"), notes=tuple(notes))

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -20,11 +20,11 @@ from placelab.kernels import favourite_child as kernels
 from placelab.problem import Problem
 from placelab.progress import Progress, Report, never, silent
 from placelab.ranks import mean_exec
-from placelab.solvers.relaxation import SOLVER, Arcs, canonical, least_makespan
+from placelab.solvers.relaxation import SOLVER, Arcs, NoOptimum, canonical, least_makespan
 
 EDGE = 1e-6  # an x this close to the threshold is the threshold
 KEPT = 8  # solutions kept per graph
-PROGRAM, MATCHING = "linear program", "matching"
+PROGRAM, MATCHING, UNSOLVED = "linear program", "matching", "matching, for want of an optimum"
 
 _solved: WeakKeyDictionary[OpGraph, dict[bytes, Future]] = WeakKeyDictionary()
 _lock = threading.Lock()
@@ -43,7 +43,8 @@ class Favourites:
     x : ndarray, shape (n_edges,)
         Share of each edge's transfer that is waited for, 0 to 1; edges between the same two ops have one x.
     rule : str
-        ``"linear program"`` or ``"matching"``.
+        ``"linear program"``; ``"matching"``, see `preview` in :func:`favourite_children`; or that, ``"for want of an optimum"``:
+        the times differ by more orders of magnitude than the solver can tell apart.
     seconds : float
         What solving took; for a program that was solved before, what it took then.
     """
@@ -120,7 +121,10 @@ def favourite_children(
     key = hashlib.blake2b(arcs.time.tobytes() + arcs.cost.tobytes()).digest()
     if preview and not _is_known(problem.graph, key):
         return matched(arcs)
-    solution = _remembered(problem.graph, key, lambda: _solution(arcs, progress, cancel), cancel)
+    try:
+        solution = _remembered(problem.graph, key, lambda: _solution(arcs, progress, cancel), cancel)
+    except NoOptimum:
+        return replace(matched(arcs), rule=UNSOLVED)
     return matched(arcs) if solution is None else _rounded(arcs, threshold, solution)
 
 

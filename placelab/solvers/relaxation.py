@@ -32,6 +32,10 @@ SPREAD = 0.01  # how far the weight of an arc is off its share of the largest tr
 SOLVER = "HIGHS"
 
 
+class NoOptimum(PlacelabError):
+    """The solver gave up, as it may where times differ by more orders of magnitude than it can tell apart."""
+
+
 @dataclass(frozen=True, eq=False)
 class Arcs:
     """Ops and the distinct pairs of them joined by edges, with the times of the linear program.
@@ -304,5 +308,5 @@ def _solve(lp: Any, solver: str, options: Mapping[str, Any] | None) -> bool:
     return False
 
 
-def _failed(solver: str) -> PlacelabError:
-    return PlacelabError(f"{solver} finds no optimum of the linear program of the favourite children, which has one")
+def _failed(solver: str) -> NoOptimum:
+    return NoOptimum(f"{solver} finds no optimum of the linear program of the favourite children, which has one")
