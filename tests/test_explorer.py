@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import time
 from datetime import datetime
 from itertools import pairwise
@@ -569,7 +570,7 @@ def quick() -> list[str]:
 
 def tap(comparison: Any, partitioner: str, scheduler: str) -> None:
     """A click on a cell of the figure."""
-    figure = comparison._figure.children[0]._model
+    figure = comparison._figure.children[1]._model
     x, y = figure.x_range.factors.index(scheduler) + 0.3, figure.y_range.factors.index(partitioner) + 0.8
     comparison._tapped(Tap(figure, x=x, y=y))
 
@@ -578,6 +579,20 @@ def cells_makespan(frame: Any, partitioner: str, scheduler: str) -> float:
     """Makespan of a pair."""
     row = frame[(frame["partitioner"] == partitioner) & (frame["scheduler"] == scheduler)]
     return float(row["makespan"].iloc[0])
+
+
+def test_the_best_partitioners_come_first(explorer):
+    """Rows by the least makespan that is legal and has room; those without a result last, the names above in one line."""
+    comparison = explorer.comparison
+    wait_for(lambda: comparison.frame is not None)
+    comparison.settled(30)
+    frame = comparison.frame[comparison.frame["valid"] & ~comparison.frame["oom"]]
+    least = frame.groupby("partitioner")["makespan"].min()
+    names, figure = (child for child in comparison._figure.children)
+    rows = figure._model.y_range.factors[::-1]
+    ranked = [name for name in rows if name in least.index]
+    assert rows[: len(ranked)] == ranked and least[ranked].is_monotonic_increasing
+    assert re.findall(r">([^<>]+)</span>", names.value) == figure._model.x_range.factors
 
 
 def test_the_best_pair_is_a_button(explorer):

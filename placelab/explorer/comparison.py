@@ -26,9 +26,10 @@ from placelab.problem import Problem
 from placelab.strategies import partitioners
 from placelab.units import seconds
 
-ROW, LOW, COLUMN, NAMES = 23, 18, 64, 110  # pixels: of a partitioner, of one of many, of a scheduler, of the names
+ROW, LOW, COLUMN = 23, 18, 64  # pixels: of a partitioner, of one of many, of a scheduler
 MANY = 15  # partitioners
-UPRIGHT, SLANT = 6, 40  # more schedulers than that have slanted names, which take so many pixels more
+NAMES, LETTER = 104, 6.5  # pixels: least of the column of names, of one of their letters
+EDGE = 8  # pixels right of the cells
 PAUSE = 0.4  # seconds without a change before all pairs are computed again
 SMALL = 20  # ops up to which searches end by themselves in about a second, so that nobody needs to ask for them
 PENDING = "This partitioner searches for long; “Search too” runs it here."
@@ -71,9 +72,7 @@ class Comparison:
         self._cancel = button("Cancel", "Stop comparing; the rest goes on", self.halt)
         self._again = button("Compare", "Compare all pairs of partitioner and scheduler", self.resume)
         self._search = button("Search too", "", self.search)
-        self._figure = w.Box(layout=w.Layout(min_height=f"{_height(len(partitioners()))}px")).add_class(
-            "pl-comparison-figure"
-        )
+        self._figure = w.VBox().add_class("pl-comparison-figure")
         head = w.HBox([self._title, self._best, self._progress, self._cancel, self._again, self._search])
         self.box = w.VBox([head.add_class("pl-comparison-head"), self._figure]).add_class("pl-comparison")
         self._show_status("waiting")
@@ -184,7 +183,7 @@ class Comparison:
         missing = [name for name, function in partitioners().items() if function.slow and name not in done]
         with self._lock:
             self._frame, self._filled, self._missing = frame, asked, missing
-            self._draw(_with_pending(frame, missing))
+            self._draw(_best_first(_with_pending(frame, missing)))
 
     def _stopped(self) -> bool:
         return self._halted or self._worker.woken
@@ -216,11 +215,14 @@ class Comparison:
         from placelab.plots import comparison
 
         figure = comparison(frame, dark=False)  # the style sheet turns it over on dark pages
-        columns = frame["scheduler"].nunique()
-        figure.sizing_mode, figure.height = "stretch_width", _height(frame["partitioner"].nunique())
-        figure.min_width = NAMES + COLUMN * columns
-        if columns > UPRIGHT:
-            figure.xaxis.major_label_orientation, figure.height = 0.5, figure.height + SLANT
+        partitioners, schedulers = figure.y_range.factors, figure.x_range.factors
+        names = max(NAMES, round(LETTER * max(map(len, partitioners))) + 2 * EDGE)
+        figure.sizing_mode, figure.height = "stretch_width", _height(len(partitioners))
+        figure.min_width = names + COLUMN * len(schedulers) + EDGE
+        # The schedulers' names stand in a line of their own, which stays where it is while the rows scroll.
+        figure.xaxis.visible = False
+        figure.min_border_left, figure.min_border_right = names, EDGE
+        figure.min_border_top = figure.min_border_bottom = 0
         self._cells = figure.select_one({"name": "cells"}).data_source
         for label in ("on_dark", "on_light", "on_page"):  # one line, the makespan; the rest is said on hover
             self._cells.data[label] = [text.split("\n")[0] for text in self._cells.data[label]]
@@ -228,10 +230,12 @@ class Comparison:
         figure.toolbar.tools = [tool for tool in figure.toolbar.tools if not isinstance(tool, TapTool)]
         figure.on_event(Tap, self._tapped)
         self._mark_pair()
+        columns = _columns(schedulers, names, figure.min_width)
         if self._figure.children:
-            self._figure.children[0].update_from_model(figure)
+            self._figure.children[0].value = columns
+            self._figure.children[1].update_from_model(figure)
         else:
-            self._figure.children = (BokehModel(figure),)
+            self._figure.children = (w.HTML(columns).add_class("pl-columns"), BokehModel(figure))
         self._figure.remove_class("pl-stale")
         best = _best(frame)
         self._best.disabled = best is None
@@ -279,8 +283,21 @@ def _with_pending(frame: pd.DataFrame, missing: list[str]) -> pd.DataFrame:
     return pd.concat([frame, pd.DataFrame(rows)], ignore_index=True) if rows else frame
 
 
+def _best_first(frame: pd.DataFrame) -> pd.DataFrame:
+    """Partitioners by the least makespan that any scheduler gets out of them; those without a result last."""
+    good = frame["makespan"].where(frame["valid"] & ~frame["oom"])
+    least = good.groupby(frame["partitioner"]).transform("min")
+    return frame.loc[least.sort_values(kind="stable").index]
+
+
 def _height(rows: int) -> int:
-    return 30 + rows * (ROW if rows <= MANY else LOW)
+    return rows * (ROW if rows <= MANY else LOW)
+
+
+def _columns(schedulers: list[str], names: int, width: int) -> str:
+    """The line of the schedulers' names above the figure."""
+    cells = "".join(f'<span title="{escape(name)}">{escape(name)}</span>' for name in schedulers)
+    return f'<div style="padding: 0 {EDGE}px 0 {names}px; min-width: {width}px">{cells}</div>'
 
 
 def _best(frame: pd.DataFrame) -> pd.Series | None:

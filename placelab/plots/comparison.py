@@ -109,7 +109,7 @@ def _cells(frame: pd.DataFrame, stale: bool) -> dict[str, list]:
         for column in ("on_dark", "on_light", "on_page"):
             cells[column].append(text if column == where else "")
         cells["frame"].append("#D55E00" if i == best else "#00000000")
-        told = f"{seconds(t)}, {g:.1%} above the best lower bound" + (
+        told = f"{seconds(t)}, {100 * max(g, 0.0):,.1f} % above the best lower bound" + (
             ", not legal or out of memory" if flawed[i] else ""
         )
         cells["detail"].append(told if known[i] else error[i])

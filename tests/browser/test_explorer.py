@@ -345,8 +345,13 @@ def test_exports(explore, lab):
 
 
 def test_light_dark_fifty_devices(explore, page: Page, screenshot):
-    """Mayer's fifty devices, his costs in his units; both themes; a narrow window."""
+    """Four devices leave the chart in sight; Mayer's fifty, his costs in his units; both themes; a narrow window."""
     hand = explore()
+    hand.compared()
+    canvas, panel, chart = (
+        hand.root.locator(part).bounding_box() for part in (".cluster", ".pl-comparison", ".pl-gantt .stage")
+    )
+    assert canvas["height"] == panel["height"] and chart["y"] < page.viewport_size["height"] - 200
     hand.menu("Cluster").select_option("mayer50")
     hand.becomes("[explorer.problem.cluster.n_devices, explorer.state.costs]", [50, "mayer"])
     hand.compared()
