@@ -157,7 +157,7 @@ def test_progress_only_gets_better(name, options):
 def test_what_is_too_large_is_refused_with_a_remedy():
     """And treated when the limit is raised."""
     problem = pl.Problem(pl.generators.layered(20, seed=0), pl.Cluster.uniform(2))
-    with pytest.raises(pl.UnsupportedError, match=r"ilp treats up to 12 ops, this problem has 20; place with 'cp-sat'"):
+    with pytest.raises(pl.UnsupportedError, match=r"ilp takes up to 12 ops, this problem has 20; place with 'cp-sat'"):
         pl.place(problem, "ilp")
     with pytest.raises(pl.UnsupportedError, match=r"cp-sat .* up to 30 ops × devices, this one has 40; .* raise max_size"):
         pl.place(problem, "cp-sat", max_size=30)

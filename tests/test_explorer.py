@@ -446,10 +446,10 @@ def test_a_failing_strategy_keeps_the_last_chart(explorer):
         _ = explorer.schedule
     wait_for(lambda: "more room than any device has" in said(explorer))
     assert explorer.gantt.stale and explorer.gantt.schedule == chart
-    assert "more room" in repr(explorer) and "pl-failed" in explorer.gantt._dom_classes
+    assert "more room" in repr(explorer) and "pl-failed" in explorer._chart._dom_classes
     pick(explorer, "Partitioner", "heft")
     assert explorer.schedule.makespan > 0 and not explorer.gantt.stale and said(explorer) == ""
-    assert "pl-failed" not in explorer.gantt._dom_classes
+    assert "pl-failed" not in explorer._chart._dom_classes
 
 
 def test_a_strategy_with_a_bug_is_told_its_line(explorer):

@@ -115,6 +115,7 @@ class Explorer(w.VBox):
         self.canvas.on_step = lambda kind: getattr(self, kind)()
         self.gantt = Gantt()
         self._rejection = Rejection(self._select, self._go, self.undo)
+        self._chart = w.Box([self.gantt, self._rejection.box]).add_class("pl-chart")
         self.comparison = Comparison(self._show_pair, self._worker.wake)
         super().__init__(self._assemble())
         self.add_class("placelab-explorer")
@@ -329,7 +330,7 @@ class Explorer(w.VBox):
             recovered, self._result, self._failure = self._failure, result, None
             self._show_result(result, *said)
         if recovered:
-            self.gantt.remove_class("pl-failed")
+            self._chart.remove_class("pl-failed")
             self._rejection.hide()
             self._say("")
 
@@ -346,7 +347,7 @@ class Explorer(w.VBox):
     def _fail(self, state: State, problem: Problem, error: Exception, preview: bool) -> None:
         with self._answering(state, preview):
             self._failure = error
-        self.gantt.add_class("pl-failed")
+        self._chart.add_class("pl-failed")
         self.canvas.peak = self.canvas.load = []  # of a placement that is none any more
         self._line.rest()
         if isinstance(error, InfeasibleError) and error.devices:
@@ -463,8 +464,7 @@ class Explorer(w.VBox):
         problem, *rows = self._pickers.rows
         top = w.HBox([problem, self._actions.box]).add_class("pl-top")
         middle = w.HBox([w.Box([self.canvas]).add_class("pl-canvas"), self.comparison.box]).add_class("pl-middle")
-        chart = w.Box([self.gantt, self._rejection.box]).add_class("pl-chart")
-        return [style, top, *rows, self._message, middle, self._line.box, chart]
+        return [style, top, *rows, self._message, middle, self._line.box, self._chart]
 
     def _listen(self) -> None:
         self.canvas.observe(self._edited, ["value", "dragging", "cluster"])

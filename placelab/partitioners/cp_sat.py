@@ -79,7 +79,7 @@ def cp_sat(
     size = problem.graph.n_ops * problem.cluster.n_devices
     if size > max_size:
         raise UnsupportedError(
-            f"cp-sat treats problems of up to {max_size:,} ops × devices, this one has {size:,}; place with 'portfolio' or "
+            f"cp-sat takes problems of up to {max_size:,} ops × devices, this one has {size:,}; place with 'portfolio' or "
             "'m-sct', coarsen the graph, or raise max_size"
         )
     incumbent = Incumbent(problem, "searching", progress)

@@ -67,7 +67,7 @@ def ilp(
     """
     if problem.graph.n_ops > max_ops:
         raise UnsupportedError(
-            f"ilp treats up to {max_ops} ops, this problem has {problem.graph.n_ops}; place with 'cp-sat', which goes further, "
+            f"ilp takes up to {max_ops:,} ops, this problem has {problem.graph.n_ops:,}; place with 'cp-sat', which takes more, "
             "or raise max_ops and wait"
         )
     incumbent = Incumbent(problem, "solving the program", progress)
