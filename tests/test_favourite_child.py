@@ -170,6 +170,17 @@ def test_networks_have_one_answer(name):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("cluster", [pl.clusters.pcie_box(), pl.clusters.nvlink_box(), UNIFORM], ids=["pcie", "nv", "12"])
+@pytest.mark.parametrize("name", ["stencil", "fft", "gauss", "equal"])
+def test_regular_graphs_have_one_answer(name, cluster):
+    """Not the children alone, every x: where many optima weigh nearly the same, with any ratio of transfers to ops."""
+    arcs = mean_arcs(pl.Problem(families()[name], cluster, memory="none"))
+    first = canonical(least_makespan(arcs))
+    for how in ("interior point with crossover", "another program"):
+        assert np.allclose(first, canonical(least_makespan(arcs, **OTHERS[how]), **OTHERS[how]), rtol=0, atol=1e-6), how
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["recurrent_network", "dynamic_rnn", "layered", "dense", "stencil", "fft", "gauss", "equal"]
 )

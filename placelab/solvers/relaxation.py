@@ -27,7 +27,7 @@ from placelab.kernels import favourite_child as kernels
 from placelab.seeds import generator
 
 FLAT = 1e-12  # relative: rounding of sums of times
-DUAL = 1e-6  # a dual value up to this is 0
+DUAL = 1e-9  # a dual value up to this is 0; where one of 5e-7 counts as 0, the solver's tolerance of w lets x move by tenths
 SPREAD = 0.01  # how far the weight of an arc is off its share of the largest transfer, and up to twice that
 SOLVER = "HIGHS"
 
@@ -259,7 +259,7 @@ def canonical(optimum: Optimum, solver: str = SOLVER, options: Mapping[str, Any]
 
 def _lightest(optimum: Optimum, weight: np.ndarray, solver: str, options: Mapping[str, Any] | None) -> np.ndarray:
     """Of all optimal x of the critical arcs the one of least Σ weight · x."""
-    for rough, more in ((DUAL, 0.0), (100 * DUAL, 1e-9), (np.inf, 1e-9)):
+    for rough, more in ((DUAL, 0.0), (1000 * DUAL, 1e-9), (np.inf, 1e-9)):
         lp, x = _face(optimum, weight, rough, more)
         if _solve(lp, solver, options):
             return np.clip(x.value, 0, 1)
