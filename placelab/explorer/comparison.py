@@ -284,10 +284,10 @@ def _with_pending(frame: pd.DataFrame, missing: list[str]) -> pd.DataFrame:
 
 
 def _best_first(frame: pd.DataFrame) -> pd.DataFrame:
-    """Partitioners by the least makespan that any scheduler gets out of them; those without a result last."""
-    good = frame["makespan"].where(frame["valid"] & ~frame["oom"])
-    least = good.groupby(frame["partitioner"]).transform("min")
-    return frame.loc[least.sort_values(kind="stable").index]
+    """Partitioners by the least makespan that any scheduler gets out of them, within memory before out of it."""
+    every, good = frame["makespan"], frame["makespan"].where(frame["valid"] & ~frame["oom"])
+    keys = pd.DataFrame({key: of.groupby(frame["partitioner"]).transform("min") for key, of in enumerate((good, every))})
+    return frame.loc[keys.sort_values([0, 1], kind="stable").index]
 
 
 def _height(rows: int) -> int:

@@ -157,6 +157,13 @@ def test_everything_by_keyboard(page: Page, two: ClusterCanvas) -> None:
     settled(page, two)
     assert two.value.speed[1] == 2.5e12
 
+    key(page, "memory:1").focus()
+    page.keyboard.press("End")
+    settled(page, two)
+    assert two.value.memory[1] == float("inf")
+    page.keyboard.press("Control+z")
+    settled(page, two)
+
     key(page, "card:1").focus()
     page.keyboard.press("h")
     settled(page, two)

@@ -113,12 +113,13 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
     element.prepend(s("title", {}, `${label}: pull ← → to change, Enter or double-click to type`));
     pull(element, () => target);
     listen(element, "keydown", (event) => {
-      const factor = KEYS[event.key];
-      if (event.ctrlKey || event.metaKey || (!factor && event.key !== "Enter")) return;
-      event.preventDefault();
+      const pressed = event.key, factor = KEYS[pressed];
+      if (event.ctrlKey || event.metaKey || (!factor && !["Enter", "Home", "End"].includes(pressed))) return;
+      event.preventDefault(); // Home and End would scroll the notebook away
       event.stopPropagation();
       if (factor) step(target, event.shiftKey ? factor ** 0.1 : factor);
-      else type(target, element);
+      else if (pressed === "Enter") type(target, element);
+      else if (pressed === "End" && quantity.end) editor.do(target.edit({ value: null }));
     });
     listen(element, "keyup", (event) => (KEYS[event.key] ? end() : undefined));
     listen(element, "blur", () => (current ? end() : undefined));

@@ -78,6 +78,7 @@ describe("quantities", () => {
     expect(read(LATENCY, "0")).toBe(0);
     expect(read(LATENCY, "50us")).toBeCloseTo(50e-6, 12);
     expect(read(MEMORY, "16 GB")).toBe(16e9);
+    expect(read(MEMORY, "16 GiB")).toBe(2 ** 34);
   });
 
   it.each(["", "GB/s", "12 parsecs", "12 FLOP/s"])("takes %j for no bandwidth, and says what one looks like", (text) => {

@@ -36,7 +36,7 @@ export function writeRange(quantity: Quantity, { low, high }: Range): string {
 }
 
 /**
- * The number someone typed, in SI units, or the sentence that refuses it. "∞" and "unlimited" where that is a value.
+ * The number someone typed, in SI units, or the sentence that refuses it. "∞" and "unlimited" where that is a value; memory in GiB, too.
  *
  * A bare number counts in the unit of `shown`, the value that stood there: 20 in place of "10 TFLOP/s" is 20 TFLOP/s.
  * One with an exponent counts in the plain unit, as in Python; beside "∞" or a zero, which have no scale, it must say its unit.
@@ -61,6 +61,8 @@ function parsed(quantity: Quantity, typed: string): number {
   const small = text === text.toLowerCase();
   if (quantity.end && small && ["∞", "inf", "infinite", "unlimited"].includes(text)) return Infinity;
   if (small && quantity !== LATENCY) text = text.replace(/(\d\s*)([mgtp])/, (_, number: string, prefix: string) => number + prefix.toUpperCase());
+  const binary = quantity === MEMORY ? /^(.*?)([kmgt])ib$/i.exec(text) : null;
+  if (binary) return parseSi(binary[1]!, "") * 1024 ** (1 + "kmgt".indexOf(binary[2]!.toLowerCase()));
   const bits = quantity === BANDWIDTH ? /^(.*?)(?:bit\/s|bps)$/i.exec(text) : null;
   return bits ? parseSi(bits[1]!, "") / 8 : parseSi(text, quantity.unit);
 }
