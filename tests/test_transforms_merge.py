@@ -130,7 +130,7 @@ def test_an_expanded_placement_claims_nothing_of_the_full_problem():
     noted = expand(pl.Placement(small, placed.device, placed.planned, placed.estimate, bound=1.0, notes=("a note",)))
     assert placed.estimate is not None
     assert (noted.estimate, noted.bound) == (None, None)
-    assert noted.notes == ("a note (of the 2 ops after fuse)", "fuse: 2 ops instead of 3")
+    assert noted.notes == ("fuse: 2 ops instead of 3", "a note (of the 2 ops after fuse)")
 
 
 def test_a_placement_of_another_problem_is_not_expanded():

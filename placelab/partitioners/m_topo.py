@@ -24,13 +24,12 @@ REASONS = (
 def m_topo(problem: Problem, *, rule: Literal["memory", "count"] = "memory", trace: bool = False) -> Placement:
     r"""m-TOPO: ops in topological order on one device until it has its share, then on the next.
 
-    Device i (1 … m) is left, with q the bytes an op needs and n the number of ops, before its use would exceed, or once
-    there are on devices 1 … i,
+    Devices 1 … m are filled one after the other. Of n ops, of which op v needs :math:`q_v` bytes, device i is given ops
 
-    .. math:: \text{memory:}\quad \frac{\sum_v q_v}{m} + \max_v q_v \text{ bytes} \qquad
-              \text{count:}\quad \frac{i \, n}{m} \text{ ops,}
+    .. math:: \text{memory:} & \text{ as long as it needs at most } \frac{\sum_v q_v}{m} + \max_v q_v \text{ bytes,} \\
+              \text{count:} & \text{ until devices } 1 \dots i \text{ have } \frac{i \, n}{m} \text{ ops together,}
 
-    and in either case when the next op has no room there.
+    and in either case only as long as the next op has room there.
 
     Parameters
     ----------

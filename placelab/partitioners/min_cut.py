@@ -38,8 +38,8 @@ def min_cut(
               \sum_{a: p_a = d} w_a \le (1 + \varepsilon) \, \frac{s_d}{\sum_e s_e} \sum_a w_a
 
     What it does not see is *when* anything happens. Two chains of four ops of 1 s, linked by tensors that take 1 s from
-    ``a0`` to ``b0`` and from ``a3`` to ``b3``; on two devices both cuts below have two ops of each kind on a device and
-    cut two tensors, but the second makes each device wait for the other (Thesis Fig. 3.1)::
+    ``a0`` to ``b0`` and from ``a3`` to ``b3``, as all tensors do. On two devices both cuts below give each device four ops
+    and cut two tensors, but in the second one device begins when the other has done half its work (Thesis Fig. 3.1)::
 
         a0 → a1 → a2 → a3      by chain:  {a0 a1 a2 a3} {b0 b1 b2 b3}   makespan 6 s
         ↓              ↓

@@ -63,7 +63,8 @@ def coarsen(problem: Problem, *, rho: float = 1.0) -> tuple[Problem, Expand]:
 
     def told(placement: Placement) -> Placement:
         placement = expand(placement)
-        return replace(placement, notes=(*placement.notes, note))
+        size, *others = placement.notes
+        return replace(placement, notes=(size, note, *others))
 
     return small, told
 

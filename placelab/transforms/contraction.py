@@ -84,7 +84,7 @@ def expansion(
         Planned order of `problem` from the position of ``of[v]`` in that of `small`, shape (n_ops,); default: by that
         position, then op number, so that the members of a merged op follow each other.
     """
-    n, told = problem.graph.n_ops, f"of the {small.graph.n_ops} ops after {what}"
+    n, told = problem.graph.n_ops, f"of the {small.graph.n_ops:,} ops after {what}"
 
     def expand(placement: Placement) -> Placement:
         _of(placement, small)
@@ -100,8 +100,8 @@ def expansion(
             trace=None if placement.trace is None else expanded_trace(placement.trace, problem, small, of),
             partitioner=placement.partitioner,
             notes=(
+                f"{what}: {small.graph.n_ops:,} ops instead of {n:,}",
                 *(f"{note} ({told})" for note in placement.notes),
-                f"{what}: {small.graph.n_ops} ops instead of {n}",
             ),
             table=placement.table,
         )

@@ -65,14 +65,14 @@ def tied(problem: Problem, ties: np.ndarray, what: str) -> tuple[Problem, Expand
         return problem, same_ops(problem)
     small = problem.replace(groups=[groups[i].tolist() for i in np.flatnonzero(new)])
     refused = len(np.unique(joined[ties[:, 0]])) - len(np.unique(joined[kept[:, 0]]))
-    note = f"{what}: groups placed together: {new.sum()}" + (
+    note = f"{what}: groups placed together: {new.sum():,}" + (
         f"; left apart, fitting nowhere: {refused}" if refused else ""
     )
 
     def expand(placement: Placement) -> Placement:
         same_ops(small)(placement)
         trace = placement.trace and expanded_trace(placement.trace, problem, small, np.arange(problem.graph.n_ops))
-        return replace(placement, problem=problem, bound=None, trace=trace, notes=(*placement.notes, note))
+        return replace(placement, problem=problem, bound=None, trace=trace, notes=(note, *placement.notes))
 
     return small, expand
 
