@@ -431,3 +431,11 @@ def test_levels_are_topological():
     for group in small.groups:
         ops = sorted(small.graph.index(name) for name in group)
         assert not any(graph.has_edge(b, a) for a, b in pairwise(ops))
+
+
+def test_nothing_to_merge_is_said():
+    """Two ops pinned apart stay two; the note tells which ρ was reached."""
+    graph = pl.OpGraph.from_arrays(["a", "b"], [1.0, 1.0], [(0, 1)], edge_bytes=5.0)
+    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=1.0)).pin({"a": "dev0", "b": "dev1"})
+    (note,) = pl.place(problem, "heft", prepare="coarsen").notes
+    assert note.startswith("coarsen: ρ is 5, not 1")

@@ -63,8 +63,7 @@ def coarsen(problem: Problem, *, rho: float = 1.0) -> tuple[Problem, Expand]:
 
     def told(placement: Placement) -> Placement:
         placement = expand(placement)
-        size, *others = placement.notes
-        return replace(placement, notes=(size, note, *others))
+        return replace(placement, notes=(*placement.notes[:1], note, *placement.notes[1:]))  # after how many ops were left
 
     return small, told
 
