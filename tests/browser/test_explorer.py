@@ -194,7 +194,7 @@ def test_pickers_options_and_the_heat_map(explore, screenshot):
 
 
 def test_keys_stay_in_the_explorer(explore):
-    """`b` with the chart or one of its controls in focus adds no cell to the notebook."""
+    """What is typed with the chart, a menu or a button in focus is no shortcut of the notebook."""
     hand = explore('"topcuoglu"')
     count = "() => jupyterapp.shell.currentWidget.content.widgets.length"
     cells = hand.page.evaluate(count)
@@ -202,6 +202,12 @@ def test_keys_stay_in_the_explorer(explore):
         part.focus()
         for pressed in ("b", "a", "j"):
             hand.page.keyboard.press(pressed)
+    assert hand.page.evaluate(count) == cells
+    hand.menu("Partitioner").focus()
+    hand.page.keyboard.type("m-sct")  # `m` would make the cell a Markdown cell
+    hand.becomes("explorer.state.partitioner", "m-sct")
+    hand.button("Prepare…").focus()
+    hand.page.keyboard.type("bdd")
     assert hand.page.evaluate(count) == cells
 
 

@@ -42,6 +42,7 @@ export function render({ model, el }: { model: Model<CodeTraits>; el: HTMLElemen
   }, { signal });
   listen(close, "click", dismiss, { signal });
   listen(root, "keydown", (event) => event.key === "Escape" && !panel.hidden && dismiss(), { signal });
+  listen(document.body, "keydown", keepInside, { signal });
   listen(document, "pointerdown", (event) => panel.hidden || root.contains(event.target as Node) || open(false), { signal });
   model.on("change:code", changed);
   model.on("change:note", changed);
@@ -53,6 +54,15 @@ export function render({ model, el }: { model: Model<CodeTraits>; el: HTMLElemen
     model.off("change:code", changed);
     model.off("change:note", changed);
   };
+}
+
+/**
+ * Keys meant for the explorer's menus, buttons and heat map are no shortcuts of the notebook: without this, typing "m-sct" into
+ * the menu of partitioners would turn the cell into Markdown. This widget sees to it because the others are Jupyter's own.
+ */
+function keepInside(event: KeyboardEvent): void {
+  if (event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && event.key === "Enter")) return;
+  if ((event.target as Element).closest(".placelab-explorer")) event.stopPropagation();
 }
 
 /** Whether the clipboard took it; else the text is selected, for the user's own copy. */
