@@ -64,8 +64,8 @@ describe("memory", () => {
     expect(Array.from(memory.top)).toEqual([16e9, 16e9]);
     const roomy = decodeMemory(encodeMemory([80e9, 80e9], [1e9, 2e9], [[], []]))!;
     expect(Array.from(roomy.top)).toEqual([2e9, 2e9]);
-    const tight = decodeMemory(encodeMemory([80e9, 80e9], [1e9, 60e9], [[], []]))!;
-    expect(Array.from(tight.top)).toEqual([80e9, 80e9]);
+    const mixed = decodeMemory(encodeMemory([800e9, 80e9], [1e9, 32e9], [[], []]))!;
+    expect(Array.from(mixed.top)).toEqual([32e9, 80e9]);
   });
 
   it("is said with units", () => {

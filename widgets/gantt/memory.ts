@@ -8,7 +8,7 @@ import { max } from "../shared/math.js";
 import { reader } from "./decode.js";
 
 const FULL = 65535;
-const LOW = 1 / 8; // below this share of its memory in use at most on every device, lanes are scaled to what is in use
+const LOW = 1 / 8; // a lane with less than this share of its memory in use at most is scaled to what is in use
 
 export interface Memory {
   /** Bytes per device; Infinity: unlimited, or not counted. */
@@ -62,13 +62,12 @@ export function decodeMemory(message: DataView): Memory | null {
 }
 
 /**
- * How high each lane reaches: its capacity, or its peak beyond that. Where nothing comes near its capacity, lanes would be
- * empty, and where there is no capacity they have no height: those reach to the highest peak of all, to be compared.
+ * How high each lane reaches: its capacity, or its peak beyond that. Where nothing comes near a capacity the lane would be
+ * empty, and without a capacity it has no height: such lanes reach to the highest peak of all, to be compared.
  */
 function tops(capacity: Float32Array, peak: Float32Array): Float32Array {
   const highest = max(...peak) || 1;
-  const near = peak.some((p, d) => p > LOW * capacity[d]!);
-  return peak.map((p, d) => (near && capacity[d]! < Infinity ? max(p, capacity[d]!) : highest));
+  return peak.map((p, d) => (p > LOW * capacity[d]! ? max(p, capacity[d]!) : highest));
 }
 
 /** First point of device `d` after time `t`; the one before it holds at `t`. */
