@@ -152,8 +152,7 @@ def test_m_sct_of_22000_ops_follows_a_hand_by_previews(explore, screenshot):  # 
     expect(hand.root.locator(".pl-gantt")).to_have_attribute("data-stale", "false")
     screenshot("preview")
     hand.page.mouse.up()
-    expect(line(hand)).to_contain_text(re.compile("m-sct favourite children: least makespan of the linear program · "))
-    screenshot("solving")
+    expect(line(hand)).not_to_contain_text("preview", timeout=60_000)
     expect(line(hand)).not_to_contain_text("favourite children", timeout=60_000)
     hand.shows("pl.solve(explorer.problem, 'm-sct', 'planned')")
 
