@@ -586,6 +586,40 @@ def _checked(columns: dict[str, Any]) -> OpGraph:
     return OpGraph(**{k: frozen(v) if isinstance(v, np.ndarray) else v for k, v in columns.items()})
 
 
+def time_speeds(graph: OpGraph) -> np.ndarray:
+    """Speed [operations/s] of the device that each column of `time` was taken on, shape (len(time_types),); 0 where unknown.
+
+    From ``metadata["times"]["speed"]``, time type → operations/s. Seconds of such a column are scaled to the speed of the
+    device they are used for, so that a device can be made faster; those of other columns hold whatever its speed.
+    """
+    told = _times(graph).get("speed", {})
+    wrong = (
+        f"the speeds of times in the metadata of {graph.title} are {told!r:.60}; expected device type → operations/s"
+    )
+    if not isinstance(told, Mapping):
+        raise FormatError(wrong)
+    speeds = [told.get(kind, 0.0) for kind in graph.time_types]
+    if not all(type(s) in (int, float) and 0 <= s < np.inf for s in speeds):
+        raise FormatError(wrong)
+    return np.array(speeds, dtype=F8)
+
+
+def time_column(graph: OpGraph, name: str, kind: str) -> int:
+    """Column of `time` that holds for a device of that name and type; -1 for none.
+
+    The device's name comes first, then its type, then ``metadata["times"]["default"]``.
+    """
+    wanted = (name, kind, _times(graph).get("default"))
+    return next((graph.time_types.index(key) for key in wanted if key in graph.time_types), -1)
+
+
+def _times(graph: OpGraph) -> Mapping[str, Any]:
+    told = graph.metadata.get("times", {})
+    if not isinstance(told, Mapping):
+        raise FormatError(f"metadata 'times' of {graph.title} is {told!r:.60}; expected an object of speed and default")
+    return told
+
+
 def is_name(value: Any) -> bool:
     """Whether a value can name something: text on one line, not empty, and all of it characters that UTF-8 has."""
     try:

@@ -14,7 +14,7 @@ import numpy as np
 
 from placelab.cluster import Cluster
 from placelab.errors import FormatError, InfeasibleError
-from placelab.graph import OpGraph, frozen, merge_groups, pointers
+from placelab.graph import OpGraph, frozen, merge_groups, pointers, time_column, time_speeds
 
 MEMORY_MODELS = ("none", "edges", "reserved", "dynamic")
 TRANSFER_MODELS = ("parallel", "sequential", "channel")
@@ -245,7 +245,7 @@ class Problem:
 
     @property
     def divisor(self) -> np.ndarray:
-        """Speed of each device [operations/s], or 1 where `cost` is measured seconds; shape (n_devices,)."""
+        """What `cost` is divided by: each device's speed, or how much faster it is than the one timed; shape (n_devices,)."""
         return self._table[2]
 
     @property
@@ -381,22 +381,27 @@ def _no_meeting(graph: OpGraph, cluster: Cluster, label: str, members: np.ndarra
 
 
 def _time_table(graph: OpGraph, cluster: Cluster) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """cost, column, divisor, columns: measured seconds where the graph has them, else compute / speed."""
+    """cost, column, divisor, columns: seconds where the graph has them, else compute / speed.
+
+    Seconds of a column that holds for a known speed are scaled to the device's (:func:`placelab.graph.time_speeds`).
+    """
     k = cluster.n_devices
     if graph.time is None:
         return graph.compute, frozen(np.zeros(k, dtype=np.int32)), cluster.speed, 1
+    known, complete = time_speeds(graph), ~np.isnan(graph.time).any(axis=0)
     keys: dict[tuple, int] = {}
-    column = np.zeros(k, dtype=np.int32)
-    for d in range(k):
-        measured = [t for t in (cluster.names[d], cluster.types[d]) if t in graph.time_types][:1]
-        j = graph.time_types.index(measured[0]) if measured else -1
-        complete = j >= 0 and not np.isnan(graph.time[:, j]).any()
-        column[d] = keys.setdefault((j, None if complete else cluster.speed[d]), len(keys))
+    column, divisor = np.zeros(k, dtype=np.int32), np.ones(k)
+    for d, (name, kind) in enumerate(zip(cluster.names, cluster.types, strict=True)):
+        j = time_column(graph, name, kind)
+        faster = cluster.speed[d] / known[j] if j >= 0 and known[j] else 1.0
+        shared = j >= 0 and complete[j]
+        divisor[d] = faster if shared else 1.0
+        column[d] = keys.setdefault((j, None, None) if shared else (j, cluster.speed[d], faster), len(keys))
     table = np.empty((graph.n_ops, len(keys)))
-    for (j, speed), c in keys.items():
-        computed = graph.compute / speed if speed is not None else np.nan
-        table[:, c] = computed if j < 0 else np.where(np.isnan(graph.time[:, j]), computed, graph.time[:, j])
-    return frozen(table.reshape(-1)), frozen(column), frozen(np.ones(k)), len(keys)
+    for (j, speed, faster), c in keys.items():
+        seconds = graph.time[:, j] / (faster or 1.0) if j >= 0 else np.nan
+        table[:, c] = seconds if speed is None else np.where(np.isnan(seconds), graph.compute / speed, seconds)
+    return frozen(table.reshape(-1)), frozen(column), frozen(divisor), len(keys)
 
 
 def _check_range(problem: Problem) -> None:

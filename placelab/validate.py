@@ -147,18 +147,22 @@ class _Check:
             yield self.violation("duration", v, self.device[v], self.start[v], detail)
 
     def exec_times(self) -> np.ndarray:
-        """Seconds of each op on its device: measured for the device's name, else for its type, else compute / speed."""
-        seconds = self.graph.compute / self.cluster.speed[self.device]
-        if self.graph.time is None:
-            return seconds
-        column = np.full(self.k, -1)
+        """Seconds of each op on its device: those for the device's name, its type, or by default; else compute / speed.
+
+        Seconds that were taken at a speed which is known are scaled to the device's.
+        """
+        graph, cluster = self.graph, self.cluster
+        seconds = graph.compute / cluster.speed[self.device]
+        told = graph.metadata.get("times", {})
         for d in range(self.k):
-            for key in (self.cluster.types[d], self.cluster.names[d]):
-                if key in self.graph.time_types:
-                    column[d] = self.graph.time_types.index(key)
-        mine = column[self.device]
-        measured = np.where(mine < 0, np.nan, self.graph.time[np.arange(self.graph.n_ops), mine])
-        return np.where(np.isnan(measured), seconds, measured)
+            here = self.device == d
+            for key in (cluster.names[d], cluster.types[d], told.get("default")):
+                if graph.time is not None and key in graph.time_types:
+                    taken_at = told.get("speed", {}).get(key, 0) or cluster.speed[d]
+                    given = graph.time[here, graph.time_types.index(key)] * (taken_at / cluster.speed[d])
+                    seconds[here] = np.where(np.isnan(given), seconds[here], given)
+                    break
+        return seconds
 
     # ---------------------------------------------------------------- where ops may be
 

@@ -6,17 +6,16 @@ import gzip
 import io
 import json
 import os
-import zlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from placelab.errors import FormatError, PlacelabError
-from placelab.graph import OpGraph, is_name
+from placelab.formats.limits import json_of, path_of, read_file
+from placelab.graph import OpGraph
 
 FORMAT, VERSION = "placelab-graph", 1
-MAX_FILE, MAX_TEXT = 256 << 20, 1 << 30  # bytes on disk, characters once unpacked
+EXPECTED = "placelab JSON"
 
 WORDS = {str: "texts", list: "lists"}
 
@@ -29,33 +28,22 @@ def read(path: Any) -> OpGraph:
     FormatError
         Not such a file, too large, too deep, a column that is missing or does not fit.
     """
-    path = _path(path)
-    try:
-        if not path.is_file() and path.exists():
-            raise FormatError(f"{path} is not a file; expected placelab JSON")
-        if path.stat().st_size > MAX_FILE:
-            raise FormatError(f"{path} has {path.stat().st_size:,} bytes; files over {MAX_FILE:,} are not read")
-        data = path.read_bytes()
-    except OSError as error:
-        raise FormatError(f"{path} cannot be read: {error.strerror}") from None
-    return loads(data, str(path))
+    return loads(read_file(path, EXPECTED), str(path))
 
 
 def loads(data: bytes, where: str = "the upload") -> OpGraph:
     """The graph in the bytes of a placelab JSON file, gzipped or not; `where` names it in messages."""
-    try:
-        document = json.loads(
-            _text(data, where),
-            parse_constant=lambda name: _no_constant(name, where),
-            object_pairs_hook=lambda pairs: _once(pairs, where),
-        )
-    except RecursionError:
-        raise FormatError(f"{where} is nested too deeply for a graph") from None
-    except ValueError as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(f"{where} is not JSON: {error}") from None
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
+    return graph_of(json_of(data, where, EXPECTED), where)
+
+
+def is_one(document: Any) -> bool:
+    """Whether parsed JSON says that it is a placelab graph."""
+    return isinstance(document, dict) and document.get("format") == FORMAT
+
+
+def graph_of(document: Any, where: str) -> OpGraph:
+    """The graph in parsed JSON; `where` names it in messages."""
+    if not is_one(document):
         raise FormatError(f'{where} is not a placelab graph: expected {{"format": "{FORMAT}", …}} at the top')
     if type(document.get("version")) is not int or document["version"] != VERSION:
         raise FormatError(f"{where} has version {document.get('version')!r:.40}; this placelab reads version {VERSION}")
@@ -67,7 +55,7 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
 
 def write(graph: OpGraph, path: Any) -> None:
     """Write a graph; the same graph always gives the same bytes. The file appears only when it is complete."""
-    path = _path(path)
+    path = path_of(path)
     text = dumps(graph)
     try:
         data = _gzip(text.encode()) if path.suffix == ".gz" else text.encode()
@@ -129,40 +117,6 @@ def _gzip(data: bytes) -> bytes:
     with gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=9, mtime=0) as file:
         file.write(data)
     return buffer.getvalue()
-
-
-def _text(data: bytes, where: str) -> str:
-    if data[:2] == b"\x1f\x8b":
-        try:
-            with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-                data = file.read(MAX_TEXT + 1)
-        except (OSError, EOFError, zlib.error) as error:
-            raise FormatError(f"{where} is not a whole gzip file: {error}") from None
-    if len(data) > MAX_TEXT:
-        raise FormatError(f"{where} unpacks to more than {MAX_TEXT:,} bytes; such files are not read")
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        raise FormatError(f"{where} is not text in UTF-8; expected placelab JSON") from None
-
-
-def _path(path: Any) -> Path:
-    if not isinstance(path, (str, os.PathLike)) or "\0" in str(path) or not is_name(str(path)):
-        raise FormatError(f"{path!a} is not the path of a file")
-    return Path(path)
-
-
-def _once(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise FormatError(f"{where} gives {twice!r} twice in one object; once is expected")
-    return found
-
-
-def _no_constant(name: str, where: str) -> float:
-    raise FormatError(f"{where} holds {name}, which is not JSON")
 
 
 def _graph(document: dict, where: str) -> OpGraph:

@@ -1,4 +1,4 @@
-"""What do ops and tensors cost? Costs to put on any topology."""
+"""The random costs of Mayer 2017, on any topology."""
 
 from __future__ import annotations
 

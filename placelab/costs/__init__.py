@@ -1,0 +1,5 @@
+"""What do ops and tensors cost? Counted from shapes, estimated for a device, measured, or drawn."""
+
+from placelab.costs.mayer import mayer
+
+__all__ = ["mayer"]

@@ -1,0 +1,109 @@
+"""How much of a stranger's file is read? Sizes, zip ratios and depths, and the sentences that refuse what goes beyond."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+from placelab.errors import FormatError
+from placelab.graph import is_name
+
+MAX_FILE = 256 << 20  # bytes on disk, unless a format says otherwise
+MAX_RATIO = 100  # of unpacked to packed bytes, beyond the first
+MAX_SMALL = 32 << 20  # bytes, which any file may unpack to
+MAX_TEXT = 1 << 30  # bytes once unpacked, in any case
+MAX_OPS = 2_000_000
+CHUNK = 1 << 20
+
+
+def path_of(path: Any) -> Path:
+    """`path` as a Path; FormatError when it cannot be one."""
+    if not isinstance(path, (str, os.PathLike)) or "\0" in str(path) or not is_name(str(path)):
+        raise FormatError(f"{path!a} is not the path of a file")
+    return Path(path)
+
+
+def read_file(path: Any, expected: str, limit: int = MAX_FILE) -> bytes:
+    """All bytes of a file; FormatError when it cannot be read or is larger than `limit` bytes.
+
+    >>> read_file("/", "an ONNX model")
+    Traceback (most recent call last):
+    placelab.errors.FormatError: / is not a file; expected an ONNX model
+    """
+    path = path_of(path)
+    try:
+        if not path.is_file() and path.exists():
+            raise FormatError(f"{path} is not a file; expected {expected}")
+        size = path.stat().st_size
+        if size > limit:
+            raise FormatError(f"{path} has {size:,} bytes; files over {limit:,} are not read")
+        return path.read_bytes()
+    except OSError as error:
+        raise FormatError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def unzipped(data: bytes, where: str) -> bytes:
+    """`data`, unpacked if it is a gzip file; FormatError when it is a broken one, or unpacks to very much.
+
+    What unpacks to more than 32 MiB and a hundred times its size is refused before it fills the memory.
+    """
+    if data[:2] != b"\x1f\x8b":
+        return data
+    limit = min(max(MAX_SMALL, MAX_RATIO * len(data)), MAX_TEXT)
+    parts, size = [], 0
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            while part := file.read(CHUNK):
+                parts.append(part)
+                size += len(part)
+                if size > limit:
+                    raise FormatError(f"{where} unpacks to more than {limit:,} bytes; such files are not read")
+    except (OSError, EOFError, zlib.error) as error:
+        raise FormatError(f"{where} is not a whole gzip file: {error}") from None
+    return b"".join(parts)
+
+
+def text_of(data: bytes, where: str, expected: str) -> str:
+    """`data` as text, gzipped or not; FormatError when it is none in UTF-8."""
+    data = unzipped(data, where)
+    if len(data) > MAX_TEXT:
+        raise FormatError(f"{where} has more than {MAX_TEXT:,} bytes; such files are not read")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FormatError(f"{where} is not text in UTF-8; expected {expected}") from None
+
+
+def json_of(data: bytes, where: str, expected: str) -> Any:
+    """What a JSON file holds, gzipped or not; FormatError unless it is strict JSON with each key once, not too deep."""
+    text = text_of(data, where, expected)
+    try:
+        return json.loads(
+            text,
+            parse_constant=lambda name: _no_constant(name, where),
+            object_pairs_hook=lambda pairs: _once(pairs, where),
+        )
+    except RecursionError:
+        raise FormatError(f"{where} is nested too deeply for a graph") from None
+    except ValueError as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"{where} is not JSON: {error}") from None
+
+
+def _once(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))
+        raise FormatError(f"{where} gives {twice!r:.80} twice in one object; once is expected")
+    return found
+
+
+def _no_constant(name: str, where: str) -> float:
+    raise FormatError(f"{where} holds {name}, which is not JSON")
