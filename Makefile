@@ -4,12 +4,14 @@
 # make clean   remove what these have made, the environment included
 
 PYTHON ?= python3
+# EXTRAS=test,frameworks adds PyTorch and TensorFlow, without which their tests are skipped.
+EXTRAS ?= test
 VENV := .venv
 BIN := $(VENV)/bin
 # Node of the environment, if it has one, stands in for one the machine lacks.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-INSTALLED := $(VENV)/.installed
+INSTALLED := $(VENV)/.installed-$(EXTRAS)
 CHROMIUM := $(VENV)/.chromium
 NODE_MODULES := widgets/node_modules/.installed
 
@@ -37,7 +39,7 @@ $(INSTALLED): pyproject.toml constraints.txt $(wildcard etc/jupyter/*/*)
 	  || { echo "placelab needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1). Name another one: make PYTHON=python3.12"; exit 1; }
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) \
 	  || { rm -rf $(VENV); echo "Python's venv is missing. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	@touch $@
 
 # npm writes the lock of what it installed last, so the stamp is newer than both files it depends on.
