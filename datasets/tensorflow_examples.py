@@ -13,35 +13,16 @@ What is measured, and how, stands in ``datasets/README.md``.
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-os.environ.update(TF_USE_LEGACY_KERAS="1", TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="")
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-
 import networkx as nx
 import numpy as np
-import tensorflow
-
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))  # a checkout need not be installed
+from tensorflow_profiling import HERE, Network, Traced, tensorflow, tf, traced_steps
 
 BATCH = 128
 WARM_UP, STEPS = 10, 31
 REFERENCE_SPEED = 1e13  # operations/s of a device that takes the measured times: compute = seconds * this
-
-tf = tensorflow.compat.v1
-tf.disable_v2_behavior()
-
-
-class Network(NamedTuple):
-    """What one training step fetches, and the batch it is fed."""
-
-    fetches: list[Any]
-    feed: dict[Any, np.ndarray]
 
 
 def one_hot(labels: np.ndarray, classes: int) -> np.ndarray:
@@ -133,27 +114,6 @@ def dynamic_rnn(random: np.random.Generator) -> Network:
 NETWORKS = {build.__name__: build for build in (convolutional_network, recurrent_network, dynamic_rnn)}
 
 
-def unoptimised() -> tf.ConfigProto:
-    """One thread, and the graph runs as it was written: no grappler, no constant folding, no common subexpressions."""
-    config = tf.ConfigProto(inter_op_parallelism_threads=1, intra_op_parallelism_threads=1)
-    config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
-    config.graph_options.rewrite_options.disable_meta_optimizer = True
-    return config
-
-
-def traced_steps(graph: tf.Graph, network: Network) -> list[Any]:
-    """RunMetadata of each of STEPS training steps, after WARM_UP steps that are thrown away."""
-    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
-    traces = []
-    with tf.Session(graph=graph, config=unoptimised()) as session:
-        session.run(next(op for op in graph.get_operations() if op.name == "init"))
-        for _ in range(WARM_UP + STEPS):
-            trace = tf.RunMetadata()
-            session.run(network.fetches, network.feed, options=options, run_metadata=trace)
-            traces.append(trace)
-    return traces[WARM_UP:]
-
-
 def tensor_bytes(dtype: tf.DType, shape: list[int]) -> float:
     return float(np.prod(shape, dtype=float)) * dtype.base_dtype.size
 
@@ -177,12 +137,12 @@ class Profile(NamedTuple):
     outputs: dict[tuple[str, int], float]
 
 
-def profile(traces: list[Any]) -> Profile:
+def profile(steps: list[Traced]) -> Profile:
     """Fold the traces; an op that a step never ran is in none of the three."""
     seconds: dict[str, list[float]] = {}
     scratch: dict[str, float] = {}
     outputs: dict[tuple[str, int], float] = {}
-    for trace in traces:
+    for trace in (one.metadata for one in steps):
         step: dict[str, float] = {}
         for kernel in (kernel for device in trace.step_stats.dev_stats for kernel in device.node_stats):
             name = kernel.node_name
@@ -260,7 +220,7 @@ def main(names: list[str]) -> None:
         with tf.Graph().as_default() as graph:
             tf.set_random_seed(0)
             network = NETWORKS[name](np.random.default_rng(0))
-        measured = profile(traced_steps(graph, network))
+        measured = profile(traced_steps(graph, network, WARM_UP, STEPS))
         G = op_graph(graph, network.feed, measured, REFERENCE_SPEED)
         G.graph.update(
             name=name,
