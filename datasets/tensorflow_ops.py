@@ -1,0 +1,51 @@
+"""What does each TensorFlow op put out? Writes ``placelab/formats/tensorflow_ops.txt`` from the installed TensorFlow.
+
+A graph file names an op's type attributes but not which of its outputs has which; only TensorFlow's registry of ops knows
+that. One line per op that is not as most are, which have one output whose type is the attribute ``T``::
+
+    Unique y:T idx:out_idx          two outputs, each with the attribute that holds its type
+    Less z:10                       a type by number: bool
+    Split output:T*num_split        as many outputs as the attribute says
+    While output:T@                 one output per type in a list
+    Assign output_ref:T&            a reference to a variable
+
+    python datasets/tensorflow_ops.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TABLE = Path(__file__).resolve().parent.parent / "placelab" / "formats" / "tensorflow_ops.txt"
+HIDDEN = (
+    "_",
+    "Mkl",
+    "Experimental",
+    "BoostedTrees",
+    "LoadTPU",
+    "RetrieveTPU",
+    "Xla",
+    "TPU",
+)  # no user's graph has them
+
+
+def table() -> str:
+    """The lines of all ops that the installed TensorFlow knows, sorted."""
+    from tensorflow.core.framework.op_def_pb2 import OpList
+    from tensorflow.python.client.pywrap_tf_session import TF_GetAllOpList, TF_GetBuffer
+
+    ops = [op for op in OpList.FromString(TF_GetBuffer(TF_GetAllOpList())).op if not op.name.startswith(HIDDEN)]
+    lines = {op.name: [f"{output.name}:{held(output)}" for output in op.output_arg] for op in ops}
+    usual = {name for name, outputs in lines.items() if len(outputs) == 1 and outputs[0].endswith(":T")}
+    return "".join(" ".join([name, *lines[name]]) + "\n" for name in sorted(lines.keys() - usual))
+
+
+def held(output) -> str:
+    """The type of one output, as the table spells it."""
+    kind = output.type_attr or output.type_list_attr or str(output.type)
+    count = f"*{output.number_attr}" if output.number_attr else ""
+    return kind + count + "@" * bool(output.type_list_attr) + "&" * output.is_ref
+
+
+if __name__ == "__main__":
+    TABLE.write_text(table())
