@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from placelab.cluster import Cluster
+from placelab.costs.default import with_estimates
 from placelab.errors import FormatError
 from placelab.formats import placelab_json
 from placelab.graph import OpGraph
@@ -26,7 +27,7 @@ def names() -> list[str]:
 
 
 def load(name: str) -> OpGraph:
-    """The dataset of that name; FormatError when there is none.
+    """The dataset of that name, with estimated seconds where it only has counted operations; FormatError when there is none.
 
     >>> load("topcuoglu").n_ops
     10
@@ -34,7 +35,7 @@ def load(name: str) -> OpGraph:
     paths = _paths()
     if not isinstance(name, str) or name not in paths:
         raise FormatError(f"no dataset is called {name!r}; there are {', '.join(sorted(paths)) or 'none'}")
-    return placelab_json.read(paths[name])
+    return with_estimates(placelab_json.read(paths[name]))
 
 
 def problem(name: str) -> Problem:
@@ -57,7 +58,9 @@ def own_cluster(graph: OpGraph) -> Cluster | None:
         return None
     known = set(Cluster.__dataclass_fields__)
     if not isinstance(given, dict) or not {"speed"} <= set(given) <= known:
-        raise FormatError(f"the cluster of {graph.title!r} is not one: expected an object of {', '.join(sorted(known))}")
+        raise FormatError(
+            f"the cluster of {graph.title!r} is not one: expected an object of {', '.join(sorted(known))}"
+        )
     if not isinstance(given["speed"], list) or len(given["speed"]) > MAX_DEVICES:
         raise FormatError(f"the cluster of {graph.title!r} must have a list of at most {MAX_DEVICES:,} speeds")
     return Cluster(**given)

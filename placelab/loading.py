@@ -1,31 +1,53 @@
-"""Where does a graph come from? By name, from a file, or from another library's object."""
+"""Where does a graph come from? By name, from a file of any known format, or from another library's object."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from placelab import datasets
+from placelab.costs.default import with_estimates
 from placelab.errors import FormatError
-from placelab.graph import OpGraph
+from placelab.formats.limits import json_of, path_of, read_file, unzipped
+from placelab.formats.torch_module import from_exported, is_exported
+from placelab.graph import OpGraph, is_name
 
-READERS = {".json": "placelab_json", ".json.gz": "placelab_json"}
+# Suffix → the files of placelab.formats that read it; of several the first that knows the content. Any may be gzipped.
+READERS = {
+    ".json": ("placelab_json",),
+    ".onnx": ("onnx_model",),
+}
+SAVED_MODEL = "saved_model.pb"  # in the folder that TensorFlow calls a SavedModel
+EXPECTED = "a graph"
 
 
-def load(what: Any) -> OpGraph:
-    """A graph by dataset name, from a file, or from a networkx graph.
+def load(what: Any, **options: Any) -> OpGraph:
+    """A graph by dataset name, from a file, or from another library's object.
 
     Parameters
     ----------
     what
-        Name of a dataset (``placelab.datasets.names()``), a path to a placelab JSON file (``.json``, ``.json.gz``), or a
-        networkx DiGraph. An OpGraph is returned as it is.
+        Name of a dataset (``placelab.datasets.names()``); path of a file that ends in one of :func:`suffixes`, or of the
+        folder of a TensorFlow SavedModel; a networkx DiGraph; a ``torch.export`` program. An OpGraph is returned as it is.
+    options
+        For the format, as its reader in ``placelab.formats`` says: ``load("bert.onnx", dimensions={"batch": 8})``.
+
+    Returns
+    -------
+    OpGraph
+        With the seconds of ``costs.estimate`` where operations were counted from shapes and nothing was measured.
 
     Raises
     ------
     FormatError
-        Neither of them, or a file that does not hold a graph; the message says what was expected.
+        None of them, or a file that does not hold a graph; the message says what was expected.
+    UnsupportedError
+        A format that needs a package that is not installed.
 
     Examples
     --------
@@ -36,22 +58,99 @@ def load(what: Any) -> OpGraph:
         return what
     if hasattr(what, "is_directed") and not isinstance(what, type):
         return OpGraph.from_networkx(what)
+    if is_exported(what):
+        return with_estimates(from_exported(what))
     if not isinstance(what, (str, Path)):
         raise FormatError(
-            f"cannot load a {type(what).__name__}; expected a dataset's name, a path or a networkx DiGraph"
+            f"cannot load a {type(what).__name__}; expected a dataset's name, a path, a networkx DiGraph or a torch.export "
+            "program"
         )
     if str(what) in datasets.names():
         return datasets.load(str(what))
-    reader = next((module for suffix, module in READERS.items() if str(what).lower().endswith(suffix)), None)
-    if reader:
-        return import_module(f"placelab.formats.{reader}").read(what)
-    if _exists(what):
-        raise FormatError(f"{what} has no known format; files end in {' or '.join(READERS)}")
-    raise FormatError(f"{str(what)!r:.200} is neither a dataset ({', '.join(datasets.names())}) nor a file that exists")
+    return _open(what, options)
 
 
-def _exists(path: str | Path) -> bool:
-    try:
-        return bool(str(path)) and Path(path).exists()
-    except OSError:  # a name that is too long
-        return False
+def loads(data: bytes, name: str, **options: Any) -> OpGraph:
+    """The graph in the bytes of a file, gzipped or not, as an upload brings them; `name` tells its format.
+
+    Raises
+    ------
+    FormatError, UnsupportedError
+        As :func:`load`.
+    """
+    if not isinstance(data, bytes) or not is_name(name):
+        raise FormatError(
+            f"found a {type(data).__name__} called {name!a:.200}; expected the bytes and the name of a file"
+        )
+    if _suffix(name) == ".json":
+        return with_estimates(_from_json(data, name, options))
+    modules = [_module(reader) for reader in _readers(name)]
+    known = (module for module in modules[:-1] if module.is_one(unzipped(data, name)))
+    return with_estimates(_call(next(known, modules[-1]).loads, data, name, options=options))
+
+
+def suffixes() -> list[str]:
+    """How names of files end that :func:`load` reads.
+
+    >>> {".json", ".json.gz", ".onnx"} <= set(suffixes())
+    True
+    """
+    return [suffix + packed for suffix in READERS for packed in ("", ".gz")]
+
+
+def _open(what: str | Path, options: dict[str, Any]) -> OpGraph:
+    path = path_of(what)
+    if os.path.isfile(path / SAVED_MODEL):
+        path = path / SAVED_MODEL
+    if not os.path.exists(path) and not _suffix(path.name):
+        raise FormatError(f"{what!a:.200} is neither a dataset ({', '.join(datasets.names())}) nor a file that exists")
+    readers = _readers(str(path))
+    if len(readers) == 1 and _suffix(path.name) != ".json":
+        return with_estimates(_call(_module(readers[0]).read, path, options=options))
+    return loads(read_file(path, EXPECTED), str(path), **options)
+
+
+def _suffix(name: str) -> str:
+    """The part of a file's name that tells its format, ``.gz`` left out; "" when none is known."""
+    suffix = Path(name.lower().removesuffix(".gz")).suffix
+    return suffix if suffix in READERS else ""
+
+
+def _readers(name: str) -> tuple[str, ...]:
+    suffix = _suffix(name)
+    if not suffix:
+        what = f"is a folder without {SAVED_MODEL}" if os.path.isdir(name) else "has no known format"
+        raise FormatError(f"{name!a:.200} {what}; files end in {', '.join(READERS)}, gzipped or not")
+    return READERS[suffix]
+
+
+def _module(reader: str) -> ModuleType:
+    return import_module(f"placelab.formats.{reader}")
+
+
+def _from_json(data: bytes, name: str, options: dict[str, Any]) -> OpGraph:
+    document = json_of(data, name, EXPECTED)
+    modules = [_module(reader) for reader in READERS[".json"]]
+    found = next((module for module in modules if module.is_one(document)), None)
+    if found is None:
+        raise FormatError(f"{name} is {_described(document)}; expected {', '.join(m.EXPECTED for m in modules)}")
+    return _call(found.graph_of, document, name, options=options)
+
+
+def _described(document: Any) -> str:
+    """What JSON that is no graph is, as far as one can tell."""
+    rows = document.get("traceEvents") if isinstance(document, dict) else document
+    if isinstance(rows, list) and rows and isinstance(rows[0], dict) and "ph" in rows[0]:
+        return "a profile, whose times placelab.costs.measured puts into a model that is loaded"
+    if isinstance(document, dict):
+        return f"JSON of another kind, with the keys {', '.join(map(ascii, list(document)[:4]))}"[:200]
+    return f"JSON of another kind, a {type(document).__name__}"
+
+
+def _call(function: Callable[..., OpGraph], *arguments: Any, options: dict[str, Any]) -> OpGraph:
+    """The reader's graph; FormatError for options that it does not have."""
+    known = [p.name for p in signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    for option in options:
+        if option not in known:
+            raise FormatError(f"{function.__module__} has no option {option!r}; there are {', '.join(known) or 'none'}")
+    return function(*arguments, **options)

@@ -1,0 +1,96 @@
+"""``placelab.load``: every suffix finds its reader, and what is no graph is told in one sentence."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from importlib import import_module
+
+import networkx as nx
+import pytest
+
+import placelab as pl
+from placelab import loading
+from placelab.loading import loads, suffixes
+
+
+@pytest.mark.parametrize("reader", sorted({r for readers in loading.READERS.values() for r in readers}))
+def test_every_reader_is_there(reader):
+    """Each has the functions that the loader calls."""
+    module = import_module(f"placelab.formats.{reader}")
+    assert callable(module.read) and callable(module.loads)
+    shared = [readers if suffix == ".json" else readers[:-1] for suffix, readers in loading.READERS.items()]
+    assert reader not in {r for readers in shared for r in readers} or callable(module.is_one)
+
+
+@pytest.fixture
+def graph():
+    """A small graph of no particular costs."""
+    return pl.generators.layered(20, seed=1)
+
+
+def test_bytes_are_loaded_as_the_file_would_be(graph, tmp_path):
+    """An upload is a name and bytes; gzipped or not, whatever the case of its suffix."""
+    path = tmp_path / "g.json.gz"
+    graph.save(path)
+    data = path.read_bytes()
+    for name, content in (("g.json.gz", data), ("G.JSON", gzip.decompress(data)), ("a folder/g.json", data)):
+        assert loads(content, name).names.tolist() == graph.names.tolist()
+    assert pl.load(path).names.tolist() == graph.names.tolist()
+
+
+def test_networkx_graphs_and_op_graphs_are_taken():
+    """A DiGraph is read by its attributes; an OpGraph comes back itself."""
+    g = nx.DiGraph()
+    g.add_node("a", compute=1.0)
+    assert pl.load(g).names.tolist() == ["a"]
+    graph = pl.load("topcuoglu")
+    assert pl.load(graph) is graph
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ({"traceEvents": [{"ph": "X", "name": "a", "dur": 1}]}, "is a profile"),
+        ([{"ph": "X", "name": "a", "dur": 1}], "is a profile"),
+        ({"x": 1, "\x1b[31m": 2}, r"JSON of another kind, with the keys 'x', '\\x1b\[31m'; expected placelab JSON"),
+        (3, "JSON of another kind, a int"),
+    ],
+)
+def test_json_that_is_no_graph_is_described(content, sentence):
+    """What it is as far as one can tell, and what was expected."""
+    with pytest.raises(pl.FormatError, match=sentence):
+        loads(json.dumps(content).encode(), "a.json")
+
+
+def test_unknown_suffixes_name_those_that_are_known(tmp_path):
+    """For files, bytes and folders."""
+    (tmp_path / "a.xyz").write_text("")
+    for call in (lambda: pl.load(tmp_path / "a.xyz"), lambda: pl.load(tmp_path), lambda: loads(b"", "a.xyz")):
+        with pytest.raises(pl.FormatError, match=r"files end in \.json, .*\.onnx"):
+            call()
+    with pytest.raises(pl.FormatError, match=r"without saved_model\.pb"):
+        pl.load(tmp_path)
+
+
+@pytest.mark.parametrize("what", ["x" * 10_000, "x" * 10_000 + ".json", "a\0b.json", "", ".json", "\ud800.onnx"])
+def test_no_path_is_a_traceback(what):
+    """Names that are too long, or no names."""
+    with pytest.raises(pl.FormatError) as caught:
+        pl.load(what)
+    assert len(str(caught.value)) < 11_000 and "\0" not in str(caught.value)
+    with pytest.raises(pl.FormatError):
+        loads(b"", what)
+
+
+def test_options_are_for_the_reader(tmp_path, graph):
+    """One that a format does not have is refused by name."""
+    path = tmp_path / "g.json"
+    graph.save(path)
+    with pytest.raises(pl.FormatError, match="placelab_json has no option 'dimensions'; there are none"):
+        pl.load(path, dimensions={})
+
+
+def test_suffixes_come_packed_and_not():
+    """For file dialogues."""
+    assert [s for s in suffixes() if s.endswith(".gz")] == [s + ".gz" for s in suffixes() if not s.endswith(".gz")]
