@@ -101,7 +101,11 @@ def op_name(name: str) -> str:
     >>> op_name("/layer1/conv1/Conv")
     'layer1/conv1/Conv'
     """
-    return " ".join(name.split()).strip("/")
+    return _line(name).strip("/")
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 # -------------------------------------------------------------------- from bytes to a GraphProto
@@ -115,6 +119,9 @@ def _graph_of(slim: bytes, where: str, dimensions: Mapping[str, int]) -> OpGraph
     model = parse(onnx.ModelProto, slim, where)
     if not model.graph.node:
         raise FormatError(f"{where} is not an ONNX model: expected a graph with nodes")
+    strange = next((text for text in _texts(model) if not isinstance(text, str)), None)
+    if strange is not None:
+        raise FormatError(f"{where} has the name {strange!r:.80}, which is not text in UTF-8")
     assumed = assume(model.graph, dimensions)
     if strange := sorted(dimensions.keys() - assumed.keys()):
         raise FormatError(f"{where} has no open dimension {strange[0]!r}; open are {', '.join(assumed) or 'none'}")
@@ -124,6 +131,35 @@ def _graph_of(slim: bytes, where: str, dimensions: Mapping[str, int]) -> OpGraph
         return _graph(model, assumed, problem, where)
     except PlacelabError as error:
         raise type(error)(f"{where}: {error}") from None
+
+
+def _texts(model: Any) -> Iterator[Any]:
+    """All names in a model. Those that are not UTF-8 come as bytes: ONNX is of protobuf's older kind, which lets them pass."""
+    yield from (model.producer_name, model.producer_version)
+    yield from (opset.domain for opset in model.opset_import)
+    yield from _names_in(model.graph)
+    for function in model.functions:
+        yield from (function.name, function.domain, *function.input, *function.output)
+        for node in function.node:
+            yield from _names_at(node)
+
+
+def _names_in(graph: Any) -> Iterator[Any]:
+    yield graph.name
+    for info in (*graph.input, *graph.output, *graph.value_info):
+        yield info.name
+        yield from (dim.dim_param for dim in info.type.tensor_type.shape.dim)
+    yield from (tensor.name for tensor in graph.initializer)
+    yield from (sparse.values.name for sparse in graph.sparse_initializer)
+    for node in graph.node:
+        yield from _names_at(node)
+
+
+def _names_at(node: Any) -> Iterator[Any]:
+    yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+    yield from (attribute.name for attribute in node.attribute)
+    for body in _bodies(node):
+        yield from _names_in(body)
 
 
 def _check_dimensions(dimensions: Any) -> None:
@@ -180,11 +216,11 @@ def _graph(model: Any, assumed: Mapping[str, int], problem: str, where: str) -> 
         edge_output=[edge[2] for edge in edges],
         outputs=[(v, k, size_of(name)) for name, (v, k) in ops.producer.items()],
         persistent=persistent,
-        kind=["Input"] * first + [node.op_type or "?" for node in ops.nodes],
+        kind=["Input"] * first + [_line(node.op_type) or "?" for node in ops.nodes],
         groups=list(groups.values()),
-        group_names=list(groups),
+        group_names=[_line(name) for name in groups],
         metadata={
-            "name": " ".join(graph.name.split()) or where,
+            "name": _line(graph.name) or where,
             "provenance": _provenance(model),
             "costs": {
                 "compute": "FLOP",
@@ -201,7 +237,7 @@ def _graph(model: Any, assumed: Mapping[str, int], problem: str, where: str) -> 
 def _provenance(model: Any) -> str:
     opsets = ", ".join(f"{opset.domain or 'ai.onnx'} {opset.version}" for opset in model.opset_import[:8])
     producer = f", made by {model.producer_name} {model.producer_version}".rstrip() if model.producer_name else ""
-    return f"ONNX, IR version {model.ir_version}, opset {opsets or 'not given'}{producer}"
+    return _line(f"ONNX, IR version {model.ir_version}, opset {opsets or 'not given'}{producer}")
 
 
 def _ops(graph: Any) -> Nodes:
@@ -274,7 +310,7 @@ def _data(ops: Nodes) -> Iterator[tuple[str, int]]:
                 yield name, v
             elif name not in ops.constants:
                 node = ops.nodes[v - len(ops.inputs)]
-                what = f"node {node.name!r:.80} ({node.op_type:.40})"
+                what = f"node {node.name!r:.80} ({_line(node.op_type):.40})"
                 raise FormatError(f"{what} reads {name!r:.80}, which no node, input or initializer is")
 
 
@@ -320,7 +356,7 @@ def _operations(node: Any, values: Mapping[str, Value], unknown: Counter[str]) -
     shapes = lambda names: [values.get(name, UNKNOWN).shape for name in names]  # noqa: E731
     operations = count(node.op_type, shapes(node.input), shapes(node.output), _attributes(node))
     if operations is None or not 0 <= operations < math.inf:
-        unknown[node.op_type] += 1
+        unknown[_line(node.op_type)] += 1
         return 0.0
     return float(operations)
 
