@@ -450,6 +450,8 @@ def _items(value: Any, label: str) -> Iterable[tuple[Any, Any]]:
 
 
 def _ops(value: Any, n: int, label: str) -> list[int]:
+    if isinstance(value, list) and set(map(type, value)) == {int} and 0 <= min(value) and max(value) < n:
+        return value  # as files have them: thousands of groups, no array for each
     ops = _integers(_listed(value, label), label)
     if ops.ndim != 1 or (ops.size and (ops.min() < 0 or ops.max() >= n)):
         raise FormatError(f"{label} holds {ops.tolist()}; expected numbers of ops, 0 to {n - 1}")
@@ -631,6 +633,9 @@ def is_name(value: Any) -> bool:
 
 
 def _check_names(names: Sequence[str]) -> None:
+    text = "\n".join(names)
+    if text.isascii() and text.count("\n") == len(names) - 1 and len(set(names)) == len(names) and "" not in names:
+        return  # nothing to complain of, seen at a glance
     seen: set[Hashable] = set()
     for name in names:
         if not is_name(name):

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,7 @@ def _graph(document: dict, where: str) -> OpGraph:
     n = len(names)
     kinds = _list(document, "kinds", str)
     consumer = _integers(edges, "consumer", n, None)
-    n_tensors = len(_list(tensors, "bytes", (int, float)))
+    n_tensors = len(_list(tensors, "bytes", int, float))
     producer = _repeated(_integers(ops, "outputs", n_tensors + 1, n), n_tensors, "outputs", "tensors")
     edge_tensor = _repeated(
         _integers(tensors, "consumers", len(consumer) + 1, n_tensors), len(consumer), "consumers", "edges"
@@ -155,7 +156,7 @@ def _graph(document: dict, where: str) -> OpGraph:
         time=None
         if time is None
         else {t: _floats(_object(ops, "time"), t, n, null=True) for t in _object(ops, "time")},
-        groups=[np.flatnonzero(group == g).tolist() for g in range(len(labels))],
+        groups=_members(group, len(labels)),
         group_names=labels,
         devices={int(v): sets[device[v]] for v in np.flatnonzero(device >= 0)},
         metadata=_object(document, "metadata"),
@@ -169,10 +170,10 @@ def _object(parent: dict, key: str) -> dict:
     return value
 
 
-def _list(parent: dict, key: str, kind: type | tuple[type, ...]) -> list:
+def _list(parent: dict, key: str, *kinds: type) -> list:
     value = parent.get(key)
-    if not isinstance(value, list) or not all(isinstance(x, kind) for x in value):
-        raise FormatError(f"{key!r} must be a list of {WORDS.get(kind, 'numbers')}")
+    if not isinstance(value, list) or not set(map(type, value)) <= set(kinds):
+        raise FormatError(f"{key!r} must be a list of {WORDS.get(kinds[0], 'numbers')}")
     return value
 
 
@@ -180,6 +181,13 @@ def _texts(value: list) -> tuple[str, ...]:
     if not all(isinstance(x, str) for x in value):
         raise FormatError("'device_sets' must be lists of names or types")
     return tuple(value)
+
+
+def _members(group: np.ndarray, n: int) -> list[list[int]]:
+    """The ops of each of n groups."""
+    order = np.argsort(group, kind="stable")
+    ends = np.searchsorted(group[order], np.arange(n + 1))
+    return [order[a:b].tolist() for a, b in pairwise(ends.tolist())]
 
 
 def _repeated(counts: np.ndarray, total: int, key: str, what: str) -> np.ndarray:
@@ -191,9 +199,9 @@ def _repeated(counts: np.ndarray, total: int, key: str, what: str) -> np.ndarray
 
 def _integers(parent: dict, key: str, high: int, length: int | None, low: int = 0) -> np.ndarray:
     value = parent.get(key)
-    if not isinstance(value, list) or not all(type(x) is int for x in value):
+    if not isinstance(value, list) or not set(map(type, value)) <= {int}:
         raise FormatError(f"{key!r} must be a list of whole numbers")
-    if any(not low <= x < high for x in value):
+    if value and (min(value) < low or max(value) >= high):
         raise FormatError(
             f"{key!r} holds {next(x for x in value if not low <= x < high)!r:.24}; expected {low} to {high - 1}"
         )
@@ -203,13 +211,10 @@ def _integers(parent: dict, key: str, high: int, length: int | None, low: int = 
 
 
 def _floats(parent: dict, key: str, length: int, null: bool = False) -> np.ndarray:
-    value = parent.get(key)
-    kinds = (int, float, type(None)) if null else (int, float)
-    if not isinstance(value, list) or not all(isinstance(x, kinds) and not isinstance(x, bool) for x in value):
-        raise FormatError(f"{key!r} must be a list of numbers")
+    value = _list(parent, key, int, float, *[type(None)] * null)
     if len(value) != length:
         raise FormatError(f"{key!r} has {len(value)} entries, expected {length}")
     try:
-        return np.array([np.nan if x is None else x for x in value], dtype=np.float64)
+        return np.array(value, dtype=np.float64)  # None is NaN
     except OverflowError:
         raise FormatError(f"{key!r} holds a number that is too large") from None
