@@ -18,6 +18,11 @@ MAX_RATIO = 100  # of unpacked to packed bytes, beyond the first
 MAX_SMALL = 32 << 20  # bytes, which any file may unpack to
 MAX_TEXT = 1 << 30  # bytes once unpacked, in any case
 MAX_OPS = 2_000_000
+MAX_UPLOAD = 32 << 20  # bytes that a page takes from a stranger
+MAX_DEPTH = 100  # of lists and objects in JSON: what is nested deeper breaks whatever goes through it
+MAX_PARSED = 2 << 30  # bytes that parsed JSON may take
+MAX_SWELL = 24  # of parsed JSON over its text, beyond the first
+MAX_SWOLLEN = 100 << 20  # bytes, which any JSON may take
 CHUNK = 1 << 20
 
 
@@ -82,8 +87,9 @@ def text_of(data: bytes, where: str, expected: str) -> str:
 def json_of(data: bytes, where: str, expected: str) -> Any:
     """What a JSON file holds, gzipped or not; FormatError unless it is strict JSON with each key once, not too deep."""
     text = text_of(data, where, expected)
+    _check_swelling(text, where)
     try:
-        return json.loads(
+        document = json.loads(
             text,
             parse_constant=lambda name: _no_constant(name, where),
             object_pairs_hook=lambda pairs: _once(pairs, where),
@@ -94,6 +100,32 @@ def json_of(data: bytes, where: str, expected: str) -> Any:
         if isinstance(error, FormatError):
             raise
         raise FormatError(f"{where} is not JSON: {error}") from None
+    _check_depth(document, where)
+    return document
+
+
+def _check_swelling(text: str, where: str) -> None:
+    """Refuse JSON of which a little text makes many objects: 32 MiB of ``{},`` would take 2 GB."""
+    taken = 232 * text.count("{") + 72 * text.count("[") + 32 * text.count(",") + 30 * text.count('"')
+    if taken > min(MAX_PARSED, max(MAX_SWOLLEN, MAX_SWELL * len(text))):
+        raise FormatError(f"{where} holds so many lists, objects or values that they would take {taken:,} bytes")
+
+
+def _check_depth(document: Any, where: str) -> None:
+    level = [document]
+    for _ in range(MAX_DEPTH):
+        level = [part for whole in level for part in _nested(whole)]
+        if not level:
+            return
+    raise FormatError(f"{where} is nested too deeply for a graph: over {MAX_DEPTH} lists and objects in each other")
+
+
+def _nested(whole: Any) -> list[Any]:
+    """The lists and objects in a list or an object."""
+    parts = whole.values() if isinstance(whole, dict) else whole if isinstance(whole, list) else ()
+    if not {list, dict} & set(map(type, parts)):  # a column of numbers is looked through in no time
+        return []
+    return [part for part in parts if isinstance(part, (list, dict))]
 
 
 def _once(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:

@@ -1,0 +1,91 @@
+"""What does a record of a file hold? Its fields, checked one by one, and the sentences that refuse what does not fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from placelab.errors import FormatError, PlacelabError
+
+
+@contextmanager
+def read_from(where: str) -> Iterator[None]:
+    """Errors inside name the file they are about.
+
+    >>> with read_from("x.stg"):
+    ...     raise FormatError("line 3 has 2 numbers")
+    Traceback (most recent call last):
+    placelab.errors.FormatError: x.stg: line 3 has 2 numbers
+    """
+    try:
+        yield
+    except PlacelabError as error:
+        raise type(error)(f"{where}: {error}") from None
+
+
+def cost(value: Any, what: str) -> float:
+    """`value` as a float: a finite number, 0 or more; `what` names it in messages."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise FormatError(f"{what} is {value!r:.60}; expected a number")
+    return _checked(value, value, what)
+
+
+def cost_of_text(text: str, what: str) -> float:
+    """The finite number, 0 or more, that a text spells."""
+    try:
+        return _checked(float(text), text, what)
+    except ValueError as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"{what} is {text!r:.60}; expected a number") from None
+
+
+def _checked(number: float, given: Any, what: str) -> float:
+    try:
+        number = float(number)
+    except OverflowError:
+        number = math.inf
+    if not 0 <= number < math.inf:
+        raise FormatError(f"{what} is {given!s:.60}; expected a finite number, 0 or more")
+    return number
+
+
+def whole(value: Any, what: str, low: int, high: int) -> int:
+    """`value` if it is a whole number from `low` to `high`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise FormatError(f"{what} is {value!r:.60}; expected a whole number from {low} to {high:,}")
+    return value
+
+
+def text(value: Any, what: str) -> str:
+    """`value` if it is a text."""
+    if not isinstance(value, str):
+        raise FormatError(f"{what} is {value!r:.60}; expected a text")
+    return value
+
+
+def record(value: Any, what: str) -> dict[str, Any]:
+    """`value` if it is an object."""
+    if not isinstance(value, dict):
+        raise FormatError(f"{what} is {_kind(value)}; expected an object")
+    return value
+
+
+def records(value: Any, what: str) -> list[dict[str, Any]]:
+    """`value` if it is a list of objects."""
+    if not isinstance(value, list):
+        raise FormatError(f"{what} is {_kind(value)}; expected a list of objects")
+    return [record(entry, f"entry {i} of {what}") for i, entry in enumerate(value)]
+
+
+def texts(value: Any, what: str) -> list[str]:
+    """`value` if it is a list of texts."""
+    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
+        raise FormatError(f"{what} is {value!r:.60}; expected a list of texts")
+    return value
+
+
+def _kind(value: Any) -> str:
+    return {list: "a list", str: "a text", type(None): "missing"}.get(type(value), f"{value!r:.60}")
