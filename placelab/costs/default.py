@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from placelab.costs.estimate import DEFAULT, estimate
+from placelab.costs.provenance import provenance
+from placelab.errors import FormatError, PlacelabError
 from placelab.graph import OpGraph
-
-TYPES = ("rtx2080ti", "h100")  # two generations of accelerators, ten times apart
 
 
 def with_estimates(graph: OpGraph) -> OpGraph:
-    """The graph, with a column of seconds for each of `TYPES` where its metadata say that ``compute`` is FLOP.
+    """The graph, with a column of seconds for each default device type where its metadata say that ``compute`` is FLOP.
 
-    One that has such a column, or whose ``compute`` is of another kind, comes back as it is.
+    One that has such a column, or whose ``compute`` is something else, comes back as it is.
+
+    Raises
+    ------
+    FormatError
+        What a stranger's file says of its costs has not the form it should have.
     """
-    told = graph.metadata.get("costs")
-    counted = isinstance(told, dict) and told.get("compute") == "FLOP"
-    return estimated(graph) if counted and not set(TYPES) & set(graph.time_types) else graph
-
-
-def estimated(graph: OpGraph) -> OpGraph:
-    """Seconds by the roofline."""
-    return graph
+    if provenance(graph).get("compute") != "FLOP" or set(DEFAULT) & set(graph.time_types):
+        return graph
+    try:
+        return estimate(graph)
+    except PlacelabError:
+        raise
+    except (AttributeError, TypeError, ValueError):
+        raise FormatError(
+            f"what the metadata of {graph.title!a:.200} say of costs and times is not as expected"
+        ) from None

@@ -234,6 +234,7 @@ FORMULAS: dict[str, Formula] = {
     "gather": _nothing,
     "scatter": _scatter,
     "optimiser": _optimiser,
+    "fill": _nothing,
     "random": _random,
     "movement": _nothing,
     "view": _nothing,

@@ -76,51 +76,49 @@ TABLE = {
         AffineGrid And Angle ApproximateEqual Asin Asinh AssignAdd AssignAddVariableOp AssignSub AssignSubVariableOp
         Atan Atan2 Atanh BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e BesselK1 BesselK1e
         BesselY0 BesselY1 Betainc BiasAdd BiasAddV1 BiasGelu BiasSplitGelu BinaryLogisticRegression Bitcast BitShift
-        BitwiseAnd BitwiseNot BitwiseOr BitwiseXor BlackmanWindow Cast CastLike Ceil Celu CheckNumerics
-        CheckNumericsV2 Clip ClipByNorm ClipByValue Complex ComplexAbs Conj Cos Cosh CropAndResize
-        CropAndResizeGradImage Cross Dawsn Dequantize DequantizeLinear Digamma Div DivNoNan DynamicQuantizeLinear Elu
-        EluGrad EnsureShape Equal Erf Erfc Erfinv Exp Expint Expm1 FakeQuantWithMinMaxArgs
-        FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars FakeQuantWithMinMaxVarsGradient
-        FakeQuantWithMinMaxVarsPerChannel FakeQuantWithMinMaxVarsPerChannelGradient FastGelu Fill Floor FloorDiv
-        FloorMod FresnelCos FresnelSin _FusedBiasAddGrad _FusedBinary Gelu Greater GreaterEqual GreaterOrEqual
-        GridSample HammingWindow HannWindow HardSigmoid HardSwish HSVToRGB Igamma Igammac IgammaGradA Imag
+        BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Celu CheckNumerics CheckNumericsV2 Clip
+        ClipByNorm ClipByValue Complex ComplexAbs Conj Cos Cosh CropAndResize CropAndResizeGradImage Cross Dawsn
+        Dequantize DequantizeLinear Digamma Div DivNoNan DynamicQuantizeLinear Elu EluGrad EnsureShape Equal Erf Erfc
+        Erfinv Exp Expint Expm1 FakeQuantWithMinMaxArgs FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars
+        FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannel FakeQuantWithMinMaxVarsPerChannelGradient
+        FastGelu Floor FloorDiv FloorMod FresnelCos FresnelSin _FusedBiasAddGrad _FusedBinary Gelu Greater
+        GreaterEqual GreaterOrEqual GridSample HardSigmoid HardSwish HSVToRGB Igamma Igammac IgammaGradA Imag
         ImageProjectiveTransformV2 ImageProjectiveTransformV3 Inv Invert InvGrad IsFinite IsInf IsNaN IsNan LeakyRelu
         LeakyReluGrad LeftShift Less LessEqual LessOrEqual Lgamma Log Log1p LogicalAnd LogicalNot LogicalOr Maximum
-        Minimum Mish Mod Mul MulNoNan Ndtri Neg NextAfter Not NotEqual OnesLike Or Polygamma PopulationCount Pow PRelu
-        Quantize QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 QuantizeAndDequantizeV4
-        QuantizeLinear QuantizeV2 QuickGelu Real RealDiv Reciprocal ReciprocalGrad Relu Relu6 Relu6Grad ReluGrad
-        Resize ResizeArea ResizeBicubic ResizeBicubicGrad ResizeBilinear ResizeBilinearGrad RGBToHSV RightShift Rint
-        RotaryEmbedding Round Rsqrt RsqrtGrad ScaleAndTranslate ScaleAndTranslateGrad Select SelectV2 Selu SeluGrad
-        Shrink Sigmoid SigmoidGrad Sign Sin Sinh Softplus SoftplusGrad Softsign SoftsignGrad Spence Sqrt SqrtGrad
-        Square SquaredDifference Sub SwiGLU Swish Tan Tanh TanhGrad ThresholdedRelu Trilu TruncateDiv TruncateMod
-        Upsample Where Xdivy Xlog1py Xlogy Xor ZerosLike Zeta
+        Minimum Mish Mod Mul MulNoNan Ndtri Neg NextAfter Not NotEqual Or Polygamma PopulationCount Pow PRelu Quantize
+        QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 QuantizeAndDequantizeV4 QuantizeLinear
+        QuantizeV2 QuickGelu Real RealDiv Reciprocal ReciprocalGrad Relu Relu6 Relu6Grad ReluGrad Resize ResizeArea
+        ResizeBicubic ResizeBicubicGrad ResizeBilinear ResizeBilinearGrad RGBToHSV RightShift Rint RotaryEmbedding
+        Round Rsqrt RsqrtGrad ScaleAndTranslate ScaleAndTranslateGrad Select SelectV2 Selu SeluGrad Shrink Sigmoid
+        SigmoidGrad Sign Sin Sinh Softplus SoftplusGrad Softsign SoftsignGrad Spence Sqrt SqrtGrad Square
+        SquaredDifference Sub SwiGLU Swish Tan Tanh TanhGrad ThresholdedRelu Trilu TruncateDiv TruncateMod Upsample
+        Where Xdivy Xlog1py Xlogy Xor Zeta
         abs absolute acos acosh add add_relu addcdiv addcmul affine_grid_generator alpha_dropout angle arccos arcsin
         arctan asin asinh atan atan2 atanh bessel_i0 bessel_i1 bessel_j0 bessel_j1 binary_cross_entropy
         binary_cross_entropy_backward binary_cross_entropy_with_logits bitwise_and bitwise_left_shift bitwise_not
         bitwise_or bitwise_right_shift bitwise_xor cbrt ceil celu clamp clamp_max clamp_min clip complex conj_physical
         convert_element_type copysign cos cosh deg2rad dequantize_per_channel dequantize_per_tensor digamma div divide
         dropout elu elu_backward eq erf erf_inv erfc erfinv exp exp2 expm1 fake_quantize_per_tensor_affine
-        feature_dropout fill floor floor_divide fma fmax fmin fmod _foreach_add _foreach_addcdiv _foreach_addcmul
+        feature_dropout floor floor_divide fma fmax fmin fmod _foreach_add _foreach_addcdiv _foreach_addcmul
         _foreach_div _foreach_lerp _foreach_maximum _foreach_mul _foreach_neg _foreach_pow _foreach_sqrt _foreach_sub
-        _foreach_zero frac full full_like _fused_dropout gcd ge gelu gelu_backward glu glu_backward greater
-        greater_equal grid_sampler_2d grid_sampler_2d_backward grid_sampler_3d grid_sampler_3d_backward gt hardshrink
-        hardshrink_backward hardsigmoid hardsigmoid_backward hardswish hardswish_backward hardtanh hardtanh_backward
-        heaviside huber_loss huber_loss_backward hypot i0 igamma igammac isfinite isinf isnan isneginf isposinf kl_div
-        l1_loss lcm ldexp le leaky_relu leaky_relu_backward lerp less less_equal lgamma log log10 log1p log2
-        log_sigmoid log_sigmoid_backward log_sigmoid_forward logaddexp logaddexp2 logical_and logical_not logical_or
-        logical_xor logit logit_backward lt masked_fill maximum minimum mish mish_backward mse_loss mse_loss_backward
-        mul multiply mvlgamma nan_to_num native_dropout native_dropout_backward ne neg negative new_full new_ones
-        new_zeros nextafter not_equal ones ones_like polar polygamma pow prelu _prelu_kernel _prelu_kernel_backward
-        quantize_per_channel quantize_per_tensor rad2deg reciprocal relu relu6 remainder round rrelu rrelu_with_noise
-        rsqrt rsub selu sgn sigmoid sigmoid_backward sign signbit silu silu_backward sin sinc sinh smooth_l1_loss
-        smooth_l1_loss_backward soft_margin_loss softplus softplus_backward softshrink softshrink_backward
-        special_entr special_erfcx special_i0e special_i1 special_i1e special_log_ndtr special_ndtr special_ndtri
-        special_xlog1py special_zeta sqrt square sub subtract tan tanh tanh_backward _thnn_fused_gru_cell
-        _thnn_fused_gru_cell_backward _thnn_fused_lstm_cell _thnn_fused_lstm_cell_backward threshold
-        threshold_backward to _to_copy tril triu true_divide trunc upsample_bicubic2d upsample_bicubic2d_backward
-        upsample_bilinear2d _upsample_bilinear2d_aa upsample_bilinear2d_backward upsample_linear1d
-        upsample_linear1d_backward upsample_trilinear3d upsample_trilinear3d_backward where xlogy zero zeros
-        zeros_like
+        frac _fused_dropout gcd ge gelu gelu_backward glu glu_backward greater greater_equal grid_sampler_2d
+        grid_sampler_2d_backward grid_sampler_3d grid_sampler_3d_backward gt hardshrink hardshrink_backward
+        hardsigmoid hardsigmoid_backward hardswish hardswish_backward hardtanh hardtanh_backward heaviside huber_loss
+        huber_loss_backward hypot i0 igamma igammac isfinite isinf isnan isneginf isposinf kl_div l1_loss lcm ldexp le
+        leaky_relu leaky_relu_backward lerp less less_equal lgamma log log10 log1p log2 log_sigmoid
+        log_sigmoid_backward log_sigmoid_forward logaddexp logaddexp2 logical_and logical_not logical_or logical_xor
+        logit logit_backward lt masked_fill maximum minimum mish mish_backward mse_loss mse_loss_backward mul multiply
+        mvlgamma nan_to_num native_dropout native_dropout_backward ne neg negative nextafter not_equal polar polygamma
+        pow prelu _prelu_kernel _prelu_kernel_backward quantize_per_channel quantize_per_tensor rad2deg reciprocal
+        relu relu6 remainder round rrelu rrelu_with_noise rsqrt rsub selu sgn sigmoid sigmoid_backward sign signbit
+        silu silu_backward sin sinc sinh smooth_l1_loss smooth_l1_loss_backward soft_margin_loss softplus
+        softplus_backward softshrink softshrink_backward special_entr special_erfcx special_i0e special_i1 special_i1e
+        special_log_ndtr special_ndtr special_ndtri special_xlog1py special_zeta sqrt square sub subtract tan tanh
+        tanh_backward _thnn_fused_gru_cell _thnn_fused_gru_cell_backward _thnn_fused_lstm_cell
+        _thnn_fused_lstm_cell_backward threshold threshold_backward to _to_copy tril triu true_divide trunc
+        upsample_bicubic2d upsample_bicubic2d_backward upsample_bilinear2d _upsample_bilinear2d_aa
+        upsample_bilinear2d_backward upsample_linear1d upsample_linear1d_backward upsample_trilinear3d
+        upsample_trilinear3d_backward where xlogy
     """,
     "reduction": """
         All Any ArgMax ArgMin BiasAddGrad Bincount CTCLoss CTCLossV2 CumProd Cumprod CumSum Cumsum CumulativeLogsumexp
@@ -150,8 +148,9 @@ TABLE = {
     """,
     "gather": """
         ArrayFeatureExtractor BatchGather Compress EmbeddingLookup Gather GatherElements GatherND GatherNd GatherV2
-        NonZero OneHot ResizeNearestNeighbor ResizeNearestNeighborGrad ResourceGather ResourceGatherNd
-        embedding _embedding_bag embedding_bag gather index index_select masked_select nonzero one_hot take
+        NonZero OneHot ResizeNearestNeighbor ResizeNearestNeighborGrad ResourceGather ResourceGatherNd SequenceAt
+        Slice StackPopV2 StridedSlice TensorArrayReadV3 TensorListGetItem TensorListPopBack
+        embedding _embedding_bag embedding_bag gather index index_select masked_select nonzero one_hot slice_copy take
         take_along_dim _unsafe_index _unsafe_masked_index upsample_nearest1d upsample_nearest2d
         upsample_nearest2d_backward upsample_nearest3d
     """,
@@ -180,6 +179,11 @@ TABLE = {
         SparseApplyFtrl SparseApplyMomentum SparseApplyRMSProp
         _fused_adagrad _fused_adam _fused_adamw _fused_sgd
     """,
+    "fill": """
+        BlackmanWindow ConstantOfShape Eye EyeLike Fill HammingWindow HannWindow LinSpace OnesLike Range ZerosLike
+        arange eye fill _foreach_zero full full_like iota linspace logspace new_full new_ones new_zeros ones ones_like
+        scalar_tensor tril_indices triu_indices zero zeros zeros_like
+    """,
     "random": """
         Bernoulli Multinomial ParameterizedTruncatedNormal RandomGamma RandomNormal RandomNormalLike RandomPoissonV2
         RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt RandomUniformLike StatefulStandardNormal
@@ -192,26 +196,23 @@ TABLE = {
     """,
     "movement": """
         Assign AssignVariableOp BatchToSpace BatchToSpaceND Broadcast BroadcastTo CenterCropPad Col2Im Concat
-        ConcatFromSequence ConcatV2 ConjugateTranspose ConstantOfShape Copy CopyHost DataFormatDimMap
-        DataFormatVecPermute DeepCopy DepthToSpace Diag DiagPart DynamicPartition DynamicStitch Expand
-        ExtractImagePatches Eye EyeLike LinSpace ListDiff MatrixBandPart MatrixDiag MatrixDiagPart MatrixDiagPartV2
-        MatrixDiagPartV3 MatrixDiagV2 MatrixDiagV3 MatrixSetDiag MatrixSetDiagV3 Memcpy MirrorPad MirrorPadGrad Pack
-        Pad PadV2 ParallelConcat ParallelDynamicStitch QueueDequeueManyV2 QueueDequeueV2 QueueEnqueueManyV2
-        QueueEnqueueV2 Range ResourceStridedSliceAssign Reverse ReverseSequence ReverseV2 Roll SequenceAt
-        SequenceConstruct SequenceErase SequenceInsert Slice SpaceToBatch SpaceToBatchND SpaceToDepth SparseReshape
-        Split SplitToSequence SplitV Stack StackPopV2 StackPushV2 Stage StridedSlice StridedSliceAssign
-        StridedSliceGrad TensorArrayConcatV3 TensorArrayGatherV3 TensorArrayReadV3 TensorArrayScatterV3
-        TensorArraySplitV3 TensorArrayWriteV3 TensorListConcat TensorListConcatV2 TensorListFromTensor
-        TensorListGather TensorListGetItem TensorListPopBack TensorListPushBack TensorListSetItem TensorListSplit
-        TensorListStack TensorStridedSliceUpdate Tile Transpose Unpack Unstage
-        arange as_strided_copy block_diag cat channel_shuffle clone col2im combinations concat concatenate
-        constant_pad_nd contiguous copy copy_to device_put diag diag_embed expand_copy eye flip fliplr flipud
-        _foreach_copy hstack im2col iota linspace logspace meshgrid native_channel_shuffle pad permute_copy
-        pixel_shuffle pixel_unshuffle reflection_pad1d reflection_pad1d_backward reflection_pad2d
-        reflection_pad2d_backward reflection_pad3d repeat repeat_interleave replication_pad1d replication_pad2d
-        replication_pad2d_backward replication_pad3d resize_as roll rot90 scalar_tensor slice_copy split_copy
-        split_with_sizes_copy stack tile transpose_copy tril_indices triu_indices unfold_backward unfold_copy
-        view_copy vstack
+        ConcatFromSequence ConcatV2 ConjugateTranspose Copy CopyHost DataFormatDimMap DataFormatVecPermute DeepCopy
+        DepthToSpace Diag DiagPart DynamicPartition DynamicStitch Expand ExtractImagePatches ListDiff MatrixBandPart
+        MatrixDiag MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 MatrixDiagV2 MatrixDiagV3 MatrixSetDiag
+        MatrixSetDiagV3 Memcpy MirrorPad MirrorPadGrad Pack Pad PadV2 ParallelConcat ParallelDynamicStitch
+        QueueDequeueManyV2 QueueDequeueV2 QueueEnqueueManyV2 QueueEnqueueV2 ResourceStridedSliceAssign Reverse
+        ReverseSequence ReverseV2 Roll SequenceConstruct SequenceErase SequenceInsert SpaceToBatch SpaceToBatchND
+        SpaceToDepth SparseReshape Split SplitToSequence SplitV Stack StackPushV2 Stage StridedSliceAssign
+        StridedSliceGrad TensorArrayConcatV3 TensorArrayGatherV3 TensorArrayScatterV3 TensorArraySplitV3
+        TensorArrayWriteV3 TensorListConcat TensorListConcatV2 TensorListFromTensor TensorListGather
+        TensorListPushBack TensorListSetItem TensorListSplit TensorListStack TensorStridedSliceUpdate Tile Transpose
+        Unpack Unstage
+        as_strided_copy block_diag cat channel_shuffle clone col2im combinations concat concatenate constant_pad_nd
+        contiguous copy copy_to device_put diag diag_embed expand_copy flip fliplr flipud _foreach_copy hstack im2col
+        meshgrid native_channel_shuffle pad permute_copy pixel_shuffle pixel_unshuffle reflection_pad1d
+        reflection_pad1d_backward reflection_pad2d reflection_pad2d_backward reflection_pad3d repeat repeat_interleave
+        replication_pad1d replication_pad2d replication_pad2d_backward replication_pad3d resize_as roll rot90
+        split_copy split_with_sizes_copy stack tile transpose_copy unfold_backward unfold_copy view_copy vstack
     """,
     "view": """
         Assert BroadcastArgs BroadcastGradientArgs Case CheckpointEntry ConcatOffset ControlTrigger
