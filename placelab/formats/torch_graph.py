@@ -1,7 +1,7 @@
 """Which ops and tensors does a traced PyTorch program have? The nodes of its FX graph as ops of an :class:`OpGraph`.
 
 An FX graph has nodes that compute nothing: parameters, what picks one output of several, what only detaches from autograd,
-and views of a parameter alone. They are no ops here; whoever reads them reads what they pass on.
+views of a parameter alone, and assertions. They are no ops here; whoever reads them reads what they pass on.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _origin(node: Node, program: Program, origin: Mapping[Node, Any]) -> Output 
         if node in program.inputs:
             return Output(node, 0)
         return program.parameters.get(node)
-    if node.op != "call_function":
+    if node.op != "call_function" or _short(node, program).startswith("_assert"):
         return None
     source = origin.get(node.args[0]) if node.args and _is_node(node.args[0]) else None
     if node.target is operator.getitem and isinstance(source, Output) and isinstance(node.args[1], int):
@@ -205,11 +205,7 @@ def _unique(name: str, taken: dict[str, int]) -> str:
 def _kind(node: Node) -> str:
     if node.op in ("placeholder", "get_attr"):
         return "input"
-    return str(node.target) if hasattr(node.target, "overloadpacket") else _short_of(node.target)
-
-
-def _short_of(target: Any) -> str:
-    return str(getattr(target, "__name__", target))
+    return str(node.target if hasattr(node.target, "overloadpacket") else getattr(node.target, "__name__", node.target))
 
 
 # ---------------------------------------------------------------- tensors

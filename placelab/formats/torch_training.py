@@ -177,20 +177,18 @@ def _op(node: Node, origin: Mapping[Node, Any]) -> Node | None:
 def _summed_for(node: Node, forward: Mapping[Node, Node], origin: Mapping[Node, Any], position: Any) -> Node | None:
     """The op whose output a sum of gradients is the gradient of.
 
-    Of the ops whose backward passes made the two gradients, the earliest one read that output itself, while later ones may
-    have got theirs through ops that hand a gradient on, such as additions.
+    Of the ops whose backward passes made the gradients, the earliest one read that output itself, while later ones may have
+    got theirs through ops that hand a gradient on, such as additions. A gradient that is a sum already tells less: it may
+    be of the same output, or of one that was handed on.
     """
-    readers = [forward[origin[read].op] for read in read_by(node) if _is_paired(read, forward, origin)]
-    if not readers:
+    paired = [origin[read].op for read in read_by(node) if _is_paired(read, forward, origin)]
+    plain = [op for op in paired if not op.meta.get("is_gradient_acc", False)]
+    if not paired:
         return None
-    reader = min(readers, key=position.__getitem__)
+    reader = min((forward[op] for op in plain or paired), key=position.__getitem__)
     shape = node.meta["val"].shape
-    sources = [origin[read] for read in read_by(reader)]
-    fitting = [
-        source.op
-        for read, source in zip(read_by(reader), sources, strict=True)
-        if isinstance(source, Output) and source.op.op == "call_function" and read.meta["val"].shape == shape
-    ]
+    made = [origin[read] for read in read_by(reader) if getattr(read.meta.get("val"), "shape", None) == shape]
+    fitting = [source.op for source in made if isinstance(source, Output) and source.op.op == "call_function"]
     return max(fitting, key=position.__getitem__, default=reader)
 
 
