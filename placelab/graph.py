@@ -41,7 +41,8 @@ class OpGraph:
     group : ndarray of int32, shape (n_ops,)
         Colocation group, an index into ``group_names``; -1 for none.
     device_set : ndarray of int32, shape (n_ops,)
-        Allowed devices, an index into ``device_sets`` (tuples of device names or types); -1 for any.
+        Allowed devices, an index into ``device_sets`` (tuples of device names or types, ``*`` for any device of a cluster
+        that has none of the others); -1 for any.
     tensor_producer, tensor_bytes, tensor_control : ndarray, shape (n_tensors,)
         Tensors sorted by producer. All control edges of one op share one 0-byte control tensor.
     producer, consumer, edge_tensor : ndarray of int32, shape (n_edges,)

@@ -344,6 +344,8 @@ def _row(cluster: Cluster, devices: Sequence[str], op: str) -> np.ndarray:
     for device in devices:
         if device in cluster.names or device in cluster.types or device in cluster.hosts:
             row[cluster.matching(device)] = True
+    if not row.any() and "*" in devices:  # any device, where none of those named is there
+        row[:] = True
     if not row.any():
         raise InfeasibleError(
             f"op {op!r} may only run on {', '.join(devices) or 'no device'}, but the cluster has the devices "

@@ -175,9 +175,10 @@ class _Check:
             yield self.violation("allowed", v, self.device[v], self.start[v], "may not run on this device")
 
     def matching(self, names: tuple[str, ...]) -> np.ndarray:
-        """Whether each device's name, type or host is among `names`."""
+        """Whether each device's name, type or host is among `names`; if none is and ``*`` is one of them, every device."""
         every = zip(self.cluster.names, self.cluster.types, self.cluster.hosts, strict=True)
-        return np.array([not {name, kind, host}.isdisjoint(names) for name, kind, host in every])
+        named = np.array([not {name, kind, host}.isdisjoint(names) for name, kind, host in every])
+        return named | ("*" in names and not named.any())
 
     def colocation(self) -> Iterator[Violation]:
         """Each op is where the first op of its group is; that covers groups that share an op, too."""
