@@ -1,0 +1,134 @@
+"""How long do the ops of a module take here? Its traced program is run op by op, each in a range that bears its name."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from placelab.costs.profile import Profile
+from placelab.errors import FormatError, UnsupportedError
+from placelab.formats.limits import path_of
+from placelab.formats.torch_graph import Program, names_of, torch_module
+from placelab.formats.torch_module import exported, program_of
+from placelab.formats.torch_profile import read_profile
+from placelab.formats.torch_training import training_program
+
+
+def profile_module(
+    module: Any,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    runs: int = 5,
+    warm_up: int = 1,
+    trace: Any = None,
+) -> Profile:
+    """Seconds of the ops of ``from_module(module, args, kwargs)``, measured here.
+
+    Parameters
+    ----------
+    module, args, kwargs
+        As for :func:`placelab.formats.torch_module.from_module`, with real data, on the CPU or on a GPU.
+    runs, warm_up
+        How often the program is run, and how often before that without measuring.
+    trace
+        Path for the Chrome trace of ``torch.profiler``, which ``torch_profile.read_profile`` reads; default: not kept.
+
+    Returns
+    -------
+    Profile
+        Each op's median over the runs: on a GPU, the seconds of its kernels; on the CPU, the op's own, without Python's.
+
+    Raises
+    ------
+    FormatError, UnsupportedError
+        As ``from_module``; a module whose tensors hold no data.
+
+    Notes
+    -----
+    Ops run one after the other in the order of the graph, and nothing is fused. A module in ``train()`` mode updates its
+    running statistics.
+    """
+    return _profile(program_of(exported(module, args, kwargs), args, kwargs), runs, warm_up, trace)
+
+
+def profile_training(
+    module: Any,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    loss: Any = None,
+    runs: int = 5,
+    warm_up: int = 1,
+    trace: Any = None,
+) -> Profile:
+    """Seconds of the ops of ``from_training(module, args, kwargs, loss=loss)``, measured as :func:`profile_module` does.
+
+    Nothing of the module changes: gradients and running statistics are results of the program and are dropped.
+    """
+    return _profile(training_program(module, args, kwargs, loss), runs, warm_up, trace)
+
+
+def _profile(program: Program, runs: int, warm_up: int, trace: Any) -> Profile:
+    torch = torch_module()
+    for label, value, least in (("runs", runs, 1), ("warm_up", warm_up, 0)):
+        if type(value) is not int or value < least:
+            raise FormatError(f"{label} is {value!r:.40}; expected a whole number, {least} or more")
+    values = [_value(node, program, torch) for node in program.graph.nodes if node.op == "placeholder"]
+    runner = _runner(program, torch)
+    with torch.no_grad():
+        for _ in range(warm_up):
+            runner.run(*values)
+        with torch.profiler.profile(activities=_activities(torch)) as profiler:
+            for _ in range(runs):
+                runner.run(*values)
+            if torch.cuda.is_available():
+                torch.cuda.synchronize()
+    with _path(trace) as path:
+        profiler.export_chrome_trace(str(path))
+        measured = read_profile(path)
+    return replace(measured, source=f"torch.profiler, PyTorch {torch.__version__}, median of {runs} runs")
+
+
+def _value(node: Any, program: Program, torch: Any) -> Any:
+    """What a placeholder is called with; a gradient that is given is 1."""
+    value = program.values.get(node)
+    if value is None and node in program.inputs:
+        made = node.meta["val"]
+        return torch.ones(made.shape, dtype=made.dtype, device=made.device)
+    if isinstance(value, torch.Tensor) and (value.is_meta or hasattr(value, "fake_mode")):
+        raise UnsupportedError(f"{node.name} is a tensor without data; measuring needs a module that can run")
+    return value
+
+
+def _runner(program: Program, torch: Any) -> Any:
+    """An interpreter of the program that tells the profiler which op it runs."""
+    names = names_of(program)
+
+    class Runner(torch.fx.Interpreter):
+        def run_node(self, node: Any) -> Any:
+            if node.op != "call_function" or node not in names:
+                return super().run_node(node)
+            with torch.profiler.record_function(names[node]):
+                return super().run_node(node)
+
+    return Runner(program.graph.owning_module)
+
+
+def _activities(torch: Any) -> list[Any]:
+    on_gpu = [torch.profiler.ProfilerActivity.CUDA] if torch.cuda.is_available() else []
+    return [torch.profiler.ProfilerActivity.CPU, *on_gpu]
+
+
+@contextmanager
+def _path(trace: Any) -> Iterator[Path]:
+    """Where the trace goes: the path given, or a file that is removed afterwards."""
+    if trace is not None:
+        yield path_of(trace)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder) / "trace.json.gz"
