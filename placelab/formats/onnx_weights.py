@@ -12,7 +12,7 @@ MAX_DEPTH = 100  # messages, protobuf's own limit
 
 INSIDE = {  # message → number of a field → message in it, those on the way to a tensor
     "ModelProto": {7: "GraphProto", 25: "FunctionProto"},
-    "FunctionProto": {7: "NodeProto"},
+    "FunctionProto": {7: "NodeProto", 11: "AttributeProto"},
     "GraphProto": {1: "NodeProto", 5: "TensorProto", 15: "SparseTensorProto"},
     "NodeProto": {5: "AttributeProto"},
     "AttributeProto": {

@@ -1,25 +1,51 @@
-"""TensorFlow graphs: a GraphDef (``.pb``, ``.pbtxt``) or a SavedModel's ``saved_model.pb``, read without TensorFlow."""
+"""TensorFlow graphs: a GraphDef (``.pb``, ``.pbtxt``) or a SavedModel's ``saved_model.pb``, read without TensorFlow.
+
+What becomes what:
+
+* ops and edges as the file has them: an input ``op:1`` is output 1, ``^op`` a control edge;
+* a variable is the op of that name and holds its bytes; references and resources have 0 bytes, and ops that read one share its
+  colocation group, as do ops that name each other in ``loc:@``, joined transitively;
+* ``device`` becomes allowed devices (:mod:`placelab.formats.tensorflow_devices`);
+* bytes are those of static shapes (:mod:`placelab.formats.tensorflow_shapes`), FLOP are counted from them;
+* calls of functions are replaced by their bodies (:mod:`placelab.formats.tensorflow_functions`);
+* a loop of TensorFlow 1 becomes one round of it: the edges from ``NextIteration`` back to ``Merge`` are left out, and both ops
+  share a group. Loops of TensorFlow 2 (``While``) are single ops of unknown cost;
+* of a SavedModel, what its signatures need.
+
+``metadata["costs"]`` counts what is not known: ``unknown``, ops by kind whose FLOP could not be counted; ``unsized``, outputs
+whose bytes are not known or only from below; ``assumed``, outputs of which an unknown dimension was taken to be ``batch``.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 from typing import Any
+
+import numpy as np
 
 from placelab.costs.flops import count
 from placelab.errors import FormatError, PlacelabError
-from placelab.formats.limits import read_file, unzipped
-from placelab.formats.tensorflow_nodes import EXPECTED, Node, Shape, nodes_of
+from placelab.formats.limits import read_file, text_of, unzipped
+from placelab.formats.tensorflow_devices import allowed
+from placelab.formats.tensorflow_files import Contents, binary, is_text, textual
+from placelab.formats.tensorflow_functions import inlined
+from placelab.formats.tensorflow_nodes import EXPECTED, Node
 from placelab.formats.tensorflow_ops import size_of
-from placelab.graph import OpGraph
+from placelab.formats.tensorflow_shapes import Sizes, Source, held
+from placelab.graph import OpGraph, _topological_order
 
-VARIABLES = {"VariableV2", "Variable", "TemporaryVariable", "VarHandleOp", "AutoReloadVariable"}
 CONTROL = -1  # output number of a control edge
+BACK = ({"NextIteration", "RefNextIteration"}, {"Merge", "RefMerge"})  # kinds that a loop's back edge joins
+INPUT = re.compile(r"(\^?)([^:^]+)(?::(\d{1,9}))?")
+FLOWS = {"NoOp": 0.0, "ControlTrigger": 0.0}  # ops that compute nothing, whatever a table of costs says
 
-Source = tuple[int, int]  # op, output
+Edges = tuple[list[Source], list[int]]  # source and consumer of each
 
 
-def read(path: Any, *, batch: int | None = 1) -> OpGraph:
+def read(path: Any, *, batch: int | None = 1, devices: Any = True) -> OpGraph:
     """The graph in a TensorFlow file.
 
     Parameters
@@ -27,151 +53,168 @@ def read(path: Any, *, batch: int | None = 1) -> OpGraph:
     path
         GraphDef as ``.pb`` or ``.pbtxt``, or a SavedModel's ``saved_model.pb``, gzipped or not.
     batch
-        What an unknown first dimension of a shape is taken to be; None: outputs of such shapes have 0 bytes.
+        What the first unknown dimension of a shape is taken to be; None: outputs of such shapes have 0 bytes.
+    devices
+        What the ``device`` fields mean: True, allowed devices wherever a cluster has such ones; False, nothing; or a mapping
+        from TensorFlow's names, full or partial, to devices of your cluster: ``{"/gpu:0": "dev0", "/cpu:*": "dev3"}``.
+
+    Returns
+    -------
+    OpGraph
+        ``compute`` in FLOP, sizes in bytes; `costs`, `loops` and `provenance` in the metadata.
+
+    Raises
+    ------
+    FormatError, CycleError
+        Not such a file, damaged, too large; an op that reads what is not there; a cycle that is no loop.
     """
-    return loads(read_file(path, EXPECTED), str(path), batch=batch)
+    return loads(read_file(path, EXPECTED), str(path), batch=batch, devices=devices)
 
 
-def loads(data: bytes, where: str = "the upload", *, batch: int | None = 1) -> OpGraph:
-    """The graph in the bytes of a TensorFlow file; `where` names it in messages."""
+def loads(data: bytes, where: str = "the upload", *, batch: int | None = 1, devices: Any = True) -> OpGraph:
+    """The graph in the bytes of a TensorFlow file, gzipped or not; `where` names it in messages."""
+    if batch is not None and (type(batch) is not int or not 0 < batch < 1 << 31):
+        raise FormatError(f"batch is {batch!r:.40}; expected a whole number, 1 or more, or None")
     data = unzipped(data, where)
     try:
-        return graph_of(list(nodes_of(data, where)), where, batch)
+        found = textual(text_of(data, where, EXPECTED), where) if is_text(data) else binary(data, where)
+        return graph_of(found, where, batch, devices)
     except PlacelabError as error:
         raise error if str(error).startswith(where) else type(error)(f"{where}: {error}") from None
 
 
-def graph_of(nodes: Sequence[Node], where: str, batch: int | None = 1) -> OpGraph:
-    """The graph of these nodes."""
-    number = numbers(nodes, where)
-    edges = [(source, v) for v, node in enumerate(nodes) for source in sources(node, number, where)]
-    sizes = Sizes(nodes, batch)
-    sources_of, consumer = [source for source, _ in edges], [v for _, v in edges]
-    control = [output == CONTROL for _, output in sources_of]
-    used = set(sources_of)
-    compute, unknown = operations(nodes, sources_of, consumer, sizes)
+def graph_of(contents: Contents, where: str, batch: int | None = 1, devices: Any = True) -> OpGraph:
+    """The graph of a file's contents."""
+    nodes, outputs = inlined(contents.nodes, contents.library, contents.outputs, where)
+    if not nodes:
+        raise FormatError(f"{where} holds no ops; expected {EXPECTED}")
+    calls = len(nodes) != len(contents.nodes)
+    nodes, (source, consumer) = needed(nodes, edges_of(nodes, where), outputs)
+    source, consumer, back = without_loops(nodes, source, consumer)
+    order = _topological_order(len(nodes), _pairs(source, consumer), [node.name for node in nodes])
+    inputs = data_inputs(len(nodes), source, consumer)
+    sizes = Sizes(nodes, inputs, order.tolist(), batch)
+    compute, unknown = operations(nodes, inputs, sizes)
+    places = allowed(list(dict.fromkeys(node.device for node in nodes)), devices)
+    used = set(source)
     return OpGraph.from_arrays(
         [node.name for node in nodes],
         compute,
-        [(u, v) for (u, _), v in edges],
-        edge_bytes=[sizes.bytes(u, output) for u, output in sources_of],
-        edge_output=[max(output, 0) for _, output in sources_of],
-        edge_control=control,
-        outputs=[
-            (v, k, sizes.bytes(v, k))
-            for v, node in enumerate(nodes)
-            for k in range(len(node.types))
-            if (v, k) not in used
-        ],
-        persistent=[sizes.held(node) for node in nodes],
+        _pairs(source, consumer),
+        edge_bytes=[sizes.output(u, k) if k >= 0 else 0.0 for u, k in source],
+        edge_output=[max(k, 0) for _, k in source],
+        edge_control=[k == CONTROL for _, k in source],
+        outputs=[(v, k, size) for v, row in enumerate(sizes.bytes) for k, size in enumerate(row) if (v, k) not in used],
+        persistent=[held(node) for node in nodes],
         kind=[node.kind for node in nodes],
-        groups=list(groups(nodes, number, sources_of, consumer)),
+        groups=list(groups(nodes, source, consumer, back)),
+        devices={v: places[node.device] for v, node in enumerate(nodes) if node.device in places},
         metadata={
-            "name": where.rsplit("/", 1)[-1].partition(".")[0],
-            "provenance": {"format": "TensorFlow GraphDef"},
-            "costs": {"compute": "FLOP", "unknown": dict(unknown), "unsized": sizes.unsized, "batch": batch},
-        },
+            "name": PurePath(where).name.partition(".")[0] or "graph",
+            "provenance": contents.provenance | ({"calls": "replaced by the ops of their functions"} if calls else {}),
+            "costs": {
+                "compute": "FLOP",
+                "unknown": dict(sorted(unknown.items())),
+                "unsized": sizes.unsized,
+                "batch": batch,
+                "assumed": sizes.assumed,
+            },
+        }
+        | ({"loops": f"one round of each; {len(back)} edges back to the next round are left out"} if back else {}),
     )
 
 
-def numbers(nodes: Sequence[Node], where: str) -> dict[str, int]:
-    """Name → number of each op."""
+def edges_of(nodes: Sequence[Node], where: str) -> Edges:
+    """Every input as an edge, in the order of ops and inputs."""
     number = {node.name: v for v, node in enumerate(nodes)}
     if len(number) < len(nodes):
-        name = Counter(node.name for node in nodes).most_common(1)[0][0]
-        raise FormatError(f"{where} has two ops called {name!r:.200}; op names must be unique")
-    return number
+        twice = Counter(node.name for node in nodes).most_common(1)[0][0]
+        raise FormatError(f"{where} has two ops called {twice!r:.200}; op names must be unique")
+    source, consumer = [], []
+    for v, node in enumerate(nodes):
+        for text in node.inputs:
+            found = INPUT.fullmatch(text)
+            u = number.get(found[2]) if found else None
+            if u is None:
+                raise FormatError(f"{where}: op {node.name!r:.200} reads {text!r:.200}, but no op is called that")
+            output = CONTROL if found[1] else int(found[3] or 0)
+            if output >= len(nodes[u].types) > 0 or output > 100_000:
+                outputs = len(nodes[u].types)
+                raise FormatError(
+                    f"{where}: op {node.name!r:.200} reads {text!r:.200}, but that op has {outputs} outputs"
+                )
+            source.append((u, output))
+            consumer.append(v)
+    return source, consumer
 
 
-def sources(node: Node, number: dict[str, int], where: str) -> Iterator[Source]:
-    """Where each input of an op comes from."""
-    for text in node.inputs:
-        name, _, output = text.partition(":")
-        if name not in number and name.lstrip("^") not in number:
-            raise FormatError(f"{where}: op {node.name!r:.200} reads {text!r:.200}, but no op is called that")
-        yield (number[name[1:]], CONTROL) if name.startswith("^") else (number[name], int(output or 0))
+def needed(nodes: list[Node], edges: Edges, outputs: Sequence[str]) -> tuple[list[Node], Edges]:
+    """What these outputs are computed from; everything when none are named, or none is there."""
+    names = {text.partition(":")[0] for text in outputs}
+    waiting = [v for v, node in enumerate(nodes) if node.name in names]
+    if not waiting:
+        return nodes, edges
+    before: list[list[int]] = [[] for _ in nodes]
+    for (u, _), v in zip(*edges, strict=True):
+        before[v].append(u)
+    kept = np.zeros(len(nodes), dtype=bool)
+    while waiting:
+        v = waiting.pop()
+        if not kept[v]:
+            kept[v] = True
+            waiting += before[v]
+    rank = (np.cumsum(kept) - 1).tolist()
+    left = [((rank[u], k), rank[v]) for (u, k), v in zip(*edges, strict=True) if kept[v]]
+    return [node for node, keep in zip(nodes, kept, strict=True) if keep], ([s for s, _ in left], [v for _, v in left])
 
 
-class Sizes:
-    """Bytes of outputs, by their shapes and types."""
-
-    def __init__(self, nodes: Sequence[Node], batch: int | None) -> None:
-        self.nodes, self.batch = nodes, batch
-        self.unsized = 0
-        self._known: dict[Source, float] = {}
-
-    def shape(self, op: int, output: int) -> Shape:
-        node = self.nodes[op]
-        shapes = node.shapes
-        if shapes is None:
-            shape = node.holds if output == 0 else None
-        else:
-            shape = shapes[output] if output < len(shapes) else None
-        return shape
-
-    def known(self, op: int, output: int) -> Shape:
-        shape = self.shape(op, output)
-        if shape is None or -1 not in shape:
-            return shape
-        if self.batch is None:
-            return None
-        return (self.batch if shape[0] < 0 else shape[0], *(max(d, 1) for d in shape[1:]))
-
-    def bytes(self, op: int, output: int) -> float:
-        if output < 0:
-            return 0.0
-        if (op, output) in self._known:
-            return self._known[op, output]
-        node = self.nodes[op]
-        size = size_of(node.types[output]) if output < len(node.types) else None
-        shape = self.known(op, output)
-        total = 0.0
-        if size is None or (shape is None and size):
-            self.unsized += 1
-        elif size:
-            total = float(size)
-            for d in shape:
-                total *= d
-        self._known[op, output] = total
-        return total
-
-    def held(self, node: Node) -> float:
-        if node.kind not in VARIABLES or node.holds is None:
-            return 0.0
-        size = size_of(1)
-        total = float(size)
-        for d in node.holds:
-            total *= max(d, 1)
-        return total
+def without_loops(
+    nodes: Sequence[Node], source: list[Source], consumer: list[int]
+) -> tuple[list[Source], list[int], list]:
+    """The edges but those that lead back to the next round of a loop, and these as pairs of ops."""
+    ends = [kind in BACK[0] for kind in (node.kind for node in nodes)]
+    if True not in ends:
+        return source, consumer, []
+    back = [k >= 0 and ends[u] and nodes[v].kind in BACK[1] for (u, k), v in zip(source, consumer, strict=True)]
+    left = [pair for pair, goes_back in zip(zip(source, consumer, strict=True), back, strict=True) if not goes_back]
+    gone = [(u, v) for (u, _), v, goes_back in zip(source, consumer, back, strict=True) if goes_back]
+    return [s for s, _ in left], [v for _, v in left], gone
 
 
-def operations(
-    nodes: Sequence[Node], source: Sequence[Source], consumer: Sequence[int], sizes: Sizes
-) -> tuple[list[float], Counter]:
-    """FLOP of each op, and how often each kind could not be counted."""
-    inputs: list[list[Shape]] = [[] for _ in nodes]
-    for (u, output), v in zip(source, consumer, strict=True):
-        if output >= 0:
-            inputs[v].append(sizes.known(u, output))
+def data_inputs(n: int, source: Sequence[Source], consumer: Sequence[int]) -> list[list[Source]]:
+    """The outputs that each op reads, in order."""
+    inputs: list[list[Source]] = [[] for _ in range(n)]
+    for pair, v in zip(source, consumer, strict=True):
+        if pair[1] != CONTROL:
+            inputs[v].append(pair)
+    return inputs
+
+
+def operations(nodes: Sequence[Node], inputs: Sequence[Sequence[Source]], sizes: Sizes) -> tuple[list[float], Counter]:
+    """FLOP of each op, and how many of each kind could not be counted."""
     compute, unknown = [], Counter()
     for v, node in enumerate(nodes):
-        outputs = [sizes.known(v, k) for k in range(len(node.types))]
-        found = count(node.kind, inputs[v], outputs, node.attributes)
+        found = FLOWS.get(node.kind)
+        if found is None:
+            outputs = [sizes.shape(v, k) for k in range(len(node.types))]
+            found = count(node.kind, [sizes.shape(u, k) for u, k in inputs[v]], outputs, node.attributes)
         if found is None:
             unknown[node.kind] += 1
         compute.append(found or 0.0)
     return compute, unknown
 
 
-def groups(
-    nodes: Sequence[Node], number: dict[str, int], source: Sequence[Source], consumer: Sequence[int]
-) -> Iterator[list[int]]:
-    """Ops that must share a device: those that name one, and those that read a reference or a resource."""
+def groups(nodes: Sequence[Node], source: Sequence[Source], consumer: Sequence[int], back: list) -> Iterator[list[int]]:
+    """Ops that must share a device, in pairs: by name, by a reference or resource that one reads, by a loop."""
+    number = {node.name: v for v, node in enumerate(nodes)}
     for v, node in enumerate(nodes):
-        for other in node.together:
-            if other in number and number[other] != v:
-                yield [number[other], v]
-    for (u, output), v in zip(source, consumer, strict=True):
+        yield from ([number[other], v] for other in node.together if number.get(other, v) != v)
+    for (u, k), v in zip(source, consumer, strict=True):
         types = nodes[u].types
-        if 0 <= output < len(types) and size_of(types[output]) == 0:
+        if 0 <= k < len(types) and size_of(types[k]) == 0:
             yield [u, v]
+    yield from ([u, v] for u, v in back)
+
+
+def _pairs(source: Sequence[Source], consumer: Sequence[int]) -> np.ndarray:
+    return np.array([(u, v) for (u, _), v in zip(source, consumer, strict=True)], dtype=np.int64).reshape(-1, 2)

@@ -1,18 +1,17 @@
-"""Which ops stand in a TensorFlow file? The nodes of a GraphDef or of a SavedModel's graph, in ``.pb`` or ``.pbtxt``.
+"""What does a node of a TensorFlow graph say? The few fields of a NodeDef that matter, as a tuple.
 
-Read with a table of the few fields that matter (:mod:`placelab.formats.protobuf`), one node at a time: what constants hold
-is skipped, and memory follows the nodes, not the file.
+The messages are declared here (:mod:`placelab.formats.protobuf`), without what constants hold, and a file is read one node at a
+time, so memory follows the nodes, not the file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
 from placelab.errors import FormatError
-from placelab.formats.limits import MAX_OPS
-from placelab.formats.protobuf import BYTES, fields, messages, parse
+from placelab.formats.protobuf import messages
 from placelab.formats.tensorflow_ops import MAX_OUTPUTS, outputs
 
 TYPES = (
@@ -36,14 +35,9 @@ TABLES = {
     "FunctionDef": "Signature signature = 1; repeated NodeDef node_def = 3; map<string, string> ret = 4; "
     "map<string, string> control_ret = 6",
     "Signature": "string name = 1; repeated Name input_arg = 2; repeated Name output_arg = 3",
-    "SignatureDef": "map<string, Name> outputs = 2",
-    "SignatureEntry": "string key = 1; SignatureDef value = 2",
-    "MetaInfo": "repeated string tags = 4",
+    "Library": "repeated FunctionDef function = 1",
+    "Values": "repeated int32 int_val = 7; repeated int64 int64_val = 10; bytes tensor_content = 4",
 }
-NODE, LIBRARY, VERSIONS = 1, 2, 4  # fields of GraphDef
-FUNCTION = 1  # of FunctionDefLibrary
-META_GRAPH = 2  # of SavedModel
-META_INFO, GRAPH, SIGNATURE = 1, 2, 5  # of MetaGraphDef
 EXPECTED = "a TensorFlow graph: a GraphDef or a SavedModel's saved_model.pb"
 
 # Attributes that say how much an op computes.
@@ -67,6 +61,7 @@ class Node(NamedTuple):
     types: tuple[int | None, ...]  # of its outputs
     shapes: tuple[Shape, ...] | None  # of its outputs, where the file gives them
     holds: Shape  # of the variable, constant or input it is
+    element: int | None  # type of the variable's elements
     calls: str  # function it runs, "" for none
     attributes: Mapping[str, Any]  # those that say how much it computes
 
@@ -75,18 +70,6 @@ class Node(NamedTuple):
 def schema() -> dict[str, type]:
     """The message classes."""
     return messages("tensorflow_graph", TABLES, {"DataType": DATA_TYPE})
-
-
-def nodes_of(data: bytes, where: str, start: int = 0, end: int | None = None) -> Iterator[Node]:
-    """The nodes of a GraphDef in ``data[start:end]``, one after the other, in file order."""
-    kind, count = schema()["NodeDef"], 0
-    for number, wire, _, value, stop in fields(data, where, start, end):
-        if number != NODE or wire != BYTES:
-            continue
-        count += 1
-        if count > MAX_OPS:
-            raise FormatError(f"{where} has more than {MAX_OPS:,} ops; such graphs are not read")
-        yield node_of(parse(kind, data[value:stop], where), where)
 
 
 def node_of(message: Any, where: str) -> Node:
@@ -106,6 +89,7 @@ def node_of(message: Any, where: str) -> Node:
         types,
         None if given is None else tuple(map(shape_of, given[:MAX_OUTPUTS])),
         _holds(attributes),
+        attributes["dtype"].type if "dtype" in attributes else None,
         attributes["f"].func.name if "f" in attributes else "",
         {key: _plain(attributes[key]) for key in attributes if key in TOLD},
     )

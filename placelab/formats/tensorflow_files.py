@@ -1,0 +1,130 @@
+"""What does a TensorFlow file contain? Nodes, functions, and what a SavedModel returns, from binary and from text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from placelab.errors import FormatError
+from placelab.formats.limits import MAX_OPS
+from placelab.formats.protobuf import BYTES, fields, parse
+from placelab.formats.tensorflow_functions import Function, Library, function_of
+from placelab.formats.tensorflow_nodes import EXPECTED, Node, node_of, schema
+from placelab.formats.tensorflow_saved import is_saved_model, saved_graph
+from placelab.formats.tensorflow_text import Block, blocks, message_of
+
+NODE, LIBRARY, FUNCTION = 1, 2, 1  # fields of GraphDef, and of the library in it
+SIGNATURE, NAME = 1, 1  # of a function, and of its signature
+TEXT = re.compile(
+    rb"\s*(?:#[^\n]*\n\s*)*(?:node|library|versions|version|meta_graphs|saved_model_schema_version)\s*[:{<]"
+)
+
+
+class Contents(NamedTuple):
+    """What a file holds."""
+
+    nodes: list[Node]
+    library: Library
+    outputs: tuple[str, ...]  # tensors that matter, as ``op:0``; none: all
+    provenance: dict[str, str]
+
+
+def is_one(data: bytes) -> bool:
+    """Whether bytes begin like a GraphDef or a SavedModel, binary or text; other protobuf files may begin like one, too."""
+    return is_text(data) or is_saved_model(data) or data[:1] == bytes([NODE << 3 | BYTES])
+
+
+def is_text(data: bytes) -> bool:
+    """Whether a file is in protobuf's text format."""
+    return TEXT.match(data, 0, 10_000) is not None
+
+
+def binary(data: bytes, where: str) -> Contents:
+    """The contents of a ``.pb`` file."""
+    if not is_saved_model(data):
+        return _binary(data, where, 0, len(data), (), {"format": "TensorFlow GraphDef"})
+    saved = saved_graph(data, where)
+    told = {"format": "TensorFlow SavedModel", "tags": ", ".join(saved.tags), "version": saved.version}
+    return _binary(data, where, saved.start, saved.end, saved.outputs, told)
+
+
+def _binary(data: bytes, where: str, start: int, end: int, outputs: tuple[str, ...], told: dict[str, str]) -> Contents:
+    nodes, functions = [], {}
+    kind = schema()["NodeDef"]
+    for number, wire, _, value, stop in fields(data, where, start, end):
+        if (number, wire) == (NODE, BYTES):
+            nodes.append(node_of(parse(kind, data[value:stop], where), where))
+            _limit(nodes, where)
+        elif (number, wire) == (LIBRARY, BYTES):
+            functions |= {
+                _function_name(data, where, *span): span for span in _inside(data, where, FUNCTION, value, stop)
+            }
+
+    def load(span: tuple[int, int]) -> Any:
+        return parse(schema()["FunctionDef"], data[slice(*span)], where)
+
+    return Contents(nodes, _library(functions, load, where), outputs, told)
+
+
+def textual(text: str, where: str) -> Contents:
+    """The contents of a ``.pbtxt`` file."""
+    found = list(_graph_blocks(text, where))
+    nodes, functions = [], {}
+    kind, function = schema()["NodeDef"], schema()["FunctionDef"]
+    for block in found:
+        if block.name == "node":
+            nodes.append(node_of(message_of(kind, text[block.start : block.end], where, block.start), where))
+            _limit(nodes, where)
+        elif block.name == "library":
+            for inner in blocks(text, where, block.start, block.end):
+                if inner.name == "function":
+                    message = message_of(function, text[inner.start : inner.end], where, inner.start)
+                    functions[message.signature.name] = message
+    return Contents(
+        nodes, _library(functions, lambda message: message, where), (), {"format": "TensorFlow GraphDef, text"}
+    )
+
+
+def _graph_blocks(text: str, where: str) -> Iterator[Block]:
+    """The blocks of the GraphDef in a text: outermost, or in the first graph of a SavedModel."""
+    for block in blocks(text, where):
+        if block.name != "meta_graphs":
+            yield block
+            continue
+        graphs = [inner for inner in blocks(text, where, block.start, block.end) if inner.name == "graph_def"]
+        for graph in graphs[:1]:
+            yield from blocks(text, where, graph.start, graph.end)
+            return
+
+
+def _library(functions: dict[str, Any], load: Callable[[Any], Any], where: str) -> Library:
+    """Functions by name, each read when it is called first."""
+    known: dict[str, Function] = {}
+
+    def function(name: str) -> Function | None:
+        if name not in functions:
+            return None
+        if name not in known:
+            known[name] = function_of(load(functions[name]), lambda message: node_of(message, where))
+        return known[name]
+
+    return function
+
+
+def _function_name(data: bytes, where: str, start: int, end: int) -> str:
+    for signature in _inside(data, where, SIGNATURE, start, end):
+        for name in _inside(data, where, NAME, *signature):
+            return data[slice(*name)].decode(errors="replace")
+    return ""
+
+
+def _inside(data: bytes, where: str, wanted: int, start: int, end: int) -> list[tuple[int, int]]:
+    """Where the fields of one number are in a message."""
+    every = fields(data, where, start, end)
+    return [(value, stop) for number, wire, _, value, stop in every if (number, wire) == (wanted, BYTES)]
+
+
+def _limit(nodes: list[Node], where: str) -> None:
+    if len(nodes) > MAX_OPS:
+        raise FormatError(f"{where} has more than {MAX_OPS:,} ops; expected {EXPECTED} of fewer")

@@ -1,0 +1,75 @@
+"""Where in a ``.pbtxt`` file are its nodes? Blocks of protobuf's text format, found without reading what is in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from placelab.errors import FormatError
+
+MARK = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[{}<>"\']|#[^\n]*')
+FIELD = re.compile(r"(\w+)\s*:?\s*\Z")
+DEEPEST = 100  # as in binary files
+
+
+class Block(NamedTuple):
+    """``name { … }``: the text between the braces is ``text[start:end]``."""
+
+    name: str
+    start: int
+    end: int
+
+
+def blocks(text: str, where: str, start: int = 0, end: int | None = None) -> Iterator[Block]:
+    """The outermost blocks of a text, in order.
+
+    Raises
+    ------
+    FormatError
+        Braces that do not match, or blocks more than 100 deep. O(len(text)).
+    """
+    depth, begin, name, past = 0, 0, "", start
+    for found in MARK.finditer(text, start, len(text) if end is None else end):
+        mark = found[0]
+        if mark in "{<":
+            if depth == 0:
+                begin, name = found.end(), _name(text, past, found.start(), where)
+            depth += 1
+            if depth > DEEPEST:
+                raise FormatError(
+                    f"{where} is nested more than {DEEPEST} deep {_at(text, found)}; such files are not read"
+                )
+        elif mark in "}>":
+            depth -= 1
+            if depth < 0:
+                raise FormatError(f"{where} closes a block that is not open {_at(text, found)}")
+            if depth == 0:
+                yield Block(name, begin, found.start())
+                past = found.end()
+        elif len(mark) == 1 and mark != "#":
+            raise FormatError(f"{where} has a quotation mark that nothing closes {_at(text, found)}")
+    if depth:
+        raise FormatError(f"{where} ends inside a block: {depth} braces are not closed")
+
+
+def message_of(kind: type, text: str, where: str, at: int) -> Any:
+    """A block's text as a message; `at` is the text's place in the file, for messages."""
+    from google.protobuf import text_format
+
+    try:
+        return text_format.Parse(text, kind(), allow_unknown_field=True, allow_unknown_extension=True)
+    except (text_format.ParseError, ValueError, RecursionError) as error:
+        found = str(error).replace("\n", " ")[:200]
+        raise FormatError(f"{where} is not a protobuf text file: in the block at character {at:,}, {found}") from None
+
+
+def _name(text: str, past: int, at: int, where: str) -> str:
+    found = FIELD.search(text, max(past, at - 100), at)
+    if found is None:
+        raise FormatError(f"{where} opens a block without a name at character {at:,}; expected node {{ … }}")
+    return found[1]
+
+
+def _at(text: str, found: re.Match) -> str:
+    return f"in line {text.count(chr(10), 0, found.start()) + 1:,}"
