@@ -1,19 +1,26 @@
-"""Which graphs come with placelab? Those in ``datasets/``, whose README says how each was made."""
+"""Which graphs come with placelab? Those in ``datasets/``, whose README says how each was made, and those other packages bring.
+
+Where onnx is installed, its ``light_…`` models are datasets, too, read from where it keeps them.
+"""
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 from placelab.cluster import Cluster
 from placelab.costs.default import with_estimates
 from placelab.errors import FormatError
-from placelab.formats import placelab_json
+from placelab.formats import onnx_model, placelab_json
 from placelab.graph import OpGraph
 from placelab.problem import Problem
 
 PACKAGE = Path(__file__).resolve().parent
 FOLDERS = (PACKAGE.parent / "datasets", PACKAGE / "data" / "datasets")  # beside the package in a checkout; installed
 SUFFIX = ".json.gz"
+LIGHT = "backend/test/data/light"  # in the onnx package
+LIGHT_LICENCE = "Apache-2.0, as the onnx package that the model is part of"
 MAX_DEVICES = 2_000  # of a cluster that comes with a file: its matrices grow with the square
 
 
@@ -35,7 +42,7 @@ def load(name: str) -> OpGraph:
     paths = _paths()
     if not isinstance(name, str) or name not in paths:
         raise FormatError(f"no dataset is called {name!r}; there are {', '.join(sorted(paths)) or 'none'}")
-    return with_estimates(placelab_json.read(paths[name]))
+    return with_estimates(_onnx_model(name, paths[name]) if name in _light() else placelab_json.read(paths[name]))
 
 
 def problem(name: str) -> Problem:
@@ -69,4 +76,21 @@ def own_cluster(graph: OpGraph) -> Cluster | None:
 def _paths() -> dict[str, Path]:
     """Path of each dataset; a checkout's folder wins over installed data."""
     folder = next((folder for folder in FOLDERS if (folder / f"topcuoglu{SUFFIX}").is_file()), None)
-    return {} if folder is None else {path.name.removesuffix(SUFFIX): path for path in folder.glob(f"*{SUFFIX}")}
+    own = {} if folder is None else {path.name.removesuffix(SUFFIX): path for path in folder.glob(f"*{SUFFIX}")}
+    return _light() | own
+
+
+def _onnx_model(name: str, path: Path) -> OpGraph:
+    graph = onnx_model.read(path)
+    return graph.replace(metadata=graph.metadata | {"name": name, "licence": LIGHT_LICENCE})
+
+
+@cache
+def _light() -> dict[str, Path]:
+    """The models inside the onnx package, which is looked for, not imported."""
+    try:
+        found = find_spec("onnx")
+    except (ImportError, ValueError):  # a module that is blocked, or was replaced
+        found = None
+    folders = [] if found is None else found.submodule_search_locations or []
+    return {path.stem: path for folder in folders for path in sorted(Path(folder, LIGHT).glob("light_*.onnx"))}

@@ -3,6 +3,8 @@
 import gzip
 import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,8 @@ from placelab import datasets
 from placelab.errors import FormatError
 
 FOLDER = Path(__file__).resolve().parent.parent / "datasets"
+LIGHT = [name for name in datasets.names() if name.startswith("light_")]  # inside the onnx package
+COMMITTED = [name for name in datasets.names() if name not in LIGHT]
 NETWORKS = ("convolutional_network", "recurrent_network", "dynamic_rnn")
 
 
@@ -27,7 +31,7 @@ def test_every_dataset_loads_and_says_where_it_is_from(name):
     assert graph.tensor_bytes.sum() > 0
 
 
-@pytest.mark.parametrize("name", datasets.names())
+@pytest.mark.parametrize("name", COMMITTED)
 def test_every_dataset_round_trips_to_the_same_bytes(name, tmp_path):
     """Saving what was loaded gives the committed file again, and through networkx the same graph."""
     graph = datasets.load(name)
@@ -37,7 +41,23 @@ def test_every_dataset_round_trips_to_the_same_bytes(name, tmp_path):
     assert (tmp_path / "networkx.json.gz").read_bytes() == (tmp_path / "again.json.gz").read_bytes()
 
 
-@pytest.mark.parametrize("name", datasets.names())
+def test_the_light_models_are_listed_where_onnx_is_installed():
+    """Nine of them, read from the package; nothing of onnx is imported to list them."""
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    assert len(LIGHT) == 9
+    code = "import sys; from placelab import datasets; print(*datasets.names()); assert 'onnx' not in sys.modules"
+    listed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert set(LIGHT) < set(listed)
+
+
+def test_without_onnx_there_are_the_committed_datasets(monkeypatch):
+    """A missing extra takes its datasets away, not the others."""
+    monkeypatch.setattr(datasets, "find_spec", lambda name: None)
+    monkeypatch.setattr(datasets, "_light", datasets._light.__wrapped__)
+    assert datasets.names() == COMMITTED
+
+
+@pytest.mark.parametrize("name", COMMITTED)
 def test_committed_files_carry_no_time_stamp(name):
     """Bytes 4 to 8 of a gzip file are its modification time; ours are zero, so that a rebuild is a clean diff."""
     assert committed(name).read_bytes()[4:8] == bytes(4)
@@ -136,7 +156,7 @@ def test_unknown_names_and_datasets_without_processors_are_one_sentence():
 def test_the_readme_table_is_what_the_files_hold():
     """Ops, edges, mean degree, colocated ops and step time as README.md prints them."""
     text = (FOLDER / "README.md").read_text()
-    for name in datasets.names():
+    for name in COMMITTED:
         graph = datasets.load(name)
         row = re.search(rf"^\| `{name}` \|(.*)$", text, re.MULTILINE)
         assert row, f"README.md has no row for {name}"
@@ -172,3 +192,13 @@ def test_a_cluster_that_comes_with_a_file_is_checked(cluster, words):
     graph = pl.OpGraph.from_arrays(["a"], [1.0], [], metadata={"name": "small", "cluster": cluster})
     with pytest.raises(FormatError, match=words):
         datasets.own_cluster(graph)
+
+
+@pytest.mark.skipif(not LIGHT, reason="onnx is not installed")
+def test_the_readme_table_of_light_models_is_what_they_are():
+    """Ops, edges, operations and parameters as README.md prints them."""
+    text = (FOLDER / "README.md").read_text()
+    for name in LIGHT:
+        graph = datasets.load(name)
+        cost = f"{graph.compute.sum() / 1e9:.2f} GFLOP | {graph.persistent.sum() / 1e6:.1f} MB"
+        assert f"| `{name}` | {graph.n_ops:,} | {graph.n_edges:,} | {cost} |" in text
