@@ -15,3 +15,27 @@ def seconds(value: float) -> str:
         if abs(value) >= 0.9995 * scale:
             return f"{float(f'{value / scale:.3g}'):g} {unit}"
     return "0 s" if value == 0 else f"{value:.3g} s"
+
+
+def si(value: float, unit: str) -> str:
+    """Three digits and a decimal prefix.
+
+    >>> si(20861004, "B"), si(0, "B"), si(999.9, "B")
+    ('20.9 MB', '0 B', '1 kB')
+    """
+    for size, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= 0.9995 * size:
+            return f"{float(f'{value / size:.3g}'):g} {prefix}{unit}"
+    return f"{value:.3g} {unit}"
+
+
+def percent(share: float) -> str:
+    """Whole percents; one decimal below ten.
+
+    >>> percent(0.297), percent(0.0123), percent(0.0), percent(2e-4)
+    ('30 %', '1.2 %', '0 %', '< 0.1 %')
+    """
+    value = 100 * share
+    if 0 < value < 0.1:
+        return "< 0.1 %"
+    return f"{value:.0f} %" if value >= 9.95 or value == 0 else f"{value:.1f} %"

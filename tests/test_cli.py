@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from placelab import cli
+from placelab.cli import lab
 
 EMPTY = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
@@ -23,23 +24,23 @@ EMPTY = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor"
 def checkout(tmp_path):
     """Folder with a tour of its own, where a checkout has it."""
     (tmp_path / "notebooks").mkdir()
-    (tmp_path / cli.TOUR).write_text(EMPTY)
+    (tmp_path / lab.TOUR).write_text(EMPTY)
     return tmp_path
 
 
 def test_a_checkout_opens_its_own_tour(checkout):
     """Where notebooks/00_tour.ipynb stands, that file is opened and nothing is written."""
-    assert cli.tour_in(checkout) == checkout / "notebooks" / "00_tour.ipynb"
+    assert lab.tour_in(checkout) == checkout / "notebooks" / "00_tour.ipynb"
     assert [path.name for path in checkout.iterdir()] == ["notebooks"]
 
 
 def test_elsewhere_the_tour_is_copied_once(tmp_path):
     """A first start copies the tour; a second one keeps what the user made of it."""
-    copy = cli.tour_in(tmp_path)
+    copy = lab.tour_in(tmp_path)
     assert copy == tmp_path / "00_tour.ipynb"
-    assert copy.read_bytes() == cli.shipped(cli.TOUR).read_bytes()
+    assert copy.read_bytes() == lab.shipped(lab.TOUR).read_bytes()
     copy.write_text(EMPTY)
-    assert cli.tour_in(tmp_path).read_text() == EMPTY
+    assert lab.tour_in(tmp_path).read_text() == EMPTY
 
 
 def test_a_missing_folder_is_one_sentence(tmp_path, capsys):
@@ -50,11 +51,11 @@ def test_a_missing_folder_is_one_sentence(tmp_path, capsys):
 
 def test_port_in_use_is_passed_over():
     """The port found is free even if the one asked for is not."""
-    with cli.socket.socket() as taken:
-        taken.bind((cli.LOOPBACK, 0))
+    with lab.socket.socket() as taken:
+        taken.bind((lab.LOOPBACK, 0))
         taken.listen()
         port = taken.getsockname()[1]
-        assert port < cli.free_port(port) < port + 100
+        assert port < lab.free_port(port) < port + 100
 
 
 def test_lab_serves_loopback_behind_a_token(checkout):
@@ -62,7 +63,7 @@ def test_lab_serves_loopback_behind_a_token(checkout):
     home = checkout / "home"
     folders = {name: str(home / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")}
     command = [sys.executable, "-c", "from placelab.cli import main; main()", "lab", "--no-browser"]
-    command += ["--directory", str(checkout), "--port", str(cli.free_port(21000))]
+    command += ["--directory", str(checkout), "--port", str(lab.free_port(21000))]
     server = subprocess.Popen(command, env={**os.environ, **folders}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         url = re.search(rb"http://\S+", server.stdout.readline())[0].decode()

@@ -286,7 +286,9 @@ def _with_pending(frame: pd.DataFrame, missing: list[str]) -> pd.DataFrame:
 def _best_first(frame: pd.DataFrame) -> pd.DataFrame:
     """Partitioners by the least makespan that any scheduler gets out of them, within memory before out of it."""
     every, good = frame["makespan"], frame["makespan"].where(frame["valid"] & ~frame["oom"])
-    keys = pd.DataFrame({key: of.groupby(frame["partitioner"]).transform("min") for key, of in enumerate((good, every))})
+    keys = pd.DataFrame(
+        {key: of.groupby(frame["partitioner"]).transform("min") for key, of in enumerate((good, every))}
+    )
     return frame.loc[keys.sort_values([0, 1], kind="stable").index]
 
 

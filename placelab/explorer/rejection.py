@@ -12,8 +12,8 @@ from placelab.errors import InfeasibleError
 from placelab.explorer.buttons import button
 from placelab.explorer.pickers import Go
 from placelab.explorer.state import State
-from placelab.explorer.strip import si
 from placelab.problem import Problem
+from placelab.units import si
 
 LISTED = 16  # devices named one by one
 

@@ -1,4 +1,4 @@
-"""The ``placelab`` command."""
+"""``placelab lab``: open JupyterLab on the tour."""
 
 from __future__ import annotations
 
@@ -7,29 +7,17 @@ import os
 import secrets
 import shutil
 import socket
-import sys
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[1]
 TOUR = Path("notebooks", "00_tour.ipynb")
 LOOPBACK = "127.0.0.1"
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point: parse ``arguments`` (default: the command line's) and do what they say."""
-    options = parser().parse_args(arguments)
-    try:
-        options.command(options)
-    except (OSError, ValueError) as error:
-        sys.exit(f"placelab: {error}")
-
-
-def parser() -> argparse.ArgumentParser:
-    """Parser of the command line; each subcommand stores the function that carries it out in ``command``."""
-    top = argparse.ArgumentParser(prog="placelab", description="Placement and scheduling of machine-learning models.")
-    commands = top.add_subparsers(required=True, metavar="command")
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
     command = commands.add_parser("lab", help="open JupyterLab on the tour", description=lab.__doc__)
     command.set_defaults(command=lab)
     command.add_argument("--directory", type=Path, default=Path(), help="folder to work in (default: this one)")
@@ -37,7 +25,6 @@ def parser() -> argparse.ArgumentParser:
         "--port", type=int, default=8888, help="port to listen on, or the next free one (default: 8888)"
     )
     command.add_argument("--no-browser", action="store_true", help="only print the address")
-    return top
 
 
 def lab(options: argparse.Namespace) -> None:

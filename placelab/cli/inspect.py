@@ -1,0 +1,101 @@
+"""``placelab inspect``: what is in a model, in numbers, on one screen or as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from placelab.cli.arguments import add_cluster, add_model, cluster_of, command, model_of
+from placelab.cli.facts import facts
+from placelab.cli.terminal import pairs, printable, shortened, table
+from placelab.units import percent, seconds, si
+
+KINDS = 15  # listed unless all are asked for
+EXAMPLES = """
+inspect inception_v3
+inspect bert.onnx --dimension batch=8 --cluster h100_box
+inspect graph.pbtxt --json
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
+    inspect_command = command(commands, "inspect", inspect, EXAMPLES)
+    add_model(inspect_command)
+    add_cluster(inspect_command)
+    inspect_command.add_argument("--json", action="store_true", help="the same as JSON: bytes, operations, seconds")
+    inspect_command.add_argument("--all", action="store_true", help=f"all kinds of ops, not only the first {KINDS}")
+
+
+def inspect(options: argparse.Namespace) -> None:
+    """Say what is in a model: ops, kinds, bytes, operations, groups, longest path, parallelism.
+
+    The longest path and the work are those of ops on the device each is fastest on, transfers left out; parallelism is their
+    ratio; rho is the longest transfer over the shortest op.
+    """
+    graph = model_of(options)
+    found = facts(graph, *cluster_of(options, graph))
+    print(json.dumps(found, indent=2) if options.json else text(found, None if options.all else KINDS))
+
+
+def text(found: dict[str, Any], most: int | None) -> str:
+    """The facts on a screen, with at most so many kinds."""
+    parts = [pairs(_graph(found)), pairs(_on(found["on"])), _kinds(found["kinds"], most)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _graph(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    tensors, parameters, groups = found["tensors"], found["parameters"], found["groups"]
+    yield "name", shortened(found["name"])
+    if found["provenance"]:
+        yield "from", shortened(found["provenance"])
+    yield "ops", f"{found['ops']:,} of {_counted(len(found['kinds']), 'kind')}, {found['depth']:,} on the longest path"
+    yield "edges", f"{found['edges']:,}, of them control {found['control_edges']:,}"
+    largest = (
+        f"; largest {_bytes(tensors['largest'])}: {shortened(tensors['largest_of'])}" if tensors["largest"] else ""
+    )
+    yield "tensors", f"{tensors['tensors']:,}, {_bytes(tensors['bytes'])}{largest}"
+    yield "parameters", f"{_bytes(parameters['bytes'])} at {_counted(parameters['ops'], 'op')}"
+    if found["temporary_bytes"]:
+        yield "temporary", _bytes(found["temporary_bytes"])
+    yield "groups", f"{_counted(groups['groups'], 'group')}, {_counted(groups['ops'], 'op')} in all"
+    for rule in found["devices"]:
+        yield "devices", f"{_counted(rule['ops'], 'op')} only on {', '.join(map(shortened, rule['devices']))}"
+    sum_of_all = si(found["operations"], "") if found["operations"] is not None else "more than a float can hold"
+    for label, sentence in found["costs"].items():
+        yield printable(label), f"{sum_of_all} · " * (label == "operations") + printable(sentence)
+
+
+def _on(on: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield (
+        "cluster",
+        f"{on['cluster']}: {_counted(on['devices'], 'device')} of type {', '.join(map(shortened, on['types']))}",
+    )
+    if "error" in on:
+        yield "none", printable(on["error"])
+        return
+    if on["one_device"] is not None:
+        yield "one device", seconds(on["one_device"])
+    yield "longest path", seconds(on["longest_path"])
+    if on["parallelism"]:
+        yield "parallelism", f"{on['parallelism']:.3g}"
+    rho = "∞" if on["rho"] is None else f"{on['rho']:.3g}"
+    yield "ρ", f"{rho} (shortest op {seconds(on['shortest_op'])})"
+
+
+def _kinds(kinds: list[dict[str, Any]], most: int | None) -> str:
+    shown = kinds[:most]
+    rows = [("kind", "ops", "operations")]
+    rows += [(shortened(kind["kind"] or "(none)"), f"{kind['ops']:,}", percent(kind["share"])) for kind in shown]
+    left = len(kinds) - len(shown)
+    return table(rows, numbers=(1, 2)) + (f"\n… and {_counted(left, 'kind')} more: --all" if left else "")
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def _bytes(value: float | None) -> str:
+    return "more than a float can hold" if value is None else si(value, "B")
