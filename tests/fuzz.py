@@ -32,6 +32,9 @@ from placelab.errors import PlacelabError
 # Format → reader (a module of placelab.formats with `loads`, or `module:function`) and a function that gives seeds.
 FORMATS: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
     "placelab_json": ("placelab_json", samples.placelab_json),
+    "stg": ("stg", samples.stg),
+    "dot": ("dot", samples.dot),
+    "wfformat": ("wfformat", samples.wfformat),
 }
 
 SECONDS = 1.0  # of processor time for one input

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import placelab as pl
 from placelab.formats import placelab_json as own
 
@@ -26,3 +28,45 @@ def placelab_json() -> list[bytes]:
         metadata={"name": "full", "cluster": {"speed": [1.0, 2.0], "types": ["cpu", "gpu"]}},
     )
     return [own.dumps(graph).encode() for graph in (full, pl.OpGraph.from_arrays(["only"], [1.0], []))]
+
+
+def stg() -> list[bytes]:
+    """Without and with communication costs, and as the prototype set has them, with processors and without an entry."""
+    return [
+        b"3\n 0 0 0\n 1 20 1 0\n 2 3 1 0\n 3 5 2 1 2\n 4 0 1 3\n# Standard Task Graph\n# Tasks : 3\n",
+        b"2\n 0 0 0\n 1 4 1\n   0 0\n 2 6 2\n   0 0\n   1 7.5\n 3 0 1\n   2 0\n",
+        b"3 2\n 1 14 0\n 2 20 1 1\n 3 9 1 1\n 4 0 2 2 3\n",
+    ]
+
+
+def dot() -> list[bytes]:
+    """The three dialects, and all that the language has."""
+    return [
+        b'digraph full { a [compute=1e3, kind="MatMul", persistent=4, group="g", devices="[\\"cpu\\"]"];\n'
+        b'b [compute=2, time="{\\"cpu\\": 0.5}"]; a -> b [bytes=8, tensor=0]; a -> b [control=true]; }\n',
+        b"digraph {\n  a [Weight=2];\n  b [Weight=3];\n  a -> b [Weight=1];\n}\n",
+        b'digraph G { 1 [size="1e9", alpha=0.2]; root -> 1; 1 -> end [size="8e6"]; root -> end [size="-1"] }',
+        b'strict digraph "two words" { // a comment\n node [cost=1, shape=box]; edge [cost=2]; rankdir=LR;\n'
+        b"subgraph cluster_x { e; f [cost=4] } a:n -> {b; c} -> d [color=red]; /* and */\n"
+        b'"quo\\"ted" [label=<<b>html</b>>]; e -> "quo\\"ted" -> "con" + "cat"\n# a line of the preprocessor\n}',
+    ]
+
+
+def wfformat() -> list[bytes]:
+    """A workflow whose file goes to two tasks, with a control edge, machines and a file nobody reads."""
+    tasks = [
+        dict(name="split", id="split_ID01", parents=[], children=["work_ID02", "work_ID03"], outputFiles=["a", "log"]),
+        dict(name="work_02", id="work_ID02", parents=["split_ID01"], children=[], inputFiles=["a"], outputFiles=["b"]),
+        dict(name="work_03", id="work_ID03", parents=["split_ID01"], children=["join"], inputFiles=["a", "outside"]),
+        dict(name="join", id="join", parents=["work_ID02", "work_ID03"], children=[], inputFiles=["b"]),
+    ]
+    runs = [dict(id=task["id"], runtimeInSeconds=1.5 * i, machine="m1") for i, task in enumerate(tasks)]
+    runs[1] |= dict(machines=["m2"], memoryInBytes=1000, coreCount=2)
+    machines = [
+        dict(nodeName="m1", memoryInBytes=64, cpu=dict(coreCount=4, speedInMHz=2000)),
+        dict(nodeName="m2", cpu=dict(speedInMHz=4000)),
+    ]
+    files = [dict(id=name, sizeInBytes=10 * i) for i, name in enumerate(("a", "b", "log"))]
+    execution = dict(makespanInSeconds=9, executedAt="2026-01-01T00:00:00Z", tasks=runs, machines=machines)
+    workflow = dict(specification=dict(tasks=tasks, files=files), execution=execution)
+    return [json.dumps(dict(name="small", schemaVersion="1.5", workflow=workflow)).encode()]
