@@ -35,6 +35,9 @@ FORMATS: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
     "stg": ("stg", samples.stg),
     "dot": ("dot", samples.dot),
     "wfformat": ("wfformat", samples.wfformat),
+    "dnn_partitioning": ("dnn_partitioning", samples.dnn_partitioning),
+    "pipedream": ("pipedream", samples.pipedream),
+    "mayer_csv": ("mayer_csv", samples.mayer_csv),
 }
 
 SECONDS = 1.0  # of processor time for one input

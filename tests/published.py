@@ -8,22 +8,12 @@ from pathlib import Path
 import numpy as np
 
 import placelab as pl
+from placelab.formats import mayer_csv
 
 
 def problem(folder: Path, network: str, **rules) -> pl.Problem:
     """A published network on the 50 published devices; ops are named by their number there. Memory is not checked."""
-    rows = sorted(_rows(folder / f"{network}.csv"), key=lambda row: int(row[0]))
-    number = {row[0]: v for v, row in enumerate(rows)}
-    edges = [(number[row[0]], number[w]) for row in rows for w in row[1].split(";") if w]
-    graph = pl.OpGraph.from_arrays(
-        [row[0] for row in rows],
-        [float(row[5]) for row in rows],
-        edges,
-        edge_bytes=[float(rows[u][4]) for u, _ in edges],
-        edge_output=[0] * len(edges),  # one output tensor per op
-        groups=[[v, *(number[w] for w in row[3].split(";") if w)] for v, row in enumerate(rows) if row[3]],
-        devices={v: [row[7]] for v, row in enumerate(rows) if row[7] in ("CPU", "GPU")},
-    )
+    graph = mayer_csv.read(folder / f"{network}.csv")
     return pl.Problem(graph, _cluster(folder), memory="none", **rules)
 
 

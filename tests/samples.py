@@ -70,3 +70,44 @@ def wfformat() -> list[bytes]:
     execution = dict(makespanInSeconds=9, executedAt="2026-01-01T00:00:00Z", tasks=runs, machines=machines)
     workflow = dict(specification=dict(tasks=tasks, files=files), execution=execution)
     return [json.dumps(dict(name="small", schemaVersion="1.5", workflow=workflow)).encode()]
+
+
+def dnn_partitioning() -> list[bytes]:
+    """A layer and its gradient in one colour, an op for the CPU alone, numbers for booleans."""
+    node = lambda i, fpga, cpu, **more: dict(  # noqa: E731
+        id=i,
+        name=f"n{i}",
+        supportedOnFpga=1,
+        fpgaLatency=fpga,
+        cpuLatency=cpu,
+        isBackwardNode=False,
+        size=8.0 * i,
+        **more,
+    )
+    nodes = [node(7, 0.5, 5.0, colorClass=1), node(8, 0, 0), node(9, 1.5, 15.0, colorClass=1) | dict(isBackwardNode=1)]
+    nodes[1] |= dict(supportedOnFpga=0, cpuLatency=2.0, colorClass=None)
+    edges = [
+        dict(sourceId=7, destId=8, cost=0.25),
+        dict(sourceId=7, destId=9, cost=0.25),
+        dict(sourceId=8, destId=9, cost=0),
+    ]
+    return [json.dumps(dict(maxSizePerFPGA=64.0, maxFPGAs=2, maxCPUs=1, nodes=nodes, edges=edges)).encode()]
+
+
+def pipedream() -> list[bytes]:
+    """Three layers, one with two outputs, in two stages."""
+    costs = "forward_compute_time={}, backward_compute_time={}, activation_size={}, parameter_size={}"
+    lines = [
+        "node2 -- Conv2d(3, 64, kernel_size=(3, 3)) -- " + costs.format(1.5, 3.0, 100.0, 12.0) + " -- stage_id=0",
+        "node1 -- Input0 -- " + costs.format(0, 0, 0.0, 0.0) + " -- stage_id=0",
+        "node3 -- LSTM(4, 4) -- " + costs.format(2, 4, "[8.0; 16.0]", 0.5) + " -- stage_id=1",
+        "\tnode1 -- node2",
+        "\tnode2 -- node3",
+    ]
+    return ["\n".join(lines).encode()]
+
+
+def mayer_csv() -> list[bytes]:
+    """Ops in no order, a group, a constraint, and a line without the last columns."""
+    head = "Id,(Outgoing) node,(Incoming) node,Colocation nodes,#tensorSize, #operations, RAM storage,Device constraint ,name"
+    return [f"{head}\n2,3,1,,5,6,7,GPU,a/MatMul_1\n1,2;3,,3,4,8,9,NO,x\n3,,1;2,,0,10\n".encode()]

@@ -19,7 +19,6 @@ https://github.com/wfcommons/WfFormat
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -34,7 +33,6 @@ VERSIONS = ("1.5", "1.6")
 SPEED = 1e13  # operations/s of the median machine
 BANDWIDTH, LATENCY = 1.25e9, 50e-6  # assumed between machines
 MAX_MACHINES = 2_000
-NUMBERED = re.compile(r"[_-]?(ID)?\d+$")
 
 
 def read(path: Any) -> OpGraph:
@@ -93,7 +91,7 @@ def _graph(document: dict[str, Any]) -> OpGraph:
         edge_control=[file is None for _, _, file in edges],
         outputs=[(u, files[u][file], size.get(file, 0.0)) for u, file in outputs],
         temporary=[memory for _, memory in measured],
-        kind=[NUMBERED.sub("", text(task.get("name", ""), f"name of task {i}")) for i, task in enumerate(given)],
+        kind=[_kind(text(task.get("name", ""), f"name of task {i}")) for i, task in enumerate(given)],
         metadata=_metadata(document, execution, sum(file not in size for written in files for file in written)),
     )
 
@@ -111,6 +109,12 @@ def _tasks(given: list[dict[str, Any]]) -> list[_Task]:
         _Task(name, parents[v], listed(task, name, "inputFiles"), listed(task, name, "outputFiles"))
         for v, (name, task) in enumerate(zip(names, given, strict=True))
     ]
+
+
+def _kind(name: str) -> str:
+    """A task's name without the number at its end: ``mProject_ID0000007`` is an ``mProject``."""
+    stem = name.rstrip("0123456789")
+    return name if stem == name else stem.removesuffix("ID").rstrip("_-")
 
 
 def _numbers(task: dict[str, Any], key: str, name: str, number: dict[str, int]) -> list[int]:
