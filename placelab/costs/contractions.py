@@ -23,9 +23,22 @@ FACTORS = {  # where the two factors stand among the inputs
     "addmv": (1, 2),
     "mkldnn_linear": (0, 1),
 }
+PACKED = {  # weights whose shape is not that of a matrix: what tells is the length of the rows of the first factor
+    "MatMulNBits",
+    "_dyn_quant_matmul_4bit",
+    "_weight_int4pack_mm",
+    "_weight_int4pack_mm_for_cpu",
+    "_mixed_dtypes_linear",
+}
 FIRST_TRANSPOSED = ("transpose_a", "adj_x", "transA")
 SECOND_TRANSPOSED = ("transpose_b", "adj_y", "transB")
-ROWS_ARE_OUTPUTS = ("linear", "mkldnn_linear", "mkldnn_linear_pointwise", "_mkl_linear")  # the weight is (out, in)
+ROWS_ARE_OUTPUTS = (
+    "linear",
+    "mkldnn_linear",
+    "mkldnn_linear_pointwise",
+    "_mkl_linear",
+    "_weight_int8pack_mm",
+)  # the weight is (out, in)
 
 
 def matmul(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
@@ -36,29 +49,52 @@ def matmul(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attribu
     """
     if name in ("Einsum", "einsum"):
         return einsum(attributes.get("equation"), inputs)
+    if name in PACKED:
+        return 2.0 * size(at(outputs, 0)) * at(inputs, 0)[-1]
+    if name in ("ger", "outer"):
+        return float(size(at(inputs, 0)) * size(at(inputs, 1)))
     if name.endswith("_backward"):
         return 2 * _products(*_backward_factors(name, inputs), False, name.startswith("linear"))
-    first, second = (at(inputs, i) for i in FACTORS.get(name, (0, 1)))
+    i, j = FACTORS.get(name, (0, 1))
+    first, second = _maybe(inputs, i), _maybe(inputs, j)
+    turned = any(attributes.get(key) for key in FIRST_TRANSPOSED)
     flipped = any(attributes.get(key) for key in SECOND_TRANSPOSED) or name in ROWS_ARE_OUTPUTS
-    return _products(first, second, any(attributes.get(key) for key in FIRST_TRANSPOSED), flipped)
+    if outputs and outputs[0] is not None and None not in outputs[0]:
+        return 2.0 * size(outputs[0]) * _contracted(first, second, turned, flipped)
+    return _products(first, second, turned, flipped)
+
+
+def _maybe(inputs: Sequence[Shape], i: int) -> Shape:
+    return inputs[i] if i < len(inputs) else None
+
+
+def _contracted(first: Shape, second: Shape, first_transposed: bool, second_transposed: bool) -> int:
+    """Length of the dimension that is summed over: known as soon as one factor tells it."""
+    k = None if first is None else first[-2 if first_transposed and len(first) > 1 else -1]
+    inner = None if second is None else second[-2 if not second_transposed and len(second) > 1 else -1]
+    found = {length for length in (k, inner) if length is not None and length >= 0}
+    if len(found) != 1:
+        raise Unknown
+    return found.pop()
 
 
 def _products(first: Shape, second: Shape, first_transposed: bool, second_transposed: bool) -> float:
+    """2·m·n·k of each pair of matrices, all from the factors."""
     a, b = list(known(first)), list(known(second))
     if not a or not b:
         raise Unknown
-    a = [1, *a] if len(a) == 1 else a
-    b = [*b, 1] if len(b) == 1 else b
-    m, k = a[-2:][::-1] if first_transposed else a[-2:]
-    inner, n = b[-2:][::-1] if second_transposed else b[-2:]
-    if k != inner:
-        raise Unknown
+    k = _contracted(first, second, first_transposed, second_transposed)
+    m = prod(a[-2:]) // max(k, 1)
+    n = prod(b[-2:]) // max(k, 1)
     return 2.0 * prod(broadcast([tuple(a[:-2]), tuple(b[:-2])])) * m * n * k
 
 
 def _backward_factors(name: str, inputs: Sequence[Shape]) -> tuple[Shape, Shape]:
     """Of ``linear_backward(x, gradient, weight)`` and ``matmul_backward(gradient, x, other)``."""
     return (at(inputs, 0), at(inputs, 2)) if name == "linear_backward" else (at(inputs, 1), at(inputs, 2))
+
+
+MOST_FACTORS = 100
 
 
 def einsum(equation: Any, inputs: Sequence[Shape]) -> float:
@@ -83,7 +119,8 @@ def einsum(equation: Any, inputs: Sequence[Shape]) -> float:
 
 def _indices(equation: Any, inputs: Sequence[Shape]) -> tuple[list[list[str]], list[str], dict[str, int]]:
     """Indices of each factor and of the result, and the length of each; an ellipsis stands for ``…0``, ``…1`` from the right."""
-    if not isinstance(equation, str):
+    equation = equation.decode() if isinstance(equation, bytes) else equation
+    if not isinstance(equation, str) or len(inputs) > MOST_FACTORS:
         raise Unknown
     left, arrow, right = equation.replace(" ", "").partition("->")
     factors = left.split(",")
@@ -211,6 +248,8 @@ WEIGHTS = {  # where the weight matrices stand among the inputs
     "CudnnRNNBackprop": (3,),
     "CudnnRNNBackpropV2": (3,),
     "CudnnRNNBackpropV3": (3,),
+    "mkldnn_rnn_layer": (1, 2),
+    "mkldnn_rnn_layer_backward": (1, 2),
     "LSTM": (1, 2),
     "GRU": (1, 2),
     "RNN": (1, 2),
@@ -224,16 +263,14 @@ def recurrent(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attr
     True
     """
     sequence = at(inputs, 1 if name.startswith("BlockLSTM") else 0)
-    weights = (
-        sum(size(at(inputs, i)) for i in WEIGHTS[name]) if name in WEIGHTS else _matrices(name, sequence, inputs[1:])
-    )
-    return 2.0 * prod(sequence[:-1]) * weights * (2 if "Grad" in name or "ackprop" in name else 1)
+    backward = "Grad" in name or "ackprop" in name or "ackward" in name
+    at_hand = WEIGHTS.get(name)
+    weights = _matrices(name, inputs[1:]) if at_hand is None else sum(size(at(inputs, i)) for i in at_hand)
+    return 2.0 * prod(sequence[:-1]) * weights * (2 if backward else 1)
 
 
-def _matrices(name: str, sequence: tuple[int, ...], others: Sequence[Shape]) -> int:
-    """Elements of PyTorch's weights: all matrices after the states, which are matrices, too, in a cell."""
-    if name.endswith("_backward") or "cudnn" in name:
-        raise Unknown
-    matrices = [prod(known(shape)) for shape in others if shape is not None and len(shape) == 2]
-    states = {"lstm_cell": 2}.get(name, 1) if name.endswith("_cell") else 0
+def _matrices(name: str, others: Sequence[Shape]) -> int:
+    """Elements of PyTorch's weights: all matrices; in a cell, those after the states, which are matrices, too."""
+    states = 2 if name == "lstm_cell" else 1 if name.endswith("_cell") else 0
+    matrices = [size(shape) for shape in others if shape is None or len(shape) == 2]
     return sum(matrices[states:])

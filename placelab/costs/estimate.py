@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.costs.kinds import CONTRACTIONS, FREE, UNKNOWN, category, name_of
+from placelab.costs.kinds import FREE, PRODUCTS, UNKNOWN, category, name_of
 from placelab.costs.provenance import provenance
 from placelab.costs.specs import Spec, chosen
 from placelab.errors import FormatError, UnsupportedError, expect
@@ -59,8 +59,9 @@ def estimate(
     -----
     Bytes touched: each input once, outputs and persistent bytes; of a gather or a slice, twice the outputs and the smaller
     inputs; of what only fills its output, the outputs; of an optimiser, the variable and its slots, read and written; of what
-    writes into a variable without an output, its largest input once or twice more. Views, control flow, parameters, inputs and
-    constants take no time, not even the overhead: they start nothing on a device. Caches and fusion are not modelled.
+    writes into a variable without an output, its largest input once or twice more. Views, control flow, parameters, inputs
+    and constants take no time, not even the overhead: they start nothing on a device, unless the graph says that they
+    compute. A call of a function (loop, branch) runs at the speed of products. Caches and fusion are not modelled.
     O(ops + edges), plus one look at each distinct kind.
 
     References
@@ -80,7 +81,8 @@ def estimate(
     wanted = chosen(DEFAULT if specs is None else specs)
     kinds, of = np.unique(graph.kind.astype(str), return_inverse=True)
     categories = np.array([category(kind) for kind in kinds.tolist()], dtype=object)
-    product, free = np.isin(categories, list(CONTRACTIONS))[of], np.isin(categories, list(FREE))[of]
+    product = np.isin(categories, [*PRODUCTS, "call"])[of]  # what a called function spends its time on, mostly
+    free = np.isin(categories, list(FREE))[of] & (graph.compute == 0)
     touched = bytes_touched(graph, kinds.tolist(), of)
     seconds = {}
     for spec in wanted:

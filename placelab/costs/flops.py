@@ -8,7 +8,7 @@ say what a device's arithmetic units would do, not what ``exp`` takes in instruc
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import log2, prod
+from math import inf, log2, prod
 from typing import Any
 
 from placelab.costs.contractions import attention, convolution, matmul, recurrent
@@ -16,6 +16,8 @@ from placelab.costs.kinds import category, name_of
 from placelab.costs.shapes import Shape, Unknown, at, broadcast, largest, size
 
 __all__ = ["Shape", "count"]
+
+SENSELESS = (TypeError, ValueError, LookupError, OverflowError)  # what attributes and shapes of a broken file end in
 
 
 def count(
@@ -42,8 +44,8 @@ def count(
     Matrix products 2·m·n·k, biases not counted; convolutions 2 per output element and filter element of its channel, each of
     their gradients the same; attention without counting off a causal mask, backward 2.5 times forward. Elementwise: 1 per
     output element, more for compounds (``PER_ELEMENT``); reductions: 1 per input element; pooling: its window per output
-    element; optimisers: so many per parameter (``PER_PARAMETER``); sorting n numbers in a row: n·log₂ n. O(number of
-    dimensions).
+    element; optimisers: so many per parameter (``PER_PARAMETER``); sorting n numbers in a row: n·log₂ n; Fourier transforms
+    5·n·log₂ n. What calls a function (loops, branches) is not known from its own shapes. O(number of dimensions).
 
     Examples
     --------
@@ -57,10 +59,15 @@ def count(
     formula = FORMULAS.get(category(kind))
     if formula is None:
         return None
+    name, attributes = name_of(kind), attributes or {}
     try:
-        return float(formula(name_of(kind), inputs, outputs, attributes or {}))
-    except Unknown:
+        if "_foreach_" in kind:
+            found = float(sum(formula(name, [one], [one], attributes) for one in outputs))
+        else:
+            found = float(formula(name, inputs, outputs, attributes))
+    except (Unknown, *SENSELESS):
         return None
+    return found if 0 <= found < inf else None
 
 
 # -------------------------------------------------------------------- elementwise and the like
@@ -161,6 +168,15 @@ def _sort(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attribut
     return prod(shape) * max(log2(max(shape, default=1) or 1), 1.0)
 
 
+def _transform(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
+    """Fast Fourier transforms: 5·n·log₂ n, n the product of the transformed dimensions; the last ones where not told which."""
+    shape = at(inputs, 0)
+    rank = next((int(digit) for digit in name if digit in "123"), 1)
+    axes = attributes.get("dim") or ([attributes["axis"]] if "axis" in attributes else range(-rank, 0))
+    lengths = prod(shape[axis] for axis in axes if -len(shape) <= axis < len(shape))
+    return 5 * prod(shape) * log2(max(lengths, 2))
+
+
 def _random(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
     return size(at(outputs, 0))
 
@@ -230,6 +246,7 @@ FORMULAS: dict[str, Formula] = {
     "elementwise": _elementwise,
     "reduction": _reduction,
     "pooling": _pooling,
+    "transform": _transform,
     "sort": _sort,
     "gather": _nothing,
     "scatter": _scatter,

@@ -9,30 +9,33 @@ from __future__ import annotations
 from functools import lru_cache
 
 UNKNOWN = "unknown"
-FREE = frozenset({"view", "source"})  # launch nothing on a device and move nothing
-CONTRACTIONS = frozenset(
-    {"matmul", "convolution", "attention", "recurrent"}
-)  # run on matrix units where there are such
+FREE = frozenset({"view", "source"})  # start nothing on a device and move nothing
+PRODUCTS = frozenset({"matmul", "convolution", "attention", "recurrent"})  # run on matrix units where there are such
 
+# A gather reads only the rows that it gives out, a fill only writes, a call has ops of its own inside.
 TABLE = {
     "matmul": """
         BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum _FusedBatchMatMulV2 FusedGemm FusedMatMul _FusedMatMul Gemm
-        MatMul MatMulInteger QLinearMatMul QuantizedMatMul SparseMatMul
-        addbmm addmm _addmm_activation addmm_dtype addmv baddbmm bmm bmm_dtype chain_matmul dot einsum inner _int_mm
-        linear linear_backward matmul matmul_backward _mkl_linear mkldnn_linear mkldnn_linear_pointwise mm mm_dtype mv
-        _scaled_mm vdot
+        MatMul MatMulInteger MatMulNBits QLinearMatMul QuantizedMatMul _QuantizedMatMul QuantizedMatMulWithBias
+        SparseMatMul
+        addbmm addmm _addmm_activation addmm_dtype addmv baddbmm bmm bmm_dtype chain_matmul dot _dyn_quant_matmul_4bit
+        einsum ger inner _int_mm linalg_matmul linalg_vecdot linear linear_backward matmul matmul_backward
+        _mixed_dtypes_linear _mkl_linear mkldnn_linear mkldnn_linear_backward mkldnn_linear_pointwise mm mm_dtype mv
+        outer _scaled_mm vdot _weight_int4pack_mm _weight_int4pack_mm_for_cpu _weight_int8pack_mm
     """,
     "convolution": """
         Conv Conv2D Conv2DBackpropFilter Conv2DBackpropFilterV2 Conv2DBackpropInput Conv2DBackpropInputV2 Conv3D
         Conv3DBackpropFilter Conv3DBackpropFilterV2 Conv3DBackpropInput Conv3DBackpropInputV2 ConvInteger
         ConvTranspose DeformConv DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter
-        DepthwiseConv2dNativeBackpropInput FusedConv _FusedConv2D _FusedDepthwiseConv2dNative QLinearConv
-        QuantizedConv2D
+        DepthwiseConv2dNativeBackpropInput FusedConv _FusedConv2D _FusedConv3D _FusedDepthwiseConv2dNative QLinearConv
+        QuantizedConv2D QuantizedDepthwiseConv2D
         conv1d conv2d conv3d _conv_depthwise2d conv_depthwise3d conv_transpose1d conv_transpose2d conv_transpose3d
         _convolution convolution convolution_backward convolution_backward_overrideable convolution_overrideable
-        cudnn_convolution cudnn_convolution_relu cudnn_convolution_transpose miopen_convolution mkldnn_convolution
-        mkldnn_convolution_pointwise _slow_conv2d_forward slow_conv3d slow_conv_transpose2d slow_conv_transpose3d
-        thnn_conv2d
+        cudnn_convolution cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose
+        miopen_convolution miopen_convolution_add_relu miopen_convolution_relu miopen_convolution_transpose
+        miopen_depthwise_convolution mkldnn_convolution mkldnn_convolution_pointwise _mps_convolution mps_convolution
+        _nnpack_spatial_convolution _slow_conv2d_forward slow_conv3d slow_conv3d_forward slow_conv_dilated2d
+        slow_conv_dilated3d slow_conv_transpose2d slow_conv_transpose3d thnn_conv2d
     """,
     "attention": """
         Attention GroupQueryAttention MultiHeadAttention
@@ -55,116 +58,168 @@ TABLE = {
     "normalisation": """
         BatchNormalization BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad
         EmbedLayerNormalization FusedBatchNorm _FusedBatchNormEx FusedBatchNormGrad _FusedBatchNormGradEx
-        FusedBatchNormGradV2 FusedBatchNormGradV3 FusedBatchNormV2 FusedBatchNormV3 GroupNormalization InstanceNorm
+        FusedBatchNormGradV2 FusedBatchNormGradV3 FusedBatchNormV2 FusedBatchNormV3 GroupNormalization
         InstanceNormalization LayerNormalization LpNormalization LRN LRNGrad MeanVarianceNormalization
-        RMSNormalization SimplifiedLayerNormalization SkipLayerNormalization SkipSimplifiedLayerNormalization
-        batch_norm batch_norm_backward _batch_norm_impl_index _batch_norm_impl_index_backward _batch_norm_no_update
-        _batch_norm_with_update _batch_norm_with_update_functional cudnn_batch_norm cudnn_batch_norm_backward
-        _fused_rms_norm _fused_rms_norm_backward group_norm instance_norm layer_norm miopen_batch_norm
-        miopen_batch_norm_backward native_batch_norm native_batch_norm_backward _native_batch_norm_legit
-        _native_batch_norm_legit_functional _native_batch_norm_legit_no_training native_group_norm
-        native_group_norm_backward native_layer_norm native_layer_norm_backward rms_norm
+        QuantizedBatchNormWithGlobalNormalization QuantizedInstanceNorm RMSNormalization SimplifiedLayerNormalization
+        SkipLayerNormalization SkipSimplifiedLayerNormalization
+        batch_norm batch_norm_backward batch_norm_backward_elemt batch_norm_elemt _batch_norm_impl_index
+        _batch_norm_impl_index_backward _batch_norm_no_update _batch_norm_with_update
+        _batch_norm_with_update_functional cudnn_batch_norm cudnn_batch_norm_backward _fused_rms_norm
+        _fused_rms_norm_backward group_norm instance_norm layer_norm miopen_batch_norm miopen_batch_norm_backward
+        native_batch_norm native_batch_norm_backward _native_batch_norm_legit _native_batch_norm_legit_functional
+        _native_batch_norm_legit_no_training native_group_norm native_group_norm_backward native_layer_norm
+        native_layer_norm_backward quantized_batch_norm rms_norm
     """,
     "softmax": """
         Hardmax LogSoftmax NegativeLogLikelihoodLoss ReduceLogSumExp Softmax SoftmaxCrossEntropyLoss
         SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits
         cross_entropy_loss _log_softmax log_softmax _log_softmax_backward_data logsumexp _masked_softmax
-        _masked_softmax_backward _safe_softmax _softmax softmax _softmax_backward_data
+        _masked_softmax_backward _safe_softmax _softmax softmax _softmax_backward_data special_log_softmax
+        special_logsumexp special_softmax
     """,
     "elementwise": """
         Abs AccumulateNV2 Acos Acosh Add AddN AddV2 AdjustContrast AdjustContrastv2 AdjustHue AdjustSaturation
         AffineGrid And Angle ApproximateEqual Asin Asinh AssignAdd AssignAddVariableOp AssignSub AssignSubVariableOp
         Atan Atan2 Atanh BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e BesselK1 BesselK1e
-        BesselY0 BesselY1 Betainc BiasAdd BiasAddV1 BiasGelu BiasSplitGelu BinaryLogisticRegression Bitcast BitShift
-        BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Celu CheckNumerics CheckNumericsV2 Clip
-        ClipByNorm ClipByValue Complex ComplexAbs Conj Cos Cosh CropAndResize CropAndResizeGradImage Cross Dawsn
-        Dequantize DequantizeLinear Digamma Div DivNoNan DynamicQuantizeLinear Elu EluGrad EnsureShape Equal Erf Erfc
-        Erfinv Exp Expint Expm1 FakeQuantWithMinMaxArgs FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars
-        FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannel FakeQuantWithMinMaxVarsPerChannelGradient
-        FastGelu Floor FloorDiv FloorMod FresnelCos FresnelSin _FusedBiasAddGrad _FusedBinary Gelu Greater
-        GreaterEqual GreaterOrEqual GridSample HardSigmoid HardSwish HSVToRGB Igamma Igammac IgammaGradA Imag
-        ImageProjectiveTransformV2 ImageProjectiveTransformV3 Inv Invert InvGrad IsFinite IsInf IsNaN IsNan LeakyRelu
+        BesselY0 BesselY1 Betainc BiasAdd BiasAddV1 BiasGelu BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor
+        Bucketize Cast CastLike Ceil Celu CheckNumerics CheckNumericsV2 Clip ClipByValue Complex ComplexAbs Conj Cos
+        Cosh CropAndResize CropAndResizeGradImage Cross Dawsn Dequantize DequantizeLinear Digamma Div DivNoNan
+        DynamicQuantizeLinear Elu EluGrad Equal Erf Erfc Erfinv Exp Expint Expm1 FakeQuantWithMinMaxArgs
+        FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars FakeQuantWithMinMaxVarsGradient
+        FakeQuantWithMinMaxVarsPerChannel FakeQuantWithMinMaxVarsPerChannelGradient FastGelu Floor FloorDiv FloorMod
+        FresnelCos FresnelSin _FusedBiasAddGrad Gelu Greater GreaterEqual GreaterOrEqual GridSample HardSigmoid
+        HardSwish _HostCast HSVToRGB Igamma Igammac IgammaGradA Imag ImageProjectiveTransformV2
+        ImageProjectiveTransformV3 InplaceAdd InplaceSub Inv Invert InvGrad IsFinite IsInf IsNaN IsNan LeakyRelu
         LeakyReluGrad LeftShift Less LessEqual LessOrEqual Lgamma Log Log1p LogicalAnd LogicalNot LogicalOr Maximum
         Minimum Mish Mod Mul MulNoNan Ndtri Neg NextAfter Not NotEqual Or Polygamma PopulationCount Pow PRelu Quantize
-        QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 QuantizeAndDequantizeV4 QuantizeLinear
-        QuantizeV2 QuickGelu Real RealDiv Reciprocal ReciprocalGrad Relu Relu6 Relu6Grad ReluGrad Resize ResizeArea
-        ResizeBicubic ResizeBicubicGrad ResizeBilinear ResizeBilinearGrad RGBToHSV RightShift Rint RotaryEmbedding
-        Round Rsqrt RsqrtGrad ScaleAndTranslate ScaleAndTranslateGrad Select SelectV2 Selu SeluGrad Shrink Sigmoid
-        SigmoidGrad Sign Sin Sinh Softplus SoftplusGrad Softsign SoftsignGrad Spence Sqrt SqrtGrad Square
-        SquaredDifference Sub SwiGLU Swish Tan Tanh TanhGrad ThresholdedRelu Trilu TruncateDiv TruncateMod Upsample
-        Where Xdivy Xlog1py Xlogy Xor Zeta
-        abs absolute acos acosh add add_relu addcdiv addcmul affine_grid_generator alpha_dropout angle arccos arcsin
-        arctan asin asinh atan atan2 atanh bessel_i0 bessel_i1 bessel_j0 bessel_j1 binary_cross_entropy
+        QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 QuantizeAndDequantizeV4
+        QuantizeAndDequantizeV4Grad QuantizedAdd QuantizedBiasAdd QuantizedMul QuantizedRelu QuantizedRelu6
+        QuantizedReluX QuantizedResizeBilinear QuantizeLinear QuantizeV2 QuickGelu RandomGammaGrad Real RealDiv
+        Reciprocal ReciprocalGrad Relu Relu6 Relu6Grad ReluGrad Requantize Resize ResizeArea ResizeBicubic
+        ResizeBicubicGrad ResizeBilinear ResizeBilinearGrad RGBToHSV RightShift Rint RotaryEmbedding Round Rsqrt
+        RsqrtGrad ScaleAndTranslate ScaleAndTranslateGrad Select SelectV2 Selu SeluGrad Shrink Sigmoid SigmoidGrad
+        Sign Sin Sinh Softplus SoftplusGrad Softsign SoftsignGrad Spence Sqrt SqrtGrad Square SquaredDifference
+        StochasticCastToInt Sub SwiGLU Swish Tan Tanh TanhGrad ThresholdedRelu ToBool Trilu TruncateDiv TruncateMod
+        _UnaryOpsComposition UniformDequantize UniformQuantize UniformQuantizedAdd UniformQuantizedClipByValue
+        UniformRequantize Upsample Where Xdivy Xlog1py Xlogy Xor Zeta
+        abs absolute acos acosh add _add_relu add_relu addcdiv addcmul addr affine_grid_generator alpha_dropout
+        _amp_foreach_non_finite_check_and_unscale __and__ angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh
+        asin asinh atan atan2 atanh bessel_i0 bessel_i1 bessel_j0 bessel_j1 binary_cross_entropy
         binary_cross_entropy_backward binary_cross_entropy_with_logits bitwise_and bitwise_left_shift bitwise_not
-        bitwise_or bitwise_right_shift bitwise_xor cbrt ceil celu clamp clamp_max clamp_min clip complex conj_physical
-        convert_element_type copysign cos cosh deg2rad dequantize_per_channel dequantize_per_tensor digamma div divide
-        dropout elu elu_backward eq erf erf_inv erfc erfinv exp exp2 expm1 fake_quantize_per_tensor_affine
-        feature_dropout floor floor_divide fma fmax fmin fmod _foreach_add _foreach_addcdiv _foreach_addcmul
-        _foreach_div _foreach_lerp _foreach_maximum _foreach_mul _foreach_neg _foreach_pow _foreach_sqrt _foreach_sub
-        frac _fused_dropout gcd ge gelu gelu_backward glu glu_backward greater greater_equal grid_sampler_2d
-        grid_sampler_2d_backward grid_sampler_3d grid_sampler_3d_backward gt hardshrink hardshrink_backward
-        hardsigmoid hardsigmoid_backward hardswish hardswish_backward hardtanh hardtanh_backward heaviside huber_loss
-        huber_loss_backward hypot i0 igamma igammac isfinite isinf isnan isneginf isposinf kl_div l1_loss lcm ldexp le
-        leaky_relu leaky_relu_backward lerp less less_equal lgamma log log10 log1p log2 log_sigmoid
-        log_sigmoid_backward log_sigmoid_forward logaddexp logaddexp2 logical_and logical_not logical_or logical_xor
-        logit logit_backward lt masked_fill maximum minimum mish mish_backward mse_loss mse_loss_backward mul multiply
-        mvlgamma nan_to_num native_dropout native_dropout_backward ne neg negative nextafter not_equal polar polygamma
-        pow prelu _prelu_kernel _prelu_kernel_backward quantize_per_channel quantize_per_tensor rad2deg reciprocal
-        relu relu6 remainder round rrelu rrelu_with_noise rsqrt rsub selu sgn sigmoid sigmoid_backward sign signbit
-        silu silu_backward sin sinc sinh smooth_l1_loss smooth_l1_loss_backward soft_margin_loss softplus
-        softplus_backward softshrink softshrink_backward special_entr special_erfcx special_i0e special_i1 special_i1e
-        special_log_ndtr special_ndtr special_ndtri special_xlog1py special_zeta sqrt square sub subtract tan tanh
+        bitwise_or bitwise_right_shift bitwise_xor _cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int
+        _cast_Long _cast_Short cbrt ceil celu clamp clamp_max clamp_min clip complex _conj_physical conj_physical
+        convert_element_type copysign cos cosh cosine_embedding_loss cross cudnn_grid_sampler deg2rad dequantize
+        dequantize_per_channel dequantize_per_tensor diff digamma div divide dropout elu elu_backward eq erf erfc
+        erfinv exp exp2 expm1 fabs _fake_quantize_learnable_per_tensor_affine fake_quantize_per_channel_affine
+        fake_quantize_per_channel_affine_cachemask fake_quantize_per_channel_affine_cachemask_backward
+        fake_quantize_per_tensor_affine fake_quantize_per_tensor_affine_cachemask
+        fake_quantize_per_tensor_affine_cachemask_backward feature_dropout fix float_power floor floor_divide fma fmax
+        fmin fmod frac frexp _fused_dropout _fused_moving_avg_obs_fq_helper gcd ge gelu gelu_backward glu glu_backward
+        glu_jvp greater greater_equal grid_sampler grid_sampler_2d grid_sampler_2d_backward grid_sampler_3d
+        grid_sampler_3d_backward gt hardshrink hardshrink_backward hardsigmoid hardsigmoid_backward hardswish
+        hardswish_backward hardtanh hardtanh_backward heaviside hinge_embedding_loss huber_loss huber_loss_backward
+        hypot i0 __iand__ igamma igammac __ilshift__ __ior__ __irshift__ isclose isfinite isinf isnan isneginf
+        isposinf isreal __ixor__ kl_div l1_loss lcm ldexp le leaky_relu leaky_relu_backward lerp less less_equal
+        lgamma linalg_cross log log10 log1p log2 log_sigmoid log_sigmoid_backward log_sigmoid_forward logaddexp
+        logaddexp2 logical_and logical_not logical_or logical_xor logit logit_backward __lshift__ lt
+        margin_ranking_loss masked_fill _masked_scale maximum minimum mish mish_backward modf mse_loss
+        mse_loss_backward mul multi_margin_loss multi_margin_loss_backward multilabel_margin_loss
+        multilabel_margin_loss_backward multilabel_margin_loss_forward multiply mvlgamma nan_to_num native_dropout
+        native_dropout_backward ne neg negative nextafter not_equal __or__ pairwise_distance poisson_nll_loss polar
+        polygamma positive pow prelu _prelu_kernel _prelu_kernel_backward quantize_per_channel quantize_per_tensor
+        quantize_per_tensor_dynamic rad2deg reciprocal relu relu6 remainder round rrelu rrelu_with_noise
+        rrelu_with_noise_backward rrelu_with_noise_functional __rshift__ rsqrt rsub selu sgn sigmoid sigmoid_backward
+        sign signbit silu silu_backward sin sinc sinh smooth_l1_loss smooth_l1_loss_backward soft_margin_loss
+        soft_margin_loss_backward softplus softplus_backward softshrink softshrink_backward special_airy_ai
+        special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_digamma special_entr
+        special_erf special_erfc special_erfcx special_erfinv special_exp2 special_expit special_expm1
+        special_gammainc special_gammaincc special_gammaln special_i0 special_i0e special_i1 special_i1e special_log1p
+        special_log_ndtr special_logit special_multigammaln special_ndtr special_ndtri special_polygamma special_psi
+        special_round special_sinc special_xlog1py special_xlogy special_zeta sqrt square sub subtract tan tanh
         tanh_backward _thnn_fused_gru_cell _thnn_fused_gru_cell_backward _thnn_fused_lstm_cell
-        _thnn_fused_lstm_cell_backward threshold threshold_backward to _to_copy tril triu true_divide trunc
-        upsample_bicubic2d upsample_bicubic2d_backward upsample_bilinear2d _upsample_bilinear2d_aa
+        _thnn_fused_lstm_cell_backward threshold threshold_backward to _to_copy tril triplet_margin_loss triu
+        true_divide trunc type_as upsample_bicubic2d _upsample_bicubic2d_aa _upsample_bicubic2d_aa_backward
+        upsample_bicubic2d_backward upsample_bilinear2d _upsample_bilinear2d_aa _upsample_bilinear2d_aa_backward
         upsample_bilinear2d_backward upsample_linear1d upsample_linear1d_backward upsample_trilinear3d
-        upsample_trilinear3d_backward where xlogy
+        upsample_trilinear3d_backward where xlogy __xor__
     """,
     "reduction": """
         All Any ArgMax ArgMin BiasAddGrad Bincount CTCLoss CTCLossV2 CumProd Cumprod CumSum Cumsum CumulativeLogsumexp
-        DenseBincount EuclideanNorm GlobalAveragePool GlobalLpPool GlobalMaxPool HistogramFixedWidth InTopK InTopKV2
-        L2Loss Max Mean Min Prod ReduceL1 ReduceL2 ReduceLogSum ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum
-        ReduceSumSquare SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum SparseSegmentMean SparseSegmentSqrtN
-        SparseSegmentSum Sum UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd UnsortedSegmentSum
+        DebugNanCount DebugNumericSummary DebugNumericSummaryV2 DenseBincount EuclideanNorm GlobalAveragePool
+        GlobalLpPool GlobalMaxPool HistogramFixedWidth InTopK InTopKV2 L2Loss Max Mean Min Prod RaggedBincount
+        ReduceL1 ReduceL2 ReduceLogSum ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare SegmentMax
+        SegmentMaxV2 SegmentMean SegmentMin SegmentMinV2 SegmentProd SegmentProdV2 SegmentSum SegmentSumV2
+        SparseSegmentMean SparseSegmentMeanWithNumSegments SparseSegmentSqrtN SparseSegmentSqrtNWithNumSegments
+        SparseSegmentSum SparseSegmentSumWithNumSegments Sum TileGrad UnsortedSegmentMax UnsortedSegmentMin
+        UnsortedSegmentProd UnsortedSegmentSum
         adaptive_avg_pool1d _adaptive_avg_pool2d adaptive_avg_pool2d _adaptive_avg_pool3d adaptive_avg_pool3d
-        adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d all amax amin aminmax any argmax argmin bincount
-        count_nonzero cummax cummin cumprod cumsum dist _foreach_norm histc linalg_norm linalg_vector_norm
-        _logcumsumexp logcumsumexp max mean median min mode nanmean nansum nll_loss nll_loss2d nll_loss2d_forward
-        nll_loss_forward norm prod std std_mean sum trace var var_mean _weight_norm _weight_norm_interface xor_sum
+        adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d all allclose amax amin _aminmax aminmax any argmax
+        argmin bincount cosine_similarity count_nonzero _ctc_loss ctc_loss _ctc_loss_backward cummax _cummax_helper
+        cummaxmin_backward cummin _cummin_helper cumprod cumprod_backward cumsum dist equal frobenius_norm
+        _grad_sum_to_size hash_tensor histc histogram histogramdd _is_all_true _is_any_true is_nonzero
+        linalg_matrix_norm linalg_norm linalg_vector_norm _logcumsumexp logcumsumexp max mean median min
+        mkldnn_adaptive_avg_pool2d mode nanmean nanmedian nansum native_norm nll_loss nll_loss2d nll_loss2d_forward
+        nll_loss_forward nll_loss_nd norm norm_except_dim nuclear_norm prod segment_reduce std std_mean sum
+        sum_to_size trace trapezoid trapz var var_mean _weight_norm _weight_norm_interface
+        _weight_norm_interface_backward xor_sum
     """,
     "pooling": """
-        AveragePool AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad FractionalAvgPool FractionalMaxPool LpPool MaxPool
-        MaxPool3D MaxPool3DGrad MaxPool3DGradGrad MaxPoolGrad MaxPoolGradGrad MaxPoolGradV2 MaxPoolGradWithArgmax
-        MaxPoolV2 MaxPoolWithArgmax MaxRoiPool MaxUnpool QLinearAveragePool QuantizedAvgPool QuantizedMaxPool RoiAlign
-        _adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward adaptive_max_pool2d_backward avg_pool1d avg_pool2d
-        avg_pool2d_backward avg_pool3d avg_pool3d_backward _low_memory_max_pool_with_offsets max_pool1d
-        max_pool1d_with_indices max_pool2d max_pool2d_with_indices max_pool2d_with_indices_backward max_pool3d
-        max_pool3d_with_indices max_pool3d_with_indices_backward mkldnn_max_pool2d
+        AveragePool AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad Dilation2D Dilation2DBackpropFilter
+        Dilation2DBackpropInput FractionalAvgPool FractionalAvgPoolGrad FractionalMaxPool FractionalMaxPoolGrad LpPool
+        MaxPool MaxPool3D MaxPool3DGrad MaxPool3DGradGrad MaxPoolGrad MaxPoolGradGrad MaxPoolGradGradV2
+        MaxPoolGradGradWithArgmax MaxPoolGradV2 MaxPoolGradWithArgmax MaxPoolV2 MaxPoolWithArgmax MaxRoiPool MaxUnpool
+        QLinearAveragePool QuantizedAvgPool QuantizedMaxPool RoiAlign
+        _adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward adaptive_avg_pool3d_backward
+        adaptive_max_pool2d_backward adaptive_max_pool3d_backward avg_pool1d avg_pool2d avg_pool2d_backward avg_pool3d
+        avg_pool3d_backward fractional_max_pool2d fractional_max_pool2d_backward fractional_max_pool3d
+        fractional_max_pool3d_backward _low_memory_max_pool_offsets_to_indices _low_memory_max_pool_with_offsets
+        max_pool1d max_pool1d_with_indices max_pool2d max_pool2d_backward max_pool2d_with_indices
+        max_pool2d_with_indices_backward max_pool3d max_pool3d_with_indices max_pool3d_with_indices_backward
+        max_unpool2d max_unpool3d mkldnn_adaptive_avg_pool2d_backward mkldnn_max_pool2d mkldnn_max_pool2d_backward
+        mkldnn_max_pool3d mkldnn_max_pool3d_backward quantized_max_pool1d quantized_max_pool2d
+    """,
+    "transform": """
+        BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D DFT FFT FFT2D FFT3D FFTND IFFT IFFT2D IFFT3D
+        IFFTND IRFFT IRFFT2D IRFFT3D IRFFTND RFFT RFFT2D RFFT3D RFFTND
+        _fft_c2c fft_c2c _fft_c2r fft_c2r fft_fft fft_fft2 fft_fftn fft_hfft fft_ifft fft_ifft2 fft_ifftn fft_ihfft
+        fft_irfft fft_irfft2 fft_irfftn _fft_r2c fft_r2c fft_rfft fft_rfft2 fft_rfftn
     """,
     "sort": """
-        CombinedNonMaxSuppression NonMaxSuppression NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV4
-        NonMaxSuppressionV5 NthElement TopK TopKV2 Unique UniqueV2 UniqueWithCounts UniqueWithCountsV2
-        argsort bucketize kthvalue msort searchsorted sort topk unique _unique2 unique_consecutive unique_dim
+        ApproxTopK CombinedNonMaxSuppression KthOrderStatistic LowerBound NonMaxSuppression NonMaxSuppressionV2
+        NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5 NthElement TopK TopKUnique TopKV2 TopKWithUnique
+        Unique UniqueV2 UniqueWithCounts UniqueWithCountsV2 UpperBound
+        argsort bucketize kthvalue msort nanquantile quantile searchsorted sort topk _unique unique _unique2
+        unique_consecutive unique_dim unique_dim_consecutive
     """,
     "gather": """
-        ArrayFeatureExtractor BatchGather Compress EmbeddingLookup Gather GatherElements GatherND GatherNd GatherV2
-        NonZero OneHot ResizeNearestNeighbor ResizeNearestNeighborGrad ResourceGather ResourceGatherNd SequenceAt
-        Slice StackPopV2 StridedSlice TensorArrayReadV3 TensorListGetItem TensorListPopBack
-        embedding _embedding_bag embedding_bag gather index index_select masked_select nonzero one_hot slice_copy take
-        take_along_dim _unsafe_index _unsafe_masked_index upsample_nearest1d upsample_nearest2d
-        upsample_nearest2d_backward upsample_nearest3d
+        ArrayFeatureExtractor BatchGather BatchMatrixDiagPart Compress EmbeddingLookup Gather GatherElements GatherND
+        GatherNd GatherV2 LookupTableFind LookupTableFindV2 NonZero OneHot RaggedGather ResizeNearestNeighbor
+        ResizeNearestNeighborGrad ResourceGather ResourceGatherNd SequenceAt Slice StackPop StackPopV2 StridedSlice
+        TensorArrayRead TensorArrayReadV2 TensorArrayReadV3 TensorListGetItem TensorListPopBack
+        argwhere diagonal_copy embedding _embedding_bag embedding_bag _embedding_bag_forward_only gather index
+        index_select index_select_copy masked_select masked_select_backward narrow_copy nonzero nonzero_numpy
+        nonzero_static one_hot select_copy slice_copy take take_along_dim _unsafe_index _unsafe_masked_index
+        upsample_nearest1d upsample_nearest1d_backward upsample_nearest2d upsample_nearest2d_backward
+        upsample_nearest3d upsample_nearest3d_backward _upsample_nearest_exact1d _upsample_nearest_exact1d_backward
+        _upsample_nearest_exact2d _upsample_nearest_exact2d_backward _upsample_nearest_exact3d
+        _upsample_nearest_exact3d_backward
     """,
     "scatter": """
-        ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin ResourceScatterMul
-        ResourceScatterNdAdd ResourceScatterNdSub ResourceScatterNdUpdate ResourceScatterSub ResourceScatterUpdate
-        Scatter ScatterAdd ScatterDiv ScatterElements ScatterMax ScatterMin ScatterMul ScatterND ScatterNd
-        ScatterNdAdd ScatterNdNonAliasingAdd ScatterNdSub ScatterNdUpdate ScatterSub ScatterUpdate
-        SparseTensorDenseAdd SparseToDense TensorScatter TensorScatterAdd TensorScatterMax TensorScatterMin
-        TensorScatterSub TensorScatterUpdate
-        as_strided_scatter diagonal_backward diagonal_scatter embedding_backward embedding_dense_backward
-        gather_backward index_add index_copy index_fill index_put _index_put_impl index_select_backward masked_scatter
-        nll_loss2d_backward nll_loss_backward scatter scatter_add scatter_reduce select_backward select_scatter
-        slice_backward slice_scatter _unsafe_index_put _unsafe_masked_index_put_accumulate
+        InplaceUpdate LookupTableImportV2 LookupTableInsertV2 ResourceScatterAdd ResourceScatterDiv ResourceScatterMax
+        ResourceScatterMin ResourceScatterMul ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin
+        ResourceScatterNdSub ResourceScatterNdUpdate ResourceScatterSub ResourceScatterUpdate Scatter ScatterAdd
+        ScatterDiv ScatterElements ScatterMax ScatterMin ScatterMul ScatterND ScatterNd ScatterNdAdd ScatterNdMax
+        ScatterNdMin ScatterNdNonAliasingAdd ScatterNdSub ScatterNdUpdate ScatterSub ScatterUpdate
+        SparseSegmentMeanGrad SparseSegmentMeanGradV2 SparseSegmentSqrtNGrad SparseSegmentSqrtNGradV2
+        SparseSegmentSumGrad SparseSegmentSumGradV2 SparseTensorDenseAdd SparseToDense TensorListScatter
+        TensorListScatterIntoExistingList TensorListScatterV2 TensorScatter TensorScatterAdd TensorScatterMax
+        TensorScatterMin TensorScatterSub TensorScatterUpdate
+        as_strided_scatter diagonal_backward diagonal_scatter embedding_backward _embedding_bag_backward
+        _embedding_bag_dense_backward embedding_dense_backward embedding_sparse_backward gather_backward index_add
+        index_copy index_fill index_put _index_put_impl index_reduce index_select_backward masked_scatter
+        masked_scatter_backward nll_loss2d_backward nll_loss_backward put scatter scatter_add scatter_reduce
+        select_backward select_scatter slice_backward slice_scatter trace_backward _unsafe_index_put
+        _unsafe_masked_index_put_accumulate value_selecting_reduction_backward
     """,
     "optimiser": """
         Adagrad Adam ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdam ApplyAdaMax ApplyAddSign
@@ -174,73 +229,123 @@ TABLE = {
         ResourceApplyAdamWithAmsgrad ResourceApplyAddSign ResourceApplyCenteredRMSProp ResourceApplyFtrl
         ResourceApplyFtrlV2 ResourceApplyGradientDescent ResourceApplyKerasMomentum ResourceApplyMomentum
         ResourceApplyPowerSign ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent ResourceApplyRMSProp
-        ResourceSparseApplyAdagrad ResourceSparseApplyAdagradV2 ResourceSparseApplyFtrl
-        ResourceSparseApplyKerasMomentum ResourceSparseApplyMomentum ResourceSparseApplyRMSProp SparseApplyAdagrad
-        SparseApplyFtrl SparseApplyMomentum SparseApplyRMSProp
+        ResourceSparseApplyAdadelta ResourceSparseApplyAdagrad ResourceSparseApplyAdagradDA
+        ResourceSparseApplyAdagradV2 ResourceSparseApplyCenteredRMSProp ResourceSparseApplyFtrl
+        ResourceSparseApplyFtrlV2 ResourceSparseApplyKerasMomentum ResourceSparseApplyMomentum
+        ResourceSparseApplyProximalAdagrad ResourceSparseApplyProximalGradientDescent ResourceSparseApplyRMSProp
+        SparseApplyAdadelta SparseApplyAdagrad SparseApplyAdagradDA SparseApplyAdagradV2 SparseApplyCenteredRMSProp
+        SparseApplyFtrl SparseApplyFtrlV2 SparseApplyMomentum SparseApplyProximalAdagrad
+        SparseApplyProximalGradientDescent SparseApplyRMSProp
         _fused_adagrad _fused_adam _fused_adamw _fused_sgd
     """,
     "fill": """
-        BlackmanWindow ConstantOfShape Eye EyeLike Fill HammingWindow HannWindow LinSpace OnesLike Range ZerosLike
-        arange eye fill _foreach_zero full full_like iota linspace logspace new_full new_ones new_zeros ones ones_like
-        scalar_tensor tril_indices triu_indices zero zeros zeros_like
+        BlackmanWindow ConstantOfShape Eye EyeLike Fill HammingWindow HannWindow LinSpace MelWeightMatrix OnesLike
+        Range ZerosLike
+        arange bartlett_window blackman_window _efficientzerotensor eye fill full full_like hamming_window hann_window
+        iota kaiser_window linspace logspace new_full new_ones new_zeros _new_zeros_with_same_feature_meta ones
+        ones_like scalar_tensor tril_indices triu_indices zero zeros zeros_like
     """,
     "random": """
-        Bernoulli Multinomial ParameterizedTruncatedNormal RandomGamma RandomNormal RandomNormalLike RandomPoissonV2
-        RandomShuffle RandomStandardNormal RandomUniform RandomUniformInt RandomUniformLike StatefulStandardNormal
-        StatefulStandardNormalV2 StatefulTruncatedNormal StatefulUniform StatelessMultinomial StatelessRandomNormal
-        StatelessRandomNormalV2 StatelessRandomUniform StatelessRandomUniformFullInt StatelessRandomUniformFullIntV2
-        StatelessRandomUniformInt StatelessRandomUniformIntV2 StatelessRandomUniformV2 StatelessTruncatedNormal
-        StatelessTruncatedNormalV2 TruncatedNormal
-        bernoulli cauchy exponential geometric inductor_random log_normal multinomial normal normal_functional
-        philox_rand poisson rand rand_like randint randint_like randn randn_like random randperm uniform
+        AllCandidateSampler Bernoulli FixedUnigramCandidateSampler LearnedUnigramCandidateSampler
+        LogUniformCandidateSampler Multinomial NonDeterministicInts ParameterizedTruncatedNormal RandomCrop
+        RandomGamma RandomIndexShuffle RandomNormal RandomNormalLike RandomPoisson RandomPoissonV2 RandomShuffle
+        RandomStandardNormal RandomUniform RandomUniformInt RandomUniformLike StatefulRandomBinomial
+        StatefulStandardNormal StatefulStandardNormalV2 StatefulTruncatedNormal StatefulUniform StatefulUniformFullInt
+        StatefulUniformInt StatelessMultinomial StatelessParameterizedTruncatedNormal StatelessRandomBinomial
+        StatelessRandomGammaV2 StatelessRandomGammaV3 StatelessRandomNormal StatelessRandomNormalV2
+        StatelessRandomPoisson StatelessRandomUniform StatelessRandomUniformFullInt StatelessRandomUniformFullIntV2
+        StatelessRandomUniformInt StatelessRandomUniformIntV2 StatelessRandomUniformV2 StatelessShuffle
+        StatelessTruncatedNormal StatelessTruncatedNormalV2 TruncatedNormal UniformCandidateSampler
+        bernoulli binomial cauchy exponential geometric inductor_random log_normal multinomial normal
+        normal_functional _philox_normal philox_rand _philox_uniform poisson rand rand_like randint randint_like randn
+        randn_like random randperm _sample_dirichlet _standard_gamma uniform
     """,
     "movement": """
-        Assign AssignVariableOp BatchToSpace BatchToSpaceND Broadcast BroadcastTo CenterCropPad Col2Im Concat
-        ConcatFromSequence ConcatV2 ConjugateTranspose Copy CopyHost DataFormatDimMap DataFormatVecPermute DeepCopy
-        DepthToSpace Diag DiagPart DynamicPartition DynamicStitch Expand ExtractImagePatches ListDiff MatrixBandPart
-        MatrixDiag MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 MatrixDiagV2 MatrixDiagV3 MatrixSetDiag
-        MatrixSetDiagV3 Memcpy MirrorPad MirrorPadGrad Pack Pad PadV2 ParallelConcat ParallelDynamicStitch
-        QueueDequeueManyV2 QueueDequeueV2 QueueEnqueueManyV2 QueueEnqueueV2 ResourceStridedSliceAssign Reverse
-        ReverseSequence ReverseV2 Roll SequenceConstruct SequenceErase SequenceInsert SpaceToBatch SpaceToBatchND
-        SpaceToDepth SparseReshape Split SplitToSequence SplitV Stack StackPushV2 Stage StridedSliceAssign
-        StridedSliceGrad TensorArrayConcatV3 TensorArrayGatherV3 TensorArrayScatterV3 TensorArraySplitV3
-        TensorArrayWriteV3 TensorListConcat TensorListConcatV2 TensorListFromTensor TensorListGather
-        TensorListPushBack TensorListSetItem TensorListSplit TensorListStack TensorStridedSliceUpdate Tile Transpose
-        Unpack Unstage
-        as_strided_copy block_diag cat channel_shuffle clone col2im combinations concat concatenate constant_pad_nd
-        contiguous copy copy_to device_put diag diag_embed expand_copy flip fliplr flipud _foreach_copy hstack im2col
-        meshgrid native_channel_shuffle pad permute_copy pixel_shuffle pixel_unshuffle reflection_pad1d
-        reflection_pad1d_backward reflection_pad2d reflection_pad2d_backward reflection_pad3d repeat repeat_interleave
-        replication_pad1d replication_pad2d replication_pad2d_backward replication_pad3d resize_as roll rot90
-        split_copy split_with_sizes_copy stack tile transpose_copy unfold_backward unfold_copy view_copy vstack
+        AllToAll Assign AssignVariableOp BatchMatrixBandPart BatchMatrixDiag BatchMatrixSetDiag BatchToSpace
+        BatchToSpaceND Broadcast BroadcastTo CenterCropPad Col2Im CollectiveAllToAllV2 CollectiveAllToAllV3
+        CollectiveBcastRecv CollectiveBcastRecvV2 CollectiveBcastSend CollectiveBcastSendV2 CollectiveGather
+        CollectiveGatherV2 CollectivePermute CollectiveReduce CollectiveReduceScatterV2 CollectiveReduceV2
+        CollectiveReduceV3 Concat ConcatFromSequence ConcatV2 ConjugateTranspose Copy _CopyFromGpuToHost
+        _CopyFromHostToGpu CopyHost CopyToMesh CrossReplicaSum DataFormatDimMap DataFormatVecPermute DeepCopy
+        DepthToSpace Diag DiagPart DynamicPartition DynamicStitch Expand ExtractImagePatches ExtractVolumePatches
+        ListDiff MatrixBandPart MatrixDiag MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 MatrixDiagV2 MatrixDiagV3
+        MatrixSetDiag MatrixSetDiagV2 MatrixSetDiagV3 Memcpy MirrorPad MirrorPadGrad NcclAllReduce NcclBroadcast
+        NcclReduce Pack Pad PadV2 ParallelConcat _ParallelConcatUpdate ParallelDynamicStitch QuantizedConcat
+        QuantizedConcatV2 QueueDequeue QueueDequeueMany QueueDequeueManyV2 QueueDequeueUpTo QueueDequeueUpToV2
+        QueueDequeueV2 QueueEnqueue QueueEnqueueMany QueueEnqueueManyV2 QueueEnqueueV2 RaggedRange
+        RaggedTensorToTensor Relayout ResourceStridedSliceAssign Reverse ReverseSequence ReverseV2 Roll
+        _ScopedAllocatorConcat SequenceConstruct SequenceErase SequenceInsert SpaceToBatch SpaceToBatchND SpaceToDepth
+        SparseReshape Split SplitToSequence SplitV Stack StackPush StackPushV2 Stage StridedSliceAssign
+        StridedSliceGrad TensorArrayConcat TensorArrayConcatV2 TensorArrayConcatV3 TensorArrayGather
+        TensorArrayGatherV2 TensorArrayGatherV3 TensorArrayPack TensorArrayScatter TensorArrayScatterV2
+        TensorArrayScatterV3 TensorArraySplit TensorArraySplitV2 TensorArraySplitV3 TensorArrayUnpack TensorArrayWrite
+        TensorArrayWriteV2 TensorArrayWriteV3 TensorListConcat TensorListConcatLists TensorListConcatV2
+        TensorListFromTensor TensorListGather TensorListPushBack TensorListPushBackBatch TensorListSetItem
+        TensorListSplit TensorListStack TensorStridedSliceUpdate Tile Transpose Unpack UnravelIndex Unstage
+        alias_copy all_gather_into_tensor all_gather_into_tensor_coalesced all_reduce all_reduce_coalesced
+        all_to_all_single as_strided_copy block_diag broadcast cartesian_prod cat channel_shuffle _chunk_cat clone
+        col2im collapse column_stack combinations concat concatenate constant_pad_nd contiguous copy _copy_from
+        _copy_from_and_resize copy_to cpu cuda device_put diag diag_embed diagflat dstack expand_copy fft_fftshift
+        fft_ifftshift flatten_dense_tensors flip fliplr flipud hstack im2col kron meshgrid
+        mkldnn_reorder_conv2d_weight _mkldnn_transpose native_channel_shuffle _pack_padded_sequence pad _pad_circular
+        _pad_enum _pad_packed_sequence pad_sequence permute_copy _pin_memory pin_memory pixel_shuffle pixel_unshuffle
+        reduce_scatter_tensor reflection_pad1d reflection_pad1d_backward reflection_pad2d reflection_pad2d_backward
+        reflection_pad3d reflection_pad3d_backward repeat repeat_interleave replication_pad1d
+        replication_pad1d_backward replication_pad2d replication_pad2d_backward replication_pad3d
+        replication_pad3d_backward _reshape_alias_copy _reshape_copy resize_as roll rot90 row_stack split_copy
+        split_with_sizes_copy squeeze_copy _stack stack t_copy tile _to_cpu _to_dense to_dense to_mkldnn
+        to_mkldnn_backward transpose_copy unbind_copy unflatten_dense_tensors unfold_backward unfold_copy
+        unsqueeze_copy vander view_as_complex_copy view_as_real_copy view_copy vstack wait
+    """,
+    "call": """
+        BatchFunction Case For If _If Loop MapDefun PartitionedCall RemoteCall Scan SequenceMap
+        StatefulPartitionedCall StatelessCase StatelessIf StatelessWhile SymbolicGradient TPUPartitionedCall While
+        _While XlaIf XlaLaunch XlaWhile
+        call_function call_module cond map_impl scan while_loop
     """,
     "view": """
-        Assert BroadcastArgs BroadcastGradientArgs Case CheckpointEntry ConcatOffset ControlTrigger
-        DebugGradientIdentity DebugIdentity DeleteSeedGenerator DestroyTemporaryVariable Dropout DummySeedGenerator
-        Empty EmptyTensorList Enter EnterExit Exit ExpandDims FIFOQueueV2 Flatten For HistogramSummary _HostRecv
-        _HostSend Identity IdentityN If ImageSummary InvertPermutation IsVariableInitialized Loop LoopCond Merge
-        MergeSummary MutexLock MutexV2 NextIteration NoOp Optional OptionalGetElement OptionalHasElement
-        PartitionedCall PlaceholderWithDefault PreventGradient Print PrintV2 QueueCloseV2 QueueSizeV2
-        RandomShuffleQueueV2 Rank ReadVariableOp Recv _Recv RefEnter RefExit RefIdentity RefMerge RefNextIteration
-        RefSelect RefSwitch Reshape ScalarSummary Scan Send _Send SequenceEmpty SequenceLength SequenceMap Shape
-        ShapeN Size Snapshot Squeeze StackCloseV2 StackV2 StatefulPartitionedCall StatelessCase StatelessIf
-        StatelessWhile StopGradient StringFormat Switch _SwitchN SymbolicGradient TensorArrayCloseV3 TensorArrayGradV3
-        TensorArraySizeV3 TensorArrayV3 TensorListElementShape TensorListLength TensorListReserve TensorSummary
-        TensorSummaryV2 Unsqueeze VariableShape VarIsInitializedOp While
-        alias as_strided _assert_async _assert_scalar _assert_tensor_metadata broadcast_in_dim broadcast_to
-        call_function chunk collapse_view _conj detach detach_copy diagonal dim empty empty_like empty_strided expand
-        expand_as flatten getitem hsplit imag is_same_size item lift lift_fresh lift_fresh_copy _local_scalar_dense
-        moveaxis movedim mT narrow _neg_view new_empty new_empty_strided numel numpy_T output permute ravel real
-        reshape _reshape_alias reshape_as resize resolve_conj resolve_neg select set_ size slice split split_dim
-        split_with_sizes squeeze stride swapaxes swapdims sym_constrain_range sym_constrain_range_for_size sym_numel
-        sym_size sym_storage_offset sym_stride T t tensor_split transpose unbind unflatten unfold unsafe_split
-        _unsafe_view unsqueeze view view_as view_as_complex view_as_real view_dtype view_of vsplit wait_tensor
+        Abort _ArrayToList Assert AudioSummary AudioSummaryV2 BitCast Bitcast BroadcastArgs BroadcastGradientArgs
+        CheckPinned CheckpointEntry CloseSummaryWriter ConcatOffset ControlTrigger CopyToMeshGrad
+        CreateSummaryFileWriter DebugGradientIdentity DebugGradientRefIdentity DebugIdentity DebugIdentityV2
+        DebugIdentityV3 DeleteSeedGenerator DestroyResourceOp DestroyTemporaryVariable DeviceIndex DisableCopyOnRead
+        Dropout DummySeedGenerator Empty EmptyTensorList EnsureShape Enter Exit ExpandDims FakeParam FIFOQueue
+        FIFOQueueV2 Flatten FlushSummaryWriter GuaranteeConst HistogramSummary _HostRecv _HostSend Identity IdentityN
+        ImageSummary InvertPermutation IsVariableInitialized _ListToArray LoopCond MakeWeakResourceHandle Merge
+        MergeSummary MutexLock MutexV2 NextIteration NoOp Optional OptionalFromValue OptionalGetElement
+        OptionalGetValue OptionalHasElement OptionalHasValue OptionalNone PaddingFIFOQueueV2 PlaceholderWithDefault
+        PreventGradient Print PrintV2 PriorityQueueV2 QuantizedReshape QueueClose QueueCloseV2 QueueIsClosed
+        QueueIsClosedV2 QueueSize QueueSizeV2 RandomShuffleQueue RandomShuffleQueueV2 Rank ReadVariableOp
+        _ReadVariablesOp Recv _Recv RefEnter RefExit RefIdentity RefMerge RefNextIteration RefSelect RefSwitch Reshape
+        ResourceInitializedOp ScalarSummary Send _Send SequenceEmpty SequenceLength Shape ShapeN Size Snapshot Squeeze
+        StackClose StackCloseV2 StackV2 StopGradient SummaryWriter Switch _SwitchN TensorArray TensorArrayClose
+        TensorArrayCloseV2 TensorArrayCloseV3 TensorArrayGrad TensorArrayGradV2 TensorArrayGradV3
+        TensorArrayGradWithShape TensorArraySize TensorArraySizeV2 TensorArraySizeV3 TensorArrayV2 TensorArrayV3
+        TensorListElementShape TensorListLength TensorListReserve TensorListResize TensorSummary TensorSummaryV2
+        Timestamp Unsqueeze VariableShape VarIsInitializedOp WriteHistogramSummary WriteImageSummary
+        WriteScalarSummary WriteSummary
+        adjoint alias as_strided _assert_async _assert_scalar _assert_tensor_metadata atleast_1d atleast_2d atleast_3d
+        broadcast_in_dim broadcast_tensors broadcast_to chunk collapse_view _conj conj data
+        _debug_has_internal_overlap detach detach_copy diagonal dim dsplit empty empty_like empty_permuted
+        empty_strided expand expand_as flatten _functional_assert_async _functional_assert_scalar
+        _functional_sym_constrain_range _functional_sym_constrain_range_for_size _fused_sdp_choice getitem hsplit imag
+        inductor_force_stride_order inductor_lookup_seed inductor_seeds is_complex is_floating_point is_same_size item
+        _lazy_clone lift lift_fresh lift_fresh_copy _local_scalar_dense _make_dep_token matrix_H mH _mkldnn_reshape
+        moveaxis movedim mT narrow _neg_view new_empty new_empty_strided numel numpy_T output permute _print ravel
+        real requires_grad reshape _reshape_alias reshape_as resize resolve_conj resolve_neg select set set_data
+        _shape_as_tensor size slice split split_dim split_with_sizes squeeze stride swapaxes swapdims
+        sym_constrain_range sym_constrain_range_for_size sym_is_contiguous sym_numel sym_size sym_storage_offset
+        sym_stride T t tensor_split transpose unbind unflatten unfold unsafe_chunk unsafe_split
+        unsafe_split_with_sizes _unsafe_view unsqueeze view view_as view_as_complex view_as_real view_dtype view_of
+        vsplit wait_tensor
     """,
     "source": """
-        AnonymousIterator _Arg AutoReloadVariable Const Constant HashTableV2 HostConst ImmutableConst Iterator
-        IteratorFromStringHandle IteratorGetNext IteratorV2 OneShotIterator Placeholder PlaceholderV2 ReaderReadV2
-        Restore RestoreSlice RestoreV2 _Retval Save SaveSlices SaveV2 ShardedFilename TemporaryVariable VarHandleOp
-        Variable VariableV2
+        AnonymousIterator AnonymousIteratorV2 AnonymousIteratorV3 _Arg AutoReloadVariable Const Constant _DeviceArg
+        _DeviceRetval _EagerConst FixedLengthRecordReaderV2 HashTable HashTableV2 HostConst ImmutableConst
+        InfeedDequeue Iterator IteratorFromStringHandle IteratorFromStringHandleV2 IteratorGetNext
+        IteratorGetNextAsOptional IteratorGetNextSync IteratorV2 MakeIterator MergeV2Checkpoints MutableHashTable
+        MutableHashTableV2 OneShotIterator OutfeedEnqueue Placeholder PlaceholderV2 ReaderReadV2 ReadFile RecordInput
+        Restore RestoreSlice RestoreV2 _Retval Save SaveSlices SaveV2 ShardedFilename TemporaryVariable
+        TFRecordReaderV2 VarHandleOp _VarHandlesOp Variable VariableV2 WriteFile
         constant get_attr input parameter placeholder _tensor_constant
     """,
 }
@@ -248,21 +353,22 @@ CATEGORIES = tuple(TABLE)
 _CATEGORY = {kind: category for category, kinds in TABLE.items() for kind in kinds.split()}
 
 
-def name_of(kind: str) -> str:
-    """The bare name of an op type: without PyTorch's name space, overload and in-place mark, or ONNX's domain.
+SPACES = ("aten", "prims", "_c10d_functional", "c10d_functional", "c10d")  # of PyTorch: space.name.overload
 
-    >>> name_of("aten.add_.Tensor"), name_of("aten::convolution"), name_of("com.microsoft.Gelu"), name_of("Conv2D")
-    ('add', 'convolution', 'Gelu', 'Conv2D')
+
+def name_of(kind: str) -> str:
+    """The bare name of an op type: without PyTorch's name space, overload, in-place or list mark, or ONNX's domain.
+
+    >>> [name_of(kind) for kind in ("aten.add_.Tensor", "aten::_foreach_add", "com.microsoft.Gelu", "Conv2D")]
+    ['add', 'add', 'Gelu', 'Conv2D']
     """
     name = kind.rpartition("::")[2].removeprefix("torch.ops.")
     space, dot, rest = name.partition(".")
     if dot:
-        name = (
-            rest.partition(".")[0]
-            if space in ("aten", "prims", "_c10d_functional", "c10d")
-            else name.rpartition(".")[2]
-        )
-    return name[:-1] if name.endswith("_") and name[:1].islower() | name.startswith("_") else name
+        name = rest.partition(".")[0] if space in SPACES else name.rpartition(".")[2]
+    name = name.removeprefix("_foreach_")
+    in_place = name.endswith("_") and not name.startswith("__") and not name[0].isupper()
+    return name[:-1] if in_place else name
 
 
 @lru_cache(4096)
