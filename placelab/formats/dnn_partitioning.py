@@ -23,7 +23,7 @@ from __future__ import annotations
 from typing import Any
 
 from placelab.errors import FormatError
-from placelab.formats.fields import cost, read_from, records, whole
+from placelab.formats.fields import cost, read_from, records, some, whole
 from placelab.formats.limits import json_of, read_file
 from placelab.graph import OpGraph, is_name
 
@@ -61,7 +61,7 @@ def graph_of(document: Any, where: str) -> OpGraph:
 
 
 def _graph(document: dict[str, Any]) -> OpGraph:
-    nodes = records(document["nodes"], "nodes")
+    nodes = some(records(document["nodes"], "nodes"), "nodes")
     ids = [whole(node.get("id"), f"id of node {v}", 0, LARGEST) for v, node in enumerate(nodes)]
     number = {node: v for v, node in enumerate(ids)}
     if len(number) < len(ids):

@@ -80,6 +80,13 @@ def records(value: Any, what: str) -> list[dict[str, Any]]:
     return [record(entry, f"entry {i} of {what}") for i, entry in enumerate(value)]
 
 
+def some(entries: list[Any], what: str) -> list[Any]:
+    """`entries`, unless there are none."""
+    if not entries:
+        raise FormatError(f"there are no {what}; expected at least one")
+    return entries
+
+
 def texts(value: Any, what: str) -> list[str]:
     """`value` if it is a list of texts."""
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):

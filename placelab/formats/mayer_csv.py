@@ -17,7 +17,7 @@ import re
 from typing import Any
 
 from placelab.errors import FormatError
-from placelab.formats.fields import cost_of_text, read_from
+from placelab.formats.fields import cost_of_text, read_from, some
 from placelab.formats.limits import MAX_OPS, read_file, text_of
 from placelab.formats.unit_costs import unit_metadata
 from placelab.graph import OpGraph
@@ -48,7 +48,7 @@ def is_one(data: bytes) -> bool:
 
 
 def _graph(rows: list[tuple[str, list[str]]]) -> OpGraph:
-    for where, row in rows:
+    for where, row in some(rows, "ops"):
         if len(row) <= OPERATIONS:
             raise FormatError(f"{where} has {len(row)} columns; expected at least {OPERATIONS + 1}")
     ids = [_id(row[ID], where) for where, row in rows]

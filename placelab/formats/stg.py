@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from placelab.errors import FormatError
-from placelab.formats.fields import cost_of_text, read_from
+from placelab.formats.fields import cost_of_text, read_from, some
 from placelab.formats.limits import MAX_OPS, read_file, text_of
 from placelab.formats.unit_costs import MAX_PROCESSORS, unit_metadata
 from placelab.graph import OpGraph
@@ -89,7 +89,7 @@ def _graph(lines: list[list[str]]) -> OpGraph:
     best = max(plain, told, key=lambda parse: (not parse.fault, len(parse.time)))
     if best.fault:
         raise FormatError(best.fault)
-    n = len(best.time)
+    n = len(some(best.time, "tasks"))
     if not count <= n <= count + DUMMIES:
         raise FormatError(f"the first line says {count} tasks, but there are {n}, dummies included")
     return OpGraph.from_arrays(
