@@ -12,15 +12,25 @@ from typing import Any
 
 from placelab import datasets
 from placelab.costs.default import with_estimates
+from placelab.costs.profile import Profile
 from placelab.errors import FormatError
+from placelab.formats import profiles
 from placelab.formats.limits import json_of, path_of, read_file, unzipped
 from placelab.formats.torch_module import from_exported, is_exported
 from placelab.graph import OpGraph, is_name
 
 # Suffix → the files of placelab.formats that read it; of several the first that knows the content. Any may be gzipped.
 READERS = {
-    ".json": ("placelab_json",),
+    ".json": ("placelab_json", "wfformat", "dnn_partitioning", "chakra"),
+    ".pb": ("tensorflow",),
+    ".pbtxt": ("tensorflow",),
     ".onnx": ("onnx_model",),
+    ".dot": ("dot",),
+    ".gv": ("dot",),
+    ".stg": ("stg",),
+    ".txt": ("pipedream",),
+    ".csv": ("mayer_csv",),
+    ".et": ("chakra",),
 }
 SAVED_MODEL = "saved_model.pb"  # in the folder that TensorFlow calls a SavedModel
 EXPECTED = "a graph"
@@ -78,15 +88,34 @@ def loads(data: bytes, name: str, **options: Any) -> OpGraph:
     FormatError, UnsupportedError
         As :func:`load`.
     """
+    found = opened(data, name, **options)
+    if isinstance(found, Profile):
+        raise FormatError(f"{name} is a profile of a run, whose times placelab.costs.measured puts into a model")
+    return found
+
+
+def opened(data: bytes, name: str, graph: OpGraph | None = None, **options: Any) -> OpGraph | Profile:
+    """The graph or the profile in the bytes of a file; `graph` is the one that a profile may be of.
+
+    Raises
+    ------
+    FormatError, UnsupportedError
+        As :func:`load`.
+    """
     if not isinstance(data, bytes) or not is_name(name):
         raise FormatError(
             f"found a {type(data).__name__} called {name!a:.200}; expected the bytes and the name of a file"
         )
     if _suffix(name) == ".json":
-        return with_estimates(_from_json(data, name, options))
+        return _from_json(data, name, options, graph)
     modules = [_module(reader) for reader in _readers(name)]
-    known = (module for module in modules[:-1] if module.is_one(unzipped(data, name)))
-    return with_estimates(_call(next(known, modules[-1]).loads, data, name, options=options))
+    reader = next((module for module in modules[:-1] if module.is_one(unzipped(data, name))), modules[-1])
+    try:
+        return with_estimates(_call(reader.loads, data, name, options=options))
+    except FormatError:
+        if profile := _is_profile(data, name):
+            return profile
+        raise
 
 
 def suffixes() -> list[str]:
@@ -105,7 +134,7 @@ def _open(what: str | Path, options: dict[str, Any]) -> OpGraph:
     if not os.path.exists(path) and not _suffix(path.name):
         raise FormatError(f"{what!a:.200} is neither a dataset ({', '.join(datasets.names())}) nor a file that exists")
     readers = _readers(str(path))
-    if len(readers) == 1 and _suffix(path.name) != ".json":
+    if len(readers) == 1 and _suffix(path.name) not in (".json", ".pb"):
         return with_estimates(_call(_module(readers[0]).read, path, options=options))
     return loads(read_file(path, EXPECTED), str(path), **options)
 
@@ -128,23 +157,30 @@ def _module(reader: str) -> ModuleType:
     return import_module(f"placelab.formats.{reader}")
 
 
-def _from_json(data: bytes, name: str, options: dict[str, Any]) -> OpGraph:
+def _from_json(data: bytes, name: str, options: dict[str, Any], graph: OpGraph | None) -> OpGraph | Profile:
     document = json_of(data, name, EXPECTED)
     modules = [_module(reader) for reader in READERS[".json"]]
     found = next((module for module in modules if module.is_one(document)), None)
-    if found is None:
-        raise FormatError(f"{name} is {_described(document)}; expected {', '.join(m.EXPECTED for m in modules)}")
-    return _call(found.graph_of, document, name, options=options)
+    if found is not None:
+        return with_estimates(_call(found.graph_of, document, name, options=options))
+    if profiles.is_one(document):
+        return profiles.loads(data, name, graph)
+    raise FormatError(f"{name} is {_described(document)}; expected {', '.join(m.EXPECTED for m in modules)}")
 
 
 def _described(document: Any) -> str:
     """What JSON that is no graph is, as far as one can tell."""
-    rows = document.get("traceEvents") if isinstance(document, dict) else document
-    if isinstance(rows, list) and rows and isinstance(rows[0], dict) and "ph" in rows[0]:
-        return "a profile, whose times placelab.costs.measured puts into a model that is loaded"
-    if isinstance(document, dict):
+    if isinstance(document, dict) and document:
         return f"JSON of another kind, with the keys {', '.join(map(ascii, list(document)[:4]))}"[:200]
-    return f"JSON of another kind, a {type(document).__name__}"
+    return f"JSON of another kind, {'an empty object' if document == {} else type(document).__name__}"
+
+
+def _is_profile(data: bytes, name: str) -> Profile | None:
+    """The profile in a protobuf file that is no graph, if it is one."""
+    try:
+        return profiles.loads(data, name) if _suffix(name) == ".pb" else None
+    except FormatError:
+        return None
 
 
 def _call(function: Callable[..., OpGraph], *arguments: Any, options: dict[str, Any]) -> OpGraph:

@@ -6,7 +6,6 @@ import gzip
 import json
 import re
 import time
-from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -77,6 +76,15 @@ def drag(explorer: Explorer, *values: float, release: bool = True) -> None:
         edit(explorer, "bandwidth", pairs=[[0, 1], [1, 0]], value=value, gesture=gesture, final=False)
     if release:
         edit(explorer, "release", gesture=gesture, final=True)
+
+
+def upload(explorer: Explorer, name: str, data: bytes, piece: int = 1 << 20) -> None:
+    """Send a file as the browser does, and wait until it is read."""
+    files = explorer._pickers.models.upload
+    for at in range(0, max(len(data), 1), piece):
+        message = {"name": name, "size": len(data), "at": at}
+        files._handle_custom_msg(message, [memoryview(data)[at : at + piece]])
+    assert explorer._pickers.models.opening.settled(30)
 
 
 def wait_for(holds: Any) -> None:
@@ -385,7 +393,7 @@ def clash() -> dict:
     ("content", "sentence"),
     [
         (lambda: b"\x00 nothing", "JSON"),
-        (lambda: b"{}", "not a placelab graph"),
+        (lambda: b"{}", "JSON of another kind, an empty object"),
         (lambda: json.dumps(cyclic()).encode(), "cycle"),
         (lambda: gzip.compress(json.dumps(clash()).encode()), "no device left"),
     ],
@@ -400,9 +408,8 @@ def test_bad_files_lose_nothing(explorer, content, sentence, way):
         Path("bad.json.gz" if data[:2] == b"\x1f\x8b" else "bad.json").write_bytes(data)
         picker.path.value = "bad.json.gz" if data[:2] == b"\x1f\x8b" else "bad.json"
     else:
-        picker.upload.value = [
-            dict(name="bad.json", type="", size=len(data), content=memoryview(data), last_modified=datetime(2026, 1, 1))
-        ]
+        upload(explorer, "bad.json", data)
+    assert picker.opening.settled(30)
     assert sentence in said(explorer) and 'role="alert"' in said(explorer)
     assert explorer.state is before and explorer.schedule is schedule and not explorer.gantt.stale
     assert picker.menu.value == before.model.title and not explorer._steps.past
@@ -412,15 +419,13 @@ def test_an_upload_is_shown_and_can_be_copied(explorer):
     """A good file is a model like the others; the copied cell finds it beside the notebook."""
     data = json.dumps(document()).encode()
     picker = explorer._pickers.models
-    picker.upload.value = [
-        dict(name="my model.json", type="", size=1, content=memoryview(data), last_modified=datetime(2026, 1, 1))
-    ]
+    upload(explorer, "my model.json", data)
     assert explorer.problem.graph.n_ops == 2 and picker.menu.value == "my model.json"
     explorer._actions.code.copies += 1
     assert Path("my_model.json.gz").exists() and "my_model.json.gz" in explorer._actions.code.note
     assert reproduces(explorer)
     pick(explorer, "Model", "topcuoglu")
-    assert explorer.problem.cluster.names == ("P1", "P2", "P3")
+    assert picker.opening.settled(30) and explorer.problem.cluster.names == ("P1", "P2", "P3")
     explorer.undo()
     assert explorer.problem.graph.n_ops == 2 and explorer.problem.cluster is CLUSTER
 

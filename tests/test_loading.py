@@ -11,7 +11,8 @@ import pytest
 
 import placelab as pl
 from placelab import loading
-from placelab.loading import loads, suffixes
+from placelab.formats import placelab_json
+from placelab.loading import loads, opened, suffixes
 
 
 @pytest.mark.parametrize("reader", sorted({r for readers in loading.READERS.values() for r in readers}))
@@ -21,6 +22,9 @@ def test_every_reader_is_there(reader):
     assert callable(module.read) and callable(module.loads)
     shared = [readers if suffix == ".json" else readers[:-1] for suffix, readers in loading.READERS.items()]
     assert reader not in {r for readers in shared for r in readers} or callable(module.is_one)
+
+
+TIMELINE = {"ph": "X", "name": "Add", "pid": 1, "ts": 1, "dur": 2, "args": {"name": "L0.0", "op": "Add"}}
 
 
 @pytest.fixture
@@ -51,10 +55,9 @@ def test_networkx_graphs_and_op_graphs_are_taken():
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ({"traceEvents": [{"ph": "X", "name": "a", "dur": 1}]}, "is a profile"),
-        ([{"ph": "X", "name": "a", "dur": 1}], "is a profile"),
+        ({"traceEvents": [TIMELINE]}, "is a profile of a run"),
         ({"x": 1, "\x1b[31m": 2}, r"JSON of another kind, with the keys 'x', '\\x1b\[31m'; expected placelab JSON"),
-        (3, "JSON of another kind, a int"),
+        (3, "JSON of another kind, int"),
     ],
 )
 def test_json_that_is_no_graph_is_described(content, sentence):
@@ -94,3 +97,10 @@ def test_options_are_for_the_reader(tmp_path, graph):
 def test_suffixes_come_packed_and_not():
     """For file dialogues."""
     assert [s for s in suffixes() if s.endswith(".gz")] == [s + ".gz" for s in suffixes() if not s.endswith(".gz")]
+
+
+def test_a_profile_is_opened_as_one(graph):
+    """Dropped beside a model it is a profile; as a graph it is refused."""
+    data = json.dumps({"traceEvents": [TIMELINE]}).encode()
+    assert opened(data, "timeline.json").seconds == {"L0.0": 2e-6}
+    assert isinstance(opened(placelab_json.dumps(graph).encode(), "graph.json"), pl.OpGraph)

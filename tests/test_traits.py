@@ -10,6 +10,7 @@ import traitlets
 
 from placelab.widgets.cluster import ClusterCanvas
 from placelab.widgets.code import CodeButton
+from placelab.widgets.files import Files
 from placelab.widgets.gantt import Gantt
 
 SOURCES = Path(__file__).parents[1] / "widgets"
@@ -17,6 +18,7 @@ WIDGETS = [
     (Gantt, "gantt", "GanttTraits"),
     (ClusterCanvas, "cluster", "ClusterTraits"),
     (CodeButton, "code", "CodeTraits"),
+    (Files, "files", "FilesTraits"),
 ]
 KINDS = {  # what a trait's value is in the browser
     traitlets.Bytes: "DataView",

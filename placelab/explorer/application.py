@@ -184,6 +184,7 @@ class Explorer(w.VBox):
     def close(self) -> None:
         """End the threads and close all widgets."""
         self._worker.close()
+        self._pickers.models.close()
         self._line.close()
         self.comparison.close()
         if self._follow in strategies.on_change:

@@ -77,7 +77,10 @@ def _borrowed(state: State) -> list[str]:
 
 def _graph(state: State) -> list[str]:
     lines = [f"graph = {state.model.code or f'pl.load({file_name(state)!r})'}"]
-    return lines + (["graph = pl.costs.mayer(graph)"] if state.costs == "mayer" else [])
+    lines += ["graph = pl.costs.mayer(graph)"] if state.costs == "mayer" else []
+    factors = {"compute": state.compute, "transfer": state.transfer}
+    given = ", ".join(f"{label}={number(factor)}" for label, factor in factors.items() if factor != 1)
+    return lines + ([f"graph = pl.costs.scale(graph, {given})"] if given else [])
 
 
 def _cluster(state: State) -> list[str]:

@@ -35,6 +35,23 @@ class Model:
         """The same topology with the costs of Mayer 2017."""
         return costs.mayer(self.graph)
 
+    def of_kind(self, kind: str) -> OpGraph:
+        """The graph with costs of a kind, as of `State.costs`."""
+        return self.mayer if kind == "mayer" else self.graph
+
+    def priced(self, kind: str, compute: float, transfer: float) -> OpGraph:
+        """The graph with costs of a kind, multiplied; the last one is kept."""
+        asked = (kind, compute, transfer)
+        if self._priced.get("asked") != asked:
+            graph = self.of_kind(kind)
+            scaled = graph if compute == transfer == 1.0 else costs.scale(graph, compute, transfer)
+            self._priced.update(asked=asked, graph=scaled)
+        return self._priced["graph"]
+
+    @cached_property
+    def _priced(self) -> dict[str, Any]:
+        return {}
+
     @cached_property
     def cluster(self) -> Preset | None:
         """The processors that the graph is defined on, if it comes with some."""
@@ -61,6 +78,8 @@ class State:
         The graph.
     costs
         ``"model"``: as the graph has them; ``"mayer"``: drawn as in Mayer 2017 §5.1.
+    compute, transfer
+        By what all operations and seconds, and all tensor bytes are multiplied.
     preset, cluster, layout
         The cluster begun with, what a hand has made of it, and how its cards are arranged.
     partitioner, scheduler, seed
@@ -84,6 +103,8 @@ class State:
     scheduler: str = SCHEDULER
     seed: int = 0
     costs: str = "model"
+    compute: float = 1.0
+    transfer: float = 1.0
     options: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     memory: str = "none"
     transfers: str = "parallel"
@@ -96,7 +117,7 @@ class State:
     @property
     def graph(self) -> OpGraph:
         """The graph with the costs chosen."""
-        return self.model.mayer if self.costs == "mayer" else self.model.graph
+        return self.model.priced(self.costs, self.compute, self.transfer)
 
     @property
     def edited(self) -> bool:
@@ -126,6 +147,11 @@ class State:
         if model.cluster:
             return changed.with_preset(model.cluster)
         return changed.with_preset(preset(CLUSTER)) if self.preset.title == OWN else changed
+
+    def with_profile(self, name: str, profile: costs.Profile) -> State:
+        """The same graph with measured times: a device of the cluster's median speed takes what was measured."""
+        graph = costs.measured(self.model.graph, profile, reference_speed=float(np.median(self.cluster.speed)))
+        return replace(self, model=Model(f"{self.model.title}, {name}", graph), costs="model")
 
     def with_preset(self, preset: Preset) -> State:
         """Another cluster. The memory model follows when it was the natural one; Mayer's cluster brings Mayer's units."""

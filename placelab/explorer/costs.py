@@ -1,0 +1,97 @@
+"""What do ops and transfers cost, and who says so? A menu, the sources in words, and two sliders that multiply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from html import escape
+from typing import Any
+
+import ipywidgets as w
+
+from placelab.costs.words import told
+from placelab.explorer.buttons import button
+from placelab.explorer.state import Change, State
+from placelab.graph import OpGraph
+
+COSTS = {"of the model": "model", "Mayer 2017": "mayer"}
+TIP = "Operations and bytes as the model has them, or 1 to 100 as in Mayer 2017 §5.1, for its cluster mayer50."
+FACTORS = {
+    "compute": ("Compute ×", "All operations and seconds, times this"),
+    "transfer": ("Bytes ×", "The bytes of all tensors, times this"),
+}
+
+
+class CostsPicker:
+    """The menu, the button that opens the panel, and the panel.
+
+    Parameters
+    ----------
+    ask
+        Takes each change a hand wants, and the key under which quick repetitions are one step.
+    """
+
+    def __init__(self, ask: Callable[[Change, str], None]) -> None:
+        self._ask, self._quiet = ask, False
+        self._graph: OpGraph | None = None  # before it is multiplied
+        self._said: OpGraph | None = None  # whose sources stand in the panel
+        self.menu = w.Dropdown(options=list(COSTS), description="Costs", tooltip=TIP, layout=w.Layout(width="auto"))
+        self.toggle = w.ToggleButton(tooltip="Where the costs come from, and what if they were larger or smaller")
+        self.toggle.layout.width = "auto"
+        self._sliders = {name: _slider(*words) for name, words in FACTORS.items()}
+        self._reset = button("× 1", "Both factors 1 again", lambda: self._go(compute=1.0, transfer=1.0))
+        self._sources = w.HTML().add_class("pl-sources")
+        sliders = w.HBox([*self._sliders.values(), self._reset]).add_class("pl-options")
+        self.panel = w.VBox([sliders, self._sources]).add_class("pl-open").add_class("pl-costs")
+        self.menu.observe(lambda change: self._go(costs=COSTS[change["new"]]), "value")
+        for name, slider in self._sliders.items():
+            slider.observe(
+                lambda change, name=name: self._go(f"scale {name}", **{name: _rounded(change["new"])}), "value"
+            )
+        self.toggle.observe(self._reveal, "value")
+        self._reveal()
+
+    def show(self, state: State) -> None:
+        """Let the controls say what `state` says, without asking for a change."""
+        self._quiet = True
+        try:
+            self.menu.value = next(label for label, costs in COSTS.items() if costs == state.costs)
+            factors = {name: getattr(state, name) for name in FACTORS}
+            for name, factor in factors.items():
+                if _rounded(self._sliders[name].value) != factor:
+                    self._sliders[name].value = factor
+        finally:
+            self._quiet = False
+        changed = [f"{FACTORS[name][0].lower()} {factor:g}" for name, factor in factors.items() if factor != 1]
+        self.toggle.description = ", ".join(changed) or "Sources…"
+        self._graph = state.model.of_kind(state.costs)
+        self._tell()
+
+    def _tell(self) -> None:
+        """The sources, if they are in sight and not said already."""
+        if self.toggle.value and self._graph is not self._said:
+            self._said = self._graph
+            self._sources.value = _table(told(self._graph))
+
+    def _go(self, key: str = "", **changes: Any) -> None:
+        if not self._quiet:
+            self._ask(lambda state: replace(state, **changes), key)
+
+    def _reveal(self, _: Any = None) -> None:
+        self.panel.layout.display = "flex" if self.toggle.value else "none"
+        self._tell()
+
+
+def _slider(label: str, tip: str) -> w.FloatLogSlider:
+    return w.FloatLogSlider(
+        1.0, base=10, min=-1, max=1, step=0.05, description=label, tooltip=tip, readout_format=".3g"
+    )
+
+
+def _rounded(factor: float) -> float:
+    """Three digits: what the browser makes of a position of the slider has sixteen."""
+    return float(f"{factor:.3g}")
+
+
+def _table(rows: list[tuple[str, str]]) -> str:
+    return f"<table>{''.join(f'<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>' for a, b in rows)}</table>"

@@ -1,0 +1,64 @@
+"""Whose profile is it? Chrome traces of PyTorch, ONNX Runtime and TensorFlow, and TensorFlow's RunMetadata, by their content."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from placelab.costs.profile import Profile, median
+from placelab.errors import FormatError
+from placelab.formats.limits import json_of, read_file, unzipped
+from placelab.graph import OpGraph
+
+EXPECTED = "a profile: a trace of PyTorch, ONNX Runtime or TensorFlow as JSON, or TensorFlow's RunMetadata"
+TRACES = ("torch_profile", "onnx_profile", "tensorflow_profile")
+BINARY = "tensorflow_profile"
+
+
+def read_profile(*paths: Any, graph: OpGraph | None = None) -> Profile:
+    """The profile in one or more files, each op's median over them.
+
+    Parameters
+    ----------
+    paths
+        Files of ``torch.profiler``, ``onnxruntime`` (``end_profiling``), TensorFlow (timeline, RunMetadata), gzipped or not.
+    graph
+        Whose ops the seconds are for; traces of PyTorch may not tell without.
+
+    Raises
+    ------
+    FormatError
+        No such file.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> graph = pl.load("model.onnx")                                                              # doctest: +SKIP
+    >>> pl.costs.measured(graph, read_profile("profile.json", graph=graph), speed=1e12)            # doctest: +SKIP
+    """
+    return median([loads(read_file(path, EXPECTED), str(path), graph) for path in paths])
+
+
+def loads(data: bytes, where: str = "the upload", graph: OpGraph | None = None) -> Profile:
+    """The profile in the bytes of a file; `where` names it in messages."""
+    data = unzipped(data, where)
+    if data[:1] not in (b"{", b"["):
+        return _module(BINARY).loads(data, where)
+    found = _reader(json_of(data, where, EXPECTED))
+    if found is None:
+        raise FormatError(f"{where} is not {EXPECTED}")
+    return found.loads(data, where, graph) if found.__name__.endswith("torch_profile") else found.loads(data, where)
+
+
+def is_one(document: Any) -> bool:
+    """Whether parsed JSON is a profile of one of them."""
+    return _reader(document) is not None
+
+
+def _reader(document: Any) -> ModuleType | None:
+    return next((module for module in map(_module, TRACES) if module.is_one(document)), None)
+
+
+def _module(name: str) -> ModuleType:
+    return import_module(f"placelab.formats.{name}")

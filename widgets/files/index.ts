@@ -1,0 +1,71 @@
+/**
+ * "Upload…" and dropping files anywhere on the explorer. A file goes to the kernel in pieces, each after the one before has
+ * arrived: a message of a notebook's socket may not have more than some megabytes.
+ */
+import { h, listen } from "../shared/dom.js";
+import type { Model } from "../gantt/traits.js";
+import type { FilesTraits, Piece } from "./traits.js";
+
+const PIECE = 1 << 20; // bytes
+const OVER = "pl-drop"; // class of the explorer that files are held over
+
+interface Channel extends Model<FilesTraits> {
+  send(piece: Piece, callbacks?: unknown, buffers?: ArrayBuffer[]): void;
+}
+
+export function render({ model, el }: { model: Channel; el: HTMLElement }): () => void {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const input = h("input", { type: "file", multiple: true, hidden: true, accept: model.get("accept") });
+  const button = h(
+    "button.jupyter-widgets.jupyter-button.widget-button",
+    { title: "Files of this browser's machine; they can be dropped anywhere on the explorer, too" },
+    "Upload…",
+  );
+  el.append(button, input);
+  let arrived = () => {};
+  let turn = Promise.resolve();
+
+  const send = async (file: File) => {
+    const { name, size } = file;
+    if (size > model.get("limit")) return model.send({ name, size, at: 0, error: "large" });
+    try {
+      for (let at = 0; at === 0 || at < size; at += PIECE) {
+        const piece = await file.slice(at, at + PIECE).arrayBuffer();
+        const waiting = new Promise<void>((resolve) => (arrived = resolve));
+        model.send({ name, size, at }, undefined, [piece]);
+        await waiting;
+      }
+    } catch (error) {
+      model.send({ name, size, at: 0, error: String(error) }); // a folder, or a file that is gone
+    }
+  };
+  const take = (files: FileList | null | undefined) => {
+    for (const file of files ?? []) turn = turn.then(() => send(file));
+    input.value = "";
+  };
+  const next = () => arrived();
+  /** The explorer that files are held over, if it is the one that this button is in. */
+  const over = (event: DragEvent) => {
+    const root = (event.target as Element).closest?.(".placelab-explorer");
+    return root?.contains(el) && event.dataTransfer?.types.includes("Files") ? root : undefined;
+  };
+  const drag = (event: DragEvent) => {
+    el.closest(".placelab-explorer")?.classList.toggle(OVER, event.type === "dragover" && !!over(event));
+    if (event.type === "dragleave" || !over(event)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (event.type === "drop") take(event.dataTransfer?.files);
+  };
+
+  listen(button, "click", () => input.click(), { signal });
+  listen(input, "change", () => take(input.files), { signal });
+  for (const type of ["dragover", "dragleave", "drop"] as const) listen(document, type, drag, { signal, capture: true });
+  model.on("msg:custom", next);
+  return () => {
+    ending.abort();
+    model.off("msg:custom", next);
+  };
+}
+
+export default { render };
