@@ -38,6 +38,7 @@ FORMATS: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
     "dnn_partitioning": ("dnn_partitioning", samples.dnn_partitioning),
     "pipedream": ("pipedream", samples.pipedream),
     "mayer_csv": ("mayer_csv", samples.mayer_csv),
+    "torch_profile": ("torch_profile", samples.torch_profile),
 }
 
 SECONDS = 1.0  # of processor time for one input

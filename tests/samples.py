@@ -111,3 +111,20 @@ def mayer_csv() -> list[bytes]:
     """Ops in no order, a group, a constraint, and a line without the last columns."""
     head = "Id,(Outgoing) node,(Incoming) node,Colocation nodes,#tensorSize, #operations, RAM storage,Device constraint ,name"
     return [f"{head}\n2,3,1,,5,6,7,GPU,a/MatMul_1\n1,2;3,,3,4,8,9,NO,x\n3,,1;2,,0,10\n".encode()]
+
+
+def torch_profile() -> list[bytes]:
+    """Two ops in ranges with their names, on a CPU and on a GPU, and a step as eager PyTorch runs it."""
+
+    def event(name: str, ts: float, dur: float, cat: str = "cpu_op", tid: int = 1, **args: int) -> dict:
+        return dict(ph="X", cat=cat, name=name, pid=7, tid=tid, ts=ts, dur=dur, args=args)
+
+    ranges = [event("a/mm", 0, 50, "user_annotation", id=1), event("add", 60, 20, "user_annotation", id=2)]
+    ops = [event("aten::mm", 5, 10), event("aten::copy_", 6, 4), event("aten::add_", 61, 3)]
+    numbered = [event("aten::mm", 5, 10, **{"External id": 2}), event("aten::add_", 61, 3, **{"External id": 3})]
+    kernel = {"External id": 2, "device": 1, "correlation": 9}
+    kernels = [event("gemm", 500, 100, "kernel", 8, **kernel), event("Memcpy", 450, 2, "gpu_memcpy", 8, **kernel)]
+    more = [event("ProfilerStep#1", -5, 900, "user_annotation"), event("aten::mm", 200, 5), event("aten::view", 210, 1)]
+    head = dict(schemaVersion=1, deviceProperties=[], traceEvents=[dict(ph="M", name="process_name", pid=7, args={})])
+    traces = (ranges + ops, ranges + numbered + kernels, more + ranges + ops)
+    return [json.dumps(head | dict(traceEvents=head["traceEvents"] + events)).encode() for events in traces]

@@ -164,7 +164,7 @@ def _by_order(events: Sequence[Event], parents: Sequence[int], graph: OpGraph | 
         if kind.startswith("aten."):
             ops.setdefault(name_of(kind), []).append(v)
     times = _repetitions(ran, ops)
-    fit = [kind for kind in ops if len(ran.get(kind, ())) == times * len(ops[kind])]
+    fit = [kind for kind in ops if len(ran.get(kind, ())) == times * len(ops[kind]) > 0]
     flop = np.nan_to_num(graph.compute)
     matched = sum(flop[ops[kind]].sum() for kind in fit)
     if not fit or matched < LEAST_SHARE * flop.sum():
