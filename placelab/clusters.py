@@ -61,7 +61,35 @@ def parameter_server(workers: int = 4, servers: int = 1) -> Cluster:
     )
 
 
-PRESETS = {preset.__name__: preset for preset in (uniform, mayer50, pcie_box, nvlink_box, two_nodes, parameter_server)}
+def rtx2080ti_box(gpus: int = 4) -> Cluster:
+    """One server with `gpus` GeForce RTX 2080 Ti on PCIe 3 × 16: 13.4 TFLOP/s and 11 GB each; 15.75 GB/s and 10 µs.
+
+    Devices of the type ``rtx2080ti``, for which models come with estimated times (:func:`placelab.costs.estimate`).
+    """
+    return Cluster.from_hosts({"server": gpus}, 13.4e12, 11e9, inside=(15.754e9, 10e-6), kind="rtx2080ti")
+
+
+def h100_box(gpus: int = 8) -> Cluster:
+    """One server with `gpus` H100 (SXM) behind an NVLink switch: 66.9 TFLOP/s and 80 GB each; 450 GB/s and 5 µs.
+
+    Devices of the type ``h100``, for which models come with estimated times (:func:`placelab.costs.estimate`).
+    """
+    return Cluster.from_hosts({"server": gpus}, 66.9e12, 80e9, inside=(450e9, 5e-6), kind="h100")
+
+
+PRESETS = {
+    preset.__name__: preset
+    for preset in (
+        uniform,
+        mayer50,
+        pcie_box,
+        nvlink_box,
+        two_nodes,
+        parameter_server,
+        rtx2080ti_box,
+        h100_box,
+    )
+}
 
 
 def preset(name: str) -> Cluster:

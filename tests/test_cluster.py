@@ -80,6 +80,17 @@ def test_mayer50_draws_the_ranges_of_section_5_1():
     assert (c.speed != pl.clusters.mayer50(seed=4).speed).any()
 
 
+@pytest.mark.parametrize(
+    ("preset", "device", "link", "n"), [("rtx2080ti_box", "rtx2080ti", "pcie3", 4), ("h100_box", "h100", "nvlink4", 8)]
+)
+def test_presets_of_real_devices_have_the_figures_of_their_specs(preset, device, link, n):
+    """So that models come with seconds for just these types at just these speeds."""
+    made, c = pl.costs.cluster(device, n, link=link), pl.clusters.preset(preset)
+    assert set(c.types) == set(made.types) == {device} and c.n_devices == n
+    for column in ("speed", "memory", "bandwidth", "latency"):
+        np.testing.assert_array_equal(getattr(c, column), getattr(made, column))
+
+
 @pytest.mark.parametrize("name", pl.clusters.PRESETS)
 def test_presets_make_clusters(name):
     """Every preset works without arguments; an unknown one is answered with the list."""
