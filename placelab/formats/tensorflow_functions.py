@@ -14,7 +14,7 @@ from placelab.formats.tensorflow_nodes import Node
 
 CALLS = {"PartitionedCall", "StatefulPartitionedCall"}
 BEGIN = "begin"  # op that the ops of a call wait for
-MAX_INLINED = 2_000_000  # ops and inputs that calls may become
+MAX_INLINED = 1_000_000  # ops and inputs that calls may become
 MAX_NAMES = 100 << 20  # characters that names of these may have
 MAX_DEPTH = 100  # of calls in calls
 
@@ -27,6 +27,7 @@ class Function(NamedTuple):
     ends: tuple[str, ...]  # ops that must have run although no output needs them
     nodes: tuple[Node, ...]
     size: int  # ops and inputs
+    characters: int  # in their names
 
 
 class Call(NamedTuple):
@@ -48,6 +49,7 @@ def function_of(message: Any, read: Callable[[Any], Node]) -> Function:
         tuple(message.control_ret.values()),
         nodes,
         sum(1 + len(node.inputs) + len(node.together) for node in nodes),
+        sum(map(len, (text for node in nodes for text in (node.name, *node.inputs, *node.together)))),
     )
 
 
@@ -61,23 +63,50 @@ def inlined(
     FormatError
         Functions that call themselves, or become very many ops. O(ops).
     """
-    found, calls, waiting = [], {}, [(node, 0) for node in reversed(nodes)]
-    size = names = 0
+    _check_size(nodes, library, where)
+    found, calls, waiting = [], {}, list(reversed(nodes))
     while waiting:
-        node, depth = waiting.pop()
-        function = library(node.calls if node.kind in CALLS else node.kind)
+        node = waiting.pop()
+        function = library(called(node))
         if function is None:
             found.append(node)
             continue
-        size, names = size + function.size + len(node.inputs), names + function.size * len(node.name)
-        if depth > MAX_DEPTH or size > MAX_INLINED or names > MAX_NAMES:
-            raise FormatError(
-                f"{where}: functions called by op {node.name!r:.200} become more than {MAX_INLINED:,} ops and inputs, or call "
-                f"each other more than {MAX_DEPTH} deep; such graphs are not read"
-            )
         body, calls[node.name] = _body(node, function)
-        waiting += [(inner, depth + 1) for inner in reversed(body)]
+        waiting += reversed(body)
     return list(_joined(found, calls, where)), tuple(_source(text, calls, where) for text in outputs)
+
+
+def called(node: Node) -> str:
+    """The function that an op may call: the one it names, or, in TensorFlow 1, the one that its op type is."""
+    return node.calls if node.kind in CALLS else node.kind
+
+
+def _check_size(nodes: Sequence[Node], library: Library, where: str) -> None:
+    """FormatError when the ops that calls become, their inputs and the names of both are very many."""
+    known: dict[str, tuple[int, int]] = {}
+
+    def grown(node: Node, depth: int) -> tuple[int, int]:
+        """Ops and inputs that a call becomes, and characters of their names within its scope; nothing for other ops."""
+        name = called(node)
+        function = library(name)
+        if function is None:
+            return 0, 0
+        if depth > MAX_DEPTH:
+            raise FormatError(
+                f"{where}: functions call each other more than {MAX_DEPTH} deep, {name!r:.200} among them"
+            )
+        if name not in known:
+            inner = [(node, *grown(node, depth + 1)) for node in function.nodes]
+            size = function.size + sum(size for _, size, _ in inner)
+            known[name] = size, function.characters + sum(text + size * len(node.name) for node, size, text in inner)
+        return known[name]
+
+    sizes = [(node, *grown(node, 0)) for node in nodes]
+    size = sum(size + (len(node.inputs) if size else 0) for node, size, _ in sizes)
+    if size > MAX_INLINED or sum(text + size * len(node.name) for node, size, text in sizes) > MAX_NAMES:
+        raise FormatError(
+            f"{where}: calls of functions become more than {MAX_INLINED:,} ops and inputs, or these have very long names"
+        )
 
 
 def _body(call: Node, function: Function) -> tuple[list[Node], Call]:
@@ -140,7 +169,7 @@ def _joined(nodes: Sequence[Node], calls: Mapping[str, Call], where: str) -> Ite
     waited: dict[str, None] = {}
     for node in nodes:
         inputs = tuple(_source(text, calls, where) for text in node.inputs)
-        waited.update({text[1:]: None for text in inputs if text[0] == "^" and text[1:] in calls})
+        waited.update({text[1:]: None for text in inputs if text.startswith("^") and text[1:] in calls})
         yield node._replace(inputs=inputs) if inputs != node.inputs else node
     ends = list(waited)
     for name in ends:  # grows
