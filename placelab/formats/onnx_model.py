@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import mmap
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -220,7 +221,7 @@ def _graph(model: Any, assumed: Mapping[str, int], problem: str, where: str) -> 
         groups=list(groups.values()),
         group_names=[_line(name) for name in groups],
         metadata={
-            "name": _line(graph.name) or where,
+            "name": _line(graph.name) or os.path.basename(where) or where,
             "provenance": _provenance(model),
             "costs": {
                 "compute": "FLOP",
