@@ -26,8 +26,10 @@ from pathlib import Path
 from random import Random
 
 import samples
+import tensorflow_samples
 
-from placelab.errors import PlacelabError
+from placelab.errors import FormatError, PlacelabError
+from placelab.formats.protobuf import BYTES, fields, tagged
 
 # Format → reader (a module of placelab.formats with `loads`, or `module:function`) and a function that gives seeds.
 FORMATS: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
@@ -38,6 +40,11 @@ FORMATS: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
     "dnn_partitioning": ("dnn_partitioning", samples.dnn_partitioning),
     "pipedream": ("pipedream", samples.pipedream),
     "mayer_csv": ("mayer_csv", samples.mayer_csv),
+    "tensorflow": ("tensorflow", tensorflow_samples.graphs),
+    "tensorflow_text": ("tensorflow", lambda: [tensorflow_samples.text()]),
+    "tensorflow_saved_model": ("tensorflow", lambda: [tensorflow_samples.served()]),
+    "tensorflow_profile": ("tensorflow_profile", tensorflow_samples.profiles),
+    "tensorflow_timeline": ("tensorflow_profile", lambda: [tensorflow_samples.timeline()]),
     "torch_profile": ("torch_profile", samples.torch_profile),
 }
 
@@ -202,6 +209,18 @@ def line(data: bytes, seeds: list[bytes], random: Random) -> bytes:
     return b"\n".join(lines)
 
 
+def field(data: bytes, seeds: list[bytes], random: Random) -> bytes:
+    """Where the file is protobuf: what a field holds, however deep, is damaged, and the lengths around it are put right."""
+    try:
+        found = [(number, value, end, start) for number, wire, start, value, end in fields(data, "") if wire == BYTES]
+    except FormatError:
+        found = []
+    if not found or random.random() < 0.3:
+        return random.choice((flip, repeat, splice, word, cut))(data, seeds, random)
+    number, value, end, start = random.choice(found)
+    return data[:start] + tagged(number, field(data[value:end], seeds, random)) + data[end:]
+
+
 def value(data: bytes, seeds: list[bytes], random: Random) -> bytes:
     """Where the file is JSON: a value in it is removed, or is replaced by another value of it or by an odd one."""
     try:
@@ -252,7 +271,7 @@ def token(data: bytes, random: Random) -> tuple[int, int]:
     return a, b
 
 
-DAMAGE = (flip, cut, remove, repeat, splice, word, word, swap, line, value, value)
+DAMAGE = (flip, cut, remove, repeat, splice, word, word, swap, line, value, value, field, field)
 
 if __name__ == "__main__":
     sys.exit(main())
