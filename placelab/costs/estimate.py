@@ -79,11 +79,10 @@ def estimate(
     _check_unit(graph)
     _check_options(precision, overhead, efficiency)
     wanted = chosen(DEFAULT if specs is None else specs)
-    kinds, of = np.unique(graph.kind.astype(str), return_inverse=True)
-    categories = np.array([category(kind) for kind in kinds.tolist()], dtype=object)
-    product = np.isin(categories, [*PRODUCTS, "call"])[of]  # what a called function spends its time on, mostly
-    free = np.isin(categories, list(FREE))[of] & (graph.compute == 0)
-    touched = bytes_touched(graph, kinds.tolist(), of)
+    kinds, of = distinct(graph.kind)
+    product = _are(kinds, of, *PRODUCTS, "call")  # what a called function spends its time on, mostly
+    free = _are(kinds, of, *FREE) & (graph.compute == 0)
+    touched = bytes_touched(graph, kinds, of)
     seconds = {}
     for spec in wanted:
         peak = np.where(product, spec.matmul.get(precision, spec.speed), spec.speed)
@@ -91,7 +90,7 @@ def estimate(
         seconds[spec.name] = np.where(free, 0.0, work + (spec.overhead if overhead is None else overhead))
     notes = {spec.name: _note(spec, precision, overhead, efficiency) for spec in wanted}
     count = np.bincount(of, minlength=len(kinds)).tolist()
-    unknown = {str(kinds[i]): count[i] for i in np.flatnonzero(categories == UNKNOWN)}
+    unknown = {kind: n for kind, n in zip(kinds, count, strict=True) if category(kind) == UNKNOWN}
     return with_times(graph, seconds, notes, {spec.name: spec.speed for spec in wanted}, unknown, wanted[0].name)
 
 
@@ -156,26 +155,37 @@ WRITES = {
 }
 
 
+def distinct(kind: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """The distinct kinds, in order of appearance, and which of them each op has."""
+    each = kind.tolist()
+    number = {text: i for i, text in enumerate(dict.fromkeys(each))}
+    return list(number), np.fromiter(map(number.__getitem__, each), dtype=np.int64, count=len(each))
+
+
 def bytes_touched(graph: OpGraph, kinds: list[str], of: np.ndarray) -> np.ndarray:
     """Bytes that each op reads and writes, shape (n_ops,); `kinds` are the distinct ones, `of` which of them each op has."""
-    n, e = graph.n_ops, graph.n_edges
-    first = np.ones(e, dtype=bool)  # edges are sorted by tensor and consumer: a tensor that is read twice is read once
+    read, largest = _read(graph)
+    written, held = graph.outputs, graph.persistent
+    table = np.where(held > 0, 0.0, largest)  # a parameter that is no op stands in the persistent bytes
+    rows, fills = _are(kinds, of, "gather"), _are(kinds, of, "fill", "random")
+    touched = np.select([rows, fills], [read - table + 2 * written, written], read + written + held)
+    per_gradient, writes = (np.array([f(kind) for kind in kinds], dtype=float)[of] for f in (_per_gradient, _writes))
+    return np.maximum(touched, per_gradient * largest) + np.where(written == 0, writes * largest, 0.0)
+
+
+def _read(graph: OpGraph) -> tuple[np.ndarray, np.ndarray]:
+    """Bytes of all inputs of each op, and of its largest one."""
+    first = np.ones(
+        graph.n_edges, dtype=bool
+    )  # edges are sorted by tensor and consumer: what is read twice is read once
     first[1:] = (np.diff(graph.edge_tensor) != 0) | (np.diff(graph.consumer) != 0)
-    read = np.bincount(graph.consumer, graph.edge_bytes * first, minlength=n)
-    largest = np.zeros(n)
+    largest = np.zeros(graph.n_ops)
     np.maximum.at(largest, graph.consumer, graph.edge_bytes)
-    touched = read + graph.outputs + graph.persistent
-    categories = np.array([category(kind) for kind in kinds])[of] if len(kinds) else np.empty(0, dtype=str)
-    rows = categories == "gather"
-    table = np.where(graph.persistent > 0, 0.0, largest)  # a parameter that is no op stands in the persistent bytes
-    touched[rows] = (read - table + 2 * graph.outputs)[rows]
-    fills = np.isin(categories, ["fill", "random"])
-    touched[fills] = graph.outputs[fills]
-    update = np.array([_per_gradient(kind) for kind in kinds], dtype=float)[of] * largest
-    touched = np.where(categories == "optimiser", np.maximum(update, touched), touched)
-    silent = graph.outputs == 0
-    writes = np.array([_writes(kind) for kind in kinds], dtype=float)[of]
-    return touched + np.where(silent, writes * largest, 0.0)
+    return np.bincount(graph.consumer, graph.edge_bytes * first, minlength=graph.n_ops), largest
+
+
+def _are(kinds: list[str], of: np.ndarray, *categories: str) -> np.ndarray:
+    return np.array([category(kind) in categories for kind in kinds], dtype=bool)[of]
 
 
 def _per_gradient(kind: str) -> float:

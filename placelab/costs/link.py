@@ -8,6 +8,8 @@ import numpy as np
 
 from placelab.errors import FormatError
 
+ROUNDING = 1e-9
+
 
 def fit_link(bytes: Any, seconds: Any) -> tuple[float, float]:
     """Latency and bandwidth of a link by least squares: ``seconds ≈ latency + bytes / bandwidth``.
@@ -45,16 +47,23 @@ def fit_link(bytes: Any, seconds: Any) -> tuple[float, float]:
     (50, 12)
     """
     size, duration = _measured(bytes, seconds)
-    weight, scale = 1 / duration, size.max()
-    ones, slopes = weight, weight * (size / scale)
-    (latency, slope), *_ = np.linalg.lstsq(np.stack([ones, slopes], axis=1), np.ones(len(size)), rcond=None)
+    longest, scale = duration.max(), size.max()
+    with np.errstate(over="ignore"):
+        weight = longest / duration
+    if not np.isfinite(weight).all():
+        raise FormatError(
+            f"transfers take {duration.min():g} to {longest:g} s, too far apart for one link; expected closer ones"
+        )
+    slopes = weight * (size / scale)
+    (latency, slope), *_ = np.linalg.lstsq(np.stack([weight, slopes], axis=1), np.ones(len(size)), rcond=None)
     if latency < 0:
         latency, slope = 0.0, slopes.sum() / (slopes**2).sum()
-    if not slope > 0:
+    # Both are in terms of the longest duration; what is left of 0 by rounding is no slope.
+    if not slope > ROUNDING or not scale / slope / longest < np.inf:
         raise FormatError(
             "larger transfers take no longer than smaller ones, so no bandwidth fits; expected slower ones"
         )
-    return float(latency), float(scale / slope)
+    return float(latency * longest), float(scale / slope / longest)
 
 
 def _measured(bytes: Any, seconds: Any) -> tuple[np.ndarray, np.ndarray]:

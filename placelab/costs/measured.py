@@ -142,9 +142,10 @@ def _sized(graph: OpGraph, index: dict[str, int], profile: Profile) -> tuple[OpG
         if name in index:
             by_op.setdefault(index[name], {})[number] = _number(size, "bytes", name)
     bytes_, skipped = graph.tensor_bytes.copy(), 0
-    n_data = np.bincount(graph.tensor_producer[~graph.tensor_control], minlength=graph.n_ops)
+    n_data = np.bincount(graph.tensor_producer[~graph.tensor_control], minlength=graph.n_ops).tolist()
+    starts = graph.op_tensor_ptr.tolist()
     for v, sizes in by_op.items():
-        tensors = _tensors(int(graph.op_tensor_ptr[v]), int(n_data[v]), sizes)
+        tensors = _tensors(starts[v], n_data[v], sizes)
         skipped += tensors is None
         for t, size in (tensors or {}).items():
             bytes_[t] = size

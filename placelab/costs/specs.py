@@ -7,12 +7,14 @@ one place each: the seconds a framework needs to start an op (``LAUNCH``) and th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 from types import MappingProxyType
 from typing import Any
 
 from placelab.cluster import Cluster
 from placelab.errors import FormatError
+from placelab.graph import is_name
 
 LAUNCH = {"gpu": 5e-6, "tpu": 2e-6, "cpu": 1e-6}  # seconds from one op's end to the next one's start, assumed
 
@@ -48,11 +50,18 @@ class Spec:
     source: str = ""
 
     def __post_init__(self) -> None:
-        _positive(f"device {self.name!r}", speed=self.speed, memory_bandwidth=self.memory_bandwidth, memory=self.memory)
-        _positive(f"device {self.name!r}", **{f"matmul {key}": value for key, value in self.matmul.items()})
-        if not 0 <= self.overhead < float("inf"):
-            raise FormatError(f"overhead of device {self.name!r} is {self.overhead!r}; expected seconds, 0 or more")
-        object.__setattr__(self, "matmul", MappingProxyType(dict(self.matmul)))
+        if not is_name(self.name):
+            raise FormatError(f"name of a device is {self.name!r:.80}; expected non-empty text on one line")
+        if not isinstance(self.matmul, Mapping):
+            raise FormatError(f"matmul of device {self.name!r} is {self.matmul!r:.80}; expected precision → FLOP/s")
+        object.__setattr__(self, "matmul", dict(self.matmul))
+        products = {f"matmul {precision}": value for precision, value in self.matmul.items()}
+        figures = dict(speed=self.speed, memory_bandwidth=self.memory_bandwidth, memory=self.memory) | products
+        for label, value in figures.items():
+            if not _is_number(value) or not 0 < value < inf:
+                raise FormatError(f"{label} of device {self.name!r} is {value!r:.80}; expected a finite number above 0")
+        if not _is_number(self.overhead) or not 0 <= self.overhead < inf:
+            raise FormatError(f"overhead of device {self.name!r} is {self.overhead!r:.80}; expected seconds, 0 or more")
 
 
 @dataclass(frozen=True)
@@ -65,10 +74,8 @@ class Link:
     source: str = ""
 
 
-def _positive(what: str, **figures: Any) -> None:
-    for label, value in figures.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
-            raise FormatError(f"{label} of {what} is {value!r}; expected a finite number above 0")
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _gpu(
@@ -279,7 +286,7 @@ def specs() -> dict[str, Spec]:
     >>> specs()["h100"].memory
     80000000000.0
     """
-    return dict(SPECS)
+    return {name: replace(spec) for name, spec in SPECS.items()}  # copies: theirs to change
 
 
 def links() -> dict[str, Link]:
