@@ -1,4 +1,7 @@
-"""How does a schedule leave the notebook? As a page that plays without a kernel, or as a trace for Perfetto."""
+"""How do results leave placelab? A schedule as a page, a trace or tables; a placement for its framework; a graph as a file.
+
+Every function writes one file, whole or not at all, and returns its path.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from placelab.errors import FormatError, expect
+from placelab.formats import csv_tables, dot, placelab_json, placement_json, stg, tensorflow_write
+from placelab.formats import torch_device_map as device_map
+from placelab.formats.limits import path_of
+from placelab.formats.saving import save
 from placelab.formats.trace_events import trace_events
-from placelab.schedule import Schedule
+from placelab.graph import OpGraph
+from placelab.schedule import Placement, Schedule
 from placelab.widgets.gantt import Gantt, gantt_traits
+
+TABLES = {"ops": csv_tables.ops_csv, "transfers": csv_tables.transfers_csv}
+GRAPHS = {".json": placelab_json.dumps, ".dot": dot.dumps, ".gv": dot.dumps, ".stg": stg.dumps}
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -66,7 +77,7 @@ def html(schedule: Schedule, path: str | Path, *, numbers: Iterable[Mapping[str,
     nonce = _digest(payload)[:24]
     title = markup.escape(str(title) or _title(schedule))
     page = _PAGE.format(policy=_policy(code, nonce), nonce=nonce, title=title, payload=payload, code=code)
-    return _write(path, page.encode())
+    return save(page, path)
 
 
 def _title(schedule: Schedule) -> str:
@@ -111,16 +122,87 @@ def chrome_trace(schedule: Schedule, path: str | Path) -> Path:
     Trace Event Format, https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
     """
     expect(schedule, Schedule, "export.chrome_trace")
-    text = json.dumps({"displayTimeUnit": "ms", "traceEvents": trace_events(schedule)}, allow_nan=False)
-    zipped = str(path).endswith(".gz")
-    return _write(path, gzip.compress(text.encode(), mtime=0) if zipped else text.encode())
+    return save(json.dumps({"displayTimeUnit": "ms", "traceEvents": trace_events(schedule)}, allow_nan=False), path)
 
 
-def _write(path: str | Path, data: bytes) -> Path:
-    try:
-        Path(path).write_bytes(data)
-    except OSError as error:
-        raise FormatError(f"{path} cannot be written: {error.strerror}") from None
-    except (TypeError, ValueError):
-        raise FormatError(f"{path!a} is not the path of a file") from None
-    return Path(path)
+def csv(schedule: Schedule, path: str | Path, *, table: str = "ops", as_it_is: bool = False) -> Path:
+    """Write a table of a schedule as CSV: UTF-8, a first line of names with units, SI.
+
+    Parameters
+    ----------
+    path
+        File to write; gzipped when its name ends in ``.gz``.
+    table
+        ``"ops"``, a row per op with its costs, device and times, or ``"transfers"``, a row per transfer.
+    as_it_is
+        Leave names that a spreadsheet would take for formulas (``=…``, ``@…``) as they are; by default they get an apostrophe.
+    """
+    expect(schedule, Schedule, "export.csv")
+    if table not in TABLES:
+        raise FormatError(f"there is no table {table!r:.80}; there are {' and '.join(TABLES)}")
+    return save(TABLES[table](schedule, as_it_is=as_it_is), path)
+
+
+def placement(placement: Placement, path: str | Path) -> Path:
+    """Write a placement as JSON, op name → device name; :func:`placelab.formats.placement_json.read` takes it back.
+
+    Parameters
+    ----------
+    path
+        File to write; gzipped when its name ends in ``.gz``.
+    """
+    expect(placement, Placement, "export.placement")
+    return placement_json.write(placement, path)
+
+
+def tensorflow(
+    placement: Placement, graph_file: str | Path, path: str | Path, *, devices: Mapping[str, str] | None = None
+) -> Path:
+    """Write a copy of a TensorFlow graph file in which ``device`` says where each op goes.
+
+    Parameters
+    ----------
+    graph_file
+        The ``.pb`` or ``.pbtxt`` file that the placed graph came from.
+    path
+        File to write, of the same kind.
+    devices
+        Device of the cluster → TensorFlow's name; default: ``/device:GPU:0`` for the first device of type ``gpu``, and so on.
+
+    Notes
+    -----
+    What is kept, and when TensorFlow accepts it: :func:`placelab.formats.tensorflow_write.write`.
+    """
+    expect(placement, Placement, "export.tensorflow")
+    return tensorflow_write.write(graph_file, placement, path, devices=devices)
+
+
+def torch_device_map(placement: Placement, path: str | Path, *, devices: Mapping[str, int | str] | None = None) -> Path:
+    """Write a placement as a device map of modules, which Accelerate's ``dispatch_model`` takes; warns of modules it splits.
+
+    Parameters
+    ----------
+    path
+        JSON file to write.
+    devices
+        Device of the cluster → what PyTorch calls it; default: ``"cpu"``, and numbers from 0 for the others.
+
+    Notes
+    -----
+    What a map can say, and what it cannot: :func:`placelab.formats.torch_device_map.device_map`.
+    """
+    expect(placement, Placement, "export.torch_device_map")
+    return device_map.write(placement, path, devices=devices)
+
+
+def graph(graph: OpGraph, path: str | Path) -> Path:
+    """Write a graph in the format that the file's name tells: ``.json``, ``.dot``, ``.gv``, ``.stg``, each also with ``.gz``.
+
+    placelab JSON and DOT hold all of a graph and are read back as it was; a Standard Task Graph holds times and bytes alone.
+    """
+    expect(graph, OpGraph, "export.graph")
+    path = path_of(path)
+    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    if suffix not in GRAPHS:
+        raise FormatError(f"{path} has no format to write a graph in; files end in {', '.join(GRAPHS)}")
+    return save(GRAPHS[suffix](graph), path)

@@ -32,12 +32,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from placelab.errors import FormatError
 from placelab.formats import networkx_graph
 from placelab.formats.fields import cost_of_text, read_from, record
 from placelab.formats.limits import json_of, read_file, text_of
+from placelab.formats.saving import save
 from placelab.formats.unit_costs import unit_metadata
 from placelab.graph import OpGraph
 
@@ -92,6 +94,11 @@ def dumps(graph: OpGraph) -> str:
     lines += [f"  {_quoted(name)}{_listed(given)}" for name, given in network.nodes(data=True)]
     lines += [f"  {_quoted(u)} -> {_quoted(v)}{_listed(given)}" for u, v, given in network.edges(data=True)]
     return "\n".join([*lines, "}"]) + "\n"
+
+
+def write(graph: OpGraph, path: Any) -> Path:
+    """Write a graph as DOT, gzipped when the name ends in ``.gz``."""
+    return save(dumps(graph), path)
 
 
 def _listed(given: dict[str, Any]) -> str:

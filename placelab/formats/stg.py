@@ -17,11 +17,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from placelab.errors import FormatError
 from placelab.formats.fields import cost_of_text, read_from, some
 from placelab.formats.limits import MAX_OPS, read_file, text_of
+from placelab.formats.saving import save
 from placelab.formats.unit_costs import MAX_PROCESSORS, unit_metadata
 from placelab.graph import OpGraph
 
@@ -69,6 +71,11 @@ def dumps(graph: OpGraph) -> str:
         lines.append(f"{v} {graph.compute[v]:.17g} {len(inputs)}")
         lines += [f"    {graph.producer[e]} {size[e]:.17g}" for e in inputs]
     return "\n".join(lines) + "\n"
+
+
+def write(graph: OpGraph, path: Any) -> Path:
+    """Write a graph as a Standard Task Graph, gzipped when the name ends in ``.gz``."""
+    return save(dumps(graph), path)
 
 
 @dataclass

@@ -1,0 +1,36 @@
+"""How is a file written? Whole or not at all, and gzipped when its name says so."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from placelab.errors import FormatError
+from placelab.formats.limits import path_of
+
+
+def save(data: bytes | str, path: Any) -> Path:
+    """Write bytes, or text in UTF-8, to `path`, gzipped when that ends in ``.gz``; the same data give the same file.
+
+    Raises
+    ------
+    FormatError
+        `path` is no path, or nothing can be written there; text that UTF-8 has no bytes for.
+    """
+    path = path_of(path)
+    try:
+        data = data.encode() if isinstance(data, str) else data
+    except UnicodeEncodeError as error:
+        raise FormatError(f"{path} is to hold {error.object[error.start]!a}, which no text in UTF-8 can") from None
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+        os.replace(partial, path)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink()
+        raise FormatError(f"{path} cannot be written: {error.strerror}") from None
+    return path
