@@ -9,17 +9,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from placelab.costs.flops import count
 from placelab.errors import UnsupportedError
+from placelab.formats.torch_ops import Op, Source, Tensor, assembled, unique
 from placelab.graph import OpGraph
 
 if TYPE_CHECKING:
     from torch.fx import Graph, Node
-
-SHARED_BYTES = 1024  # parameters up to this size may be copied freely: their readers need not share a device
 
 
 class Output(NamedTuple):
@@ -84,37 +81,21 @@ def op_graph(program: Program, metadata: Mapping[str, Any]) -> OpGraph:
     origin = origins(program)
     names = names_of(program, origin)
     number = {node: v for v, node in enumerate(names)}
-    edges = [(source, node) for node in names for source in _inputs(node, origin) if isinstance(source, Output)]
-    used = {source for source, _ in edges}
-    unused = [
-        (number[node], o, _bytes(value)) for node in names for o, value in _outputs(node) if Output(node, o) not in used
-    ]
-    readers, sizes = _readers(names, origin), _sizes(program)
-    flop = [_flop(node) for node in names]
-    costs = {
-        "compute": "FLOP",
-        "unknown": _counted(_kind(node) for node, found in zip(names, flop, strict=True) if found is None),
-        "unsized": sum(_hinted(value) is None for node in names for _, value in _outputs(node)),
-    }
-    holders = {name: names[nodes[0]] for name, nodes in readers.items()}
-    bound = {name: nodes for name, nodes in readers.items() if len(nodes) > 1 and sizes[name] > SHARED_BYTES}
-    return OpGraph.from_arrays(
-        list(names.values()),
-        [found or 0.0 for found in flop],
-        [(number[source.op], number[node]) for source, node in edges],
-        edge_bytes=[_bytes(_value(source)) for source, _ in edges],
-        edge_output=[source.number for source, _ in edges],
-        outputs=unused,
-        persistent=_persistent(names, readers, sizes),
-        kind=[_kind(node) for node in names],
-        groups=[[number[node] for node in nodes] for nodes in bound.values()],
-        group_names=list(bound),
-        metadata={
-            **metadata,
-            "costs": costs,
-            "parameters": {name: holders.get(held, "") for name, held in program.aliases.items()},
-            **({"activations": _activations(program, names, origin)} if program.forward else {}),
-        },
+    ops = [_op(node, name, origin, number) for node, name in names.items()]
+    kept = {"activations": _activations(program, names, origin)} if program.forward else {}
+    return assembled(ops, _sizes(program), program.aliases, {**metadata, **kept})
+
+
+def _op(node: Node, name: str, origin: Mapping[Node, Any], number: Mapping[Node, int]) -> Op:
+    reads = (Source(number[s.op], s.number) if isinstance(s, Output) else s for s in _inputs(node, origin))
+    values = [read.meta.get("val") for read in read_by(node)]
+    return Op(
+        name,
+        _kind(node),
+        tuple(reads),
+        {o: _tensor(value) for o, value in _outputs(node)},
+        tuple(_tensor(value).shape for value in values if hasattr(value, "shape")),
+        _attributes(node),
     )
 
 
@@ -162,11 +143,11 @@ def names_of(program: Program, origin: Mapping[Node, Any] | None = None) -> dict
     origin = origins(program) if origin is None else origin
     ops = [node for node, source in origin.items() if source == Output(node, 0)]
     taken: dict[str, int] = {}
-    named = {node: _unique(_forward_name(node, program), taken) for node in ops if node not in program.forward}
+    named = {node: unique(_forward_name(node, program), taken) for node in ops if node not in program.forward}
     for node in ops:
         if node in program.forward:
             under = f"gradients/{named[program.forward[node]]}_grad"
-            named[node] = _unique(f"{under}/{_short(node, program)}", taken)
+            named[node] = unique(f"{under}/{_short(node, program)}", taken)
     return {node: named[node] for node in ops}
 
 
@@ -187,19 +168,6 @@ def _short(node: Node, program: Program) -> str:
         return program.inputs[node]
     target = node.target
     return getattr(getattr(target, "overloadpacket", target), "__name__", str(target))
-
-
-def _unique(name: str, taken: dict[str, int]) -> str:
-    """`name`, numbered where it is taken."""
-    if name not in taken:
-        taken[name] = 0
-        return name
-    while True:
-        taken[name] += 1
-        numbered = f"{name}_{taken[name]}"
-        if numbered not in taken:
-            taken[numbered] = 0
-            return numbered
 
 
 def _kind(node: Node) -> str:
@@ -236,26 +204,11 @@ def _value(source: Output) -> Any:
     return value[source.number] if isinstance(value, (tuple, list)) else value
 
 
-def _hinted(value: Any) -> tuple[int, ...] | None:
-    """Shape of a tensor, at the sizes it was traced with; () for a number, None where a size depends on the data."""
+def _tensor(value: Any) -> Tensor:
+    """Shape at the sizes that were traced with, and bytes of an element."""
     sizes = [getattr(getattr(size, "node", None), "hint", size) for size in getattr(value, "shape", ())]
-    return None if None in sizes else tuple(int(size) for size in sizes)
-
-
-def _bytes(value: Any) -> float:
-    """Bytes of a tensor; 0 for a number, which the host passes on, and where the shape is not known."""
-    if not hasattr(value, "element_size"):
-        return 0.0
-    shape = _hinted(value)
-    return 0.0 if shape is None else float(prod(shape) * value.element_size())
-
-
-def _flop(node: Node) -> float | None:
-    if node.op != "call_function":
-        return 0.0
-    inputs = [_hinted(read.meta.get("val")) for read in read_by(node) if hasattr(read.meta.get("val"), "shape")]
-    outputs = [_hinted(value) for _, value in _outputs(node) if hasattr(value, "shape")]
-    return count(_kind(node), inputs, outputs, _attributes(node))
+    item = value.element_size() if hasattr(value, "element_size") else 0
+    return Tensor(None if None in sizes else tuple(int(size) for size in sizes), item)
 
 
 def _attributes(node: Node) -> dict[str, Any]:
@@ -271,40 +224,14 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, (bool, int, float, str)) or value is None
 
 
-def _counted(kinds: Iterator[str]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for kind in kinds:
-        counts[kind] = counts.get(kind, 0) + 1
-    return dict(sorted(counts.items()))
-
-
 # ---------------------------------------------------------------- parameters and activations
-
-
-def _readers(names: Mapping[Node, str], origin: Mapping[Node, Any]) -> dict[str, list[Node]]:
-    """The ops that read each parameter, each once, in the order of the program."""
-    readers: dict[str, dict[Node, None]] = {}
-    for node in names:
-        for source in _inputs(node, origin):
-            if isinstance(source, str):
-                readers.setdefault(source, {})[node] = None
-    return {name: list(nodes) for name, nodes in readers.items()}
 
 
 def _sizes(program: Program) -> dict[str, float]:
     sizes: dict[str, float] = {}
     for node, name in program.parameters.items():
-        sizes[name] = max(sizes.get(name, 0.0), _bytes(node.meta.get("val")))
+        sizes[name] = max(sizes.get(name, 0.0), _tensor(node.meta.get("val")).bytes)
     return sizes
-
-
-def _persistent(
-    names: Mapping[Node, str], readers: Mapping[str, list[Node]], sizes: Mapping[str, float]
-) -> list[float]:
-    held = dict.fromkeys(names, 0.0)
-    for name, nodes in readers.items():
-        held[nodes[0]] += sizes[name]
-    return list(held.values())
 
 
 def _activations(program: Program, names: Mapping[Node, str], origin: Mapping[Node, Any]) -> float:
@@ -322,7 +249,7 @@ def _activations(program: Program, names: Mapping[Node, str], origin: Mapping[No
         for source in _inputs(node, origin)
         if isinstance(source, Output) and source.op not in program.forward
     }
-    return sum(_bytes(_value(s)) for s in kept if isinstance(s, Output) and s.op not in program.inputs)
+    return sum(_tensor(_value(s)).bytes for s in kept if isinstance(s, Output) and s.op not in program.inputs)
 
 
 def _same(source: Output | str, own: Output) -> bool:
