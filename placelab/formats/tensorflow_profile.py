@@ -129,7 +129,7 @@ def _run(message: Any, device: str, where: str) -> Run:
     outputs = tuple((output.slot, _bytes(output.tensor_description, where)) for output in message.output)
     scratch = _checked(message.memory_stats.temp_memory_size, MAX_BYTES, "bytes", message.node_name, where)
     return Run(
-        message.node_name, device, _checked(1e-9 * nanos, MAX_SECONDS, "s", message.node_name, where), scratch, outputs
+        message.node_name, device, _checked(nanos / 1e9, MAX_SECONDS, "s", message.node_name, where), scratch, outputs
     )
 
 
