@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import spearmanr
 
 import placelab as pl
 from placelab.costs import Spec
@@ -295,6 +296,31 @@ def test_the_validator_finds_schedules_of_estimated_graphs_right(partitioner):
     schedule = pl.solve(pl.Problem(graph, cluster), partitioner, "fifo")
     assert pl.validate(schedule) == []
     assert schedule.makespan > 0
+
+
+# -------------------------------------------------------------------- against the clock
+
+MEASURED = [name for name in pl.datasets.names() if name in ("resnet50", "bert_base", "gpt2", "llama_8", "alexnet")]
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_estimates_order_the_ops_of_a_network_as_the_clock_does(name):
+    """Of a core of a server against the measured column: rank correlation above 0.8, and what is taken to be free, is."""
+    graph = pl.costs.estimate(pl.load(name), "xeon_8380_core")
+    clock, estimated = (graph.time[:, graph.time_types.index(kind)] for kind in ("cpu", "xeon_8380_core"))
+    free, both = estimated == 0, (estimated > 0) & (clock > 0)
+    assert clock[free].sum() < 0.01 * clock.sum()
+    assert estimated[clock == 0].sum() < 0.01 * estimated.sum()
+    assert both.sum() > 50
+    assert spearmanr(clock[both], estimated[both]).statistic > 0.8
+
+
+def test_the_precision_is_the_one_the_graph_says():
+    """Unless another is asked for."""
+    half = chain(("MatMul", 4e10, 0), metadata={"costs": {"compute": "FLOP", "precision": "float16"}})
+    assert seconds(half, overhead=0) == [1.0]
+    assert seconds(half, overhead=0, precision="float32") == [4.0]
+    assert pl.costs.provenance(pl.costs.estimate(half, SLOW))["columns"]["slow"]["precision"] == "float16"
 
 
 # -------------------------------------------------------------------- scale

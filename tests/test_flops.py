@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import log2, prod
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -555,3 +556,22 @@ def test_tensorflow_counts_the_same_products_and_convolutions():
 def attributes_of(op):
     """The attributes of a TensorFlow op that counts look at."""
     return {name: op.get_attr(name) for name in ("transpose_a", "transpose_b", "strides") if name in op.node_def.attr}
+
+
+# -------------------------------------------------------------------- what is published
+
+
+@pytest.mark.parametrize(
+    ("model", "billions"), [("vgg19", 19.63), ("densenet121", 2.83), ("squeezenet", 0.35), ("inception_v1", 1.5)]
+)
+def test_models_inside_the_onnx_package_take_the_multiplications_that_are_published(model, billions):
+    """Multiply-adds per image as PyTorch's model zoo states them for the same architectures, rounded as there."""
+    onnx = pytest.importorskip("onnx")
+    from placelab.formats import onnx_model
+
+    path = Path(onnx.__file__).parent / f"backend/test/data/light/light_{model}.onnx"
+    if not path.exists():
+        pytest.skip(f"this onnx package has no {path.name}")
+    graph = onnx_model.read(path)
+    products = [category(kind) in kinds.PRODUCTS for kind in graph.kind]
+    assert graph.compute[products].sum() / 2e9 == pytest.approx(billions, rel=0.05)

@@ -20,7 +20,7 @@ def estimate(
     graph: OpGraph,
     specs: Any = None,
     *,
-    precision: str = "float32",
+    precision: str | None = None,
     overhead: float | None = None,
     efficiency: float = 1.0,
 ) -> OpGraph:
@@ -35,7 +35,8 @@ def estimate(
         2080 Ti and an H100.
     precision
         Of matrix products, convolutions, attention and recurrent cells: a key of ``Spec.matmul``, such as ``"float16"`` or
-        ``"tf32"``; a device that lacks it takes its `speed`. The bytes are the graph's, whatever the precision.
+        ``"tf32"``; a device that lacks it takes its `speed`. Default: what ``metadata["costs"]["precision"]`` says, else
+        ``"float32"``. The bytes are the graph's, whatever the precision.
     overhead
         Seconds per op beyond its work; default: each spec's own.
     efficiency
@@ -77,6 +78,7 @@ def estimate(
     expect(graph, OpGraph, "costs.estimate")
     time_speeds(graph)  # refuses metadata that are not speeds
     _check_unit(graph)
+    precision = provenance(graph).get("precision", "float32") if precision is None else precision
     _check_options(precision, overhead, efficiency)
     wanted = chosen(DEFAULT if specs is None else specs)
     kinds, of = distinct(graph.kind)

@@ -158,10 +158,9 @@ TABLE = {
         cummaxmin_backward cummin _cummin_helper cumprod cumprod_backward cumsum dist equal frobenius_norm
         _grad_sum_to_size hash_tensor histc histogram histogramdd _is_all_true _is_any_true is_nonzero
         linalg_matrix_norm linalg_norm linalg_vector_norm _logcumsumexp logcumsumexp max mean median min
-        mkldnn_adaptive_avg_pool2d mode nanmean nanmedian nansum native_norm nll_loss nll_loss2d nll_loss2d_forward
-        nll_loss_forward nll_loss_nd norm norm_except_dim nuclear_norm prod segment_reduce std std_mean sum
-        sum_to_size trace trapezoid trapz var var_mean _weight_norm _weight_norm_interface
-        _weight_norm_interface_backward xor_sum
+        mkldnn_adaptive_avg_pool2d mode nanmean nanmedian nansum native_norm norm norm_except_dim nuclear_norm prod
+        segment_reduce std std_mean sum sum_to_size trace trapezoid trapz var var_mean _weight_norm
+        _weight_norm_interface _weight_norm_interface_backward xor_sum
     """,
     "pooling": """
         AveragePool AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad Dilation2D Dilation2DBackpropFilter
@@ -197,10 +196,11 @@ TABLE = {
         ResizeNearestNeighborGrad ResourceGather ResourceGatherNd SequenceAt Slice StackPop StackPopV2 StridedSlice
         TensorArrayRead TensorArrayReadV2 TensorArrayReadV3 TensorListGetItem TensorListPopBack
         argwhere diagonal_copy embedding _embedding_bag embedding_bag _embedding_bag_forward_only gather index
-        index_select index_select_copy masked_select masked_select_backward narrow_copy nonzero nonzero_numpy
-        nonzero_static one_hot select_copy slice_copy take take_along_dim _unsafe_index _unsafe_masked_index
-        upsample_nearest1d upsample_nearest1d_backward upsample_nearest2d upsample_nearest2d_backward
-        upsample_nearest3d upsample_nearest3d_backward _upsample_nearest_exact1d _upsample_nearest_exact1d_backward
+        index_select index_select_copy masked_select masked_select_backward narrow_copy nll_loss nll_loss2d
+        nll_loss2d_forward nll_loss_forward nll_loss_nd nonzero nonzero_numpy nonzero_static one_hot select_copy
+        slice_copy take take_along_dim _unsafe_index _unsafe_masked_index upsample_nearest1d
+        upsample_nearest1d_backward upsample_nearest2d upsample_nearest2d_backward upsample_nearest3d
+        upsample_nearest3d_backward _upsample_nearest_exact1d _upsample_nearest_exact1d_backward
         _upsample_nearest_exact2d _upsample_nearest_exact2d_backward _upsample_nearest_exact3d
         _upsample_nearest_exact3d_backward
     """,

@@ -14,10 +14,11 @@ def provenance(graph: OpGraph) -> dict[str, Any]:
     Returns
     -------
     dict
-        As far as known: ``compute`` (what compute counts: ``"FLOP"``, or a text such as ``"mayer, seed 0"``), ``unknown`` (kind →
-        number of ops whose FLOP or category no table knows), ``unsized`` (number of outputs whose bytes are not known),
-        ``columns`` (time column → how its seconds came about: a dict with ``how``, ``"estimated"`` or ``"measured"``, ``source``,
-        and the assumptions), ``scaled`` (factors of ``compute`` and ``transfer`` since then), ``measured``.
+        As far as known: ``compute`` (what compute counts: ``"FLOP"``, or a text such as ``"mayer, seed 0"``), ``precision``
+        (number type of matrix products), ``unknown`` (kind → number of ops whose FLOP or category no table knows),
+        ``unsized`` (number of outputs whose bytes are not known), ``columns`` (time column → how its seconds came about: a
+        dict with ``how``, ``"estimated"`` or ``"measured"``, ``source``, and the assumptions), ``scaled`` (factors of
+        ``compute`` and ``transfer`` since then), ``measured``.
 
     Examples
     --------
