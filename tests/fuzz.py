@@ -25,6 +25,9 @@ from importlib import import_module
 from pathlib import Path
 from random import Random
 
+import chakra_files
+import dax_files
+import onnx_models
 import samples
 import tensorflow_samples
 
@@ -45,6 +48,10 @@ FORMATS: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
     "tensorflow_saved_model": ("tensorflow", lambda: [tensorflow_samples.served()]),
     "tensorflow_profile": ("tensorflow_profile", tensorflow_samples.profiles),
     "tensorflow_timeline": ("tensorflow_profile", lambda: [tensorflow_samples.timeline()]),
+    "chakra": ("chakra", chakra_files.seeds),
+    "dax": ("dax", dax_files.seeds),
+    "onnx_model": ("onnx_model", onnx_models.seeds),
+    "onnx_profile": ("onnx_profile", onnx_models.profiles),
     "torch_profile": ("torch_profile", samples.torch_profile),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 LINEAR = """
@@ -100,3 +101,30 @@ def built(nodes: list[Any], inputs: dict[str, tuple[int, list]], initializers: t
 def seeds() -> list[bytes]:
     """Each kind of model, as bytes."""
     return [model(text).SerializeToString() for text in TEXTS.values()]
+
+
+def kernel(name: str, ts: float, dur: float, shapes: Any = None, **args: Any) -> dict[str, Any]:
+    """An event of ONNX Runtime's profiler."""
+    args = {"op_name": "MatMul", "provider": "CPUExecutionProvider", "output_type_shape": shapes or []} | args
+    return dict(cat="Node", pid=1, tid=1, ph="X", name=f"{name}_kernel_time", ts=ts, dur=dur, args=args)
+
+
+def run(ts: float, dur: float) -> dict[str, Any]:
+    """The event that encloses those of a run, and stands after them."""
+    return dict(cat="Session", pid=1, tid=1, ph="X", name="model_run", ts=ts, dur=dur, args={})
+
+
+def profile() -> list[dict[str, Any]]:
+    """Three runs of two nodes as ONNX Runtime's profiler writes them, one node in two kernels."""
+    start = dict(cat="Session", pid=1, tid=1, ph="X", name="session_initialization", ts=0, dur=5, args={})
+    events = [start]
+    for i, micros in enumerate((900, 30, 10)):
+        at = 1000 * (i + 1)
+        events += [kernel("/a/mm", at + 1, micros, [{"float": [2, 3]}]), kernel("Relu_7", at + 2, 5)]
+        events += [kernel("Relu_7", at + 3, 2, [{"float16": [4]}, {"string": [1]}]), run(at, 950)]
+    return events
+
+
+def profiles() -> list[bytes]:
+    """That profile as a file."""
+    return [json.dumps(profile()).encode()]

@@ -10,89 +10,13 @@ from pathlib import Path
 import fuzz
 import numpy as np
 import pytest
+from chakra_files import ET, HOST, MATRIX, OUTPUTS, WORKLOAD, attribute, node, seeds, tensor, trace, varint
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import placelab as pl
 from placelab.formats import chakra, chakra_host
 from placelab.formats.protobuf import tagged
-
-
-def varint(number):
-    parts = bytearray()
-    while number > 127:
-        parts.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*parts, number])
-
-
-def number(field, value):
-    """A field that holds a whole number."""
-    return varint(field << 3) + varint(value)
-
-
-def attribute(name, value, field=13):
-    return tagged(10, tagged(1, name.encode()) + number(field, value))
-
-
-def node(id, name, type=4, data=(), control=(), micros=0, *parts):
-    """The bytes of a node, fields numbered as in et_def.proto."""
-    data, control = (b"".join(map(varint, deps)) for deps in (data, control))
-    known = number(1, id) + tagged(2, name.encode()) + number(3, type) + tagged(4, control) + tagged(5, data)
-    return known + number(7, micros) + b"".join(parts)
-
-
-def trace(*nodes):
-    """A ``.et`` file: metadata, then nodes, each after its length."""
-    records = [tagged(1, b"0.0.4"), *nodes]
-    return b"".join(varint(len(record)) + record for record in records)
-
-
-ET = trace(
-    node(7, "load", 2, (), (), 5, attribute("tensor_size", 4096)),
-    node(8, "layer", 4, (7,), (), 250, attribute("num_ops", 1000), attribute("tensor_size", 512, 9)),
-    node(9, "sum", 7, (8,), (7, 1), 100, attribute("comm_type", 0), attribute("comm_size", 2048)),
-    node(10, "layer", 4, (9, 8), (), 0, attribute("num_ops", 3, 11)),
-)
-
-OUTPUTS = "[[62, 63, 0, 512, 4, 'cuda:0'], [62, 63, 0, 512, 4, 'cuda:0'], [[64, 65, 0, 10, 2, 'cpu']], True, 'text']"
-
-WORKLOAD = {
-    "workload_graph": [
-        {"Id": 3, "Name": "a", "NodeType": 4, "data_deps": [], "ctrlDeps": [99], "runtime": 10, "is_cpu_op": True},
-        {"Id": 4, "Name": "b", "NodeType": 5, "data_deps": [3], "ctrl_deps": [3], "comm_size": 64},
-        {"Id": 5, "Name": "", "NodeType": 7, "data_deps": [3, 4], "comm_type": 2, "comm_size": 8, "runtime": 2.5},
-    ]
-}
-
-
-def tensor(id, storage, elements=4):
-    return [id, storage, 0, elements, 4, "cpu"]
-
-
-def call(id, name, caller, reads=(), writes=(), shapes=((), ())):
-    sides = {
-        key: {"values": list(values), "shapes": [list(s) for s in shape], "types": []}
-        for key, values, shape in (("inputs", reads, shapes[0]), ("outputs", writes, shapes[1]))
-    }
-    return {"id": id, "name": name, "ctrl_deps": caller, **sides}
-
-
-MATRIX = ([[2, 2], [2, 2]], [[2, 2]])
-HOST = {
-    "schema": "1.1.1-chakra.0.0.4",
-    "nodes": [
-        call(1, "[pytorch|profiler|execution_trace|process]", 1),
-        call(2, "[pytorch|profiler|execution_trace|thread]", 1),
-        call(4, "aten::addmm", 3, [tensor(1, 1), tensor(2, 2)], [tensor(3, 3)], MATRIX),
-        call(3, "aten::linear", 2, [tensor(1, 1), tensor(2, 2)], [tensor(3, 3)], MATRIX),
-        call(6, "aten::mm", 5, [tensor(3, 3), tensor(2, 2)], [tensor(4, 4)], MATRIX),
-        call(5, "AddmmBackward0", 2, [tensor(3, 3)]),
-        call(7, "record_param_comms", 2, [[tensor(4, 4)], 1, "allreduce"], [[tensor(4, 4)]]),
-        call(8, "aten::add_", 2, [tensor(2, 2), tensor(9, 4)], [tensor(2, 2)], MATRIX),
-    ],
-}
-
 
 # -------------------------------------------------------------------- what a graph is
 
@@ -307,14 +231,11 @@ def test_a_path_is_read(tmp_path):
         chakra.read(tmp_path / "none.et")
 
 
-SEEDS = [ET, *(json.dumps(document).encode() for document in (WORKLOAD, HOST))]
-
-
 @settings(max_examples=300)
 @given(st.data())
 def test_damaged_traces_are_read_or_refused(data):
     """Bytes changed, cut, inserted: a graph or a PlacelabError of one line, nothing else."""
-    whole = bytearray(data.draw(st.sampled_from(SEEDS)))
+    whole = bytearray(data.draw(st.sampled_from(seeds())))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(whole) - 1))
         whole[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
