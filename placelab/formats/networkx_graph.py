@@ -40,17 +40,17 @@ def read(graph: nx.DiGraph) -> OpGraph:
     number = {node: v for v, (node, _) in enumerate(nodes)}
     names = [str(node) for node, _ in nodes]
     for node, attributes in nodes:
-        _check_attributes(attributes, NODE, f"op {node!r}")
+        _check_attributes(attributes, NODE, "op {}", node)
         for label, form in (("time", "{device name or type: seconds}"), ("outputs", "{output id: bytes}")):
             if attributes.get(label) is not None and not isinstance(attributes[label], Mapping):
-                raise FormatError(f"{label} of op {node!r} is {attributes[label]!r}; expected {form}")
+                raise FormatError(f"{label} of op {said(node)} is {said(attributes[label])}; expected {form}")
         if not isinstance(attributes.get("kind", ""), (str, type(None))):
-            raise FormatError(f"kind of op {node!r} is {attributes['kind']!r}; expected a text")
+            raise FormatError(f"kind of op {said(node)} is {said(attributes['kind'])}; expected a text")
     costs = [_costs(name, attributes) for name, (_, attributes) in zip(names, nodes, strict=True)]
     edges, size, output, control, unused = _read_edges(graph, number, nodes)
     groups: dict[str, list[int]] = {}
     for v, (_, attributes) in enumerate(nodes):
-        for group in _texts(attributes.get("group"), f"group of op {names[v]!r}"):
+        for group in _texts(attributes.get("group"), "group of op {}", names[v]):
             groups.setdefault(group, []).append(v)
     return OpGraph.from_arrays(
         names,
@@ -68,7 +68,7 @@ def read(graph: nx.DiGraph) -> OpGraph:
         groups=list(groups.values()),
         group_names=list(groups),
         devices={
-            v: _texts(a["devices"], f"devices of op {names[v]!r}")
+            v: _texts(a["devices"], "devices of op {}", names[v])
             for v, (_, a) in enumerate(nodes)
             if a.get("devices") is not None
         },
@@ -100,6 +100,11 @@ def write(graph: OpGraph) -> nx.DiGraph:
     return result
 
 
+def said(value: Any) -> str:
+    """A value in a message: on one line, and not for ever."""
+    return f"{' '.join(repr(value).split()):.60}"
+
+
 def _node(graph: OpGraph, v: int, default: np.ndarray, local: np.ndarray, unused: np.ndarray) -> dict[str, Any]:
     node: dict[str, Any] = {}
     if not np.isnan(graph.compute[v]):
@@ -124,36 +129,41 @@ def _node(graph: OpGraph, v: int, default: np.ndarray, local: np.ndarray, unused
     return node
 
 
-def _check_attributes(attributes: dict, known: set[str], where: str) -> None:
+def _check_attributes(attributes: dict, known: set[str], where: str, *of: Any) -> None:
     for name in attributes:
         if name not in known:
-            raise FormatError(f"{where} has an attribute {name!r}; known are {', '.join(sorted(known))}")
+            raise FormatError(f"{_told(where, of)} has an attribute {said(name)}; known are {', '.join(sorted(known))}")
+
+
+def _told(where: str, of: tuple) -> str:
+    """Where something is, put into words only when a message needs them."""
+    return where.format(*map(said, of))
 
 
 def _costs(name: str, attributes: dict) -> tuple[float, float, float]:
     if "compute" not in attributes and not attributes.get("time"):
-        raise FormatError(f"op {name!r} has neither compute [operations] nor time {{device: seconds}}; give one")
+        raise FormatError(f"op {said(name)} has neither compute [operations] nor time {{device: seconds}}; give one")
     return (
-        _number(attributes.get("compute", np.nan), f"compute of op {name!r}"),
-        _number(attributes.get("persistent", 0.0), f"persistent of op {name!r}"),
-        _number(attributes.get("temporary", 0.0), f"temporary of op {name!r}"),
+        _number(attributes.get("compute", np.nan), "compute of op {}", name),
+        _number(attributes.get("persistent", 0.0), "persistent of op {}", name),
+        _number(attributes.get("temporary", 0.0), "temporary of op {}", name),
     )
 
 
-def _number(value: Any, where: str) -> float:
+def _number(value: Any, where: str, *of: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise FormatError(f"{where} is {value!r:.60}; expected a number") from None
+        raise FormatError(f"{_told(where, of)} is {said(value)}; expected a number") from None
 
 
-def _texts(value: Any, where: str) -> tuple[str, ...]:
+def _texts(value: Any, where: str, *of: Any) -> tuple[str, ...]:
     if value is None:
         return ()
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, (list, tuple, set, frozenset)) or not all(isinstance(x, str) for x in value):
-        raise FormatError(f"{where} is {value!r}; expected a name or a list of names")
+        raise FormatError(f"{_told(where, of)} is {said(value)}; expected a name or a list of names")
     return tuple(value) if isinstance(value, (list, tuple)) else tuple(sorted(value))
 
 
@@ -161,18 +171,15 @@ def _read_edges(graph: Any, number: dict, nodes: list) -> tuple[list, list, list
     """Edges as columns; outputs renumbered per producer: integer ids in order, then others by first appearance."""
     edges, size, ids, control = [], [], [], []
     for u, w, attributes in graph.edges(data=True):
-        where = f"edge {u!r} → {w!r}"
-        _check_attributes(attributes, EDGE, where)
+        _check_attributes(attributes, EDGE, "edge {} → {}", u, w)
+        _check_kind(attributes, "control", (bool, int, np.bool_), "True or False", u, w)
+        _check_kind(attributes, "tensor", Hashable, "a number or a text", u, w)
         edges.append((number[u], number[w]))
-        if not isinstance(attributes.get("control", False), (bool, int, np.bool_)):
-            raise FormatError(f"control of {where} is {attributes['control']!r}; expected True or False")
         control.append(bool(attributes.get("control", False)))
-        size.append(_number(attributes.get("bytes", 0.0), f"bytes of {where}"))
-        if not isinstance(attributes.get("tensor"), Hashable):
-            raise FormatError(f"tensor of {where} is {attributes['tensor']!r}; expected a number or a text")
+        size.append(_number(attributes.get("bytes", 0.0), "bytes of edge {} → {}", u, w))
         ids.append(attributes.get("tensor"))
     unused = [
-        (v, o, _number(b, f"output {o!r} of op {n!r}"))
+        (v, o, _number(b, "output {} of op {}", o, n))
         for v, (n, a) in enumerate(nodes)
         for o, b in (a.get("outputs") or {}).items()
     ]
@@ -187,6 +194,12 @@ def _read_edges(graph: Any, number: dict, nodes: list) -> tuple[list, list, list
         for e in range(len(edges))
     ]
     return edges, size, output, control, [(v, position[v, o], b) for v, o, b in unused]
+
+
+def _check_kind(attributes: dict, name: str, kind: Any, expected: str, u: Any, w: Any) -> None:
+    if name in attributes and not isinstance(attributes[name], kind):
+        where = _told(f"{name} of edge {{}} → {{}}", (u, w))
+        raise FormatError(f"{where} is {said(attributes[name])}; expected {expected}")
 
 
 def _output_key(key: tuple[int, Any]) -> tuple:
@@ -206,13 +219,12 @@ def _memory(
     total = [c[1] + c[2] for c in costs]
     for (u, _), b in tensors.items():
         total[u] += b
-    return [_number(a.get("memory", total[v]), f"memory of op {n!r}") for v, (n, a) in enumerate(nodes)]
+    return [_number(a.get("memory", total[v]), "memory of op {}", n) for v, (n, a) in enumerate(nodes)]
 
 
 def _times(nodes: list) -> dict[str, list[float]] | None:
     types = dict.fromkeys(t for _, a in nodes for t in (a.get("time") or {}))
     times = {
-        t: [_number((a.get("time") or {}).get(t, np.nan), f"time of op {n!r} on {t!r}") for n, a in nodes]
-        for t in types
+        t: [_number((a.get("time") or {}).get(t, np.nan), "time of op {} on {}", n, t) for n, a in nodes] for t in types
     }
     return times or None
