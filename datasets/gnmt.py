@@ -15,7 +15,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from tensorflow_profiling import Network, tf
+from tensorflow_profiling import Network, main, tf
 
 BATCH, UNITS, LAYERS, VOCABULARY = 128, 512, 4, 30_000
 FIRST_RESIDUAL = 2  # layers from this one on add their input to their output
@@ -157,3 +157,6 @@ def gnmt(steps: int, random: np.random.Generator) -> Network:
 
 
 NETWORKS = {f"gnmt_{steps}": partial(gnmt, steps) for steps in (40, 50)}
+
+if __name__ == "__main__":
+    main(NETWORKS, "gnmt.py")

@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 from convolutional_layers import apply, biased, block, chain, classes_of, convolved, normalised, parse, variable
-from tensorflow_profiling import Network, tf
+from tensorflow_profiling import Network, main, tf
 
 CLASSES, KEPT = 1000, 0.5
 
@@ -175,3 +175,6 @@ def forward(scores_of: Callable, batch: int, size: int, random: np.random.Genera
 
 SIZES = {alexnet: (128, 227), vgg16: (32, 224), inception_v2: (32, 224), resnet_v2_152: (32, 224)}  # batch, rows
 NETWORKS = {f.__name__: partial(forward, f, *size) for f, size in SIZES.items()}
+
+if __name__ == "__main__":
+    main(NETWORKS, "hashemi_models.py")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 from convolutional_layers import block, chain, classes_of
-from tensorflow_profiling import Network, tf
+from tensorflow_profiling import Network, main, tf
 
 BATCH, SIZE, CLASSES = 32, 299, 1000
 SMOOTHING, WEIGHT_DECAY, AUXILIARY, KEPT = 0.1, 4e-5, 0.4, 0.8
@@ -112,3 +112,6 @@ def inception_v3(random: np.random.Generator) -> Network:
 
 
 NETWORKS = {"inception_v3": inception_v3}
+
+if __name__ == "__main__":
+    main(NETWORKS, "inception.py")

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
-from tensorflow_profiling import HERE, Network, Traced, tensorflow, tf, traced_steps
+from tensorflow_profiling import HERE, Network, tensorflow, tf, traced_steps
 
 BATCH = 128
 WARM_UP, STEPS = 10, 31
@@ -137,12 +137,12 @@ class Profile(NamedTuple):
     outputs: dict[tuple[str, int], float]
 
 
-def profile(steps: list[Traced]) -> Profile:
+def profile(traces: list[Any]) -> Profile:
     """Fold the traces; an op that a step never ran is in none of the three."""
     seconds: dict[str, list[float]] = {}
     scratch: dict[str, float] = {}
     outputs: dict[tuple[str, int], float] = {}
-    for trace in (one.metadata for one in steps):
+    for trace in traces:
         step: dict[str, float] = {}
         for kernel in (kernel for device in trace.step_stats.dev_stats for kernel in device.node_stats):
             name = kernel.node_name

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from time import perf_counter, process_time
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 os.environ.update(TF_USE_LEGACY_KERAS="1", TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="")
@@ -13,12 +16,16 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import numpy as np
 import tensorflow
+from processor_clock import start_again
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # a checkout need not be installed
 
+WARM_UP, STEPS = 1, 3  # steps thrown away; steps traced
+
 tf = tensorflow.compat.v1
 tf.disable_v2_behavior()
+tf.logging.set_verbosity(tf.logging.ERROR)
 
 
 class Network(NamedTuple):
@@ -28,11 +35,7 @@ class Network(NamedTuple):
     feed: dict[Any, np.ndarray]
 
 
-class Traced(NamedTuple):
-    """A step as it was run: what TensorFlow says of it, and the share of the time in which it had a processor."""
-
-    metadata: Any
-    share: float
+Build = Callable[[np.random.Generator], Network]
 
 
 def unoptimised() -> tf.ConfigProto:
@@ -50,20 +53,17 @@ def initialise(session: tf.Session) -> None:
         session.run(made[0] if made else tf.global_variables_initializer())
 
 
-def traced_steps(graph: tf.Graph, network: Network, warm_up: int, steps: int, tries: int | None = None) -> list[Traced]:
-    """`steps` steps, after `warm_up` that are thrown away: of `tries`, those that other programs disturbed least."""
+def traced_steps(graph: tf.Graph, network: Network, warm_up: int, steps: int) -> list[Any]:
+    """RunMetadata of each of `steps` steps, after `warm_up` steps that are thrown away."""
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+    traces = []
     with tf.Session(graph=graph, config=unoptimised()) as session:
         initialise(session)
-        traced = [trace(session, network) for _ in range(warm_up + (tries or steps))][warm_up:]
-    return sorted(traced, key=lambda step: -step.share)[:steps]
-
-
-def trace(session: tf.Session, network: Network) -> Traced:
-    """Run one step and trace it."""
-    options, metadata = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), tf.RunMetadata()
-    wall, busy = perf_counter(), process_time()
-    session.run(network.fetches, network.feed, options=options, run_metadata=metadata)
-    return Traced(metadata, (process_time() - busy) / (perf_counter() - wall))
+        for _ in range(warm_up + steps):
+            trace = tf.RunMetadata()
+            session.run(network.fetches, network.feed, options=options, run_metadata=trace)
+            traces.append(trace)
+    return traces[warm_up:]
 
 
 def step_of(graph: tf.Graph, network: Network) -> Any:
@@ -71,3 +71,58 @@ def step_of(graph: tf.Graph, network: Network) -> Any:
     fetched = [getattr(fetch, "op", fetch).name for fetch in network.fetches]
     whole = graph.as_graph_def(add_shapes=True)
     return tf.graph_util.extract_sub_graph(whole, fetched)
+
+
+def traces_of(name: str, graph: tf.Graph, network: Network, folder: Path) -> list[Path]:
+    """Files with the traces of STEPS steps: those that are in the folder, or, where there are none, of a new run."""
+    if not list(folder.glob(f"{name}.*.pb")):
+        folder.mkdir(parents=True, exist_ok=True)
+        for i, trace in enumerate(traced_steps(graph, network, WARM_UP, STEPS)):
+            (folder / f"{name}.{i}.pb").write_bytes(trace.SerializeToString())
+    return sorted(folder.glob(f"{name}.*.pb"))
+
+
+def as_run(name: str, build: Build, folder: Path) -> Any:
+    """The OpGraph of one step: FLOP and bytes by shapes, groups, and in the time column ``cpu`` the measured seconds.
+
+    Bytes in the traces are left out: they are those of the shapes, but for references, which never travel.
+    """
+    from placelab.costs import measured
+    from placelab.formats.tensorflow import loads
+    from placelab.formats.tensorflow_profile import read_profile
+
+    with tf.Graph().as_default() as graph:
+        tf.set_random_seed(0)
+        network = build(np.random.default_rng(0))
+    step = loads(step_of(graph, network).SerializeToString(), name, batch=None)
+    profile = read_profile(*traces_of(name, graph, network, folder))
+    return measured(step, replace(profile, seconds=rounded(profile.seconds), outputs={}, temporary={}))
+
+
+def rounded(seconds: Mapping[str, float]) -> dict[str, float]:
+    """To three digits: more are noise, and would take more room than all else."""
+    return {name: float(f"{value:.3g}") for name, value in seconds.items()}
+
+
+def main(networks: Mapping[str, Build], script: str) -> None:
+    """Write ``<name>.json.gz`` of the networks named on the command line."""
+    parser = argparse.ArgumentParser(description=f"Writes {', '.join(networks)}.")
+    parser.add_argument("names", nargs="*", help="which of them; default all")
+    parser.add_argument(
+        "--traces", type=Path, help="folder to keep the traces in; those that are there are not run again"
+    )
+    parser.add_argument("--busy", action="store_true", help="measure processor time: other programs run here, too")
+    given = parser.parse_args()
+    if given.busy:
+        start_again("--busy")
+    for name in given.names or networks:
+        with TemporaryDirectory() as folder:
+            graph = as_run(name, networks[name], given.traces or Path(folder))
+        provenance = (
+            f"datasets/{script}, TensorFlow {tensorflow.__version__}; cpu: median of {STEPS} traced steps on one core"
+        )
+        metadata = {**graph.metadata, "name": name, "provenance": provenance, "licence": "MIT"}
+        graph.replace(metadata=metadata).save(HERE / f"{name}.json.gz")
+        print(
+            f"{name}: {graph.n_ops} ops, {graph.n_edges} edges, {graph.compute.sum():.4g} FLOP, {graph.time.sum():.3g} s"
+        )
