@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import resource
+import subprocess
 import sys
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def column(graph, values):
 @pytest.fixture
 def without_inference(monkeypatch):
     """Shapes as the file has them: for tests that read thousands of models."""
-    monkeypatch.setattr(onnx_model, "inferred", lambda model: (model, ""))
+    monkeypatch.setattr(onnx_model, "inferred", lambda model, functions: (model, ""))
 
 
 # -------------------------------------------------------------------- real models
@@ -498,6 +499,22 @@ def test_inference_that_cannot_start_says_so(monkeypatch):
     assert graph.metadata["costs"]["problem"] == "shape inference did not run: FileNotFoundError"
 
 
+@pytest.mark.parametrize("text", ["linear", "functions", "branches"])
+def test_the_quick_start_of_inference_gives_what_all_of_onnx_gives(text):
+    """Its compiled module alone, and its public functions: the same bytes. Each in a process of its own."""
+    code = (
+        "import sys; from placelab.formats import onnx_inference as i; inline, infer = i._{}() or sys.exit('not found'); "
+        "print(infer(inline(bytes.fromhex(sys.argv[1]))).hex())"
+    )
+    data = onnx_models.model(onnx_models.TEXTS[text]).SerializeToString().hex()
+    runs = [
+        subprocess.run([sys.executable, "-c", code.format(way), data], capture_output=True, text=True, check=True)
+        for way in ("quick", "slow")
+    ]
+    assert len(runs[0].stdout) > 200
+    assert runs[0].stdout == runs[1].stdout
+
+
 def test_without_onnx_the_message_names_the_extra(monkeypatch):
     """One line that says what to install."""
     monkeypatch.setitem(sys.modules, "onnx", None)
@@ -514,7 +531,7 @@ def test_damaged_models_are_read_or_refused(data):
         at = data.draw(st.integers(0, len(whole) - 1))
         whole[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(onnx_model, "inferred", lambda model: (model, ""))
+        patch.setattr(onnx_model, "inferred", lambda model, functions: (model, ""))
         assert not fuzz.attempt(onnx_model.loads, bytes(whole)).startswith("! ")
 
 
