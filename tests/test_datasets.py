@@ -13,6 +13,7 @@ import pytest
 import placelab as pl
 from placelab import datasets
 from placelab.errors import FormatError
+from placelab.formats import placelab_json
 
 FOLDER = Path(__file__).resolve().parent.parent / "datasets"
 LIGHT = [name for name in datasets.names() if name.startswith("light_")]  # inside the onnx package
@@ -33,8 +34,8 @@ def test_every_dataset_loads_and_says_where_it_is_from(name):
 
 @pytest.mark.parametrize("name", COMMITTED)
 def test_every_dataset_round_trips_to_the_same_bytes(name, tmp_path):
-    """Saving what was loaded gives the committed file again, and through networkx the same graph."""
-    graph = datasets.load(name)
+    """Saving what was read gives the committed file again, and through networkx the same graph."""
+    graph = placelab_json.read(committed(name))  # datasets.load adds estimates
     graph.save(tmp_path / "again.json.gz")
     assert gzip.decompress((tmp_path / "again.json.gz").read_bytes()) == gzip.decompress(committed(name).read_bytes())
     pl.OpGraph.from_networkx(graph.to_networkx()).save(tmp_path / "networkx.json.gz")
@@ -147,7 +148,7 @@ def test_topcuoglus_script_builds_the_committed_graph(tmp_path):
 
 def test_unknown_names_and_datasets_without_processors_are_one_sentence():
     """The message lists what there is, or says what to do."""
-    with pytest.raises(FormatError, match="'resnet'; there are convolutional_network, dynamic_rnn"):
+    with pytest.raises(FormatError, match=r"'resnet'; there are .*convolutional_network, dynamic_rnn"):
         datasets.load("resnet")
     with pytest.raises(FormatError, match="comes without processors"):
         datasets.problem("dynamic_rnn")
