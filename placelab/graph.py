@@ -436,9 +436,10 @@ def _listed(value: Any, label: str) -> Any:
 
 def _texts(value: Any, label: str) -> tuple[str, ...]:
     texts = (value,) if isinstance(value, str) else tuple(_listed(value, label))
-    for text in texts:
-        if not isinstance(text, str):
-            raise FormatError(f"{label} holds {text!r}; expected texts")
+    if not set(map(type, texts)) <= {str}:
+        for text in texts:
+            if not isinstance(text, str):
+                raise FormatError(f"{label} holds {text!r}; expected texts")
     return texts
 
 
