@@ -66,7 +66,9 @@ def rtx2080ti_box(gpus: int = 4) -> Cluster:
 
     Devices of the type ``rtx2080ti``, for which models come with estimated times (:func:`placelab.costs.estimate`).
     """
-    return Cluster.from_hosts({"server": gpus}, 13.4e12, 11e9, inside=(15.754e9, 10e-6), kind="rtx2080ti")
+    return Cluster.from_hosts({"server": gpus}, 13.4e12, 11e9, inside=(15.754e9, 10e-6)).replace(
+        types=["rtx2080ti"] * gpus
+    )
 
 
 def h100_box(gpus: int = 8) -> Cluster:
@@ -74,7 +76,7 @@ def h100_box(gpus: int = 8) -> Cluster:
 
     Devices of the type ``h100``, for which models come with estimated times (:func:`placelab.costs.estimate`).
     """
-    return Cluster.from_hosts({"server": gpus}, 66.9e12, 80e9, inside=(450e9, 5e-6), kind="h100")
+    return Cluster.from_hosts({"server": gpus}, 66.9e12, 80e9, inside=(450e9, 5e-6)).replace(types=["h100"] * gpus)
 
 
 PRESETS = {

@@ -247,7 +247,7 @@ class Explorer(w.VBox):
         """A cell of the comparison was clicked: that pair, with default options, as it was compared."""
 
         def pair(state: State) -> State:
-            state = replace(state, partitioner=partitioner, scheduler=scheduler)
+            state = replace(state, partitioner=partitioner, scheduler=scheduler, wished="")
             return state.with_options("partitioner", {}).with_options("scheduler", {})
 
         self._go(pair)

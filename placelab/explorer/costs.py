@@ -36,12 +36,12 @@ class CostsPicker:
         self._graph: OpGraph | None = None  # before it is multiplied
         self._said: OpGraph | None = None  # whose sources stand in the panel
         self.menu = w.Dropdown(options=list(COSTS), description="Costs", tooltip=TIP, layout=w.Layout(width="auto"))
-        self.toggle = w.ToggleButton(tooltip="Where the costs come from, and what if they were larger or smaller")
+        self.toggle = w.ToggleButton(tooltip="Where costs come from, and what if they were larger or smaller")
         self.toggle.layout.width = "auto"
         self._sliders = {name: _slider(*words) for name, words in FACTORS.items()}
         self._reset = button("× 1", "Both factors 1 again", lambda: self._go(compute=1.0, transfer=1.0))
         self._sources = w.HTML().add_class("pl-sources")
-        sliders = w.HBox([*self._sliders.values(), self._reset]).add_class("pl-options")
+        sliders = w.HBox([*self._sliders.values(), self._reset]).add_class("pl-factors")
         self.panel = w.VBox([sliders, self._sources]).add_class("pl-open").add_class("pl-costs")
         self.menu.observe(lambda change: self._go(costs=COSTS[change["new"]]), "value")
         for name, slider in self._sliders.items():
@@ -63,7 +63,7 @@ class CostsPicker:
         finally:
             self._quiet = False
         changed = [f"{FACTORS[name][0].lower()} {factor:g}" for name, factor in factors.items() if factor != 1]
-        self.toggle.description = ", ".join(changed) or "Sources…"
+        self.toggle.description = ", ".join(changed) or "⋯"
         self._graph = state.model.of_kind(state.costs)
         self._tell()
 
@@ -83,9 +83,9 @@ class CostsPicker:
 
 
 def _slider(label: str, tip: str) -> w.FloatLogSlider:
-    return w.FloatLogSlider(
-        1.0, base=10, min=-1, max=1, step=0.05, description=label, tooltip=tip, readout_format=".3g"
-    )
+    slider = w.FloatLogSlider(1.0, base=10, min=-1, max=1, step=0.05, description=label, readout_format=".3g")
+    slider.tooltip, slider.style.description_width, slider.layout.width = tip, "initial", "320px"
+    return slider
 
 
 def _rounded(factor: float) -> float:

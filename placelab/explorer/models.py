@@ -18,8 +18,9 @@ from placelab.widgets.files import Files
 
 OFFERED = 200  # files whose names the path field completes
 HINT = (
-    "TensorFlow, ONNX, PyTorch exports, workflows, DOT, placelab JSON … Files can be dropped anywhere here. A profile of a run "
-    "gives the model that is open its times. From a cell: <code>pl.explore(G)</code> takes a networkx DiGraph."
+    "TensorFlow, ONNX, execution traces, workflows, DOT, placelab JSON …; files can be dropped anywhere here. A profile of a "
+    "run gives the model that is shown its times. From a cell, <code>pl.explore(G)</code> takes a networkx DiGraph or a "
+    "<code>torch.export</code> program."
 )
 
 
@@ -51,7 +52,7 @@ class ModelPicker:
         )
         self.path = w.Combobox(
             description="Path on the kernel's machine",
-            placeholder="model.onnx, graph.pb, graph.json.gz …, then Enter",
+            placeholder="model.onnx, graph.pb …, then Enter",
             continuous_update=False,
             layout=w.Layout(width="340px"),
         )

@@ -34,7 +34,7 @@ class Opening:
         self._worker = Worker(self._run, "reading")
         self._text = w.HTML()
         self._stop = button("Cancel", "Stop reading; nothing changes", self.stop)
-        self.box = w.HBox([self._text, self._stop]).add_class("pl-line").add_class("pl-opening")
+        self.box = w.HBox([self._text, self._stop]).add_class("pl-opening")
         self.say("")
 
     def read(self, title: str, read: Callable[[], Any], take: Callable[[Any], None]) -> None:

@@ -67,8 +67,8 @@ class Pickers:
             0, min=0, max=2**31 - 1, description="Seed", tooltip=SEED_TIP, layout=w.Layout(width="86px")
         )
         self.seed.observe(lambda c: self._field("seed", "seed")(c["new"]), "value")
-        self.partitioner = self._menu("Partitioner", self._field("partitioner"), "Which device each op runs on.")
-        self.scheduler = self._menu("Scheduler", self._field("scheduler"), "Which op a device runs next.")
+        self.partitioner = self._menu("Partitioner", self._pick("partitioner"), "Which device each op runs on.")
+        self.scheduler = self._menu("Scheduler", self._pick("scheduler"), "Which op a device runs next.")
         self.prepare = PreparePicker(self._ask)
         self.options = {kind: Controls(self._pick_option(kind)) for kind in ("partitioner", "scheduler")}
         self.about = {kind: w.HTML().add_class("pl-about") for kind in self.options}
@@ -148,6 +148,9 @@ class Pickers:
 
     def _field(self, label: str, key: str = "") -> Callable[[Any], None]:
         return lambda value: self._ask(lambda s: replace(s, **{label: value}), key)
+
+    def _pick(self, kind: str) -> Callable[[str], None]:
+        return lambda name: self._ask(lambda s: s.with_strategy(kind, name))
 
     def _pick_transfers(self, title: str) -> None:
         transfers, duplex = TRANSFERS[title]

@@ -107,7 +107,7 @@ def searched(
 def runnable(state: State, placement: Placement) -> State:
     """The state, with another scheduler where ``planned`` has no plan to follow."""
     lacks = placement.planned is None and state.scheduler == "planned"
-    return replace(state, scheduler=FALLBACK) if lacks else state
+    return replace(state, scheduler=FALLBACK, wished=state.scheduler) if lacks else state
 
 
 def run(state: State, placement: Placement) -> Schedule:

@@ -91,6 +91,8 @@ class State:
         Options of what is not chosen now are kept.
     memory, transfers, duplex, transfer_ops, groups
         As in :class:`placelab.Problem`; the last two come from a problem that was given, and stay.
+    wished
+        Scheduler that was asked for, where the partitioner had nothing for it to follow; "" where it runs.
     pins
         Device constraints of the problem that was given: ``{op: names of devices, types, hosts}``, one after the other.
     """
@@ -113,6 +115,7 @@ class State:
     groups: tuple[tuple[str, ...], ...] = ()
     pins: tuple[Mapping[str, tuple[str, ...]], ...] = ()
     prepare: tuple[str, ...] = ()
+    wished: str = ""
 
     @property
     def graph(self) -> OpGraph:
@@ -131,6 +134,12 @@ class State:
     def with_options(self, kind: str, values: Mapping[str, Any]) -> State:
         """Other options for the chosen strategy."""
         return self.with_option_values(kind, getattr(self, kind), values)
+
+    def with_strategy(self, kind: str, name: str) -> State:
+        """Another ``"partitioner"`` or ``"scheduler"``. One that may have a plan gets the scheduler back that follows it."""
+        if kind == "scheduler":
+            return replace(self, scheduler=name, wished="")
+        return replace(self, partitioner=name, scheduler=self.wished or self.scheduler, wished="")
 
     def with_option_values(self, kind: str, name: str, values: Mapping[str, Any]) -> State:
         """Other options for the strategy or transform called `name`."""

@@ -100,7 +100,7 @@ def expansion(
             trace=None if placement.trace is None else expanded_trace(placement.trace, problem, small, of),
             partitioner=placement.partitioner,
             notes=(
-                f"{what}: {small.graph.n_ops:,} ops instead of {n:,}",
+                f"{what}: {small.graph.n_ops:,} {'op' if small.graph.n_ops == 1 else 'ops'} instead of {n:,}",
                 *(f"{note} ({told})" for note in placement.notes),
             ),
             table=placement.table,

@@ -19,7 +19,7 @@ export function render({ model, el }: { model: Channel; el: HTMLElement }): () =
   const input = h("input", { type: "file", multiple: true, hidden: true, accept: model.get("accept") });
   const button = h(
     "button.jupyter-widgets.jupyter-button.widget-button",
-    { title: "Files of this browser's machine; they can be dropped anywhere on the explorer, too" },
+    { style: "width: auto", title: "Files of this browser's machine; they can be dropped anywhere on the explorer, too" },
     "Upload…",
   );
   el.append(button, input);

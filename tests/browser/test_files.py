@@ -1,0 +1,122 @@
+"""Files in a real JupyterLab: dropped on the explorer, chosen, large, broken; a model of 25,000 ops."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import onnx_models
+import pytest
+import tensorflow_samples
+from browser.test_explorer import FPS, Hand, explore  # noqa: F401
+from playwright.sync_api import expect
+
+import placelab as pl
+from placelab.formats import placelab_json
+
+FRAMES = 25  # per second while playing; generous, the figures are in benchmarks
+MODEL = "llama_7b"
+TRANSFER = """files => {
+  const transfer = new DataTransfer();
+  for (const [name, text] of files) {
+    transfer.items.add(new File([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))], name));
+  }
+  return transfer;
+}"""
+
+
+def drop(hand: Hand, onto: str, **files: bytes) -> None:
+    """Drop files, named with ``__`` for a point, on a part of the explorer."""
+    named = [(name.replace("__", "."), base64.b64encode(data).decode()) for name, data in files.items()]
+    transfer = hand.page.evaluate_handle(TRANSFER, named)
+    target = hand.root.locator(onto).first
+    target.dispatch_event("dragover", {"dataTransfer": transfer})
+    expect(hand.page.locator(".placelab-explorer.pl-drop")).to_have_count(1)
+    target.dispatch_event("drop", {"dataTransfer": transfer})
+    expect(hand.page.locator(".placelab-explorer.pl-drop")).to_have_count(0)
+
+
+def test_models_dropped_anywhere_open(explore, screenshot):  # noqa: F811
+    """ONNX and TensorFlow, on the canvas and on the chart; what is no model says so and loses nothing; undo goes back."""
+    hand = explore('"topcuoglu"')
+    drop(hand, ".cluster", linear__onnx=onnx_models.model(onnx_models.LINEAR).SerializeToString())
+    hand.becomes("explorer.state.model.title", "linear.onnx")
+    expect(hand.menu("Model")).to_have_value("linear.onnx")
+    hand.button("⋯").click()
+    expect(hand.root.locator(".pl-sources")).to_contain_text("FLOP, counted from shapes")
+    expect(hand.root.locator(".pl-sources")).to_contain_text("roofline")
+    screenshot("onnx")
+    drop(hand, ".pl-gantt", served__pb=tensorflow_samples.served())
+    hand.becomes("explorer.state.model.title", "served.pb")
+    drop(hand, ".pl-comparison", broken__onnx=b"\x08\x07\xff\xff\xff")
+    expect(hand.root.get_by_role("alert")).to_contain_text("broken.onnx")
+    assert hand.notebook.value("explorer.state.model.title") == "served.pb"
+    hand.button("↶").click()
+    hand.becomes("explorer.state.model.title", "linear.onnx")
+
+
+def test_a_large_file_arrives_whole(explore):  # noqa: F811
+    """Larger than a message of the notebook's socket may be; larger than the limit is refused in place."""
+    graph = pl.generators.fork_join(6)
+    graph = graph.replace(metadata={"name": "large", "padding": "x" * 12_000_000})
+    hand = explore('"topcuoglu"')
+    drop(hand, ".cluster", large__json=placelab_json.dumps(graph).encode())
+    hand.becomes(
+        "[explorer.state.model.title, len(explorer.problem.graph.metadata.get('padding', ''))]",
+        ["large.json", 12_000_000],
+    )
+    hand.notebook.execute("explorer._pickers.models.upload.limit = 1000")
+    drop(hand, ".cluster", larger__json=b" " * 1001)
+    expect(hand.root.get_by_role("alert")).to_contain_text("larger.json has more than the 1 kB")
+
+
+def test_a_profile_gives_times(explore, screenshot):  # noqa: F811
+    """A timeline that is dropped on a model measures its ops, and the copied numbers say from what."""
+    graph = pl.load("dynamic_rnn")
+    names = [(name, kind) for name, kind in zip(graph.names.tolist(), graph.kind.tolist(), strict=True)]
+    events = [dict(ph="X", pid=1, ts=1, dur=3, name=kind, args={"name": name, "op": kind}) for name, kind in names]
+    hand = explore("'dynamic_rnn'")
+    drop(hand, ".cluster", timeline__json=json.dumps({"traceEvents": events}).encode())
+    hand.becomes("explorer.state.model.title", "dynamic_rnn, timeline.json")
+    assert hand.notebook.value("explorer.problem.exec_time(7, 0)") == pytest.approx(3e-6)
+    hand.button("⋯").click()
+    expect(hand.root.locator(".pl-sources")).to_contain_text("measured seconds × reference speed")
+    screenshot("measured")
+
+
+def test_costs_can_be_multiplied(explore):  # noqa: F811
+    """A slider by keyboard: all ops take longer, undo takes it back."""
+    hand = explore('"topcuoglu", pl.clusters.uniform()')
+    before = hand.notebook.value("explorer.schedule.makespan")
+    hand.button("⋯").click()
+    slider = hand.root.locator(".pl-costs .noUi-handle").first
+    slider.focus()
+    slider.press("End")
+    hand.becomes("[explorer.state.compute, explorer.state.transfer]", [10, 1])
+    assert hand.notebook.value("explorer.schedule.makespan") > 5 * before
+    expect(hand.root.get_by_role("button", name="compute × 10")).to_be_visible()
+    hand.button("↶").click()
+    hand.becomes("explorer.state.compute", 1)
+    assert hand.notebook.value("explorer.schedule.makespan") == before
+
+
+def test_25000_ops_load_and_play(explore, screenshot):  # noqa: F811
+    """From the menu to a chart that plays; looked at in both themes."""
+    hand = explore('"topcuoglu"')
+    hand.menu("Model").select_option(MODEL)
+    hand.becomes("explorer.state.model.title", MODEL)
+    hand.menu("Cluster").select_option("h100_box")
+    hand.becomes("explorer.problem.cluster.n_devices", 8)
+    expect(hand.root.locator(".numbers [data-key=legal] dd")).to_have_text("✓ legal")
+    hand.page.keyboard.press("Escape")
+    play = hand.root.get_by_role("button", name="Play")
+    play.click()
+    for _ in range(5):  # the machine may be busy with something else for a while
+        if (frames := hand.page.evaluate(FPS)) > FRAMES:
+            break
+    else:
+        pytest.fail(f"{frames:.0f} frames per second")
+    hand.root.get_by_role("button", name="Pause").click()
+    screenshot("light")
+    hand.notebook.set_theme("JupyterLab Dark")
+    screenshot("dark")
