@@ -436,10 +436,9 @@ def _listed(value: Any, label: str) -> Any:
 
 def _texts(value: Any, label: str) -> tuple[str, ...]:
     texts = (value,) if isinstance(value, str) else tuple(_listed(value, label))
-    if not set(map(type, texts)) <= {str}:
-        for text in texts:
-            if not isinstance(text, str):
-                raise FormatError(f"{label} holds {text!r}; expected texts")
+    others = [] if set(map(type, texts)) <= {str} else [text for text in texts if not isinstance(text, str)]
+    if others:
+        raise FormatError(f"{label} holds {others[0]!r}; expected texts")
     return texts
 
 
