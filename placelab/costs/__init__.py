@@ -8,6 +8,7 @@ from placelab.costs.profile import Profile
 from placelab.costs.provenance import provenance
 from placelab.costs.scale import scale
 from placelab.costs.specs import Link, Spec, cluster, links, specs
+from placelab.costs.told import told
 
 __all__ = [
     "Link",
@@ -22,4 +23,5 @@ __all__ = [
     "provenance",
     "scale",
     "specs",
+    "told",
 ]

@@ -14,6 +14,7 @@ from placelab.errors import FormatError, UnsupportedError, expect
 from placelab.graph import OpGraph, time_speeds
 
 DEFAULT = ("rtx2080ti", "h100")
+TO_MATRIX_UNITS = PRODUCTS | {"call"}  # products are what a called function spends its time on, mostly
 
 
 def estimate(
@@ -82,7 +83,7 @@ def estimate(
     _check_options(precision, overhead, efficiency)
     wanted = chosen(DEFAULT if specs is None else specs)
     kinds, of = distinct(graph.kind)
-    product = _are(kinds, of, *PRODUCTS, "call")  # what a called function spends its time on, mostly
+    product = _are(kinds, of, *TO_MATRIX_UNITS)
     free = _are(kinds, of, *FREE) & (graph.compute == 0)
     touched = bytes_touched(graph, kinds, of)
     seconds = {}

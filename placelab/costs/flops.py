@@ -8,6 +8,7 @@ say what a device's arithmetic units would do, not what ``exp`` takes in instruc
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from math import inf, log2, prod
 from typing import Any
 
@@ -56,10 +57,10 @@ def count(
     >>> count("Mystery", [(3,)], [(3,)]) is None
     True
     """
-    formula = FORMULAS.get(category(kind))
+    formula, name = _formula(kind)
     if formula is None:
         return None
-    name, attributes = name_of(kind), attributes or {}
+    attributes = attributes or {}
     try:
         if "_foreach_" in kind:
             found = float(sum(formula(name, [one], [one], attributes) for one in outputs))
@@ -236,6 +237,13 @@ def _nothing(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attri
 
 
 Formula = Callable[[str, Sequence[Shape], Sequence[Shape], Mapping[str, Any]], float]
+
+
+@lru_cache(4096)
+def _formula(kind: str) -> tuple[Formula | None, str]:
+    return FORMULAS.get(category(kind)), name_of(kind)
+
+
 FORMULAS: dict[str, Formula] = {
     "matmul": matmul,
     "convolution": convolution,
