@@ -4,7 +4,8 @@ What becomes what:
 
 * ops and edges as the file has them: an input ``op:1`` is output 1, ``^op`` a control edge;
 * a variable is the op of that name and holds its bytes; references and resources have 0 bytes, and ops that read one share its
-  colocation group, as do ops that name each other in ``loc:@``, joined transitively;
+  colocation group, as do ops that name each other in ``loc:@``, and ``Switch``, ``Enter`` and ``Exit`` with the op that gives or
+  takes their data, to whose device TensorFlow moves them; all joined transitively;
 * ``device`` becomes allowed devices (:mod:`placelab.formats.tensorflow_devices`);
 * bytes are those of static shapes (:mod:`placelab.formats.tensorflow_shapes`), FLOP are counted from them;
 * calls of functions are replaced by their bodies (:mod:`placelab.formats.tensorflow_functions`);
@@ -39,6 +40,8 @@ from placelab.graph import OpGraph, _topological_order
 
 CONTROL = -1  # output number of a control edge
 BACK = ({"NextIteration", "RefNextIteration"}, {"Merge", "RefMerge"})  # kinds that a loop's back edge joins
+AFTER = {"Switch", "RefSwitch", "Exit", "RefExit"}  # kinds that are where their first input is
+BEFORE = {"Enter", "RefEnter"}  # kinds that are where their first consumer is
 INPUT = re.compile(r"(\^?)([^:^]+)(?::(\d{1,9}))?")
 FLOWS = {"NoOp": 0.0, "ControlTrigger": 0.0}  # ops that compute nothing, whatever a table of costs says
 
@@ -205,7 +208,7 @@ def operations(nodes: Sequence[Node], inputs: Sequence[Sequence[Source]], sizes:
 
 
 def groups(nodes: Sequence[Node], source: Sequence[Source], consumer: Sequence[int], back: list) -> Iterator[list[int]]:
-    """Ops that must share a device, in pairs: by name, by a reference or resource that one reads, by a loop."""
+    """Ops that must share a device, in pairs: by name, by a reference or resource that one reads, by control flow."""
     number = {node.name: v for v, node in enumerate(nodes)}
     for v, node in enumerate(nodes):
         yield from ([number[other], v] for other in node.together if number.get(other, v) != v)
@@ -213,7 +216,22 @@ def groups(nodes: Sequence[Node], source: Sequence[Source], consumer: Sequence[i
         types = nodes[u].types
         if 0 <= k < len(types) and size_of(types[k]) == 0:
             yield [u, v]
+    yield from _with_their_data(nodes, source, consumer)
     yield from ([u, v] for u, v in back)
+
+
+def _with_their_data(nodes: Sequence[Node], source: Sequence[Source], consumer: Sequence[int]) -> Iterator[list[int]]:
+    """Control flow ops and the op of their first input or output, to whose device TensorFlow moves them whatever is asked."""
+    seen: set[int] = set()
+    for (u, k), v in zip(source, consumer, strict=True):
+        if k == CONTROL:
+            continue
+        if nodes[v].kind in AFTER and v not in seen:
+            seen.add(v)
+            yield [u, v]
+        if nodes[u].kind in BEFORE and u not in seen:
+            seen.add(u)
+            yield [u, v]
 
 
 def _pairs(source: Sequence[Source], consumer: Sequence[int]) -> np.ndarray:
