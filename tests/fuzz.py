@@ -52,6 +52,7 @@ FORMATS: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
     "dax": ("dax", dax_files.seeds),
     "onnx_model": ("onnx_model", onnx_models.seeds),
     "onnx_profile": ("onnx_profile", onnx_models.profiles),
+    "torch_archive": ("torch_archive", samples.torch_archive),
     "torch_profile": ("torch_profile", samples.torch_profile),
 }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 
 import placelab as pl
 from placelab.formats import placelab_json as own
@@ -128,3 +130,47 @@ def torch_profile() -> list[bytes]:
     head = dict(schemaVersion=1, deviceProperties=[], traceEvents=[dict(ph="M", name="process_name", pid=7, args={})])
     traces = (ranges + ops, ranges + numbered + kernels, more + ranges + ops)
     return [json.dumps(head | dict(traceEvents=head["traceEvents"] + events)).encode() for events in traces]
+
+
+def torch_archive() -> list[bytes]:
+    """An embedding and a dense layer with one weight, an assertion, and two parts of the result."""
+    tensor = lambda name: dict(as_tensor=dict(name=name))  # noqa: E731
+    meta = lambda dtype, *sizes: dict(dtype=dtype, sizes=[dict(as_int=size) for size in sizes])  # noqa: E731
+    argument = lambda name, arg: dict(name=name, arg=arg, kind=1)  # noqa: E731
+
+    def node(op: str, inputs: list, outputs: list, path: str = "") -> dict:
+        stack = f"L__self__,,Model;L__self__{path},{path},Layer" if path else "L__self__,,Model"
+        return dict(target=f"torch.ops.aten.{op}", inputs=inputs, outputs=outputs, metadata=dict(nn_module_stack=stack))
+
+    shapes = dict(w=meta(7, 64, 8), w2=meta(7, 64, 8), x=meta(5, 2), e=meta(7, 2, 8), y=meta(7, 2, 8))
+    shapes |= dict(a=meta(7, 1, 8), b=meta(7, 1, 8))
+    shapes["x"]["sizes"] = [dict(as_expr=dict(expr_str="s0", hint=dict(as_int=2)))]
+    nodes = [
+        node(
+            "embedding.default",
+            [argument("weight", tensor("w")), argument("indices", tensor("x"))],
+            [tensor("e")],
+            "token",
+        ),
+        node("_assert_tensor_metadata.default", [argument("a", tensor("e"))], [dict(as_none=True)]),
+        node(
+            "linear.default", [argument("input", tensor("e")), argument("weight", tensor("w2"))], [tensor("y")], "head"
+        ),
+        node(
+            "split.Tensor",
+            [argument("self", tensor("y")), argument("split_size", dict(as_int=1))],
+            [dict(as_tensors=[dict(name="a"), dict(name="b")])],
+        ),
+    ]
+    weight = lambda name, own: dict(parameter=dict(arg=dict(name=name), parameter_name=own))  # noqa: E731
+    specs = [weight("w", "token.weight"), weight("w2", "head.weight"), dict(user_input=dict(arg=tensor("x")))]
+    graph = dict(inputs=[], outputs=[tensor("a")], nodes=nodes, tensor_values=shapes)
+    program = dict(graph_module=dict(graph=graph, signature=dict(input_specs=specs)), torch_version="2.13.0")
+    stored = dict(config={own: dict(path_name="weight_0") for own in ("token.weight", "head.weight")})
+    file = io.BytesIO()
+    members = {"models/model.json": program, "data/weights/model_weights_config.json": stored}
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, document in members.items():
+            archive.writestr(zipfile.ZipInfo(f"small/{name}"), json.dumps(document))
+        archive.writestr(zipfile.ZipInfo("small/data/sample_inputs/model.pt"), b"a pickle")
+    return [file.getvalue()]

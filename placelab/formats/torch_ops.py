@@ -137,7 +137,7 @@ def _readers(ops: Sequence[Op]) -> dict[str, list[int]]:
 
 def _flop(op: Op) -> float | None:
     shapes = [tensor.shape for tensor in op.outputs.values() if tensor.item]
-    return count(op.kind, op.inputs, shapes, op.attributes)
+    return count(op.kind, op.inputs, shapes, op.attributes) if shapes else 0.0  # numbers are the host's matter
 
 
 def _counted(kinds: Sequence[str]) -> dict[str, int]:
