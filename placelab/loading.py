@@ -31,6 +31,7 @@ READERS = {
     ".txt": ("pipedream",),
     ".csv": ("mayer_csv",),
     ".et": ("chakra",),
+    ".pt2": ("torch_archive",),
 }
 SAVED_MODEL = "saved_model.pb"  # in the folder that TensorFlow calls a SavedModel
 EXPECTED = "a graph"
