@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -48,13 +47,16 @@ MAX_NODES = 500_000
 MAX_NESTING = 100  # subgraphs in each other
 MAX_FANNED = 200_000  # edges written as {a b c} -> {d e f}
 TOKEN = re.compile(
-    r"""(?P<space>(?:\s++|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/|(?m:^)\#[^\n]*+)++)
-      | (?P<mark>->|--|[{}\[\];,=:+])
+    r"""(?:\s++|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/|(?m:^)\#[^\n]*+)*+
+    (?:(?P<mark>->|--|[{}\[\];,=:+])
       | (?P<word>[^\W\d]\w*+|-?(?:\.\d++|\d++(?:\.\d*+)?)(?:[eE][-+]?\d++)?(?!\w))
       | "(?P<quoted>(?:[^"\\]++|\\.)*+)"
-      | (?P<html><)""",
+      | (?P<html><)
+      | (?P<end>\Z))""",
     re.VERBOSE | re.DOTALL,
 )
+SPACE = re.compile(r"\s*+")
+BRACKET = re.compile("[<>]")
 DIGRAPH = re.compile(rb"(?:\s++|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/|\#[^\n]*+)*+(?:strict\s+)?(?:di)?graph\b", re.I)
 OURS = ("compute", "time")
 DIALECTS = (("size", "size"), ("weight", "weight"), ("cost", "cost"))  # of a node and of an edge
@@ -158,76 +160,66 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
-        self.tokens = self._tokens()
-        self.ahead: list[tuple[str, str]] = []
+        self.kind, self.value = "", ""  # the token that comes next: mark, word, quoted or end
         self.dot = _Dot()
         self.scopes = [_Scope({}, {})]
 
     def parsed(self) -> _Dot:
         """All that the file says."""
+        self._advance()
         self._opening()
         while self.scopes:
             self._step()
-        if self._peek()[0]:
+        if self.kind != "end":
             raise self._error("something follows the end of the graph; expected one graph in a file")
         return self.dot
 
-    # ---- tokens: ("word", …) for names of any form, ("mark", …), and ("", "") at the end
+    # ---- tokens
 
-    def _tokens(self) -> Iterator[tuple[str, str]]:
-        match, text = TOKEN.match, self.text
-        while self.at < len(text):
-            found = match(text, self.at)
-            if found is None:
-                raise self._error(f"{text[self.at : self.at + 20]!r} is no name, number, text in quotes or mark")
-            kind = found.lastgroup
-            if kind == "html":
-                yield "word", self._html()
-                continue
-            self.at = found.end()
-            if kind == "quoted":
-                yield "quoted", found[kind].replace('\\"', '"').replace("\\\n", "")
-            elif kind != "space":
-                yield kind, found[kind]
+    def _advance(self) -> None:
+        found = TOKEN.match(self.text, self.at)
+        if found is None:
+            self.at = SPACE.match(self.text, self.at).end()
+            raise self._error(f"{self.text[self.at : self.at + 20]!r} is no name, number, text in quotes or mark")
+        self.kind, self.at = found.lastgroup, found.end()
+        self.value = found[self.kind]
+        if self.kind == "quoted" and "\\" in self.value:
+            self.value = self.value.replace('\\"', '"').replace("\\\n", "")
+        elif self.kind == "html":
+            self.kind, self.value = "word", self._html()
 
     def _html(self) -> str:
-        depth, begin = 0, self.at
-        for found in re.compile("[<>]").finditer(self.text, begin):
+        depth, begin = 0, self.at - 1
+        for found in BRACKET.finditer(self.text, begin):
             depth += 1 if found[0] == "<" else -1
             if not depth:
                 self.at = found.end()
                 return self.text[begin : self.at]
         raise self._error("'<' without its '>'")
 
-    def _next(self) -> tuple[str, str]:
-        return self.ahead.pop() if self.ahead else next(self.tokens, ("", ""))
-
-    def _peek(self) -> tuple[str, str]:
-        if not self.ahead:
-            self.ahead.append(self._next())
-        return self.ahead[-1]
-
     def _took(self, mark: str) -> bool:
         """Take the next token if it is that mark."""
-        return self._peek() == ("mark", mark) and bool(self._next())
+        if self.kind != "mark" or self.value != mark:
+            return False
+        self._advance()
+        return True
 
     def _expect(self, mark: str, after: str) -> None:
         if not self._took(mark):
             raise self._error(f"{self._found()} after {after}; expected {mark!r}")
 
     def _found(self) -> str:
-        return f"{self._peek()[1]!r:.40}" if self._peek()[0] else "the end of the file"
+        return "the end of the file" if self.kind == "end" else f"{self.value!r:.40}"
 
     def _error(self, what: str) -> FormatError:
         return FormatError(f"line {self.text.count(chr(10), 0, self.at) + 1}: {what}")
 
     def _name(self, after: str) -> str:
-        kind, text = self._next()
-        if kind not in ("word", "quoted"):
-            raise self._error(
-                f"{text!r:.40} after {after}; expected a name" if kind else f"the file ends after {after}"
-            )
-        while kind == "quoted" and self._took("+"):
+        text, quoted = self.value, self.kind == "quoted"
+        if not quoted and self.kind != "word":
+            raise self._error(f"{self._found()} after {after}; expected a name")
+        self._advance()
+        while quoted and self._took("+"):
             text += self._name("'+'")
         return text
 
@@ -235,30 +227,30 @@ class _Parser:
 
     def _keyword(self) -> str:
         """The keyword that comes next, in small letters; "" where none does."""
-        kind, text = self._peek()
-        return text.lower() if kind == "word" and text.lower() in KEYWORDS else ""
+        return low if self.kind == "word" and (low := self.value.lower()) in KEYWORDS else ""
 
     def _opening(self) -> None:
         if self._keyword() == "strict":
-            self.dot.strict = bool(self._next())
+            self.dot.strict = True
+            self._advance()
         if self._keyword() == "graph":
             raise self._error("the graph is undirected; expected a digraph")
         if self._keyword() != "digraph":
             raise self._error(f"{self._found()}; expected a digraph")
-        self._next()
-        if self._peek()[0] in ("word", "quoted"):
+        self._advance()
+        if self.kind in ("word", "quoted"):
             self.dot.name = self._name("digraph")
         self._expect("{", "digraph")
 
     def _step(self) -> None:
         """Read the next piece of a statement."""
         scope = self.scopes[-1]
-        kind, text = self._peek()
-        if kind == "mark" and text in STEPS:
-            self._next()
-            STEPS[text](self, scope)
+        step = STEPS.get(self.value) if self.kind == "mark" else None
+        if step is not None:
+            self._advance()
+            step(self, scope)
         elif keyword := self._keyword():
-            self._next()
+            self._advance()
             self._defaults(scope, keyword)
         else:
             self._named(scope, self._name("a statement"))
@@ -303,7 +295,7 @@ class _Parser:
     def _defaults(self, scope: _Scope, keyword: str) -> None:
         """After ``node``, ``edge``, ``graph`` or ``subgraph``."""
         if keyword == "subgraph":
-            if self._peek()[0] in ("word", "quoted"):
+            if self.kind in ("word", "quoted"):
                 self._name("subgraph")
             self._expect("{", "subgraph")
             return self._open(scope)

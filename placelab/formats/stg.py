@@ -45,7 +45,7 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
     >>> loads(b"1\\n 0 0 0\\n 1 20 1 0\\n 2 0 1 1\\n").compute.tolist()
     [0.0, 20.0, 0.0]
     """
-    lines = [COMMENT.sub("", line).split() for line in text_of(data, where, EXPECTED).splitlines()]
+    lines = (COMMENT.sub("", line).split() for line in text_of(data, where, EXPECTED).splitlines())
     with read_from(where):
         return _graph([words for words in lines if words])
 
