@@ -206,6 +206,28 @@ def test_a_loop_counts_its_body_once():
     assert graph.persistent.max() == 64
 
 
+def test_parameters_inside_bodies_are_held_by_the_op_that_runs_them():
+    """An initializer and a constant of a branch, as deep as branches go."""
+    inside = numpy_helper.from_array(np.zeros((8, 8), np.float32), "w")
+    value = numpy_helper.from_array(np.zeros(8, np.float32), "b")
+    nodes = [
+        helper.make_node("Constant", [], ["c"], value=value),
+        helper.make_node("MatMul", ["x", "w"], ["p"]),
+        helper.make_node("Add", ["p", "c"], ["s"]),
+    ]
+    last = helper.make_tensor_value_info("s", TensorProto.FLOAT, [4, 8])
+    small = helper.make_graph([helper.make_node("Identity", ["x"], ["s"])], "small", [], [last])
+    body = helper.make_graph(nodes, "body", [], [last], [inside])
+    deep = helper.make_graph(
+        [helper.make_node("If", ["go"], ["s"], then_branch=body, else_branch=small)], "d", [], [last]
+    )
+    node = helper.make_node("If", ["go"], ["y"], name="if", then_branch=deep, else_branch=small)
+    graph = loaded(onnx_models.built([node], {"go": (TensorProto.BOOL, []), "x": (TensorProto.FLOAT, [4, 8])}))
+    assert column(graph, graph.persistent)["if"] == 4 * 8 * 8 + 4 * 8
+    assert column(graph, graph.compute)["if"] == 2 * 4 * 8 * 8 + 4 * 8
+    assert column(graph, graph.outputs)["if"] == 128
+
+
 def test_functions_are_inlined():
     """Each call is the ops of its body, which have shapes; the weight both calls read is one."""
     graph = loaded(onnx_models.model(onnx_models.FUNCTIONS))

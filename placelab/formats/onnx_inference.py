@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from types import ModuleType
 
 MEMORY = 160 << 20, 16  # bytes that inference may take, and more of them per byte of the model
@@ -36,16 +36,26 @@ def inferred(model: bytes, functions: bool = False) -> tuple[bytes, str]:
     bytes, str
         As far as it was possible: the model as it was given when even its functions could not be inlined.
     """
-    command = [sys.executable, "-P", os.path.abspath(__file__), *(["functions"] if functions else [])]
+    models, problem = _run("functions" if functions else "plain", model)
+    return (models or [model])[-1], "" if len(models) == 2 else f"shape inference {problem}"
+
+
+def completed(model: bytes) -> bytes:
+    """The model with the shapes that follow from values in it, as far as they do (``onnx_completion``)."""
+    return (_run("complete", model)[0] or [model])[-1]
+
+
+def _run(task: str, model: bytes) -> tuple[list[bytes], str]:
+    """What another process sends back, and why it ended."""
+    command = [sys.executable, "-P", os.path.abspath(__file__), task]
     path = os.pathsep.join(entry for entry in sys.path if entry)
     environment = {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         run = subprocess.run(command, input=model, capture_output=True, timeout=PATIENCE, env=environment, check=False)
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        return model, f"shape inference did not run: {type(error).__name__}"
+        return [], f"did not run: {type(error).__name__}"
     models = [part for part in _parts(run.stdout) if len(part) <= MAX_GROWTH[0] + MAX_GROWTH[1] * len(model)]
-    problem = "" if len(models) == 2 else _reason(run.returncode, run.stderr)
-    return (models or [model])[-1], problem
+    return models, _reason(run.returncode, run.stderr)
 
 
 def _parts(data: bytes) -> list[bytes]:
@@ -60,20 +70,31 @@ def _parts(data: bytes) -> list[bytes]:
 def _reason(code: int, said: bytes) -> str:
     lines = said.decode(errors="replace").strip().splitlines()
     what = lines[-1] if lines else f"its process ended with {code}, out of memory or time"
-    return f"shape inference failed: {what:.200}"
+    return f"failed: {what:.200}"
 
 
 # -------------------------------------------------------------------- the other process
 
 
-def _main(functions: bool) -> None:
+def _main(task: str) -> None:
+    if task == "complete":
+        return _complete()
     inline, infer = _quick() or _slow()
     data = sys.stdin.buffer.read()
     _limit(len(data))
-    if functions:
+    if task == "functions":
         data = inline(data)
     _send(data)
     _send(infer(data))
+
+
+def _complete() -> None:
+    spec = spec_from_file_location("onnx_completion", os.path.join(os.path.dirname(__file__), "onnx_completion.py"))
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    data = sys.stdin.buffer.read()
+    _limit(len(data))
+    _send(module.main(data))
 
 
 Step = Callable[[bytes], bytes]
@@ -133,6 +154,6 @@ def _limit(size: int) -> None:
 
 if __name__ == "__main__":
     try:
-        _main(len(sys.argv) > 1)
+        _main(sys.argv[1])
     except Exception as error:
         sys.exit(f"{type(error).__name__}: {' '.join(str(error).split())}")

@@ -5,8 +5,8 @@ no ops but ``persistent`` bytes of the first op that reads them; all readers of 
 So are values computed from initializers alone, such as a weight that is transposed, or the ``ConstantOfShape`` weights of
 onnx's own test models: every runtime computes them once, when it loads the model. Quantised weights are kept as they are
 stored: ``DequantizeLinear`` is an op. Functions are inlined; ``If``, ``Loop`` and ``Scan`` are one op each, which reads what
-their bodies capture and counts a body once (of ``If`` the branch of more operations). Files of external weights are not
-opened.
+their bodies capture, holds the parameters in them, and counts a body once (of ``If`` the branch of more operations). Files of
+external weights are not opened.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import mmap
 import os
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,8 +22,8 @@ from typing import Any
 from placelab.costs.flops import count
 from placelab.errors import FormatError, PlacelabError, UnsupportedError
 from placelab.formats.limits import path_of, read_file, unzipped
-from placelab.formats.onnx_inference import inferred
-from placelab.formats.onnx_values import UNKNOWN, Value, assume, values_of
+from placelab.formats.onnx_inference import completed, inferred
+from placelab.formats.onnx_values import UNKNOWN, Value, assume, is_sized, values_of
 from placelab.formats.onnx_weights import without_weights
 from placelab.formats.protobuf import parse
 from placelab.graph import OpGraph
@@ -128,10 +128,20 @@ def _graph_of(slim: bytes, where: str, dimensions: Mapping[str, int]) -> OpGraph
         raise FormatError(f"{where} has no open dimension {strange[0]!r}; open are {', '.join(assumed) or 'none'}")
     data, problem = inferred(model.SerializeToString(), bool(model.functions))
     model = onnx.ModelProto.FromString(data)
+    if _computes_shapes(model.graph):
+        model = onnx.ModelProto.FromString(completed(data))
     try:
         return _graph(model, assumed, problem, where)
     except PlacelabError as error:
         raise type(error)(f"{where}: {error}") from None
+
+
+def _computes_shapes(graph: Any) -> bool:
+    """Whether some shapes are still not known, and the graph works with shapes."""
+    known = {info.name for info in (*graph.value_info, *graph.output) if is_sized(info)}
+    if not any(node.op_type in ("Shape", "Size", "Constant") for node in graph.node):
+        return False
+    return any(name and name not in known for node in graph.node for name in node.output)
 
 
 def _texts(model: Any) -> Iterator[Any]:
@@ -206,6 +216,8 @@ def _graph(model: Any, assumed: Mapping[str, int], problem: str, where: str) -> 
         persistent[readers[0]] += size_of(name)
         if size_of(name) > SHARED and len(set(readers)) > 1:
             groups[name] = sorted(set(readers))
+    for v, node in enumerate(ops.nodes, start=first):
+        persistent[v] += sum(_held(body) for body in _bodies(node))
     unknown: Counter[str] = Counter()
     compute = [_operations(node, values, unknown) for node in ops.nodes]
     unsized = [name for name in (*ops.producer, *read_by) if values.get(name, UNKNOWN).bytes is None]
@@ -345,6 +357,15 @@ def _unique(name: str, kind: str, number: int, seen: set[str], taken: set[str]) 
     return name
 
 
+def _held(body: Any) -> float:
+    """Bytes of the parameters in a body: initializers and constants, those of bodies inside it included."""
+    values = values_of(body)
+    own = [*(x.name for x in body.initializer), *(s.values.name for s in body.sparse_initializer)]
+    own += [node.output[0] for node in body.node if node.op_type == "Constant" and node.output]
+    inner = (_held(deeper) for node in body.node for deeper in _bodies(node))
+    return sum(values.get(name, UNKNOWN).bytes or 0.0 for name in own) + sum(inner)
+
+
 # -------------------------------------------------------------------- floating-point operations
 
 
@@ -363,7 +384,7 @@ def _operations(node: Any, values: Mapping[str, Value], unknown: Counter[str]) -
 
 
 def _of_body(body: Any, values: Mapping[str, Value], unknown: Counter[str]) -> float:
-    inside = {**values, **values_of(body)}
+    inside = ChainMap(values_of(body), values)
     return sum(_operations(node, inside, unknown) for node in body.node)
 
 

@@ -88,12 +88,18 @@ def _dims(info: Any) -> Iterable[Any]:
     return info.type.tensor_type.shape.dim
 
 
+def is_sized(info: Any) -> bool:
+    """Whether a ValueInfoProto tells all sizes of a tensor."""
+    tensor = info.type.tensor_type
+    return tensor.HasField("shape") and all(dim.HasField("dim_value") and dim.dim_value >= 0 for dim in _dims(info))
+
+
 def _value(info: Any) -> Value:
     if info.type.WhichOneof("value") != "tensor_type":
         return UNKNOWN  # a sequence, a map, an optional
     tensor = info.type.tensor_type
     bits = BITS.get(tensor.elem_type)
-    if not tensor.HasField("shape") or not all(dim.HasField("dim_value") and dim.dim_value >= 0 for dim in _dims(info)):
+    if not is_sized(info):
         return Value(None, bits)
     return _checked(info.name, [dim.dim_value for dim in _dims(info)], tensor.elem_type)
 

@@ -1,0 +1,230 @@
+"""Which shapes follow from other shapes? Those of models that compute the arguments of ``Reshape`` and the like as they run.
+
+ONNX's inference follows few of the ops that do so. Here their values are computed, once all dimensions are known: lists of at
+most 64 numbers, by numpy. It runs in the process of ``onnx_inference`` and imports nothing of placelab.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import defs, helper, numpy_helper, shape_inference
+
+MOST = 64  # numbers that a value may have
+Values = dict[str, np.ndarray]
+Types = dict[str, Any]
+
+
+def completed(model: Any) -> Any:
+    """The ModelProto with the shapes that follow from values, as far as they do. O(nodes)."""
+    graph = model.graph
+    types, values = _given(graph)
+    known = set(types)
+    for node in graph.node:
+        _follow(node, model, types, values)
+    old = {info.name: info for info in (*graph.value_info, *graph.output)}
+    for name in types.keys() - known:
+        info = old[name] if name in old else graph.value_info.add(name=name)
+        info.type.CopyFrom(types[name])
+    return model
+
+
+def _given(graph: Any) -> tuple[Types, Values]:
+    types = {x.name: x.type for x in (*graph.input, *graph.value_info, *graph.output) if _is_whole(x.type)}
+    values: Values = {}
+    for tensor in graph.initializer:
+        types[tensor.name] = helper.make_tensor_type_proto(tensor.data_type, list(tensor.dims))
+        found = _array(tensor)
+        if found is not None:
+            values[tensor.name] = found
+    return types, values
+
+
+def _is_whole(kind: Any) -> bool:
+    """Whether a type is a tensor's, all sizes known."""
+    tensor = kind.tensor_type
+    return (
+        tensor.elem_type > 0 and tensor.HasField("shape") and all(dim.HasField("dim_value") for dim in tensor.shape.dim)
+    )
+
+
+def _array(tensor: Any) -> np.ndarray | None:
+    if math.prod(tensor.dims) > MOST or tensor.data_location == tensor.EXTERNAL:
+        return None
+    try:
+        return numpy_helper.to_array(tensor)
+    except Exception:  # no data, or not as much as the shape says
+        return None
+
+
+def _follow(node: Any, model: Any, types: Types, values: Values) -> None:
+    """Adds what follows about the outputs of a node."""
+    found = _computed(node, types, values)
+    if found is not None and node.output:
+        values[node.output[0]] = found
+        kind = helper.np_dtype_to_tensor_dtype(found.dtype)
+        types.setdefault(node.output[0], helper.make_tensor_type_proto(kind, list(found.shape)))
+    elif any(name and name not in types for name in node.output):
+        for name, kind in _inferred(node, model, types, values).items():
+            if _is_whole(kind):
+                types.setdefault(name, kind)
+
+
+def _inferred(node: Any, model: Any, types: Types, values: Values) -> Types:
+    """What ONNX's inference says of one node, given the values of its inputs."""
+    version = next((opset.version for opset in model.opset_import if opset.domain == node.domain), 1)
+    try:
+        schema = defs.get_schema(node.op_type, version, node.domain)
+        inputs = {name: types[name] for name in node.input if name}
+        data = {name: numpy_helper.from_array(values[name], name) for name in node.input if name in values}
+        return shape_inference.infer_node_outputs(schema, node, inputs, data, None, list(model.opset_import), 8)
+    except Exception:  # of an unknown type or domain, inputs that do not fit or are not known
+        return {}
+
+
+# -------------------------------------------------------------------- values
+
+
+def _computed(node: Any, types: Types, values: Values) -> np.ndarray | None:
+    """The value of a node's output, where it is a few numbers that are known."""
+    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute if a.type not in (5, 10)}
+    try:
+        if node.op_type in ("Shape", "Size"):
+            shape = np.array([dim.dim_value for dim in types[node.input[0]].tensor_type.shape.dim], np.int64)
+            part = shape[attributes.get("start", 0) : attributes.get("end", len(shape))]
+            return part if node.op_type == "Shape" else np.array(shape.prod(), np.int64)
+        if node.op_type == "Constant":
+            return _constant(node, attributes)
+        compute = COMPUTE.get(node.op_type)
+        if compute is None or node.domain not in ("", "ai.onnx"):
+            return None
+        with np.errstate(all="ignore"):
+            found = np.asarray(compute(attributes, *(values[name] if name else None for name in node.input)))
+        return found if found.size <= MOST and found.ndim <= 2 and found.dtype.kind in "iufb" else None
+    except Exception:  # an input that is not known, or that does not fit
+        return None
+
+
+def _constant(node: Any, attributes: dict[str, Any]) -> np.ndarray | None:
+    tensor = next((a.t for a in node.attribute if a.HasField("t")), None)
+    if tensor is not None:
+        return _array(tensor)
+    ints = attributes.get("value_ints", attributes.get("value_int"))
+    return None if ints is None or np.size(ints) > MOST else np.array(ints, np.int64)
+
+
+def _axes(attributes: dict[str, Any], given: np.ndarray | None) -> tuple[int, ...] | None:
+    """Axes, which are an input in newer versions of ONNX and an attribute in older ones."""
+    axes = attributes.get("axes") if given is None else given
+    return None if axes is None else tuple(int(axis) for axis in np.ravel(axes))
+
+
+def _unsqueeze(attributes: dict[str, Any], x: np.ndarray, axes: np.ndarray | None = None) -> np.ndarray:
+    return np.expand_dims(x, _axes(attributes, axes))
+
+
+def _squeeze(attributes: dict[str, Any], x: np.ndarray, axes: np.ndarray | None = None) -> np.ndarray:
+    return np.squeeze(x, _axes(attributes, axes))
+
+
+def _slice(
+    attributes: dict[str, Any],
+    x: np.ndarray,
+    starts: np.ndarray | None = None,
+    ends: np.ndarray | None = None,
+    axes: np.ndarray | None = None,
+    steps: np.ndarray | None = None,
+) -> np.ndarray:
+    """Of a list; parts of tables are not needed."""
+    start = attributes["starts"] if starts is None else starts
+    end = attributes["ends"] if ends is None else ends
+    if x.ndim != 1:
+        raise ValueError
+    step = 1 if steps is None else int(steps[0])
+    return x[int(start[0]) : _end(int(end[0]), step, len(x)) : step]
+
+
+def _end(end: int, step: int, size: int) -> int | None:
+    return None if (step < 0 and end < -size) or end >= size else end
+
+
+def _divided(attributes: dict[str, Any], a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Whole numbers are cut off towards zero, as in C."""
+    if a.dtype.kind == "f":
+        return a / b
+    return (np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))).astype(a.dtype)
+
+
+def _cast(attributes: dict[str, Any], x: np.ndarray) -> np.ndarray:
+    return x.astype(helper.tensor_dtype_to_np_dtype(attributes["to"]))
+
+
+def _filled(attributes: dict[str, Any], shape: np.ndarray) -> np.ndarray:
+    value = numpy_helper.to_array(attributes["value"])[0] if "value" in attributes else np.float32(0)
+    if math.prod(int(size) for size in shape) > MOST:
+        raise ValueError
+    return np.full(tuple(shape), value)
+
+
+def _range(attributes: dict[str, Any], start: np.ndarray, limit: np.ndarray, delta: np.ndarray) -> np.ndarray:
+    if abs(limit - start) > MOST * abs(delta):
+        raise ValueError
+    return np.arange(start, limit, delta)
+
+
+def _reshaped(attributes: dict[str, Any], x: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    return x.reshape([x.shape[i] if size == 0 else int(size) for i, size in enumerate(shape)])
+
+
+def _reduced(function: Callable) -> Callable:
+    def reduced(attributes: dict[str, Any], x: np.ndarray, axes: np.ndarray | None = None) -> np.ndarray:
+        kept = bool(attributes.get("keepdims", 1))
+        return np.asarray(function(x, axis=_axes(attributes, axes), keepdims=kept), x.dtype)
+
+    return reduced
+
+
+COMPUTE: dict[str, Callable] = {
+    "Identity": lambda _, x: x,
+    "Cast": _cast,
+    "Gather": lambda a, x, indices: np.take(x, indices, axis=a.get("axis", 0)),
+    "Unsqueeze": _unsqueeze,
+    "Squeeze": _squeeze,
+    "Concat": lambda a, *parts: np.concatenate(parts, axis=a["axis"]),
+    "Slice": _slice,
+    "Reshape": _reshaped,
+    "ConstantOfShape": _filled,
+    "Range": _range,
+    "Add": lambda _, a, b: a + b,
+    "Sub": lambda _, a, b: a - b,
+    "Mul": lambda _, a, b: a * b,
+    "Div": _divided,
+    "Mod": lambda _, a, b: np.mod(a, b),
+    "Neg": lambda _, x: -x,
+    "Abs": lambda _, x: np.abs(x),
+    "Floor": lambda _, x: np.floor(x),
+    "Ceil": lambda _, x: np.ceil(x),
+    "Sqrt": lambda _, x: np.sqrt(x),
+    "Min": lambda _, *parts: np.minimum.reduce(parts),
+    "Max": lambda _, *parts: np.maximum.reduce(parts),
+    "Equal": lambda _, a, b: a == b,
+    "Less": lambda _, a, b: a < b,
+    "Greater": lambda _, a, b: a > b,
+    "And": lambda _, a, b: a & b,
+    "Or": lambda _, a, b: a | b,
+    "Not": lambda _, x: ~x,
+    "Where": lambda _, choice, a, b: np.where(choice, a, b),
+    "ReduceProd": _reduced(np.prod),
+    "ReduceSum": _reduced(np.sum),
+    "ReduceMax": _reduced(np.max),
+    "ReduceMin": _reduced(np.min),
+}
+
+
+def main(data: bytes) -> bytes:
+    """The completed model, as bytes."""
+    return completed(onnx.ModelProto.FromString(data)).SerializeToString()
