@@ -276,6 +276,25 @@ def test_recurrent_nodes_of_onnx_multiply_every_step_with_every_gate(steps, batc
         assert count(kind, [(steps, batch, ins), *weights], []) == 2 * steps * batch * each
 
 
+def test_products_with_a_form_of_their_own():
+    """Sums over a batch, rows with rows, packed weights, outer products; by hand."""
+    assert count("aten.addbmm.default", [(2, 3), (5, 2, 4), (5, 4, 3)], [(2, 3)]) == 2 * 5 * 2 * 3 * 4
+    assert count("aten.inner.default", [(2, 4), (3, 4)], [(2, 3)]) == 2 * 2 * 3 * 4
+    assert count("aten.linalg_vecdot.default", [(5, 4), (5, 4)], [(5,)]) == 2 * 5 * 4
+    assert (
+        count("aten.mv.default", [(2, 4), (4,)], [(2,)])
+        == count("aten.addmv.default", [(2,), (2, 4), (4,)], [(2,)])
+        == 16
+    )
+    assert count("MatMulNBits", [(2, 64), (8, 2, 16)], [(2, 8)]) == 2 * 2 * 8 * 64
+    assert count("aten.outer.default", [(3,), (5,)], [(3, 5)]) == 15
+    assert count("aten.linear_backward.default", [(7, 4), (7, 3), (3, 4)], [(7, 4), (3, 4), (3,)]) == 4 * 7 * 4 * 3
+    assert count("aten.matmul_backward.default", [(2, 3), (2, 4), (4, 3)], [(2, 4), (4, 3)]) == 4 * 2 * 4 * 3
+    assert count("QLinearMatMul", [(2, 4), (), (), (4, 3), (), (), (), ()], [(2, 3)]) == 2 * 2 * 3 * 4
+    assert count("QLinearConv", [(1, 2, 5), (), (), (3, 2, 3), (), (), (), ()], [(1, 3, 3)]) == 2 * 9 * 6
+    assert count("Conv", [(1, 5, 2), (3, 2, 3)], [(1, 3, 3)], {"data_format": "CHANNELS_LAST"}) == 2 * 9 * 6
+
+
 def test_recurrent_kernels_of_tensorflow_and_pytorch_agree_with_onnx():
     """Five steps of a batch of 3, 7 inputs, 4 hidden units."""
     expected = count("LSTM", [(5, 3, 7), (1, 16, 7), (1, 16, 4)], [])
@@ -331,6 +350,10 @@ def test_pooling_looks_through_its_window_for_every_output():
         "aten.max_pool2d_with_indices.default", [image], [pooled, pooled], {"kernel_size": [3, 3]}
     ) == 9 * prod(pooled)
     assert count("aten.avg_pool2d.default", [image], [pooled], {"kernel_size": 3}) == 9 * prod(pooled)
+    assert count("aten.avg_pool2d.default", [image], [pooled], {"kernel_size": [3]}) == 9 * prod(pooled)
+    assert count("aten.avg_pool3d.default", [image], [pooled], {"kernel_size": [2]}) == 8 * prod(pooled)
+    assert count("aten.max_pool1d.default", [image], [pooled], {"kernel_size": [2]}) == 2 * prod(pooled)
+    assert count("MaxPool", [image], [pooled], {"kernel_shape": [3]}) == 3 * prod(pooled)
     assert count("aten._adaptive_avg_pool2d_backward.default", [pooled, image], [image]) == prod(image)
     assert count("GlobalAveragePool", [image], [(8, 16)]) == prod(image)
 

@@ -38,6 +38,8 @@ ROWS_ARE_OUTPUTS = (
     "mkldnn_linear_pointwise",
     "_mkl_linear",
     "_weight_int8pack_mm",
+    "inner",
+    "linalg_vecdot",
 )  # the weight is (out, in)
 
 
@@ -59,7 +61,8 @@ def matmul(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attribu
     first, second = _maybe(inputs, i), _maybe(inputs, j)
     turned = any(attributes.get(key) for key in FIRST_TRANSPOSED)
     flipped = any(attributes.get(key) for key in SECOND_TRANSPOSED) or name in ROWS_ARE_OUTPUTS
-    if outputs and outputs[0] is not None and None not in outputs[0]:
+    summed = name == "addbmm"  # over the batch, which the output does not show
+    if outputs and outputs[0] is not None and None not in outputs[0] and not summed:
         return 2.0 * size(outputs[0]) * _contracted(first, second, turned, flipped)
     return _products(first, second, turned, flipped)
 
@@ -161,7 +164,7 @@ def convolution(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], at
     """
     if name.startswith(("Conv2DBackprop", "Conv3DBackprop", "DepthwiseConv2dNativeBackprop")):
         return _tensorflow_backward(name, inputs, outputs)
-    if name in TENSORFLOW:
+    if name in TENSORFLOW or (name == "Conv" and "data_format" in attributes):  # ONNX has a Conv, too, without formats
         return 2.0 * size(at(outputs, 0)) * _per_output(name, at(inputs, 1))
     if name.startswith("convolution_backward"):
         return _aten_backward(inputs, outputs, attributes)
@@ -176,7 +179,9 @@ TENSORFLOW = (
     "DepthwiseConv2dNative",
     "_FusedConv2D",
     "_FusedDepthwiseConv2dNative",
+    "_FusedConv3D",
     "QuantizedConv2D",
+    "QuantizedDepthwiseConv2D",
 )
 
 

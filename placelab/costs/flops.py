@@ -136,12 +136,16 @@ def _pooling(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attri
     backward = "Grad" in name or name.endswith("_backward")
     if window is None:
         return largest([*inputs, *outputs])
-    length = (
-        prod(window) if not isinstance(window, int) else window ** (2 if "2d" in name else 3 if "3d" in name else 1)
-    )
+    window = [window] if isinstance(window, int) else window
+    length = prod(window) ** (_dimensions(name) if len(window) == 1 else 1)
     if not backward:
         return length * size(at(outputs, 0))
     return length * size(at(inputs, 0 if name[0].islower() or name.startswith("_") else -1))
+
+
+def _dimensions(name: str) -> int:
+    """Of an op of PyTorch that is given one length for all of them."""
+    return 3 if "3d" in name else 2 if "2d" in name else 1
 
 
 def _normalisation(

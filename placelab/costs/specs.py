@@ -134,7 +134,7 @@ DEVICES = (
     ),
     _gpu(
         "t4",
-        "NVIDIA T4 Tensor Core GPU data sheet; NVIDIA Turing GPU Architecture, appendix on T4",
+        "NVIDIA Turing GPU Architecture, appendix on T4 (its data sheet says 300 GB/s)",
         8.1,
         320,
         16,
@@ -233,7 +233,7 @@ DEVICES = (
     ),
     _cpu(
         "xeon_8380",
-        "Intel Xeon Platinum 8380, a socket: 40 cores × 64 FLOP (two AVX-512 units) × 2.3 GHz base; 8 × DDR4-3200",
+        "Intel Xeon Platinum 8380: 40 cores × 64 FLOP (two AVX-512 units) × 2.3 GHz base; 8 × DDR4-3200; 256 GB: assumed",
         5888,
         204.8,
         256,
@@ -247,7 +247,7 @@ DEVICES = (
     ),
     _cpu(
         "epyc_7763",
-        "AMD EPYC 7763, a socket: 64 cores × 32 FLOP (two AVX2 units) × 2.45 GHz base; 8 × DDR4-3200",
+        "AMD EPYC 7763: 64 cores × 32 FLOP (two AVX2 units) × 2.45 GHz base; 8 × DDR4-3200; 256 GB assumed",
         5017.6,
         204.8,
         256,
