@@ -31,6 +31,8 @@ READERS = {
     ".txt": ("pipedream",),
     ".csv": ("mayer_csv",),
     ".et": ("chakra",),
+    ".dax": ("dax",),
+    ".xml": ("dax",),
     ".pt2": ("torch_archive",),
 }
 SAVED_MODEL = "saved_model.pb"  # in the folder that TensorFlow calls a SavedModel

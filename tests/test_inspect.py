@@ -9,10 +9,12 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+import tensorflow_samples
 
 import placelab as pl
 from placelab.cli import facts, main
 from placelab.cli.terminal import pairs, printable, shortened, table
+from placelab.formats import placement_json
 
 HOSTILE = "\x1b]0;owned\x07\u202e\x9b2J"
 
@@ -150,13 +152,27 @@ def test_convert_keeps_everything_but_the_name(capsys, path, graph, tmp_path):
 
 def test_place_writes_what_the_name_of_the_file_says(capsys, tmp_path):
     """A placement that can be read back, a page, a trace; the makespan is the library's."""
-    for name in ("p.json", "p.html", "p.trace.json"):
+    for name in ("p.json", "p.html", "p.trace.json", "p.csv"):
         assert "makespan       80 s\n" in said(capsys, "place", "topcuoglu", "--out", str(tmp_path / name))
     problem = pl.datasets.problem("topcuoglu")
-    placement = pl.Placement.from_mapping(problem, json.loads((tmp_path / "p.json").read_text()))
+    placement = placement_json.read(tmp_path / "p.json", problem)
     assert placement.device.tolist() == pl.place(problem, "heft").device.tolist()
     assert (tmp_path / "p.html").read_text().startswith("<!doctype html>")
     assert json.loads((tmp_path / "p.trace.json").read_text())["traceEvents"]
+    assert len(pd.read_csv(tmp_path / "p.csv")) == 10
+
+
+def test_place_hands_placements_back_to_the_frameworks(capsys, tmp_path):
+    """TensorFlow gets its own file with devices, PyTorch a device map by module, with a note where one is split."""
+    (tmp_path / "served.pb").write_bytes(tensorflow_samples.training())
+    said(capsys, "place", str(tmp_path / "served.pb"), "--cluster", "pcie_box", "--out", str(tmp_path / "placed.pb"))
+    assert (tmp_path / "placed.pb").read_bytes() != (tmp_path / "served.pb").read_bytes()
+    assert pl.load(tmp_path / "placed.pb").names.tolist() == pl.load(tmp_path / "served.pb").names.tolist()
+    said(capsys, "place", "gpt2", "--partitioner", "single", "--out", str(tmp_path / "device_map.json"))
+    assert set(json.loads((tmp_path / "device_map.json").read_text()).values()) == {0}
+    assert "note: the placement splits" in said(
+        capsys, "place", "topcuoglu", "--out", str(tmp_path / "device_map.json")
+    )
 
 
 def test_place_takes_rules_and_strategies(capsys):
@@ -179,9 +195,19 @@ def test_compare_sorts_the_best_first(capsys, tmp_path):
     assert frame["makespan"].dropna().is_monotonic_increasing and len(frame) == 4
 
 
+@pytest.mark.parametrize("suffix", ["dot", "gv"])
+def test_convert_writes_other_formats(capsys, graph, tmp_path, suffix):
+    """What they hold comes back."""
+    graph.save(tmp_path / "g.json")
+    said(capsys, "convert", str(tmp_path / "g.json"), str(tmp_path / f"g.{suffix}"))
+    made = pl.load(tmp_path / f"g.{suffix}")
+    assert made.names.tolist() == graph.names.tolist() and made.compute.tolist() == graph.compute.tolist()
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (("convert", "topcuoglu", "out.stg"), "have no place for"),
         (("inspect", "nope"), "neither a dataset"),
         (("inspect", "nope.onnx"), "nope.onnx"),
         (("inspect", "topcuoglu", "--cluster", "nope"), "no cluster preset is called"),
@@ -223,7 +249,7 @@ def test_every_command_has_help(capsys, name):
 
 def test_who_reads_may_stop(path):
     """A pipe that is closed early, and a terminal that knows ASCII only, are no error."""
-    call = [sys.executable, "-c", "from placelab.cli import main; main()", "inspect", path]
+    call = [sys.executable, "-c", "from placelab.cli import main; main()", "inspect", path, "--cluster", "pcie_box"]
     ascii_only = {"PYTHONIOENCODING": "ascii", "PATH": ""}
     done = subprocess.run(call, capture_output=True, env=ascii_only, check=True)
     assert rb"\u03c1" in done.stdout and not done.stderr

@@ -1,4 +1,4 @@
-"""``placelab convert``: a model of any format that can be read, as a file of ours."""
+"""``placelab convert``: a model of any format that can be read, in another one."""
 
 from __future__ import annotations
 
@@ -8,14 +8,32 @@ from typing import Any
 
 from placelab.cli.arguments import add_model, command, model_of
 from placelab.errors import FormatError
-from placelab.formats import placelab_json
+from placelab.formats import dot, placelab_json, stg
+from placelab.formats.saving import save
 from placelab.graph import OpGraph, is_name
 
 EXAMPLES = """
 convert bert.onnx bert.json.gz --dimension batch=8
 convert graph.pbtxt graph.json --name inception
+convert topcuoglu topcuoglu.dot
 """
-WRITERS = {".json": placelab_json.write, ".json.gz": placelab_json.write}
+
+
+def _dot(graph: OpGraph, path: Path) -> None:
+    save(dot.dumps(graph), path)
+
+
+def _stg(graph: OpGraph, path: Path) -> None:
+    save(stg.dumps(graph), path)
+
+
+WRITERS = {
+    ".json": placelab_json.write,
+    ".json.gz": placelab_json.write,
+    ".dot": _dot,
+    ".gv": _dot,
+    ".stg": _stg,
+}
 
 
 def add_to(commands: Any) -> None:
@@ -27,7 +45,7 @@ def add_to(commands: Any) -> None:
 
 
 def convert(options: argparse.Namespace) -> None:
-    """Write a model as placelab JSON, with the costs that were counted or are in the file."""
+    """Write a model as placelab JSON, or what DOT or STG can hold of it, with its costs."""
     suffix = next((suffix for suffix in WRITERS if options.out.name.lower().endswith(suffix)), None)
     if suffix is None:
         raise FormatError(f"{str(options.out)!a} has no format to write; files end in {', '.join(WRITERS)}")

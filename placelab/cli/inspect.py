@@ -50,7 +50,7 @@ def _graph(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     tensors, parameters, groups = found["tensors"], found["parameters"], found["groups"]
     yield "name", shortened(found["name"])
     if found["provenance"]:
-        yield "from", shortened(found["provenance"])
+        yield "from", _provenance(found["provenance"])
     yield "ops", f"{found['ops']:,} of {_counted(len(found['kinds']), 'kind')}, {found['depth']:,} on the longest path"
     yield "edges", f"{found['edges']:,}, of them control {found['control_edges']:,}"
     largest = (
@@ -63,9 +63,17 @@ def _graph(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "groups", f"{_counted(groups['groups'], 'group')}, {_counted(groups['ops'], 'op')} in all"
     for rule in found["devices"]:
         yield "devices", f"{_counted(rule['ops'], 'op')} only on {', '.join(map(shortened, rule['devices']))}"
-    sum_of_all = si(found["operations"], "") if found["operations"] is not None else "more than a float can hold"
+    sum_of_all = (
+        si(found["operations"], "").strip() if found["operations"] is not None else "more than a float can hold"
+    )
     for label, sentence in found["costs"].items():
         yield printable(label), f"{sum_of_all} · " * (label == "operations") + printable(sentence)
+
+
+def _provenance(told: Any) -> str:
+    """A text, or the values of an object that readers of files leave."""
+    parts = told.values() if isinstance(told, dict) else [told]
+    return ", ".join(shortened(part) for part in parts if isinstance(part, (str, int, float)))
 
 
 def _on(on: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,9 @@ from typing import Any
 from placelab.cli.arguments import add_model, add_rules, command, problem_of, several
 from placelab.cli.terminal import pairs, printable
 from placelab.errors import FormatError
+from placelab.formats import placement_json, tensorflow_write, torch_device_map
+from placelab.formats.csv_tables import ops_csv
+from placelab.formats.saving import save
 from placelab.metrics import metrics
 from placelab.schedule import Schedule
 from placelab.simulate import simulate
@@ -18,11 +21,14 @@ from placelab.solve import place as place_ops
 from placelab.units import percent, seconds, si
 from placelab.validate import validate
 
+OPTIMAL = 1e-9  # above the bound; closer is rounding
 FALLBACK = "pct"  # for placements without a plan
 EXAMPLES = """
 place inception_v3 --cluster h100_box
 place bert.onnx --partitioner m-etf --scheduler pct --out placement.json
-place graph.pb --out run.html
+place graph.pb --out placed.pb
+place gpt2 --out device_map.json
+place inception_v3 --out run.html
 """
 
 
@@ -48,7 +54,7 @@ def place(options: argparse.Namespace) -> None:
     schedule = simulate(problem, placement, scheduler, seed=options.seed)
     print(f"{printable(problem.graph.title)} on {name}: {options.partitioner} + {scheduler}\n{summary(schedule)}")
     if write:
-        write(schedule, options.out)
+        write(schedule, options.out, options.model)
         print(f"written: {options.out}")
 
 
@@ -58,7 +64,7 @@ def summary(schedule: Schedule) -> str:
     rows = [
         ("makespan", seconds(m["makespan"])),
         ("speed-up", f"× {m['speedup']:.3g} of the best single device"),
-        ("above optimum", f"at most {percent(m['bound_gap'])}"),
+        ("above optimum", "proven optimal" if m["bound_gap"] < OPTIMAL else f"at most {percent(m['bound_gap'])}"),
         ("moved", f"{si(m['bytes_moved'], 'B')} in {m['transfers']:,} transfers"),
         ("ops", ", ".join(f"{name} {n:,}" for name, n in _counts(schedule).items())),
         ("rules", "all hold" if not violations else "; ".join(printable(v.detail) for v in violations[:3])),
@@ -71,7 +77,7 @@ def _counts(schedule: Schedule) -> dict[str, int]:
     return {printable(name): int((schedule.device == d).sum()) for d, name in enumerate(names)}
 
 
-def writer(path: Path) -> Callable[[Schedule, Path], Any]:
+def writer(path: Path) -> Callable[[Schedule, Path, str], Any]:
     """What writes a file of that name; FormatError when nothing does."""
     found = next((write for suffix, write in WRITERS.items() if path.name.lower().endswith(suffix)), None)
     if found is None:
@@ -79,21 +85,47 @@ def writer(path: Path) -> Callable[[Schedule, Path], Any]:
     return found
 
 
-def _page(schedule: Schedule, path: Path) -> None:
+def _page(schedule: Schedule, path: Path, _: str) -> None:
     from placelab.export import html
 
     html(schedule, path)
 
 
-def _trace(schedule: Schedule, path: Path) -> None:
+def _trace(schedule: Schedule, path: Path, _: str) -> None:
     from placelab.export import chrome_trace
 
     chrome_trace(schedule, path)
 
 
-def _mapping(schedule: Schedule, path: Path) -> None:
-    """Op name → device name."""
-    path.write_text(json.dumps(schedule.placement.to_mapping(), indent=1) + "\n", encoding="utf-8")
+def _table(schedule: Schedule, path: Path, _: str) -> None:
+    save(ops_csv(schedule), path)
 
 
-WRITERS = {".html": _page, ".trace.json": _trace, ".trace.json.gz": _trace, ".json": _mapping}
+def _placement(schedule: Schedule, path: Path, _: str) -> None:
+    placement_json.write(schedule.placement, path)
+
+
+def _device_map(schedule: Schedule, path: Path, _: str) -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        torch_device_map.write(schedule.placement, path)
+    for warning in told:
+        print(f"note: {printable(warning.message)}")
+
+
+def _graph_def(schedule: Schedule, path: Path, model: str) -> None:
+    """The TensorFlow file that was read, its ``device`` fields as placed."""
+    tensorflow_write.write(model, schedule.placement, path)
+
+
+WRITERS = {  # the first whose suffix fits
+    ".html": _page,
+    ".trace.json": _trace,
+    ".trace.json.gz": _trace,
+    "device_map.json": _device_map,
+    ".json": _placement,
+    ".json.gz": _placement,
+    ".csv": _table,
+    ".pb": _graph_def,
+    ".pbtxt": _graph_def,
+}
