@@ -169,6 +169,7 @@ def test_a_product_is_counted_as_soon_as_the_shapes_tell_enough(inputs, outputs,
         ("ij->j", [(3, 4)], 12),
         ("ij->ji", [(3, 4)], 0),
         ("ij,jk,kl->il", [(2, 3), (3, 5), (5, 7)], 2 * 2 * 3 * 5 + 2 * 2 * 5 * 7),
+        ("ij,jk,jl->ikl", [(2, 3), (3, 5), (3, 7)], 2 * 3 * 5 + 2 * 2 * 3 * 5 * 7),  # j is not summed before the last
         ("ij,jk->ik", [(2, 3)], None),
         ("ij,jk->ik", [(2, 3, 4), (3, 5)], None),
         (7, [(2, 3)], None),
@@ -403,6 +404,15 @@ def test_other_kinds_by_hand():
     assert count("LRN", [x], [x], {"depth_radius": 2}) == 13 * 32
     assert count("Softmax", [x], [x]) == 5 * 32
     assert count("aten._softmax_backward_data.default", [x, x], [x]) == 4 * 32
+    assert count("L2Loss", [x], [()]) == count("aten.linalg_vector_norm.default", [x], [()]) == 2 * 32
+    assert count("aten.var_mean.correction", [x], [(4,), (4,)]) == 4 * 32
+    assert count("SoftmaxCrossEntropyWithLogits", [x, x], [(4,), x]) == 8 * 32
+    assert count("LRNGrad", [x, x, x], [x], {"depth_radius": 5}) == count("LRNGrad", [x, x, x], [x]) == 2 * 25 * 32
+    assert count("BatchNormalization", [x, (8,), (8,), (8,), (8,)], [x]) == 4 * 32
+    assert count("BatchNormalization", [x, (8,), (8,), (8,), (8,)], [x], {"training_mode": 1}) == 8 * 32
+    assert count("TopKV2", [(3, 1), ()], [(3, 1)]) == 3
+    assert count("aten.sort.default", [x], [x, x], {"dim": 0}) == 32 * 2
+    assert count("DFT", [x], [x], {"axis": 0}) == 5 * 32 * 2
     assert count("TopKV2", [x, ()], [(4, 2), (4, 2)]) == 32 * 3
     assert count("FFT", [x], [x]) == 5 * 32 * 3
     assert count("FFT2D", [x], [x]) == 5 * 32 * log2(32)
@@ -410,6 +420,11 @@ def test_other_kinds_by_hand():
     assert count("aten.embedding_dense_backward.default", [x, (4,)], [(100, 8)]) == 32
     assert count("ScatterND", [(9, 8), (4, 1), x], [(9, 8)], {"reduction": "add"}) == 32
     assert count("ScatterND", [(9, 8), (4, 1), x], [(9, 8)], {"reduction": "none"}) == 0
+    assert count("ResourceScatterAdd", [None, (4,), x], []) == 32
+    assert count("SparseSegmentSumGrad", [x, (9,), (9,), ()], [(100, 8)]) == 32
+    assert count("aten.index_put.default", [(9, 8), (4,), x], [(9, 8)]) == 0
+    assert count("aten.index_put_.default", [(9, 8), (4,), x], [(9, 8)], {"accumulate": True}) == 32
+    assert count("aten.nll_loss_backward.default", [(), x, (4,)], [x], {"reduction": 1}) == 0
 
 
 # -------------------------------------------------------------------- laws

@@ -121,13 +121,25 @@ def _elements(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> i
     return prod(broadcast(inputs))
 
 
+PER_INPUT = {  # operations per element that goes in where it is not 1
+    "L2Loss": 2,
+    "EuclideanNorm": 2,
+    "ReduceL2": 2,
+    "ReduceSumSquare": 2,
+    "linalg_vector_norm": 2,
+    "norm": 2,
+    "var": 3,
+    "std": 3,
+    "var_mean": 4,
+    "std_mean": 4,
+}
+
+
 def _reduction(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
     """1 per element of the input. ONNX's Sum, Max, Min, Mean add their inputs up elementwise: 1 per element and input but one."""
     if name in MANY and outputs and outputs[0] is not None:
         return max(size(at(inputs, 0)), size(outputs[0]) * (len(inputs) - 1))
-    return size(at(inputs, 0)) * {"var": 3, "std": 3, "var_mean": 4, "std_mean": 4}.get(
-        name, 2 if "orm" in name or name == "L2Loss" else 1
-    )
+    return PER_INPUT.get(name, 1) * size(at(inputs, 0))
 
 
 def _pooling(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
@@ -148,6 +160,14 @@ def _dimensions(name: str) -> int:
     return 3 if "3d" in name else 2 if "2d" in name else 1
 
 
+TRAINING = ("is_training", "training", "training_mode")  # attributes that say whether statistics are taken
+GIVEN = (
+    "BatchNormalization",
+    "_native_batch_norm_legit_no_training",
+    "_batch_norm_no_update",
+)  # they are not, unless told
+
+
 def _normalisation(
     name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]
 ) -> float:
@@ -157,9 +177,8 @@ def _normalisation(
         return size(at(inputs, 0)) * (2 * window + 3) * (2 if "Grad" in name else 1)
     if "Grad" in name or name.endswith("_backward"):
         return 11 * size(at(inputs, 0))
-    given = attributes.get("is_training") is False or attributes.get("training") is False
-    given |= name in ("BatchNormalization", "_native_batch_norm_legit_no_training", "_batch_norm_no_update")
-    return (4 if given else 8) * size(at(inputs, 0))
+    trained = next((bool(attributes[key]) for key in TRAINING if key in attributes), name not in GIVEN)
+    return (8 if trained else 4) * size(at(inputs, 0))
 
 
 def _softmax(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
@@ -170,7 +189,8 @@ def _softmax(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attri
 
 def _sort(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
     shape = at(inputs, 0)
-    return prod(shape) * max(log2(max(shape, default=1) or 1), 1.0)
+    length = shape[attributes.get("dim", attributes.get("axis", -1))] if shape else 1
+    return prod(shape) * max(log2(max(length, 1)), 1.0)
 
 
 def _transform(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
@@ -186,20 +206,15 @@ def _random(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attrib
     return size(at(outputs, 0))
 
 
+ADDING = ("Add", "Sub", "Mul", "Div", "Max", "Min", "Segment", "add", "accumulate", "reduce", "embedding", "gather")
+
+
 def _scatter(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
-    """1 per element that is added in; 0 where it only replaces."""
-    if "Update" in name or name in (
-        "SparseToDense",
-        "index_copy",
-        "index_fill",
-        "masked_scatter",
-        "slice_scatter",
-        "select_scatter",
-    ):
+    """1 per element that is added to what is there; 0 where it only replaces."""
+    told = attributes.get("reduction", "none") if name.startswith("Scatter") else "none"  # by an attribute in ONNX
+    if not any(part in name for part in ADDING) and told == "none" and attributes.get("accumulate") is not True:
         return 0.0
-    if attributes.get("reduction") == "none" or attributes.get("accumulate") is False:
-        return 0.0
-    return size(at(inputs, 0 if name.endswith("_backward") else -1))
+    return size(at(inputs, 0 if "Grad" in name or name.endswith("_backward") else -1))
 
 
 # -------------------------------------------------------------------- optimisers
