@@ -13,16 +13,16 @@ from typing import Any
 from placelab import datasets
 from placelab.costs.default import with_estimates
 from placelab.costs.profile import Profile
-from placelab.errors import FormatError
+from placelab.errors import FormatError, PlacelabError
 from placelab.formats import profiles
-from placelab.formats.limits import json_of, path_of, read_file, unzipped
+from placelab.formats.limits import json_of, path_of, read_file
 from placelab.formats.torch_module import from_exported, is_exported
 from placelab.graph import OpGraph, is_name
 
-# Suffix → the files of placelab.formats that read it; of several the first that knows the content. Any may be gzipped.
+# Suffix → the files of placelab.formats that read it; of several the first that can. Any file may be gzipped.
 READERS = {
     ".json": ("placelab_json", "wfformat", "dnn_partitioning", "chakra"),
-    ".pb": ("tensorflow",),
+    ".pb": ("tensorflow", "onnx_model", "profiles"),
     ".pbtxt": ("tensorflow",),
     ".onnx": ("onnx_model",),
     ".dot": ("dot",),
@@ -111,14 +111,14 @@ def opened(data: bytes, name: str, graph: OpGraph | None = None, **options: Any)
         )
     if _suffix(name) == ".json":
         return _from_json(data, name, options, graph)
-    modules = [_module(reader) for reader in _readers(name)]
-    reader = next((module for module in modules[:-1] if module.is_one(unzipped(data, name))), modules[-1])
-    try:
-        return with_estimates(_call(reader.loads, data, name, options=options))
-    except FormatError:
-        if profile := _is_profile(data, name):
-            return profile
-        raise
+    refused = None
+    for reader in _readers(name):
+        try:
+            found = _call(_module(reader).loads, data, name, options=options)
+            return found if isinstance(found, Profile) else with_estimates(found)
+        except PlacelabError as error:
+            refused = refused or error  # what the first one says is most likely meant
+    raise refused
 
 
 def suffixes() -> list[str]:
@@ -137,7 +137,7 @@ def _open(what: str | Path, options: dict[str, Any]) -> OpGraph:
     if not os.path.exists(path) and not _suffix(path.name):
         raise FormatError(f"{what!a:.200} is neither a dataset ({', '.join(datasets.names())}) nor a file that exists")
     readers = _readers(str(path))
-    if len(readers) == 1 and _suffix(path.name) not in (".json", ".pb"):
+    if len(readers) == 1:
         return with_estimates(_call(_module(readers[0]).read, path, options=options))
     return loads(read_file(path, EXPECTED), str(path), **options)
 
@@ -176,14 +176,6 @@ def _described(document: Any) -> str:
     if isinstance(document, dict) and document:
         return f"JSON of another kind, with the keys {', '.join(map(ascii, list(document)[:4]))}"[:200]
     return f"JSON of another kind, {'an empty object' if document == {} else type(document).__name__}"
-
-
-def _is_profile(data: bytes, name: str) -> Profile | None:
-    """The profile in a protobuf file that is no graph, if it is one."""
-    try:
-        return profiles.loads(data, name) if _suffix(name) == ".pb" else None
-    except FormatError:
-        return None
 
 
 def _call(function: Callable[..., OpGraph], *arguments: Any, options: dict[str, Any]) -> OpGraph:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
+from contextlib import suppress
 from importlib import import_module
 
 import networkx as nx
+import onnx_models
 import pytest
+import tensorflow_samples
 
 import placelab as pl
 from placelab import loading
+from placelab.costs import Profile
+from placelab.costs.words import told
 from placelab.formats import placelab_json
 from placelab.loading import loads, opened, suffixes
 
@@ -19,9 +24,8 @@ from placelab.loading import loads, opened, suffixes
 def test_every_reader_is_there(reader):
     """Each has the functions that the loader calls."""
     module = import_module(f"placelab.formats.{reader}")
-    assert callable(module.read) and callable(module.loads)
-    shared = [readers if suffix == ".json" else readers[:-1] for suffix, readers in loading.READERS.items()]
-    assert reader not in {r for readers in shared for r in readers} or callable(module.is_one)
+    assert callable(module.loads) and (reader == "profiles" or callable(module.read))
+    assert reader not in loading.READERS[".json"] or (callable(module.is_one) and callable(module.graph_of))
 
 
 TIMELINE = {"ph": "X", "name": "Add", "pid": 1, "ts": 1, "dur": 2, "args": {"name": "L0.0", "op": "Add"}}
@@ -104,3 +108,44 @@ def test_a_profile_is_opened_as_one(graph):
     data = json.dumps({"traceEvents": [TIMELINE]}).encode()
     assert opened(data, "timeline.json").seconds == {"L0.0": 2e-6}
     assert isinstance(opened(placelab_json.dumps(graph).encode(), "graph.json"), pl.OpGraph)
+
+
+def test_protobuf_files_are_told_apart(graph):
+    """GraphDef, ONNX and RunMetadata may all end in .pb; what is none of them is said to be no TensorFlow graph."""
+    assert opened(tensorflow_samples.training(), "a.pb").n_ops == 10
+    assert opened(onnx_models.model(onnx_models.LINEAR).SerializeToString(), "a.pb").n_ops == 5
+    assert isinstance(opened(tensorflow_samples.step(), "a.pb"), Profile)
+    with pytest.raises(pl.FormatError, match=r"a\.pb is a profile of a run"):
+        loads(tensorflow_samples.step(), "a.pb")
+    with pytest.raises(pl.FormatError, match=r"a\.pb .*TensorFlow"):
+        opened(b"", "a.pb")
+
+
+def test_estimates_come_with_what_was_counted(tmp_path):
+    """FLOP from shapes bring seconds for two accelerators; a table that is there already stays alone."""
+    metadata = {"costs": {"compute": "FLOP"}}
+    counted = pl.OpGraph.from_arrays(["a"], [1e12], [], kind=["MatMul"], metadata=metadata)
+    counted.save(tmp_path / "a.json")
+    assert pl.load(tmp_path / "a.json").time_types == ("h100", "rtx2080ti")
+    own = pl.OpGraph.from_arrays(["a"], [1e12], [], time={"h100": [1.0]}, metadata=metadata)
+    own.save(tmp_path / "b.json")
+    assert pl.load(tmp_path / "b.json").time.tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "refused"),
+    [
+        ({"costs": {"compute": "FLOP", "unknown": 3, "columns": [1], "scaled": "x"}}, False),
+        ({"costs": {"compute": "FLOP"}, "times": 7}, True),
+        ({"costs": {"compute": "FLOP"}, "times": {"speed": 7, "default": []}}, True),
+        ({"costs": [1, 2]}, False),
+    ],
+)
+def test_metadata_of_strangers_are_read_or_refused(tmp_path, metadata, refused):
+    """In one sentence."""
+    pl.OpGraph.from_arrays(["a"], [1e12], [], kind=["MatMul"], metadata=metadata).save(tmp_path / "a.json")
+    loaded = None
+    with suppress(pl.FormatError):
+        loaded = pl.load(tmp_path / "a.json")
+    assert (loaded is None) == refused
+    assert refused or told(loaded)
