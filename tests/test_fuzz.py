@@ -1,12 +1,19 @@
-"""The fuzz driver: every format it knows reads its own seeds, and a thousand damaged inputs each raise nothing else."""
+"""The fuzz driver: every format it knows reads its own seeds, and what damaged and hostile files raise is one sentence."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import fuzz
+import hostile
 import pytest
 
 import placelab as pl
 
+ROOT = str(Path(pl.__file__).parent.parent)
 N_INPUTS = 300  # a few seconds for all formats; `python tests/fuzz.py FORMAT --minutes 10` is the long run
 
 
@@ -46,3 +53,15 @@ def test_an_input_is_a_function_of_its_number():
     seeds = fuzz.FORMATS["placelab_json"][1]()
     inputs = [fuzz.damaged(seeds, 0, number) for number in range(50)]
     assert inputs == [fuzz.damaged(seeds, 0, number) for number in range(50)] and len(set(inputs)) > 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(fuzz.FORMATS))
+def test_files_that_break_programs_are_refused_in_little_memory(name):
+    """Nested a million deep, huge lengths, zip bombs, …: one sentence each, and never 200 MB, in a process of its own."""
+    ready(name)
+    command = [sys.executable, hostile.__file__, name]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": ROOT})
+    rows = [line.split("\t") for line in run.stdout.splitlines()]
+    assert len(rows) == 18 and {row[1] for row in rows} <= {"FormatError", "CycleError", "UnsupportedError"}, rows
+    assert max(int(row[3]) for row in rows) < 200, rows
