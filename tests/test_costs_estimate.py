@@ -300,12 +300,12 @@ def test_the_validator_finds_schedules_of_estimated_graphs_right(partitioner):
 
 # -------------------------------------------------------------------- against the clock
 
-MEASURED = [name for name in pl.datasets.names() if name in ("resnet50", "bert_base", "gpt2", "llama_8", "alexnet")]
 
-
-@pytest.mark.parametrize("name", MEASURED)
+@pytest.mark.parametrize("name", ["resnet50", "bert_base", "gpt2", "llama_8", "inception_v3"])
 def test_estimates_order_the_ops_of_a_network_as_the_clock_does(name):
     """Of a core of a server against the measured column: rank correlation above 0.8, and what is taken to be free, is."""
+    if name not in pl.datasets.names():
+        pytest.skip(f"{name} is not among the datasets here")
     graph = pl.costs.estimate(pl.load(name), "xeon_8380_core")
     clock, estimated = (graph.time[:, graph.time_types.index(kind)] for kind in ("cpu", "xeon_8380_core"))
     free, both = estimated == 0, (estimated > 0) & (clock > 0)
