@@ -196,3 +196,11 @@ def test_a_plan_is_followed_again_where_there_is_one(explorer):  # noqa: F811
     pick(explorer, "Scheduler", "fifo")
     pick(explorer, "Partitioner", "m-etf")
     assert explorer.schedule.scheduler == "fifo"
+
+
+def test_a_live_program_has_a_short_title():
+    """What is no name and no path is saved when its cell is copied."""
+    torch = pytest.importorskip("torch")
+    program = torch.export.export(torch.nn.Linear(3, 2), (torch.zeros(1, 3),))
+    model = begin(program).model
+    assert (model.title, model.code) == ("exported program, given", "")

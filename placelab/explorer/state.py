@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -242,9 +243,9 @@ def begin(given: Any = None, cluster: Cluster | None = None) -> State:
 
 
 def model_of(what: Any) -> Model:
-    """The graph that a dataset's name, a path, a networkx graph or an OpGraph stands for; FormatError when it is none."""
+    """The graph that what :func:`placelab.load` takes stands for; FormatError when it is none."""
     graph = load(what)
-    code = f"pl.load({str(what)!r})" if not isinstance(what, OpGraph) and not hasattr(what, "is_directed") else ""
+    code = f"pl.load({str(what)!r})" if isinstance(what, (str, Path)) else ""
     return Model(str(what) if code else f"{graph.metadata.get('name', 'graph')}, given", graph, code)
 
 
