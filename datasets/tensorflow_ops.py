@@ -1,8 +1,9 @@
 """What does each TensorFlow op put out? Writes ``placelab/formats/tensorflow_ops.txt`` from the installed TensorFlow.
 
 A graph file names an op's type attributes but not which of its outputs has which; only TensorFlow's registry of ops knows
-that. One line per op that is not as most are, which have one output whose type is the attribute ``T``::
+that. One line per op, its outputs with what holds their types::
 
+    Relu activations:T              the attribute T
     Unique y:T idx:out_idx          two outputs, each with the attribute that holds its type
     Less z:10                       a type by number: bool
     Split output:T*num_split        as many outputs as the attribute says
@@ -36,8 +37,7 @@ def table() -> str:
 
     ops = [op for op in OpList.FromString(TF_GetBuffer(TF_GetAllOpList())).op if not op.name.startswith(HIDDEN)]
     lines = {op.name: [f"{output.name}:{held(output)}" for output in op.output_arg] for op in ops}
-    usual = {name for name, outputs in lines.items() if len(outputs) == 1 and outputs[0].endswith(":T")}
-    return "".join(" ".join([name, *lines[name]]) + "\n" for name in sorted(lines.keys() - usual))
+    return "".join(" ".join([name, *lines[name]]) + "\n" for name in sorted(lines))
 
 
 def held(output) -> str:

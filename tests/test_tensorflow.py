@@ -307,6 +307,19 @@ def test_shapes_in_the_file_go_first():
     assert g.outputs.tolist() == [16.0, 36.0]
 
 
+def test_ops_that_nobody_knows():
+    """A user's own op: its outputs are counted as unsized where the file gives no shapes, and have bytes where it does."""
+    own = loads(graph(node("own", "MyOp"), node("a", "Relu", "own:1", types={"T": FLOAT})))
+    assert own.metadata["costs"]["unknown"] == {"MyOp": 1, "Relu": 1}
+    assert own.metadata["costs"]["unsized"] == 2
+    told = loads(
+        graph(
+            node("own", "MyOp", types={"T": FLOAT}, shapes=[(), (5,)]), node("a", "Relu", "own:1", types={"T": FLOAT})
+        )
+    )
+    assert told.edge_bytes.tolist() == [20.0]
+
+
 # -------------------------------------------------------------------- functions and SavedModels
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -34,7 +34,7 @@ from placelab.formats.tensorflow_devices import allowed
 from placelab.formats.tensorflow_files import Contents, binary, is_text, textual
 from placelab.formats.tensorflow_functions import inlined
 from placelab.formats.tensorflow_nodes import EXPECTED, Node
-from placelab.formats.tensorflow_ops import size_of
+from placelab.formats.tensorflow_ops import MAX_OUTPUTS, size_of
 from placelab.formats.tensorflow_shapes import Sizes, Source, held
 from placelab.graph import OpGraph, _topological_order
 
@@ -43,7 +43,7 @@ BACK = ({"NextIteration", "RefNextIteration"}, {"Merge", "RefMerge"})  # kinds t
 AFTER = {"Switch", "RefSwitch", "Exit", "RefExit"}  # kinds that are where their first input is
 BEFORE = {"Enter", "RefEnter"}  # kinds that are where their first consumer is
 INPUT = re.compile(r"(\^?)([^:^]+)(?::(\d{1,9}))?")
-FLOWS = {"NoOp": 0.0, "ControlTrigger": 0.0}  # ops that compute nothing, whatever a table of costs says
+FREE = {"NoOp", "ControlTrigger"}  # kinds that only wait
 
 Edges = tuple[list[Source], list[int]]  # source and consumer of each
 
@@ -104,7 +104,7 @@ def graph_of(contents: Contents, where: str, batch: int | None = 1, devices: Any
         [node.name for node in nodes],
         compute,
         _pairs(source, consumer),
-        edge_bytes=[sizes.output(u, k) if k >= 0 else 0.0 for u, k in source],
+        edge_bytes=[_bytes(sizes, u, k) for u, k in source],
         edge_output=[max(k, 0) for _, k in source],
         edge_control=[k == CONTROL for _, k in source],
         outputs=[(v, k, size) for v, row in enumerate(sizes.bytes) for k, size in enumerate(row) if (v, k) not in used],
@@ -118,7 +118,7 @@ def graph_of(contents: Contents, where: str, batch: int | None = 1, devices: Any
             "costs": {
                 "compute": "FLOP",
                 "unknown": dict(sorted(unknown.items())),
-                "unsized": sizes.unsized,
+                "unsized": sizes.unsized + sum(k >= len(nodes[u].types) for u, k in used),
                 "batch": batch,
                 "assumed": sizes.assumed,
             },
@@ -136,19 +136,25 @@ def edges_of(nodes: Sequence[Node], where: str) -> Edges:
     source, consumer = [], []
     for v, node in enumerate(nodes):
         for text in node.inputs:
-            found = INPUT.fullmatch(text)
-            u = number.get(found[2]) if found else None
-            if u is None:
-                raise FormatError(f"{where}: op {node.name!r:.200} reads {text!r:.200}, but no op is called that")
-            output = CONTROL if found[1] else int(found[3] or 0)
-            if output >= len(nodes[u].types) > 0 or output > 100_000:
-                outputs = len(nodes[u].types)
-                raise FormatError(
-                    f"{where}: op {node.name!r:.200} reads {text!r:.200}, but that op has {outputs} outputs"
-                )
-            source.append((u, output))
+            u = number.get(text)
+            found = (u, 0) if u is not None else _source(text, number)
+            if found is None or found[1] >= (len(nodes[found[0]].types) or MAX_OUTPUTS):
+                raise FormatError(f"{where}: op {node.name!r:.200} reads {text!r:.200}, but {_missing(found, nodes)}")
+            source.append(found)
             consumer.append(v)
     return source, consumer
+
+
+def _source(text: str, number: Mapping[str, int]) -> Source | None:
+    """Op and output that an input names."""
+    found = INPUT.fullmatch(text)
+    if found is None or found[2] not in number:
+        return None
+    return number[found[2]], CONTROL if found[1] else int(found[3] or 0)
+
+
+def _missing(found: Source | None, nodes: Sequence[Node]) -> str:
+    return "no op is called that" if found is None else f"that op has {len(nodes[found[0]].types)} outputs"
 
 
 def needed(nodes: list[Node], edges: Edges, outputs: Sequence[str]) -> tuple[list[Node], Edges]:
@@ -195,15 +201,14 @@ def data_inputs(n: int, source: Sequence[Source], consumer: Sequence[int]) -> li
 
 def operations(nodes: Sequence[Node], inputs: Sequence[Sequence[Source]], sizes: Sizes) -> tuple[list[float], Counter]:
     """FLOP of each op, and how many of each kind could not be counted."""
-    compute, unknown = [], Counter()
-    for v, node in enumerate(nodes):
-        found = FLOWS.get(node.kind)
-        if found is None:
-            outputs = [sizes.shape(v, k) for k in range(len(node.types))]
-            found = count(node.kind, [sizes.shape(u, k) for u, k in inputs[v]], outputs, node.attributes)
-        if found is None:
+    compute, unknown, known = [], Counter(), {}
+    for node, read, outputs in zip(nodes, inputs, sizes.whole, strict=True):
+        key = (node.kind, sizes.shapes(read), outputs, *node.attributes.items())
+        if key not in known:
+            known[key] = 0.0 if node.kind in FREE else count(*key[:3], node.attributes)
+        if known[key] is None:
             unknown[node.kind] += 1
-        compute.append(found or 0.0)
+        compute.append(known[key] or 0.0)
     return compute, unknown
 
 
@@ -232,6 +237,11 @@ def _with_their_data(nodes: Sequence[Node], source: Sequence[Source], consumer: 
         if nodes[u].kind in BEFORE and u not in seen:
             seen.add(u)
             yield [u, v]
+
+
+def _bytes(sizes: Sizes, op: int, output: int) -> float:
+    row = sizes.bytes[op]
+    return row[output] if 0 <= output < len(row) else 0.0
 
 
 def _pairs(source: Sequence[Source], consumer: Sequence[int]) -> np.ndarray:

@@ -25,7 +25,7 @@ class Contents(NamedTuple):
     """What a file holds."""
 
     nodes: list[Node]
-    library: Library
+    library: Library | None  # None: the file has no functions
     outputs: tuple[str, ...]  # tensors that matter, as ``op:0``; none: all
     provenance: dict[str, str]
 
@@ -98,8 +98,10 @@ def _graph_blocks(text: str, where: str) -> Iterator[Block]:
             return
 
 
-def _library(functions: dict[str, Any], load: Callable[[Any], Any], where: str) -> Library:
+def _library(functions: dict[str, Any], load: Callable[[Any], Any], where: str) -> Library | None:
     """Functions by name, each read when it is called first."""
+    if not functions:
+        return None
     known: dict[str, Function] = {}
 
     def function(name: str) -> Function | None:

@@ -54,7 +54,7 @@ def function_of(message: Any, read: Callable[[Any], Node]) -> Function:
 
 
 def inlined(
-    nodes: Sequence[Node], library: Library, outputs: Sequence[str], where: str
+    nodes: Sequence[Node], library: Library | None, outputs: Sequence[str], where: str
 ) -> tuple[list[Node], tuple[str, ...]]:
     """The nodes with every call replaced by the body of its function, calls in bodies included, and what `outputs` are then.
 
@@ -63,6 +63,8 @@ def inlined(
     FormatError
         Functions that call themselves, or become very many ops. O(ops).
     """
+    if library is None:
+        return list(nodes), tuple(outputs)
     _check_size(nodes, library, where)
     found, calls, waiting = [], {}, list(reversed(nodes))
     while waiting:

@@ -117,4 +117,4 @@ def _plain(value: Any) -> Any:
         if value.HasField(label):
             plain = getattr(value, label)
             return plain.decode(errors="replace") if label == "s" else plain
-    return list(value.list.i)
+    return tuple(value.list.i)

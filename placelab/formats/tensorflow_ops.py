@@ -24,18 +24,19 @@ def outputs(kind: str, attributes: Any, shapes: int | None) -> tuple[tuple[str, 
     kind, attributes
         Op type and a NodeDef's ``attr``.
     shapes
-        Number of shapes the file gives for its outputs, None where it gives none; goes for ops that are not known here.
+        Number of shapes the file gives for its outputs, None where it gives none; goes for ops that are not known here, such as
+        a user's own.
 
     Returns
     -------
     names : tuple of str
         Outputs of a list have the same name. Function bodies refer to outputs as ``op:name:number``.
     types : tuple of int or None
-        Numbers of ``DataType``, 100 more for references; None where not known.
+        Numbers of ``DataType``, 100 more for references; None where not known. Empty where not even their number is known.
     """
     known = _table().get(kind)
     if known is None:
-        count = 1 if shapes is None else min(shapes, MAX_OUTPUTS)
+        count = min(shapes or 0, MAX_OUTPUTS)
         return ("output",) * count, (_type(attributes, "T") or _type(attributes, "dtype"),) * count
     if len(known) == 1 and not (known[0][2] or known[0][3]):
         name, kind, _, _, reference = known[0]

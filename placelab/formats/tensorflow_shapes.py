@@ -8,6 +8,7 @@ inputs' shapes decide. The first dimension that is unknown is taken to be the ba
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from math import ceil, prod
 
 from placelab.formats.tensorflow_nodes import Node, Shape
@@ -24,6 +25,11 @@ class Sizes:
 
     Attributes
     ----------
+    raw, whole : list of tuples of shapes
+        Shape of each output of each op, -1 where a dimension is not known; the same with the batch in its place, None where
+        that is not all that is missing.
+    bytes : list of tuples of float
+        Bytes of each output of each op.
     unsized : int
         Number of outputs whose bytes are not known, or only from below: more than one dimension is unknown.
     assumed : int
@@ -32,52 +38,52 @@ class Sizes:
 
     def __init__(
         self, nodes: Sequence[Node], inputs: Sequence[Sequence[Source]], order: Sequence[int], batch: int | None
-    ):
+    ) -> None:
         self.batch, self.unsized, self.assumed = batch, 0, 0
-        self.shapes: list[Shapes] = [()] * len(nodes)
-        self.bytes: list[tuple[float, ...]] = [()] * len(nodes)
+        n = len(nodes)
+        self.raw: list[Shapes] = [()] * n
+        self.whole: list[Shapes] = [()] * n
+        self.bytes: list[tuple[float, ...]] = [()] * n
+        known: dict[tuple, tuple[Shape, float, bool, bool]] = {}
         for v in order:
             node = nodes[v]
-            self.shapes[v] = node.shapes or self._followed(node, inputs[v])
-            self.bytes[v] = tuple([self._bytes(kind, self.raw(v, k)) for k, kind in enumerate(node.types)])
+            raw = self.raw[v] = node.shapes or self._followed(node, inputs[v])
+            rows = []
+            for key in zip_longest(node.types, raw[: len(node.types)]):
+                row = known.get(key)
+                rows.append(row or known.setdefault(key, sized(*key, batch)))
+            self.whole[v] = tuple([row[0] for row in rows])
+            self.bytes[v] = tuple([row[1] for row in rows])
+            self.unsized += sum([row[2] for row in rows])
+            self.assumed += sum([row[3] for row in rows])
 
-    def raw(self, op: int, output: int) -> Shape:
-        """Shape of an output, -1 where a dimension is not known."""
-        shapes = self.shapes[op]
-        return shapes[output] if output < len(shapes) else None
-
-    def shape(self, op: int, output: int) -> Shape:
-        """Shape of an output with the batch filled in; None when that is not all that is missing."""
-        return filled(self.raw(op, output), self.batch)
-
-    def output(self, op: int, output: int) -> float:
-        """Bytes of an output."""
-        sizes = self.bytes[op]
-        return sizes[output] if output < len(sizes) else 0.0
+    def shapes(self, sources: Sequence[Source]) -> Shapes:
+        """The whole shapes of these outputs."""
+        return tuple([self.whole[u][k] if k < len(self.whole[u]) else None for u, k in sources])
 
     def _followed(self, node: Node, inputs: Sequence[Source]) -> Shapes:
         if node.holds is not None:
             return (node.holds,)
         rule = RULES.get(node.kind)
-        given = [self.raw(u, k) for u, k in inputs]
+        given = [self.raw[u][k] if k < len(self.raw[u]) else None for u, k in inputs]
         if rule is None or None in given[:1] or not given:
             return ()
         shape = rule(given, node)
         return () if shape is None else (shape,)
 
-    def _bytes(self, kind: int | None, shape: Shape) -> float:
-        size = size_of(kind)
-        if size == 0:
-            return 0.0
-        whole = filled(shape, self.batch)
-        if size is None or whole is None:
-            self.unsized += 1
-            least = size is not None and shape is not None and self.batch is not None
-            whole = _at_least(shape, self.batch) if least else None
-        elif -1 in shape:
-            self.assumed += 1
-        total = 0.0 if whole is None else float(size) * prod(map(float, whole))
-        return total if total <= MAX_BYTES else 0.0
+
+def sized(kind: int | None, shape: Shape, batch: int | None) -> tuple[Shape, float, bool, bool]:
+    """Whole shape and bytes of an output, whether the bytes are not known, whether its batch was assumed."""
+    size, whole = size_of(kind), filled(shape, batch)
+    if size == 0:
+        return whole, 0.0, False, False
+    if size is not None and whole is not None:
+        total = size * prod(map(float, whole))
+        return whole, total if total <= MAX_BYTES else 0.0, total > MAX_BYTES, -1 in shape
+    if size is None or shape is None or batch is None:
+        return whole, 0.0, True, False
+    total = size * prod(map(float, _at_least(shape, batch)))
+    return whole, total if total <= MAX_BYTES else 0.0, True, False
 
 
 def filled(shape: Shape, batch: int | None) -> Shape:
@@ -153,7 +159,7 @@ def _windowed(given: Sequence[Shape], node: Node) -> Shape:
         or len(strides) != 4
     ):
         return None
-    if told.get("dilations", [1] * 4) != [1] * 4 or min(strides) < 1:
+    if tuple(told.get("dilations", (1, 1, 1, 1))) != (1, 1, 1, 1) or min(strides) < 1:
         return None
     first = told.get("data_format", "NHWC") == "NHWC"
     channel, places = (3, (1, 2)) if first else (1, (2, 3))
