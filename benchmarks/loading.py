@@ -1,0 +1,152 @@
+"""How fast do graphs load? Milliseconds of processor time per call, and as multiples of a yardstick that runs beside it.
+
+    python benchmarks/loading.py [--ops 22000] [--json PATH]
+
+The GraphDef is one of unrolled LSTM cells, built here without TensorFlow, with the shapes of all outputs in it; its yardstick is
+google.protobuf's C parser on the same bytes and the same table of fields, which gives messages but no graph. The yardstick of
+placelab JSON is ``json.loads`` on the same text, unzipped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+from placelab.formats import placelab_json, tensorflow
+from placelab.formats.protobuf import messages, tagged
+from placelab.formats.tensorflow_nodes import DATA_TYPE, TABLES, schema
+
+FLOAT, INT32 = 1, 3
+REPEATS = 7
+# Milliseconds at 22,000 ops, and the most that a call may take as a multiple of its yardstick.
+BUDGET = {"GraphDef": 1_000, "placelab JSON": 150}
+RATIO = {"GraphDef": 25.0, "placelab JSON": 12.0}
+
+
+def graph_def(n_ops: int, batch: int = 128, width: int = 512) -> bytes:
+    """A GraphDef of about `n_ops` ops: LSTM cells one after the other, each with its own constants, and one set of weights."""
+    nodes = [
+        _node("x", "Placeholder", [(batch, width)], dtype=FLOAT),
+        _node("lstm/kernel", "VariableV2", [(2 * width, 4 * width)], dtype=FLOAT),
+        _node("lstm/kernel/read", "Identity", [(2 * width, 4 * width)], "lstm/kernel", together="lstm/kernel"),
+    ]
+    hidden = state = "x"
+    for step in range(max(1, (n_ops - len(nodes)) // 16)):
+        cell, (hidden, state) = _cell(f"rnn/while/cell_{step}/lstm_cell", hidden, state, batch, width)
+        nodes += cell
+    return b"".join(tagged(1, node) for node in nodes)
+
+
+def _cell(scope: str, hidden: str, state: str, batch: int, width: int) -> tuple[list[bytes], tuple[str, str]]:
+    """Sixteen ops of one step, and the names of its output and its new state."""
+    one, two, four = ((batch, k * width) for k in (1, 2, 4))
+    rows = [
+        ("concat/axis", "Const", [()], (), INT32),
+        ("concat", "ConcatV2", [two], ("x", hidden, f"{scope}/concat/axis"), FLOAT),
+        ("MatMul", "MatMul", [four], (f"{scope}/concat", "lstm/kernel/read"), FLOAT),
+        ("split/dim", "Const", [()], (), INT32),
+        ("split", "Split", [one] * 4, (f"{scope}/split/dim", f"{scope}/MatMul"), FLOAT),
+        ("forget", "Const", [()], (), FLOAT),
+        ("add", "AddV2", [one], (f"{scope}/split:2", f"{scope}/forget"), FLOAT),
+        ("Sigmoid", "Sigmoid", [one], (f"{scope}/add",), FLOAT),
+        ("mul", "Mul", [one], (f"{scope}/Sigmoid", state), FLOAT),
+        ("Sigmoid_1", "Sigmoid", [one], (f"{scope}/split",), FLOAT),
+        ("Tanh", "Tanh", [one], (f"{scope}/split:1",), FLOAT),
+        ("mul_1", "Mul", [one], (f"{scope}/Sigmoid_1", f"{scope}/Tanh"), FLOAT),
+        ("add_1", "AddV2", [one], (f"{scope}/mul", f"{scope}/mul_1"), FLOAT),
+        ("Tanh_1", "Tanh", [one], (f"{scope}/add_1",), FLOAT),
+        ("Sigmoid_2", "Sigmoid", [one], (f"{scope}/split:3",), FLOAT),
+        ("mul_2", "Mul", [one], (f"{scope}/Tanh_1", f"{scope}/Sigmoid_2", f"^{scope}/add_1"), FLOAT),
+    ]
+    cell = [_node(f"{scope}/{name}", kind, shapes, *inputs, dtype=dtype) for name, kind, shapes, inputs, dtype in rows]
+    return cell, (f"{scope}/mul_2", f"{scope}/add_1")
+
+
+def _node(name: str, kind: str, shapes: list, *inputs: str, dtype: int = FLOAT, together: str = "") -> bytes:
+    """A NodeDef with its outputs' shapes."""
+    node = schema()["NodeDef"](name=name, op=kind, input=inputs)
+    for shape in shapes:
+        described = node.attr["_output_shapes"].list.shape.add()
+        for size in shape:
+            described.dim.add(size=size)
+    if kind in ("Const", "VariableV2", "Placeholder"):
+        node.attr["dtype"].type = dtype
+    else:
+        node.attr["T"].type = dtype
+    if kind == "Const":
+        node.attr["value"].tensor.dtype = dtype
+    if kind == "VariableV2":
+        node.attr["shape"].shape.CopyFrom(node.attr["_output_shapes"].list.shape[0])
+    if kind == "Split":
+        node.attr["num_split"].i = len(shapes)
+    if kind == "MatMul":
+        node.attr["transpose_a"].b = node.attr["transpose_b"].b = False
+    if together:
+        node.attr["_class"].list.s.append(f"loc:@{together}".encode())
+    return node.SerializeToString(deterministic=True)
+
+
+def whole_graph() -> type:
+    """GraphDef as one message, for the yardstick."""
+    return messages("loading", TABLES | {"GraphDef": "repeated NodeDef node = 1"}, {"DataType": DATA_TYPE})["GraphDef"]
+
+
+def turns(*calls: Callable[[], object]) -> list[float]:
+    """Median milliseconds of processor time of each call; they take turns."""
+    spent: list[list[float]] = [[] for _ in calls]
+    for _ in range(REPEATS):
+        for call, times in zip(calls, spent, strict=True):
+            begun = time.process_time()
+            call()
+            times.append(1e3 * (time.process_time() - begun))
+    return [median(times) for times in spent]
+
+
+def measure(n_ops: int) -> list[dict]:
+    """One row per format."""
+    data = graph_def(n_ops)
+    graph = tensorflow.loads(data)
+    text = placelab_json.dumps(graph).encode()
+    zipped = gzip.compress(text)
+    kind = whole_graph()
+    rows = {
+        "GraphDef": (turns(lambda: tensorflow.loads(data), lambda: kind.FromString(data)), len(data)),
+        "placelab JSON": (turns(lambda: placelab_json.loads(zipped), lambda: json.loads(text)), len(zipped)),
+    }
+    return [
+        dict(
+            format=name,
+            ops=graph.n_ops,
+            bytes=size,
+            milliseconds=round(ours, 1),
+            budget=round(BUDGET[name] * n_ops / 22_000),
+            yardstick=round(theirs, 1),
+            ratio=round(ours / theirs, 1),
+            within=ours / theirs <= RATIO[name],
+        )
+        for name, ((ours, theirs), size) in rows.items()
+    ]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ops", type=int, default=22_000)
+    parser.add_argument("--json", type=Path, help="write the rows for a program to read")
+    asked = parser.parse_args()
+    rows = measure(asked.ops)
+    print("| format | ops | MB | ms | budget | yardstick, ms | × yardstick | at most |\n" + "| --- |" + " ---: |" * 7)
+    for row in rows:
+        values = (row["milliseconds"], row["budget"], row["yardstick"], row["ratio"], RATIO[row["format"]])
+        print(f"| {row['format']} | {row['ops']:,} | {row['bytes'] / 1e6:.1f} | " + " | ".join(map(str, values)) + " |")
+    if asked.json:
+        asked.json.write_text(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    main()
