@@ -239,6 +239,7 @@ def test_an_op_without_compute_is_named():
         ({"name": "x", "speed": 0.0}, {}, "speed of device 'x' is 0.0"),
         ({"name": "x", "speed": 1.0, "colour": "red"}, {}, "not a Spec"),
         ("h100", {"precision": 16}, "precision is 16"),
+        ("h100", {"precision": "fp16"}, "precision is 'fp16'; expected one of float32, float16"),
         ("h100", {"overhead": -1.0}, "overhead is -1.0"),
         ("h100", {"overhead": float("nan")}, "overhead is nan"),
         ("h100", {"efficiency": 0}, "efficiency is 0"),

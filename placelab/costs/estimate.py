@@ -9,7 +9,7 @@ import numpy as np
 
 from placelab.costs.kinds import FREE, PRODUCTS, UNKNOWN, category, name_of
 from placelab.costs.provenance import provenance
-from placelab.costs.specs import Spec, chosen
+from placelab.costs.specs import DEVICES, Spec, chosen
 from placelab.errors import FormatError, UnsupportedError, expect
 from placelab.graph import OpGraph, time_speeds
 
@@ -80,8 +80,8 @@ def estimate(
     time_speeds(graph)  # refuses metadata that are not speeds
     _check_unit(graph)
     precision = provenance(graph).get("precision", "float32") if precision is None else precision
-    _check_options(precision, overhead, efficiency)
     wanted = chosen(DEFAULT if specs is None else specs)
+    _check_options(wanted, precision, overhead, efficiency)
     kinds, of = distinct(graph.kind)
     product = _are(kinds, of, *TO_MATRIX_UNITS)
     free = _are(kinds, of, *FREE) & (graph.compute == 0)
@@ -222,9 +222,10 @@ def _check_unit(graph: OpGraph) -> None:
         )
 
 
-def _check_options(precision: Any, overhead: Any, efficiency: Any) -> None:
-    if not isinstance(precision, str):
-        raise FormatError(f"precision is {precision!r:.80}; expected a name like 'float32' or 'float16'")
+def _check_options(wanted: list[Spec], precision: Any, overhead: Any, efficiency: Any) -> None:
+    known = list(dict.fromkeys(key for spec in (*DEVICES, *wanted) for key in spec.matmul))
+    if precision not in known:
+        raise FormatError(f"precision is {precision!r:.80}; expected one of {', '.join(known)}")
     if overhead is not None and not (isinstance(overhead, (int, float)) and 0 <= overhead < np.inf):
         raise FormatError(f"overhead is {overhead!r:.80}; expected seconds, 0 or more")
     if not (isinstance(efficiency, (int, float)) and 0 < efficiency <= 1):
