@@ -23,7 +23,7 @@ from __future__ import annotations
 from typing import Any
 
 from placelab.errors import FormatError
-from placelab.formats.fields import cost, read_from, records, some, whole
+from placelab.formats.fields import cost, read_from, records, some, title, whole
 from placelab.formats.limits import json_of, read_file
 from placelab.graph import OpGraph, is_name
 
@@ -57,10 +57,10 @@ def graph_of(document: Any, where: str) -> OpGraph:
     if not is_one(document):
         raise FormatError(f"{where} is not {EXPECTED}: expected {', '.join(KEYS)} at the top")
     with read_from(where):
-        return _graph(document)
+        return _graph(document, title(where, "workload"))
 
 
-def _graph(document: dict[str, Any]) -> OpGraph:
+def _graph(document: dict[str, Any], name: str) -> OpGraph:
     nodes = some(records(document["nodes"], "nodes"), "nodes")
     ids = [whole(node.get("id"), f"id of node {v}", 0, LARGEST) for v, node in enumerate(nodes)]
     number = {node: v for v, node in enumerate(ids)}
@@ -85,7 +85,7 @@ def _graph(document: dict[str, Any]) -> OpGraph:
         groups=[members for members in colours if len(members) > 1],
         devices={v: ["cpu"] for v, on in enumerate(supported) if not on},
         metadata={
-            "name": "workload",
+            "name": name,
             "provenance": EXPECTED,
             "reference_speed": SPEED["fpga"],
             "times": {"speed": SPEED, "default": "fpga"},

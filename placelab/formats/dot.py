@@ -36,7 +36,7 @@ from typing import Any
 
 from placelab.errors import FormatError
 from placelab.formats import networkx_graph
-from placelab.formats.fields import cost_of_text, read_from, record
+from placelab.formats.fields import cost_of_text, read_from, record, title
 from placelab.formats.limits import json_of, read_file, text_of
 from placelab.formats.saving import save
 from placelab.formats.unit_costs import unit_metadata
@@ -81,7 +81,7 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
     """
     text = text_of(data, where, EXPECTED)
     with read_from(where):
-        return _graph(_Parser(text).parsed())
+        return _graph(_Parser(text).parsed(), title(where, "digraph"))
 
 
 def is_one(data: bytes) -> bool:
@@ -359,14 +359,14 @@ STEPS = {
 # -------------------------------------------------------------------- what it means
 
 
-def _graph(dot: _Dot) -> OpGraph:
+def _graph(dot: _Dot, name: str) -> OpGraph:
     import networkx as nx
 
     network = nx.MultiDiGraph()
     dialect = _dialect(dot)
     if dialect in DIALECTS[1:]:
         network.graph.update(unit_metadata())
-    network.graph.update({"name": dot.name or "digraph", "provenance": EXPECTED})
+    network.graph.update({"name": dot.name or name, "provenance": EXPECTED})
     if "metadata" in dot.attributes:
         given = json_of(dot.attributes["metadata"].encode(errors="replace"), "metadata", "an object")
         network.graph.clear()

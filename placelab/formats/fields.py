@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import PurePath
 from typing import Any
 
 from placelab.errors import FormatError, PlacelabError
@@ -23,6 +24,16 @@ def read_from(where: str) -> Iterator[None]:
         yield
     except PlacelabError as error:
         raise type(error)(f"{where}: {error}") from None
+
+
+def title(where: str, default: str) -> str:
+    """What a graph without a name of its own is called: its file's name without what tells the format.
+
+    >>> title("profiles/vgg16.txt.gz", "a profile"), title("the upload", "a profile")
+    ('vgg16', 'a profile')
+    """
+    name = PurePath(where).name
+    return name.removesuffix(".gz").rpartition(".")[0] or default
 
 
 def cost(value: Any, what: str) -> float:

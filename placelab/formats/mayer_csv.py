@@ -17,7 +17,7 @@ import re
 from typing import Any
 
 from placelab.errors import FormatError
-from placelab.formats.fields import cost_of_text, read_from, some
+from placelab.formats.fields import cost_of_text, read_from, some, title
 from placelab.formats.limits import MAX_OPS, read_file, text_of
 from placelab.formats.unit_costs import unit_metadata
 from placelab.graph import OpGraph
@@ -39,7 +39,10 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
     with read_from(where):
         if not is_one(data) and not (lines and lines[0].startswith("Id,")):
             raise FormatError("the first line does not name the columns: expected Id,(Outgoing) node,(Incoming) node,…")
-        return _graph([(f"line {i}", line.split(",")) for i, line in enumerate(lines[1:], 2) if line.strip()])
+        return _graph(
+            [(f"line {i}", line.split(",")) for i, line in enumerate(lines[1:], 2) if line.strip()],
+            title(where, "graph"),
+        )
 
 
 def is_one(data: bytes) -> bool:
@@ -47,7 +50,7 @@ def is_one(data: bytes) -> bool:
     return data[:20].startswith(b"Id,(Outgoing) node,")
 
 
-def _graph(rows: list[tuple[str, list[str]]]) -> OpGraph:
+def _graph(rows: list[tuple[str, list[str]]], name: str) -> OpGraph:
     for where, row in some(rows, "ops"):
         if len(row) <= OPERATIONS:
             raise FormatError(f"{where} has {len(row)} columns; expected at least {OPERATIONS + 1}")
@@ -71,7 +74,7 @@ def _graph(rows: list[tuple[str, list[str]]]) -> OpGraph:
         devices={
             v: [_cell(row, CONSTRAINT)] for v, (_, row) in enumerate(rows) if _cell(row, CONSTRAINT) in CONSTRAINTS
         },
-        metadata={"name": "graph", "provenance": EXPECTED, **unit_metadata()},
+        metadata={"name": name, "provenance": EXPECTED, **unit_metadata()},
     )
 
 

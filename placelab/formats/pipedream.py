@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from placelab.errors import FormatError
-from placelab.formats.fields import cost_of_text, read_from
+from placelab.formats.fields import cost_of_text, read_from, title
 from placelab.formats.limits import MAX_OPS, read_file, text_of
 from placelab.graph import OpGraph
 
@@ -64,7 +64,8 @@ def loads(data: bytes, where: str = "the upload", *, backward: bool = True) -> O
         layers = [_layer(line, f"line {i}") for i, line in lines if not line.startswith("\t")]
         number = _numbers(layers)
         edges = [_edge(line, f"line {i}", number) for i, line in lines if line.startswith("\t")]
-        return _step(layers, edges) if backward else _inference(layers, edges)
+        metadata = _metadata(layers, title(where, "profile"))
+        return _step(layers, edges, metadata) if backward else _inference(layers, edges, metadata)
 
 
 def is_one(data: bytes) -> bool:
@@ -122,13 +123,13 @@ def _edge(line: str, where: str, number: dict[str, int]) -> tuple[int, int]:
     return number[ends[0].strip()], number[ends[1].strip()]
 
 
-def _metadata(layers: list[_Layer]) -> dict[str, Any]:
+def _metadata(layers: list[_Layer], name: str) -> dict[str, Any]:
     stages = {layer.name: layer.stage for layer in layers if layer.stage is not None}
-    told = {"name": "profile", "provenance": EXPECTED, "reference_speed": SPEED}
+    told = {"name": name, "provenance": EXPECTED, "reference_speed": SPEED}
     return told | {"costs": {"compute": f"seconds × {SPEED:g}"}} | ({"stages": stages} if stages else {})
 
 
-def _inference(layers: list[_Layer], edges: list[tuple[int, int]]) -> OpGraph:
+def _inference(layers: list[_Layer], edges: list[tuple[int, int]], metadata: dict[str, Any]) -> OpGraph:
     read = {u for u, _ in edges}
     return OpGraph.from_arrays(
         [layer.name for layer in layers],
@@ -139,11 +140,11 @@ def _inference(layers: list[_Layer], edges: list[tuple[int, int]]) -> OpGraph:
         outputs=[(v, 0, layer.activation) for v, layer in enumerate(layers) if v not in read],
         persistent=[layer.parameters for layer in layers],
         kind=[layer.kind for layer in layers],
-        metadata=_metadata(layers),
+        metadata=metadata,
     )
 
 
-def _step(layers: list[_Layer], edges: list[tuple[int, int]]) -> OpGraph:
+def _step(layers: list[_Layer], edges: list[tuple[int, int]], metadata: dict[str, Any]) -> OpGraph:
     n = len(layers)
     stored = [(v, n + v) for v in range(n)]
     gradients = [(n + v, n + u) for u, v in edges]
@@ -157,5 +158,5 @@ def _step(layers: list[_Layer], edges: list[tuple[int, int]]) -> OpGraph:
         kind=[layer.kind for layer in layers] + [f"{layer.kind}Backward" for layer in layers],
         groups=[[v, n + v] for v in range(n)],
         group_names=[layer.name for layer in layers],
-        metadata=_metadata(layers),
+        metadata=metadata,
     )

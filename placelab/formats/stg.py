@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from placelab.errors import FormatError
-from placelab.formats.fields import cost_of_text, read_from, some
+from placelab.formats.fields import cost_of_text, read_from, some, title
 from placelab.formats.limits import MAX_OPS, read_file, text_of
 from placelab.formats.saving import save
 from placelab.formats.unit_costs import MAX_PROCESSORS, unit_metadata
@@ -46,7 +46,7 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
     """
     lines = (line.partition("#")[0].split() for line in text_of(data, where, EXPECTED).splitlines())
     with read_from(where):
-        return _graph([words for words in lines if words])
+        return _graph([words for words in lines if words], title(where, "standard task graph"))
 
 
 def is_one(data: bytes) -> bool:
@@ -86,7 +86,7 @@ class _Parse:
     fault: str = ""
 
 
-def _graph(lines: list[list[str]]) -> OpGraph:
+def _graph(lines: list[list[str]], name: str) -> OpGraph:
     count, processors = _header(lines[0] if lines else [])
     words = [word for line in lines[1:] for word in line]
     first = 1 if words[:1] == ["1"] else 0  # the prototype set has no entry dummy
@@ -103,7 +103,7 @@ def _graph(lines: list[list[str]]) -> OpGraph:
         best.time,
         [(u, v) for u, v, _ in best.edges],
         edge_bytes=[size for _, _, size in best.edges],
-        metadata={"name": "standard task graph", "provenance": EXPECTED, **unit_metadata(processors)},
+        metadata={"name": name, "provenance": EXPECTED, **unit_metadata(processors)},
     )
 
 
