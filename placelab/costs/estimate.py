@@ -178,9 +178,8 @@ def bytes_touched(graph: OpGraph, kinds: list[str], of: np.ndarray) -> np.ndarra
 
 def _read(graph: OpGraph) -> tuple[np.ndarray, np.ndarray]:
     """Bytes of all inputs of each op, and of its largest one."""
-    first = np.ones(
-        graph.n_edges, dtype=bool
-    )  # edges are sorted by tensor and consumer: what is read twice is read once
+    # Edges are sorted by tensor and consumer: a tensor that an op reads twice is read once.
+    first = np.ones(graph.n_edges, dtype=bool)
     first[1:] = (np.diff(graph.edge_tensor) != 0) | (np.diff(graph.consumer) != 0)
     largest = np.zeros(graph.n_ops)
     np.maximum.at(largest, graph.consumer, graph.edge_bytes)

@@ -137,29 +137,30 @@ def _shown(names: Iterable[str]) -> str:
 
 def _sized(graph: OpGraph, index: dict[str, int], profile: Profile) -> tuple[OpGraph, int]:
     """The graph with the bytes of the profile, and the number of ops whose outputs could not be told apart."""
+    tensor_bytes, skipped = _tensor_bytes(graph, index, profile)
+    temporary = graph.temporary.copy()
+    for name, size in profile.temporary.items():
+        if name in index:
+            temporary[index[name]] = _number(size, "temporary bytes", name)
+    more = np.bincount(graph.tensor_producer, tensor_bytes - graph.tensor_bytes, minlength=graph.n_ops)
+    memory = np.maximum(graph.memory + more + temporary - graph.temporary, 0.0)
+    return graph.replace(tensor_bytes=tensor_bytes, temporary=temporary, memory=memory), skipped
+
+
+def _tensor_bytes(graph: OpGraph, index: dict[str, int], profile: Profile) -> tuple[np.ndarray, int]:
     by_op: dict[int, dict[int, float]] = {}
     for (name, number), size in profile.outputs.items():
         if name in index:
             by_op.setdefault(index[name], {})[number] = _number(size, "bytes", name)
-    bytes_, skipped = graph.tensor_bytes.copy(), 0
+    tensor_bytes, skipped = graph.tensor_bytes.copy(), 0
     n_data = np.bincount(graph.tensor_producer[~graph.tensor_control], minlength=graph.n_ops).tolist()
     starts = graph.op_tensor_ptr.tolist()
     for v, sizes in by_op.items():
         tensors = _tensors(starts[v], n_data[v], sizes)
         skipped += tensors is None
         for t, size in (tensors or {}).items():
-            bytes_[t] = size
-    temporary = graph.temporary.copy()
-    for name, size in profile.temporary.items():
-        if name in index:
-            temporary[index[name]] = _number(size, "temporary bytes", name)
-    grown = (
-        temporary
-        - graph.temporary
-        + np.bincount(graph.tensor_producer, bytes_ - graph.tensor_bytes, minlength=graph.n_ops)
-    )
-    memory = np.maximum(graph.memory + grown, 0.0)
-    return graph.replace(tensor_bytes=bytes_, temporary=temporary, memory=memory), skipped
+            tensor_bytes[t] = size
+    return tensor_bytes, skipped
 
 
 def _tensors(first: int, n: int, sizes: dict[int, float]) -> dict[int, float] | None:
