@@ -203,6 +203,22 @@ def test_every_op_is_measured(step, tmp_path):
         assert read_profile(tmp_path / "trace.json.gz", graph=graph_or_none).seconds == profile.seconds
 
 
+def test_processor_time_is_another_measure(step):
+    """Of the same ops; it needs one thread and leaves no trace."""
+    module, args, loss, _, graph = step
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        profile = profile_training(module, args, loss=loss, runs=2, processor=True)
+        torch.set_num_threads(2)
+        with pytest.raises(pl.UnsupportedError, match="processor time has no trace"):
+            profile_training(module, args, loss=loss, processor=True)
+    finally:
+        torch.set_num_threads(threads)
+    assert set(profile.seconds) == {name for name, kind in zip(graph.names, graph.kind, strict=True) if kind != "input"}
+    assert all(seconds > 0 for seconds in profile.seconds.values())
+
+
 def test_the_forward_pass_is_measured():
     """By the names of from_module."""
     graph = from_module(Model(), called())

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from statistics import median as middle
+from time import thread_time
 from typing import Any
 
 from placelab.costs.profile import Profile
@@ -26,6 +28,7 @@ def profile_module(
     runs: int = 5,
     warm_up: int = 1,
     trace: Any = None,
+    processor: bool = False,
 ) -> Profile:
     """Seconds of the ops of ``from_module(module, args, kwargs)``, measured here.
 
@@ -37,6 +40,9 @@ def profile_module(
         How often the program is run, and how often before that without measuring.
     trace
         Path for the Chrome trace of ``torch.profiler``, which ``torch_profile.read_profile`` reads; default: not kept.
+    processor
+        Take the processor time of one thread, PyTorch's dispatch from Python included, and no profiler: on a CPU that has
+        other things to do.
 
     Returns
     -------
@@ -53,7 +59,7 @@ def profile_module(
     Ops run one after the other in the order of the graph, and nothing is fused. A module in ``train()`` mode updates its
     running statistics.
     """
-    return _profile(program_of(exported(module, args, kwargs), args, kwargs), runs, warm_up, trace)
+    return _profile(program_of(exported(module, args, kwargs), args, kwargs), runs, warm_up, trace, processor)
 
 
 def profile_training(
@@ -65,21 +71,26 @@ def profile_training(
     runs: int = 5,
     warm_up: int = 1,
     trace: Any = None,
+    processor: bool = False,
 ) -> Profile:
     """Seconds of the ops of ``from_training(module, args, kwargs, loss=loss)``, measured as :func:`profile_module` does.
 
     Nothing of the module changes: gradients and running statistics are results of the program and are dropped.
     """
-    return _profile(training_program(module, args, kwargs, loss), runs, warm_up, trace)
+    return _profile(training_program(module, args, kwargs, loss), runs, warm_up, trace, processor)
 
 
-def _profile(program: Program, runs: int, warm_up: int, trace: Any) -> Profile:
+def _profile(program: Program, runs: int, warm_up: int, trace: Any, processor: bool) -> Profile:
     torch = torch_module()
     for label, value, least in (("runs", runs, 1), ("warm_up", warm_up, 0)):
         if type(value) is not int or value < least:
             raise FormatError(f"{label} is {value!r:.40}; expected a whole number, {least} or more")
     values = [_value(node, program, torch) for node in program.graph.nodes if node.op == "placeholder"]
-    runner = _runner(program, torch)
+    return (_processor if processor else _traced)(program, values, runs, warm_up, trace)
+
+
+def _traced(program: Program, values: list[Any], runs: int, warm_up: int, trace: Any) -> Profile:
+    torch, runner = torch_module(), _runner(program)
     with torch.no_grad():
         for _ in range(warm_up):
             runner.run(*values)
@@ -94,6 +105,18 @@ def _profile(program: Program, runs: int, warm_up: int, trace: Any) -> Profile:
     return replace(measured, source=f"torch.profiler, PyTorch {torch.__version__}, median of {runs} runs")
 
 
+def _processor(program: Program, values: list[Any], runs: int, warm_up: int, trace: Any) -> Profile:
+    torch, (runner, spent) = torch_module(), _timer(program)
+    if trace is not None or torch.get_num_threads() > 1:
+        raise UnsupportedError("processor time has no trace, and takes torch.set_num_threads(1)")
+    with torch.no_grad():
+        for _ in range(warm_up + runs):
+            runner.run(*values)
+    seconds = {name: middle(times[warm_up:]) for name, times in spent.items()}
+    source = f"processor time, PyTorch {torch.__version__}, median of {runs} runs"
+    return Profile(seconds, device=dict.fromkeys(seconds, "cpu"), source=source)
+
+
 def _value(node: Any, program: Program, torch: Any) -> Any:
     """What a placeholder is called with; a gradient that is given is 1."""
     value = program.values.get(node)
@@ -105,9 +128,9 @@ def _value(node: Any, program: Program, torch: Any) -> Any:
     return value
 
 
-def _runner(program: Program, torch: Any) -> Any:
+def _runner(program: Program) -> Any:
     """An interpreter of the program that tells the profiler which op it runs."""
-    names = names_of(program)
+    torch, names = torch_module(), names_of(program)
 
     class Runner(torch.fx.Interpreter):
         def run_node(self, node: Any) -> Any:
@@ -117,6 +140,26 @@ def _runner(program: Program, torch: Any) -> Any:
                 return super().run_node(node)
 
     return Runner(program.graph.owning_module)
+
+
+def _timer(program: Program) -> tuple[Any, dict[str, list[float]]]:
+    """An interpreter of the program, and where it puts the processor time of each run of each op."""
+    torch, names = torch_module(), names_of(program)
+    spent: dict[str, list[float]] = {}
+
+    class Timer(torch.fx.Interpreter):
+        def run_node(self, node: Any) -> Any:
+            self.name = names.get(node)
+            return super().run_node(node)
+
+        def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+            begun = thread_time()
+            result = target(*args, **kwargs)
+            if self.name is not None:
+                spent.setdefault(self.name, []).append(thread_time() - begun)
+            return result
+
+    return Timer(program.graph.owning_module), spent
 
 
 def _activities(torch: Any) -> list[Any]:
