@@ -395,6 +395,26 @@ def test_what_no_table_knows_is_not_counted(kind):
     assert count(kind, [(3, 4)], [(3, 4)]) is None
 
 
+@pytest.mark.parametrize(
+    ("kind", "inputs", "outputs"),
+    [
+        ("MatMul", [(), ()], [None]),
+        ("Conv2D", [(1, 8, 8, 3)], [(1, 6, 6, 4)]),
+        ("Conv2D", [(1, 8, 8, 3), (3, 3, 3, 4)], [None]),
+        ("Attention", [(1, 2, 5, 4), (2, 5, 4), (2, 5, 4)], []),
+        ("LSTM", [(5, 3, 7), None, (1, 16, 4)], []),
+        ("aten.lstm.input", [(5, 3, 7), (1, 3, 4), None], []),
+        ("Relu", [], []),
+        ("Sum", [None], [(3,)]),
+        ("MaxPool", [None], [None]),
+        ("ResourceApplyAdam", [None, None], []),
+    ],
+)
+def test_without_the_shapes_that_matter_nothing_is_counted(kind, inputs, outputs):
+    """None, so that whoever asks can say so."""
+    assert count(kind, inputs, outputs) is None
+
+
 def test_other_kinds_by_hand():
     """Normalisation, softmax, sorting, transforms, scatter, random numbers."""
     x = (4, 8)
