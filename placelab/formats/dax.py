@@ -224,13 +224,17 @@ def _graph(found: _Workflow, where: str) -> OpGraph:
             "name": " ".join(found.name.split()) or os.path.basename(where) or where,
             "reference_speed": SPEED,
             "provenance": " ".join(f"DAX {found.version:.20}".split()),
-            "costs": {
-                "compute": f"seconds × {SPEED:g}",
-                "unsized": sum(file not in size for own in files for file in own),
-                "untimed": sum(job.seconds is None for job in jobs),
-            },
+            "costs": _costs(jobs, size, files),
         },
     )
+
+
+def _costs(jobs: list[_Job], size: dict[str, float], files: list[dict[str, int]]) -> dict[str, Any]:
+    return {
+        "compute": f"seconds × {SPEED:g}",
+        "unsized": sum(file not in size for own in files for file in own),
+        "untimed": sum(job.seconds is None for job in jobs),
+    }
 
 
 def _carried(jobs: list[_Job], files: list[dict[str, int]], before: set[tuple[int, int]]) -> list[tuple[int, int, str]]:

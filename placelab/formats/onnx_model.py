@@ -15,7 +15,7 @@ import math
 import mmap
 import os
 from collections import ChainMap, Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +44,6 @@ NOT_FOLDED = {  # ops that are not computed once and for all although all they r
     "Multinomial",
     "Bernoulli",
 }
-Edge = tuple[int, int, int, float]  # producer, consumer, output number, bytes
 
 
 def read(path: Any, *, dimensions: Mapping[str, int] | None = None) -> OpGraph:
@@ -205,46 +204,47 @@ class Nodes:
 
 
 def _graph(model: Any, assumed: Mapping[str, int], problem: str, where: str) -> OpGraph:
-    graph, values = model.graph, values_of(model.graph)
-    ops = _ops(graph)
-    read_by = _readers(ops)
-    size_of = lambda name: values.get(name, UNKNOWN).bytes or 0.0  # noqa: E731
-    edges = [(*ops.producer[name][:1], v, ops.producer[name][1], size_of(name)) for name, v in _data(ops)]
+    values, ops = values_of(model.graph), _ops(model.graph)
     first = len(ops.inputs)
-    persistent, groups = [0.0] * (first + len(ops.nodes)), {}
-    for name, readers in read_by.items():
-        persistent[readers[0]] += size_of(name)
-        if size_of(name) > SHARED and len(set(readers)) > 1:
-            groups[name] = sorted(set(readers))
-    for v, node in enumerate(ops.nodes, start=first):
-        persistent[v] += sum(_held(body) for body in _bodies(node))
+    size_of = lambda name: values.get(name, UNKNOWN).bytes or 0.0  # noqa: E731
+    edges = [(*ops.producer[name], v, size_of(name)) for name, v in _data(ops)]
+    read_by = _readers(ops)
+    shared = {name: sorted(set(readers)) for name, readers in read_by.items() if size_of(name) > SHARED}
+    groups = {name: readers for name, readers in shared.items() if len(readers) > 1}
     unknown: Counter[str] = Counter()
     compute = [_operations(node, values, unknown) for node in ops.nodes]
-    unsized = [name for name in (*ops.producer, *read_by) if values.get(name, UNKNOWN).bytes is None]
+    costs = {
+        "compute": "FLOP",
+        "unknown": dict(unknown),
+        "unsized": sum(values.get(name, UNKNOWN).bytes is None for name in (*ops.producer, *read_by)),
+        "assumed": dict(assumed),
+        "folded": len(model.graph.node) - len(ops.nodes),
+    }
     return OpGraph.from_arrays(
         _names(ops),
         [0.0] * first + compute,
-        [edge[:2] for edge in edges],
-        edge_bytes=[edge[3] for edge in edges],
-        edge_output=[edge[2] for edge in edges],
+        [(u, v) for u, _, v, _ in edges],
+        edge_bytes=[size for *_, size in edges],
+        edge_output=[k for _, k, _, _ in edges],
         outputs=[(v, k, size_of(name)) for name, (v, k) in ops.producer.items()],
-        persistent=persistent,
+        persistent=_persistent(ops, read_by, size_of),
         kind=["Input"] * first + [_line(node.op_type) or "?" for node in ops.nodes],
         groups=list(groups.values()),
         group_names=[_line(name) for name in groups],
         metadata={
-            "name": _line(graph.name) or os.path.basename(where) or where,
+            "name": _line(model.graph.name) or os.path.basename(where) or where,
             "provenance": _provenance(model),
-            "costs": {
-                "compute": "FLOP",
-                "unknown": dict(unknown),
-                "unsized": len(unsized),
-                "assumed": dict(assumed),
-                "folded": len(graph.node) - len(ops.nodes),
-                **({"problem": problem} if problem else {}),
-            },
+            "costs": costs | ({"problem": problem} if problem else {}),
         },
     )
+
+
+def _persistent(ops: Nodes, read_by: Mapping[str, list[int]], size_of: Callable[[str], float]) -> list[float]:
+    """Bytes of the parameters that each op is the first to read, and of those in its bodies."""
+    persistent = [0.0] * len(ops.inputs) + [sum(_held(body) for body in _bodies(node)) for node in ops.nodes]
+    for name, readers in read_by.items():
+        persistent[readers[0]] += size_of(name)
+    return persistent
 
 
 def _provenance(model: Any) -> str:
