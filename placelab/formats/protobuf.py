@@ -8,6 +8,10 @@ megabytes, fields of later versions), refuses text that is not UTF-8, and nests 
 level of a message in place, so that a file of many records is read record by record and a change of one field leaves
 every other byte as it was.
 
+Why not the classes that ``tensorboard`` ships? They parse as fast (a GraphDef of 22,000 nodes with their shapes, 3.3 MB: 19 ms
+there, 20 ms here, 62 ms node by node, of processor time), but bring 15 packages and 178 MB, know only TensorFlow's files, and
+unpack what is not needed.
+
 A message of two bytes takes 120 in memory once parsed, so a small file could fill a large machine. ``parse`` counts the
 fields of whatever could grow beyond 100 MB first.
 """
