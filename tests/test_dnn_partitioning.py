@@ -125,3 +125,9 @@ def test_other_json_is_none():
     for data in (b"{}", b"[]", samples.wfformat()[0]):
         with pytest.raises(pl.FormatError, match="is not a workload of dnn-partitioning"):
             dnn_partitioning.loads(data)
+
+
+def test_a_preset_runs_a_workload_too(problem):
+    """Other devices take the accelerator's times in proportion to their speed; what has none there, its time on a core."""
+    preset = pl.Problem(problem.graph, pl.clusters.uniform(2))
+    assert [preset.exec_time(v, 0) for v in range(3)] == pytest.approx([0.5e-3, 0.2e-3, 1.5e-3])

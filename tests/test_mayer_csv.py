@@ -19,7 +19,7 @@ def test_columns():
     assert graph.names.tolist() == ["1", "2", "3"] and graph.edges.tolist() == [[0, 1], [0, 2], [1, 2]]
     assert graph.compute.tolist() == [8, 6, 10] and graph.tensor_bytes.tolist() == [4, 5]
     assert graph.memory.tolist() == [9, 7, 0] and graph.kind.tolist() == ["x", "MatMul", ""]
-    assert graph.device_sets == (("GPU",),) and own_cluster(graph).n_devices == 4
+    assert graph.device_sets == (("GPU", "*"),) and own_cluster(graph).n_devices == 4
 
 
 def test_published_graphs(shared_data):

@@ -2,7 +2,8 @@
 
 An op is a node; its ``time`` columns are ``fpga`` (their word for any accelerator) and ``cpu``, its ``memory`` is the node's
 ``size``, its ``kind`` is ``forward`` or ``backward``, colour classes of two nodes or more are colocation groups, and what no
-accelerator supports may run on ``cpu`` alone. Latencies and edge costs are taken for milliseconds.
+accelerator supports may run on ``cpu`` alone (on a cluster without any, anywhere). Latencies and edge costs are taken for
+milliseconds. Sizes hold a node's weights and activations alike: the memory model ``reserved`` counts them as the format means it.
 
 An edge's cost is the time between an accelerator and the CPU's memory. The published files took it from the bytes at
 2 GiB/s; so it stands here as the bytes that take so long on such a link, and one tensor goes out of a node, as the format
@@ -20,6 +21,7 @@ https://github.com/msr-fiddle/dnn-partitioning
 
 from __future__ import annotations
 
+from math import nan
 from typing import Any
 
 from placelab.errors import FormatError
@@ -72,10 +74,14 @@ def _graph(document: dict[str, Any], name: str) -> OpGraph:
     supported = [_flag(node, "supportedOnFpga", name) for name, node in zip(names, nodes, strict=True)]
     backward = [_flag(node, "isBackwardNode", name) for name, node in zip(names, nodes, strict=True)]
     time = {"fpga": _column(nodes, names, "fpgaLatency", MS), "cpu": _column(nodes, names, "cpuLatency", MS)}
+    compute = [
+        SPEED["fpga"] * f if on else SPEED["cpu"] * c for f, c, on in zip(*time.values(), supported, strict=True)
+    ]
+    time["fpga"] = [seconds if on else nan for seconds, on in zip(time["fpga"], supported, strict=True)]
     colours = _colours(nodes)
     return OpGraph.from_arrays(
         names,
-        [SPEED["fpga"] * f if on else SPEED["cpu"] * c for f, c, on in zip(*time.values(), supported, strict=True)],
+        compute,
         pairs,
         edge_bytes=[LINK * MS * cost(edge.get("cost"), f"cost of edge {e}") for e, edge in enumerate(edges)],
         edge_output=[0] * len(edges),
@@ -83,7 +89,7 @@ def _graph(document: dict[str, Any], name: str) -> OpGraph:
         time=time,
         kind=["backward" if late else "forward" for late in backward],
         groups=[members for members in colours if len(members) > 1],
-        devices={v: ["cpu"] for v, on in enumerate(supported) if not on},
+        devices={v: ["cpu", "*"] for v, on in enumerate(supported) if not on},
         metadata={
             "name": name,
             "provenance": EXPECTED,

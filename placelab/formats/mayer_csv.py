@@ -2,8 +2,8 @@
 
 Columns: id; successors; predecessors; colocated ops; tensor size; operations; RAM; device constraint (NO, CPU, GPU); name. The
 last three may be missing. Ops are called by their number: names are not unique there. One output tensor goes to all
-successors; predecessors repeat them and are not read. ``memory`` is the RAM column. What a unit is, says
-:mod:`placelab.formats.unit_costs`.
+successors; predecessors repeat them and are not read. A constraint holds on clusters with devices of that type. ``memory`` is
+the RAM column. What a unit is, says :mod:`placelab.formats.unit_costs`.
 
 References
 ----------
@@ -72,7 +72,7 @@ def _graph(rows: list[tuple[str, list[str]]], name: str) -> OpGraph:
         kind=[NUMBERED.sub("", _cell(row, NAME).rpartition("/")[2]) for _, row in rows],
         groups=[[v, *others] for v, others in enumerate(listed[1]) if others],
         devices={
-            v: [_cell(row, CONSTRAINT)] for v, (_, row) in enumerate(rows) if _cell(row, CONSTRAINT) in CONSTRAINTS
+            v: [_cell(row, CONSTRAINT), "*"] for v, (_, row) in enumerate(rows) if _cell(row, CONSTRAINT) in CONSTRAINTS
         },
         metadata={"name": name, "provenance": EXPECTED, **unit_metadata()},
     )
