@@ -341,7 +341,7 @@ TABLE = {
     "source": """
         AnonymousIterator AnonymousIteratorV2 AnonymousIteratorV3 _Arg AutoReloadVariable Const Constant _DeviceArg
         _DeviceRetval _EagerConst FixedLengthRecordReaderV2 HashTable HashTableV2 HostConst ImmutableConst
-        InfeedDequeue Iterator IteratorFromStringHandle IteratorFromStringHandleV2 IteratorGetNext
+        InfeedDequeue Input Iterator IteratorFromStringHandle IteratorFromStringHandleV2 IteratorGetNext
         IteratorGetNextAsOptional IteratorGetNextSync IteratorV2 MakeIterator MergeV2Checkpoints MutableHashTable
         MutableHashTableV2 OneShotIterator OutfeedEnqueue Placeholder PlaceholderV2 ReaderReadV2 ReadFile RecordInput
         Restore RestoreSlice RestoreV2 _Retval Save SaveSlices SaveV2 ShardedFilename TemporaryVariable
