@@ -125,6 +125,25 @@ class Placement:
             device[v] = device[placed[0]]
         return cls(problem, device)
 
+    @classmethod
+    def load(cls, problem: Problem, path: Any) -> Placement:
+        """A placement from a JSON file, as :meth:`save` or a hand writes it: ``{"op": "device", …}``.
+
+        Raises
+        ------
+        FormatError
+            Not such a file; an op or a device that the problem does not have, or an op without a device.
+        """
+        from placelab.formats.placement_json import read
+
+        return read(path, problem)
+
+    def save(self, path: Any) -> None:
+        """Write the placement as JSON, op name → device name; gzipped when the name ends in ``.gz``."""
+        from placelab.formats.placement_json import write
+
+        write(self, path)
+
     def to_mapping(self) -> dict[str, str]:
         """Op name → device name."""
         return {

@@ -30,10 +30,17 @@ def test_a_placement_is_read_again_as_it_was(tmp_path):
     for problem in many(40, seed=4):
         placed = pl.place(problem.replace(memory="none"), "heft")
         path = export.placement(placed, tmp_path / "p.json.gz")
-        again = placement_json.read(path, placed.problem)
+        again = pl.Placement.load(placed.problem, path)
         np.testing.assert_array_equal(again.device, placed.device)
         np.testing.assert_array_equal(again.planned, placed.planned)
         assert (again.estimate, again.partitioner) == (placed.estimate, placed.partitioner)
+
+
+def test_saving_a_placement_is_exporting_it(problem, tmp_path):
+    """One format, whichever door is taken."""
+    placed = pl.place(problem, "heft")
+    placed.save(tmp_path / "a.json")
+    assert (tmp_path / "a.json").read_bytes() == export.placement(placed, tmp_path / "b.json").read_bytes()
 
 
 def test_the_file_is_plain_to_read(problem, tmp_path):

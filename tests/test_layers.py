@@ -45,8 +45,9 @@ export
 explorer
 cli nodelay
 """.split()
-# Users look for OpGraph.from_networkx, to_networkx and save lower down than where the work is done.
-DOORS = {("graph", "formats")}
+# Users look for OpGraph.from_networkx, to_networkx and save, and for Placement.load and save, lower down than where the work
+# is done.
+DOORS = {("graph", "formats"), ("schedule", "formats")}
 PICTURES = {"plots", "widgets", "explorer"}
 JUPYTER = {"IPython", "anywidget", "bokeh", "ipywidgets", "jupyter_bokeh", "jupyter_server", "jupyterlab", "traitlets"}
 HEAVY = {"anywidget", "bokeh", "cvxpy", "ipywidgets", "jupyterlab", "numba", "ortools", "pandas", "pymetis", "tensorflow"}
