@@ -16,6 +16,7 @@ from placelab.formats.tensorflow_text import Block, blocks, message_of
 
 NODE, LIBRARY, FUNCTION = 1, 2, 1  # fields of GraphDef, and of the library in it
 SIGNATURE, NAME = 1, 1  # of a function, and of its signature
+MAX_TEXT_OPS = 200_000  # reading text takes twenty times as long
 TEXT = re.compile(
     rb"\s*(?:#[^\n]*\n\s*)*(?:node|library|versions|version|meta_graphs|saved_model_schema_version)\s*[:{<]"
 )
@@ -50,12 +51,11 @@ def binary(data: bytes, where: str) -> Contents:
 
 
 def _binary(data: bytes, where: str, start: int, end: int, outputs: tuple[str, ...], told: dict[str, str]) -> Contents:
-    nodes, functions = [], {}
+    nodes, functions, names = [], {}, set()
     kind = schema()["NodeDef"]
     for number, wire, _, value, stop in fields(data, where, start, end):
         if (number, wire) == (NODE, BYTES):
-            nodes.append(node_of(parse(kind, data[value:stop], where), where))
-            _limit(nodes, where)
+            nodes.append(_new(node_of(parse(kind, data[value:stop], where), where), names, MAX_OPS, where))
         elif (number, wire) == (LIBRARY, BYTES):
             functions |= {
                 _function_name(data, where, *span): span for span in _inside(data, where, FUNCTION, value, stop)
@@ -69,13 +69,12 @@ def _binary(data: bytes, where: str, start: int, end: int, outputs: tuple[str, .
 
 def textual(text: str, where: str) -> Contents:
     """The contents of a ``.pbtxt`` file."""
-    found = list(_graph_blocks(text, where))
-    nodes, functions = [], {}
+    nodes, functions, names = [], {}, set()
     kind, function = schema()["NodeDef"], schema()["FunctionDef"]
-    for block in found:
+    for block in _graph_blocks(text, where):
         if block.name == "node":
-            nodes.append(node_of(message_of(kind, text[block.start : block.end], where, block.start), where))
-            _limit(nodes, where)
+            message = message_of(kind, text[block.start : block.end], where, block.start)
+            nodes.append(_new(node_of(message, where), names, MAX_TEXT_OPS, where))
         elif block.name == "library":
             for inner in blocks(text, where, block.start, block.end):
                 if inner.name == "function":
@@ -127,6 +126,11 @@ def _inside(data: bytes, where: str, wanted: int, start: int, end: int) -> list[
     return [(value, stop) for number, wire, _, value, stop in every if (number, wire) == (wanted, BYTES)]
 
 
-def _limit(nodes: list[Node], where: str) -> None:
-    if len(nodes) > MAX_OPS:
-        raise FormatError(f"{where} has more than {MAX_OPS:,} ops; expected {EXPECTED} of fewer")
+def _new(node: Node, names: set[str], limit: int, where: str) -> Node:
+    """A node whose name is new; FormatError when it is not, or the file has too many."""
+    if node.name in names:
+        raise FormatError(f"{where} has two ops called {node.name!r:.200}; op names must be unique")
+    names.add(node.name)
+    if len(names) > limit:
+        raise FormatError(f"{where} has more than {limit:,} ops; expected {EXPECTED} of fewer")
+    return node

@@ -8,7 +8,10 @@ from typing import Any, NamedTuple
 
 from placelab.errors import FormatError
 
-MARK = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[{}<>"\']|#[^\n]*')
+STRING = (
+    r"""(?:"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')"""  # possessive: no memory of ways back
+)
+MARK = re.compile(STRING + r"""|[{}<>"']|#[^\n]*""")
 FIELD = re.compile(r"(\w+)\s*:?\s*\Z")
 DEEPEST = 100  # as in binary files
 

@@ -18,12 +18,11 @@ from placelab.formats.protobuf import BYTES, fields, tagged
 from placelab.formats.tensorflow_devices import tensorflow_names
 from placelab.formats.tensorflow_files import NODE, is_text
 from placelab.formats.tensorflow_saved import is_saved_model
-from placelab.formats.tensorflow_text import Block, blocks
+from placelab.formats.tensorflow_text import STRING, Block, blocks
 from placelab.schedule import Placement
 
 NAME, DEVICE = 1, 4  # fields of NodeDef
 EXPECTED = "a TensorFlow GraphDef"
-STRING = r"""(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
 TOLD = re.compile(rf"\b(name|device)\s*:\s*({STRING})|{STRING}|#[^\n]*")
 
 
