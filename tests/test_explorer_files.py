@@ -182,6 +182,17 @@ def test_the_same_factors_are_the_same_graph():
     assert state.model.priced("model", 1.0, 1.0) is state.model.graph
 
 
+def test_the_selected_op_says_where_its_time_comes_from(explorer):  # noqa: F811
+    """In the panel below the chart, on the device it was placed on."""
+    metadata = {"costs": {"compute": "FLOP"}}
+    graph = pl.OpGraph.from_arrays(["a"], [1e12], [], kind=["MatMul"], metadata=metadata)
+    upload(explorer, "g.json", placelab_json.dumps(graph).encode())
+    pick(explorer, "Cluster", "h100_box")
+    assert explorer.schedule.makespan > 0
+    explorer.gantt.selection = 0
+    wait_for(lambda: "Its time: estimated for h100: 1 TFLOP at 66.9 TFLOP/s" in explorer.gantt.detail)
+
+
 # -------------------------------------------------------------------- strategies
 
 

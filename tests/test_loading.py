@@ -15,7 +15,7 @@ import tensorflow_samples
 import placelab as pl
 from placelab import loading
 from placelab.costs import Profile
-from placelab.costs.words import told
+from placelab.costs.words import sources
 from placelab.formats import placelab_json
 from placelab.loading import loads, opened, suffixes
 
@@ -148,4 +148,4 @@ def test_metadata_of_strangers_are_read_or_refused(tmp_path, metadata, refused):
     with suppress(pl.FormatError):
         loaded = pl.load(tmp_path / "a.json")
     assert (loaded is None) == refused
-    assert refused or told(loaded)
+    assert refused or sources(loaded)

@@ -8,7 +8,7 @@ import numpy as np
 
 from placelab.bounds import critical_length, least_exec
 from placelab.cluster import Cluster
-from placelab.costs.words import told
+from placelab.costs.words import sources
 from placelab.errors import PlacelabError
 from placelab.graph import OpGraph, frozen
 from placelab.kernels import ranks
@@ -33,7 +33,7 @@ def facts(graph: OpGraph, name: str, cluster: Cluster) -> dict[str, Any]:
         "groups": {"groups": len(graph.group_names), "ops": int((graph.group >= 0).sum())},
         "devices": _devices(graph),
         "depth": depth(graph),
-        "costs": dict(told(graph)),
+        "costs": dict(sources(graph)),
         "on": _on(graph, name, cluster),
     }
 

@@ -12,14 +12,14 @@ from placelab.units import seconds, si
 KINDS = 8  # unknown kinds named one by one
 
 
-def told(graph: OpGraph) -> list[tuple[str, str]]:
+def sources(graph: OpGraph) -> list[tuple[str, str]]:
     """(label, sentence) for operations, times by column, kinds that are not known, sizes that are not, and factors.
 
     The sentences hold names of a stranger's file as they are: escape them for the place where they are shown.
 
     Examples
     --------
-    >>> told(OpGraph.from_arrays(["a"], [1.0], [], metadata={"costs": {"compute": "FLOP", "unknown": {"Foo": 1}}}))
+    >>> sources(OpGraph.from_arrays(["a"], [1.0], [], metadata={"costs": {"compute": "FLOP", "unknown": {"Foo": 1}}}))
     [('operations', 'FLOP, counted from shapes'), ('unknown kind', '1 op: Foo × 1')]
     """
     known = provenance(graph)

@@ -9,7 +9,7 @@ from typing import Any
 
 import ipywidgets as w
 
-from placelab.costs.words import told
+from placelab.costs.words import sources
 from placelab.explorer.buttons import button
 from placelab.explorer.state import Change, State
 from placelab.graph import OpGraph
@@ -71,7 +71,7 @@ class CostsPicker:
         """The sources, if they are in sight and not said already."""
         if self.toggle.value and self._graph is not self._said:
             self._said = self._graph
-            self._sources.value = _table(told(self._graph))
+            self._sources.value = _table(sources(self._graph))
 
     def _go(self, key: str = "", **changes: Any) -> None:
         if not self._quiet:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from placelab import explain
+from placelab.costs import told
 from placelab.explorer.solving import Result, function_of, placed
 from placelab.schedule import Trace
 
@@ -14,14 +15,24 @@ class Reasons:
         self._traced: tuple[Result, Trace | None] | None = None
 
     def detail(self, result: Result, op: int) -> str:
-        """One line for where, if that was recorded, and one for when; "" for what is no op."""
+        """A line for where, if that was recorded, one for when, one for where its time comes from; "" for what is no op."""
         if not 0 <= op < result.state.graph.n_ops:
             return ""
         if self._traced is None or self._traced[0] is not result:
             self._traced = (result, _trace(result))
         trace = self._traced[1]
         where = [trace.line(result.schedule.problem, op)] if trace else []
-        return "\n".join([*where, explain.why(result.schedule, op)])
+        return "\n".join([*where, explain.why(result.schedule, op), *_time(result, op)])
+
+
+def _time(result: Result, op: int) -> list[str]:
+    """What the op's seconds rest on, where the graph has any."""
+    graph, cluster = result.schedule.problem.graph, result.schedule.problem.cluster
+    if graph.time is None:
+        return []
+    d = result.schedule.device[op]
+    column = cluster.names[d] if cluster.names[d] in graph.time_types else cluster.types[d]
+    return [f"Its time: {told(graph, op, column)}."]
 
 
 def _trace(result: Result) -> Trace | None:
