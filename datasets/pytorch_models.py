@@ -24,7 +24,7 @@ from placelab.formats.torch_measure import profile_training
 from placelab.formats.torch_training import from_training
 
 HERE = Path(__file__).parent
-RUNS, DIGITS = 5, 3
+RUNS, DIGITS = 3, 3
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,9 @@ def graph_of(name: str) -> OpGraph:
     model, batch = built(network)
     graph = from_training(model, batch, name=name)
     if network.runs:
-        profile = profile_training(model, batch, runs=RUNS)
+        profile = profile_training(model, batch, runs=RUNS, processor=True)
         graph = costs.measured(graph, replace(profile, seconds=rounded(profile.seconds)), "cpu")
-    how = f"seconds: median of {RUNS} runs on one core" if network.runs else "never run"
+    how = f"seconds: processor time, median of {RUNS} runs" if network.runs else "never run"
     provenance = f"datasets/pytorch_models.py, PyTorch {torch.__version__}, {network.fed}, {how}"
     return graph.replace(
         metadata={

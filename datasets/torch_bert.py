@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 WORDS, POSITIONS, SEGMENTS = 30522, 512, 2
 LAYERS, WIDTH, HEADS, INNER = 12, 768, 12, 3072
-DROPOUT, EPSILON = 0.1, 1e-12
+DROPOUT, EPSILON, DEVIATION = 0.1, 1e-12, 0.02
 
 
 class Embeddings(nn.Module):
@@ -85,9 +85,17 @@ class Bert(nn.Module):
         return words_loss + F.cross_entropy(self.next_sentence(torch.tanh(self.pooler(x[:, 0]))), follows)
 
 
+def started(part: nn.Module) -> None:
+    """Weights as the paper starts with; wider ones make a loss of numbers so small that a CPU takes its time with them."""
+    if isinstance(part, (nn.Linear, nn.Embedding)):
+        nn.init.normal_(part.weight, std=DEVIATION)
+    if isinstance(part, nn.Linear) and part.bias is not None:
+        nn.init.zeros_(part.bias)
+
+
 def model() -> Bert:
     """BERT-base with random weights."""
-    return Bert()
+    return Bert().apply(started)
 
 
 def batch(sequences: int, words: int) -> tuple[Tensor, ...]:
