@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from placelab.errors import FormatError, UnsupportedError, expect
-from placelab.formats.limits import path_of
+from placelab.formats.saving import save
 from placelab.graph import OpGraph
 from placelab.schedule import Placement
 
@@ -89,13 +89,7 @@ def write(placement: Placement, path: Any, *, devices: Mapping[str, int | str] |
     FormatError
         The file cannot be written; else as :func:`device_map`.
     """
-    path = path_of(path)
-    text = json.dumps(device_map(placement, devices=devices), indent=1)
-    try:
-        path.write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise FormatError(f"{path} cannot be written: {error.strerror}") from None
-    return path
+    return save(json.dumps(device_map(placement, devices=devices), indent=1) + "\n", path)
 
 
 def _modules(placement: Placement) -> Module:
