@@ -48,7 +48,7 @@ class Costs:
     link, work : Line
         How long a tensor takes to another device; processor time that takes, on both sides together.
     step : float
-        Seconds of the step that was measured.
+        Seconds of a step on one device with one thread: elapsed ones, or processor time where other programs made them longer.
     outputs : dict
         (op, output) → bytes.
     """
@@ -72,13 +72,13 @@ def costs(machine: Machine, step: Step, rounds: int) -> Costs:
     call = _call(machine, step)
     free = problem(step, step.graph, machine.cluster())
     with session(machine, placed(step, pl.place(free, "single")), threads=1) as opened:
-        seen = observe({"": opened}, step, rounds, traced_every=1)[""]
+        traces = observe({"": opened}, step, rounds, traced_every=1)[""].traces
+        whole = min(_spent(machine, opened, step.fetches, step.feed, rounds))
     ops = {str(name) for name in step.graph.names}
-    seconds = {op: value for op, value in _each([computed(trace) for trace in seen.traces]).items() if op in ops}
+    seconds = {op: value for op, value in _each([computed(trace) for trace in traces]).items() if op in ops}
     spent = sum(seconds.values())
-    whole = quiet(seen.seconds)
     over = overhead(whole, call, spent, len(ops))
-    sizes = tensorflow_profile.loads(seen.traces[0].SerializeToString(), "the first traced step").outputs
+    sizes = tensorflow_profile.loads(traces[0].SerializeToString(), "the first traced step").outputs
     return Costs(seconds, over, call, *transfers(machine), whole, sizes)
 
 
@@ -122,12 +122,15 @@ def _chain(machine: Machine, size: int, away: int) -> tuple[float, float]:
         return _spent(machine, opened, [tensor.op.name])
 
 
-def _spent(machine: Machine, opened: Any, fetches: list[str]) -> tuple[float, float]:
+def _spent(
+    machine: Machine, opened: Any, fetches: Any, feed: Any = None, repeats: int = REPEATS
+) -> tuple[float, float]:
+    """Elapsed and processor seconds of a run. Of one thread's work both are the same, unless other programs take its core."""
     for _ in range(2):
-        opened.run(fetches)
+        opened.run(fetches, feed)
     before = machine.cpu_seconds()
-    seconds = [timed(opened, fetches) for _ in range(REPEATS)]
-    return quiet(seconds), (machine.cpu_seconds() - before) / REPEATS
+    seconds = [timed(opened, fetches, feed) for _ in range(repeats)]
+    return quiet(seconds), (machine.cpu_seconds() - before) / repeats
 
 
 def _call(machine: Machine, step: Step) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from reality.agreement import error, kendall, order, order_by_device, quiet, repeatability, spearman, typical
 
-MODELS = ("simulated", "sequential", "cores")
+MODELS = {"simulated": "simulator", "sequential": "simulator, sequential transfers", "cores": "shared cores"}
 HEAD = """# Simulated against real
 
 `python benchmarks/reality.py` writes this file: models placed on devices by placelab, simulated and run. See
@@ -61,33 +61,57 @@ def pytorch(one: Any, several: Sequence[Any]) -> str:
 
 
 def summary(cases: Sequence[Any]) -> str:
-    """One row per network and machine: ranks, errors, orders."""
-    heads = ["network", "devices", "τ simulated", "τ sequential", "τ cores", "ρ simulated", "ρ sequential", "ρ cores"]
-    heads += ["error simulated", "error sequential", "error cores", "order: simulated", "order: cores"]
-    heads += ["order: by number", "order: repeatable"]
-    return table(heads, [summary_row(case) for case in cases], texts=2)
+    """How well step times agree, by model, and how well the order does."""
+    heads = ["network", "devices", "model", "τ", "ρ", "error", "error next to single"]
+    order_heads = ["network", "devices", "simulator", "shared cores", "by number", "repeatable"]
+    rows = [row for case in cases for row in step_rows(case)]
+    return "\n\n".join(
+        [
+            "Step times over all placements: Kendall's τ and Spearman's ρ of predicted and measured ones; median of the "
+            "absolute error, as they are and as multiples of the step on a single device.",
+            table(heads, rows, texts=3),
+            "Order in which ops start: median over the placements of Kendall's τ between predicted and typical measured "
+            "starts; *by number*, of the order in which the file lists the ops; *repeatable*, between half of the traced "
+            "steps and the other half.",
+            table(order_heads, [order_row(case) for case in cases], texts=2),
+        ]
+    )
 
 
-def summary_row(case: Any) -> list[str]:
+def step_rows(case: Any) -> list[list[str]]:
     measured = [quiet(result.seconds) for result in case.results]
-    predicted = {model: [result.predicted.step[model] for result in case.results] for model in MODELS}
-    errors = {
-        model: np.median([abs(error(p, m)) for p, m in zip(predicted[model], measured, strict=True)])
-        for model in MODELS
-    }
+    names = [result.partitioner for result in case.results]
+    rows = []
+    for model, title in MODELS.items():
+        predicted = [result.predicted.step[model] for result in case.results]
+        rows.append([case.network, case.machine.title, title, *agreed(names, predicted, measured)])
+    return rows
+
+
+def agreed(names: Sequence[str], predicted: Sequence[float], measured: Sequence[float]) -> list[str]:
+    """Ranks and errors of the step times of placements by these partitioners."""
+    pairs = list(zip(predicted, measured, strict=True))
+    plain = median_error(pairs)
+    base = dict(zip(names, pairs, strict=True)).get("single", (float("nan"),) * 2)
+    others = [(p / base[0], m / base[1]) for name, (p, m) in zip(names, pairs, strict=True) if name != "single"]
     return [
-        case.network,
-        case.machine.title,
-        *(number(kendall(predicted[model], measured)) for model in MODELS),
-        *(number(spearman(predicted[model], measured)) for model in MODELS),
-        *(f"{errors[model]:.0%}" for model in MODELS),
-        *(
-            number(median(case, lambda r, m=model: order(r.predicted.start[m], typical(r.starts))))
-            for model in ("simulated", "cores")
-        ),
-        number(median(case, lambda r: order(by_number(r.predicted), typical(r.starts)))),
-        number(median(case, lambda r: repeatability(r.starts))),
+        number(kendall(predicted, measured)),
+        number(spearman(predicted, measured)),
+        *("–" if np.isnan(value) else f"{value:.0%}" for value in (plain, median_error(others))),
     ]
+
+
+def median_error(pairs: Sequence[tuple[float, float]]) -> float:
+    return float(np.median([abs(error(p, m)) for p, m in pairs])) if pairs else float("nan")
+
+
+def order_row(case: Any) -> list[str]:
+    found = [
+        *(median(case, lambda r, m=m: order(r.predicted.start[m], typical(r.starts))) for m in ("simulated", "cores")),
+        median(case, lambda r: order(by_number(r.predicted), typical(r.starts))),
+        median(case, lambda r: repeatability(r.starts)),
+    ]
+    return [case.network, case.machine.title, *(number(value) for value in found)]
 
 
 def by_number(predicted: Any) -> dict[str, float]:
@@ -101,7 +125,7 @@ def median(case: Any, of: Callable[[Any], float]) -> float:
 
 def costs(cases: Sequence[Any]) -> str:
     heads = ["network", "devices", "ops", "step, ms", "computing", "start and end", "overhead per op, µs"]
-    heads += ["transfer, µs", "GB/s", "of it processor, µs", "GB/s", "load"]
+    heads += ["transfer, µs", "GB/s", "its processor time, µs", "GB/s", "load"]
     return table(heads, [costs_row(case) for case in cases], texts=2)
 
 
