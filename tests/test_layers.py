@@ -50,7 +50,21 @@ cli nodelay
 DOORS = {("graph", "formats"), ("schedule", "formats")}
 PICTURES = {"plots", "widgets", "explorer"}
 JUPYTER = {"IPython", "anywidget", "bokeh", "ipywidgets", "jupyter_bokeh", "jupyter_server", "jupyterlab", "traitlets"}
-HEAVY = {"anywidget", "bokeh", "cvxpy", "ipywidgets", "jupyterlab", "numba", "ortools", "pandas", "pymetis", "tensorflow"}
+HEAVY = {
+    "anywidget",
+    "bokeh",
+    "cvxpy",
+    "google",
+    "ipywidgets",
+    "jupyterlab",
+    "numba",
+    "onnx",
+    "ortools",
+    "pandas",
+    "pymetis",
+    "tensorflow",
+    "torch",
+}
 IMPORT_SECONDS = 1.0
 
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
