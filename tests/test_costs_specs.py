@@ -8,7 +8,7 @@ import pytest
 
 import placelab as pl
 from placelab.costs import Link, Spec
-from placelab.costs.specs import chosen
+from placelab.costs.specs import chosen, hardware
 
 
 @pytest.mark.parametrize("spec", pl.costs.specs().values(), ids=lambda spec: spec.name)
@@ -102,6 +102,23 @@ def test_a_cluster_of_own_figures():
     assert problem.exec_time(0, 0) == 1.0
     assert problem.transfer_time(0, 0, 1) == 1.0
     assert cluster.memory.tolist() == [5e9, 5e9]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "expected"),
+    [
+        (pl.costs.cluster("v100", 1), "gpu"),
+        (pl.clusters.h100_box(1), "gpu"),
+        (pl.clusters.two_nodes(1), "gpu"),
+        (pl.costs.cluster("tpu_v3", 1), "tpu"),
+        (pl.costs.cluster("epyc_7763", 1), "cpu"),
+        (pl.Cluster(speed=[1.0], names=["CPU:0"], bandwidth=1.0), "cpu"),
+        (pl.clusters.uniform(1), ""),
+    ],
+)
+def test_frameworks_know_a_device_by_its_type_else_by_its_name(cluster, expected):
+    """A V100 is a GPU although neither word is in the other; a device of no known type may say in its name what it is."""
+    assert hardware(cluster)[0] == expected
 
 
 @pytest.mark.parametrize(

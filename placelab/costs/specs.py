@@ -114,7 +114,7 @@ HOPPER = "NVIDIA H100 Tensor Core GPU Architecture, table of H100 SXM5 and A100"
 DOMAIN = "Jouppi et al. (2020), A domain-specific supercomputer for training deep neural networks, CACM 63(7), table of chips"
 AMD = "peak figures of the product page and data sheet, AMD Instinct"
 
-DEVICES = (
+GPUS = (
     _gpu("gtx1080ti", "NVIDIA GeForce GTX 1080 Ti product page; 3584 cores × 2 × 1.582 GHz", 11.3, 484, 11),
     _gpu(
         "rtx2080",
@@ -221,6 +221,8 @@ DEVICES = (
         float8=2614.9,
         **_halves(1307.4),
     ),
+)
+TPUS = (
     _tpu("tpu_v2", DOMAIN, 3, 46, 700, 16),
     _tpu("tpu_v3", f"{DOMAIN}; Cloud TPU documentation, TPU v3", 4, 123, 900, 32),
     _tpu(
@@ -231,6 +233,8 @@ DEVICES = (
         1200,
         32,
     ),
+)
+CPUS = (
     _cpu(
         "xeon_8380",
         "Intel Xeon Platinum 8380: 40 cores × 64 FLOP (two AVX-512 units) × 2.3 GHz base; 8 × DDR4-3200; 256 GB: assumed",
@@ -253,7 +257,9 @@ DEVICES = (
         256,
     ),
 )
+DEVICES = (*GPUS, *TPUS, *CPUS)
 SPECS: Mapping[str, Spec] = MappingProxyType({spec.name: spec for spec in DEVICES})
+HARDWARE = {spec.name: sort for sort, several in (("gpu", GPUS), ("tpu", TPUS), ("cpu", CPUS)) for spec in several}
 
 HOST, SWITCH, NETWORK = 10e-6, 5e-6, 50e-6  # latencies, assumed: a copy through PCIe, through NVLink, a message by TCP
 VERBS = 5e-6  # a message by InfiniBand between GPUs' memories, assumed
@@ -364,6 +370,19 @@ def cluster(device: Any, n: int = 4, *, link: Any = "pcie4", hosts: int = 1, net
         kind.name,
     )
     return made.replace(types=(kind.name,) * made.n_devices)
+
+
+def hardware(cluster: Cluster) -> tuple[str, ...]:
+    """``"gpu"``, ``"tpu"`` or ``"cpu"``, as frameworks call each device: by its type, else its name; ``""`` where neither tells.
+
+    >>> hardware(cluster("h100", 1)), hardware(cluster("xeon_8380", 1)), hardware(Cluster.uniform(1))
+    (('gpu',), ('cpu',), ('',))
+    """
+    return tuple(_hardware(kind) or _hardware(name) for name, kind in zip(cluster.names, cluster.types, strict=True))
+
+
+def _hardware(text: str) -> str:
+    return HARDWARE.get(text) or next((sort for sort in LAUNCH if sort in text.lower()), "")
 
 
 def chosen(given: Any) -> list[Spec]:
