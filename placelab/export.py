@@ -198,7 +198,8 @@ def torch_device_map(placement: Placement, path: str | Path, *, devices: Mapping
 def graph(graph: OpGraph, path: str | Path) -> Path:
     """Write a graph in the format that the file's name tells: ``.json``, ``.dot``, ``.gv``, ``.stg``, each also with ``.gz``.
 
-    placelab JSON and DOT hold all of a graph and are read back as it was; a Standard Task Graph holds times and bytes alone.
+    placelab JSON and DOT hold all of a graph and are read back as it was; a Standard Task Graph holds a cost per op and edge and
+    no more, so a graph with a table of times is refused.
     """
     expect(graph, OpGraph, "export.graph")
     path = path_of(path)

@@ -18,7 +18,6 @@ https://github.com/mlcommons/chakra, schema/protobuf/et_def.proto
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ import numpy as np
 
 from placelab.errors import CycleError, FormatError
 from placelab.formats import chakra_host
-from placelab.formats.fields import cost, read_from, records, text, whole
+from placelab.formats.fields import cost, read_from, records, text, title, whole
 from placelab.formats.limits import json_of, read_file, unzipped
 from placelab.formats.protobuf import messages, parse, varint
 from placelab.graph import OpGraph
@@ -243,7 +242,7 @@ def _graph(nodes: list[Node], where: str, form: str) -> OpGraph:
         control = [(number[u], v) for v, node in enumerate(nodes) for u in node.control if u in number and u != node.id]
         outside = sum(u not in number for node in nodes for u in node.control)
         told = {
-            "name": os.path.basename(where) or where,
+            "name": title(where, "trace"),
             "provenance": f"Chakra execution trace, {form}",
             "costs": {"compute": "operations", "outside": outside},
         }

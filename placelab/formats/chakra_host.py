@@ -11,7 +11,6 @@ that reads it. There are no times in such a trace.
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from typing import Any
 
 from placelab.costs.flops import count
 from placelab.errors import FormatError
-from placelab.formats.fields import read_from, records, text, whole
+from placelab.formats.fields import read_from, records, text, title, whole
 from placelab.graph import OpGraph
 
 EXPECTED = "a host trace of PyTorch"
@@ -189,7 +188,7 @@ def _graph(calls: list[Call], schema: str, where: str) -> OpGraph:
         persistent=persistent,
         kind=[call.kind for call in calls],
         metadata={
-            "name": os.path.basename(where) or where,
+            "name": title(where, "trace"),
             "provenance": f"host trace of PyTorch, schema {_line(schema):.80}",
             "costs": {"compute": "FLOP", "unknown": dict(unknown), "unsized": 0},
         },

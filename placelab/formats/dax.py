@@ -16,13 +16,12 @@ https://pegasus.isi.edu/schema/dax-3.6.xsd
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
 from placelab.errors import FormatError
-from placelab.formats.fields import cost_of_text, read_from
+from placelab.formats.fields import cost_of_text, read_from, title
 from placelab.formats.limits import MAX_OPS, read_file, unzipped
 from placelab.graph import OpGraph
 
@@ -221,7 +220,7 @@ def _graph(found: _Workflow, where: str) -> OpGraph:
         outputs=[(u, k, size.get(f, 0.0)) for u, own in enumerate(files) for f, k in own.items() if (u, f) not in read],
         kind=[" ".join(job.kind.split()) for job in jobs],
         metadata={
-            "name": " ".join(found.name.split()) or os.path.basename(where) or where,
+            "name": " ".join(found.name.split()) or title(where, "workflow"),
             "reference_speed": SPEED,
             "provenance": " ".join(f"DAX {found.version:.20}".split()),
             "costs": _costs(jobs, size, files),

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import mmap
-import os
 from collections import ChainMap, Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from typing import Any
 
 from placelab.costs.flops import count
 from placelab.errors import FormatError, PlacelabError, UnsupportedError
+from placelab.formats.fields import title
 from placelab.formats.limits import path_of, read_file, unzipped
 from placelab.formats.onnx_inference import completed, inferred
 from placelab.formats.onnx_values import UNKNOWN, Value, assume, is_sized, values_of
@@ -232,7 +232,7 @@ def _graph(model: Any, assumed: Mapping[str, int], problem: str, where: str) -> 
         groups=list(groups.values()),
         group_names=[_line(name) for name in groups],
         metadata={
-            "name": _line(model.graph.name) or os.path.basename(where) or where,
+            "name": _line(model.graph.name) or title(where, "model"),
             "provenance": _provenance(model),
             "costs": costs | ({"problem": problem} if problem else {}),
         },

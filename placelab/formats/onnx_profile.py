@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterator
+from pathlib import PurePath
 from typing import Any
 
 from placelab.costs.profile import Profile, median
@@ -87,7 +88,7 @@ def _run(kernels: list[Event], where: str) -> Profile:
         provider = _args(event).get("provider")
         if isinstance(provider, str):
             device[name] = provider.removesuffix("ExecutionProvider")
-    return Profile(seconds, outputs, device=device, source=f"ONNX Runtime, {where}")
+    return Profile(seconds, outputs, device=device, source=f"{PurePath(where).name} (ONNX Runtime)")
 
 
 def _is_kernel(event: Any) -> bool:

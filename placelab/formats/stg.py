@@ -55,7 +55,7 @@ def is_one(data: bytes) -> bool:
 
 
 def dumps(graph: OpGraph) -> str:
-    """The graph as a Standard Task Graph with communication costs; FormatError where its costs are only times.
+    """The graph as a Standard Task Graph with communication costs; FormatError where it has a table of times.
 
     Ops are numbered from 0 in topological order; names, groups, memory, which edges share a tensor, and what is only a
     control edge are lost. Where the graph has not one entry and one exit, readers that expect dummy tasks may object.
