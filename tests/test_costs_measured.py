@@ -194,3 +194,17 @@ def test_the_median_of_one_profile_is_that_profile():
         median([])
     with pytest.raises(pl.FormatError, match="needs a Profile"):
         median([{"a": 1.0}])
+
+
+def test_a_profile_loads_from_files_of_any_framework(tmp_path):
+    """Which one wrote a file is told by its content; several files give each op's median."""
+    kernel = {"cat": "Node", "name": "a_kernel_time", "ts": 0, "dur": 3, "args": {}}
+    event = {"ph": "X", "ts": 0, "dur": 5, "args": {"name": "a", "op": "MatMul"}}
+    (tmp_path / "onnx.json").write_text(json.dumps([kernel]))
+    (tmp_path / "tensorflow.json").write_text(json.dumps({"traceEvents": [event]}))
+    profile = Profile.load(tmp_path / "onnx.json", tmp_path / "tensorflow.json")
+    assert profile.seconds == {"a": pytest.approx(4e-6)}
+    assert "onnx.json (ONNX Runtime)" in profile.source and "tensorflow.json (TensorFlow)" in profile.source
+    (tmp_path / "x.json").write_text("{}")
+    with pytest.raises(pl.FormatError, match="is not a profile"):
+        Profile.load(tmp_path / "x.json")

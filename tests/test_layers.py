@@ -45,9 +45,9 @@ export
 explorer
 cli nodelay
 """.split()
-# Users look for OpGraph.from_networkx, to_networkx and save, and for Placement.load and save, lower down than where the work
-# is done.
-DOORS = {("graph", "formats"), ("schedule", "formats")}
+# Users look for OpGraph.from_networkx, to_networkx and save, for Placement.load and save, and for costs.Profile.load lower down
+# than where the work is done.
+DOORS = {("graph", "formats"), ("schedule", "formats"), ("costs", "formats")}
 PICTURES = {"plots", "widgets", "explorer"}
 JUPYTER = {"IPython", "anywidget", "bokeh", "ipywidgets", "jupyter_bokeh", "jupyter_server", "jupyterlab", "traitlets"}
 HEAVY = {

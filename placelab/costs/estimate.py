@@ -63,7 +63,8 @@ def estimate(
     inputs; of what only fills its output, the outputs; of an optimiser, the variable and its slots, read and written; of what
     writes into a variable without an output, its largest input once or twice more. Views, control flow, parameters, inputs
     and constants take no time, not even the overhead: they start nothing on a device, unless the graph says that they
-    compute. A call of a function (loop, branch) runs at the speed of products. Caches and fusion are not modelled.
+    compute. A call of a function (loop, branch) runs at the speed of products. Where a parameter is no op (ONNX, PyTorch), its
+    bytes count at the op that holds them alone, not at others that read it, too. Caches and fusion are not modelled.
     O(ops + edges), plus one look at each distinct kind.
 
     References

@@ -34,6 +34,17 @@ class Profile:
     device: dict[str, str] = field(default_factory=dict)
     source: str = ""
 
+    @classmethod
+    def load(cls, *paths: Any, graph: Any = None) -> Profile:
+        """The profile in files of ``torch.profiler``, ONNX Runtime or TensorFlow, each op's median over them.
+
+        `graph` is the one whose ops the seconds are for; traces of PyTorch may not tell without. Errors and formats:
+        :func:`placelab.formats.profiles.read_profile`.
+        """
+        from placelab.formats.profiles import read_profile
+
+        return read_profile(*paths, graph=graph)
+
 
 def median(profiles: Iterable[Profile]) -> Profile:
     """One profile of several steps or files: each op's median over the profiles that have it, its first device.
