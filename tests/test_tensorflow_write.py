@@ -118,6 +118,10 @@ def test_what_is_written_is_read_again_as_allowed_devices(tmp_path):
     [
         (pl.clusters.uniform(2), ("/device:CPU:0", "/device:CPU:1")),
         (pl.clusters.pcie_box(2), ("/device:GPU:0", "/device:GPU:1")),
+        (pl.clusters.rtx2080ti_box(2), ("/device:GPU:0", "/device:GPU:1")),
+        (pl.costs.cluster("v100", 2), ("/device:GPU:0", "/device:GPU:1")),
+        (pl.costs.cluster("tpu_v3", 1), ("/device:TPU:0",)),
+        (pl.costs.cluster("xeon_8380", 1), ("/device:CPU:0",)),
         (pl.clusters.parameter_server(1), ("/job:ps/task:0/device:CPU:0", "/job:worker/task:0/device:GPU:0")),
         (pl.Cluster([1, 1, 1], types=["gpu", "cpu", "RTX GPU"]), ("/device:GPU:0", "/device:CPU:0", "/device:GPU:1")),
         (

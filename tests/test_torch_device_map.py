@@ -101,6 +101,8 @@ def test_devices_are_called_as_pytorch_calls_them():
         9,
     }
     assert set(device_map(placed(devices, cluster)).values()) == {"cpu", 1}
+    assert device_map(placed([0] * 11, pl.costs.cluster("xeon_8380", 1))) == {"": "cpu"}
+    assert device_map(placed([1] * 11, pl.costs.cluster("v100", 2))) == {"": 1}
     with pytest.raises(pl.FormatError, match="does not say what PyTorch calls 'b'"):
         device_map(placed(devices, cluster), devices={"host cpu": "cpu", "a": 0})
 

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from placelab.cluster import Cluster
+from placelab.costs.specs import hardware
 from placelab.errors import FormatError
 
 ANY = "*"
@@ -135,13 +136,15 @@ def _mapped(texts: Iterable[str], devices: Mapping[str, Any]) -> dict[str, tuple
 def tensorflow_names(cluster: Cluster, devices: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """What TensorFlow calls each device of a cluster.
 
-    Types that hold ``gpu`` or ``tpu`` are such devices, all others are CPUs, counted from 0 on each host; a cluster of several
-    hosts has jobs and tasks by the hosts' names: ``worker1`` is task 1 of job worker. `devices`, device name → TensorFlow's
-    name, goes before that.
+    GPUs and TPUs are what :func:`placelab.costs.specs.hardware` takes for them, all others are CPUs, counted from 0 on each
+    host; a cluster of several hosts has jobs and tasks by the hosts' names: ``worker1`` is task 1 of job worker. `devices`,
+    device name → TensorFlow's name, goes before that.
 
     >>> from placelab import clusters
     >>> tensorflow_names(clusters.uniform(2))
     ('/device:CPU:0', '/device:CPU:1')
+    >>> tensorflow_names(clusters.h100_box(2))
+    ('/device:GPU:0', '/device:GPU:1')
     >>> tensorflow_names(clusters.two_nodes(1))
     ('/job:node/task:0/device:GPU:0', '/job:node/task:1/device:GPU:0')
     """
@@ -149,8 +152,8 @@ def tensorflow_names(cluster: Cluster, devices: Mapping[str, str] | None = None)
     host = _hosts(cluster)
     count: dict[tuple[str, str], int] = {}
     found = []
-    for name, kind, place in zip(cluster.names, cluster.types, cluster.hosts, strict=True):
-        kind = next((known for known in ("GPU", "TPU") if known in kind.upper()), "CPU")
+    for name, sort, place in zip(cluster.names, hardware(cluster), cluster.hosts, strict=True):
+        kind = sort.upper() or "CPU"
         number = count[place, kind] = count.get((place, kind), -1) + 1
         plain = name if name.startswith("/") and device_name(name) else f"{host[place]}/device:{kind}:{number}"
         found.append(given.get(name, plain))

@@ -5,8 +5,6 @@ Everything else in the file stays as it was, byte for byte: fields are put in pl
 
 from __future__ import annotations
 
-import gzip
-import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any
 from placelab.errors import FormatError, UnsupportedError, expect
 from placelab.formats.limits import path_of, read_file, text_of, unzipped
 from placelab.formats.protobuf import BYTES, fields, tagged
+from placelab.formats.saving import save
 from placelab.formats.tensorflow_devices import tensorflow_names
 from placelab.formats.tensorflow_files import NODE, is_text
 from placelab.formats.tensorflow_saved import is_saved_model
@@ -66,7 +65,7 @@ def write(graph_file: Any, placement: Placement, out: Any, *, devices: Mapping[s
     data = unzipped(read_file(graph_file, EXPECTED), where)
     _check(data, where, out)
     placed = _text(text_of(data, where, EXPECTED), places, where) if is_text(data) else _binary(data, places, where)
-    return _save(gzip.compress(placed, mtime=0) if out.suffix == ".gz" else placed, out)
+    return save(placed, out)
 
 
 def _check(data: bytes, where: str, out: Path) -> None:
@@ -147,13 +146,3 @@ def _check_any(placed: int, places: Mapping[str, str], where: str) -> None:
         raise FormatError(
             f"none of the placed ops, such as {example!r:.200}, is in {where}; expected the file they came from"
         )
-
-
-def _save(data: bytes, path: Path) -> Path:
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_bytes(data)
-        os.replace(partial, path)
-    except OSError as error:
-        raise FormatError(f"{path} cannot be written: {error.strerror}") from None
-    return path

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from placelab.costs.specs import hardware
 from placelab.errors import FormatError, UnsupportedError, expect
 from placelab.formats.saving import save
 from placelab.graph import OpGraph
@@ -46,8 +47,8 @@ def device_map(placement: Placement, *, devices: Mapping[str, int | str] | None 
     placement
         Of a graph whose op names are module paths, as ``from_module`` and ``from_training`` make them.
     devices
-        Device name → what PyTorch calls it; default: ``"cpu"`` for a device with ``cpu`` in its name or type, and numbers from
-        0 for all others in the order of the cluster.
+        Device name → what PyTorch calls it; default: ``"cpu"`` for what :func:`placelab.costs.specs.hardware` takes for one,
+        and numbers from 0 for all others in the order of the cluster.
 
     Returns
     -------
@@ -153,5 +154,5 @@ def _device_names(placement: Placement, devices: Mapping[str, int | str] | None)
         if missing := [name for name in cluster.names if name not in devices]:
             raise FormatError(f"devices does not say what PyTorch calls {missing[0]!r}")
         return [devices[name] for name in cluster.names]
-    on_cpu = ["cpu" in f"{name} {kind}".lower() for name, kind in zip(cluster.names, cluster.types, strict=True)]
+    on_cpu = [sort == "cpu" for sort in hardware(cluster)]
     return ["cpu" if cpu else d - sum(on_cpu[:d]) for d, cpu in enumerate(on_cpu)]
