@@ -14,7 +14,7 @@ from placelab import datasets
 from placelab.costs.default import with_estimates
 from placelab.costs.profile import Profile
 from placelab.errors import FormatError, PlacelabError
-from placelab.formats import profiles
+from placelab.formats import placement_json, profiles
 from placelab.formats.limits import json_of, path_of, read_file
 from placelab.formats.torch_module import from_exported, is_exported
 from placelab.graph import OpGraph, is_name
@@ -173,6 +173,8 @@ def _from_json(data: bytes, name: str, options: dict[str, Any], graph: OpGraph |
 
 def _described(document: Any) -> str:
     """What JSON that is no graph is, as far as one can tell."""
+    if placement_json.is_one(document):
+        return "a placement, which Placement.load reads"
     if isinstance(document, dict) and document:
         return f"JSON of another kind, with the keys {', '.join(map(ascii, list(document)[:4]))}"[:200]
     return f"JSON of another kind, {'an empty object' if document == {} else type(document).__name__}"
