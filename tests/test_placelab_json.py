@@ -46,8 +46,8 @@ def test_round_trip_is_exact(tmp_path):
 
 def test_the_same_graph_gives_the_same_bytes():
     """In every process, whatever the hash seed."""
-    code = "import placelab as pl, hashlib; from placelab.formats import placelab_json as j; "
-    code += "print(hashlib.sha256(j._gzip(j.dumps(pl.load('convolutional_network')).encode())).hexdigest())"
+    code = "import placelab as pl, hashlib; from placelab.formats import placelab_json, saving; "
+    code += "print(hashlib.sha256(saving.gzipped(placelab_json.dumps(pl.load('convolutional_network')).encode())).hexdigest())"
     runs = [
         subprocess.run(
             [sys.executable, "-c", code],

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import json
-import os
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from placelab.errors import FormatError, PlacelabError
-from placelab.formats.limits import json_of, path_of, read_file
+from placelab.formats.limits import json_of, read_file
+from placelab.formats.saving import save
 from placelab.graph import OpGraph
 
 FORMAT, VERSION = "placelab-graph", 1
@@ -56,18 +54,7 @@ def graph_of(document: Any, where: str) -> OpGraph:
 
 def write(graph: OpGraph, path: Any) -> None:
     """Write a graph; the same graph always gives the same bytes. The file appears only when it is complete."""
-    path = path_of(path)
-    text = dumps(graph)
-    try:
-        data = _gzip(text.encode()) if path.suffix == ".gz" else text.encode()
-    except UnicodeEncodeError as error:
-        raise FormatError(f"{graph.title!a} holds {error.object[error.start]!a}, which no text in UTF-8 can") from None
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_bytes(data)
-        os.replace(partial, path)
-    except OSError as error:
-        raise FormatError(f"{path} cannot be written: {error.strerror}") from None
+    save(dumps(graph), path)
 
 
 def dumps(graph: OpGraph) -> str:
@@ -111,13 +98,6 @@ def dumps(graph: OpGraph) -> str:
 def _numbers(column: np.ndarray) -> list:
     """Whole numbers without a point, NaN as null."""
     return [None if x != x else int(x) if x == int(x) and abs(x) < 2**53 else x for x in column.tolist()]
-
-
-def _gzip(data: bytes) -> bytes:
-    buffer = io.BytesIO()
-    with gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=9, mtime=0) as file:
-        file.write(data)
-    return buffer.getvalue()
 
 
 def _graph(document: dict, where: str) -> OpGraph:

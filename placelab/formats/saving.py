@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -27,10 +28,18 @@ def save(data: bytes | str, path: Any) -> Path:
         raise FormatError(f"{path} is to hold {error.object[error.start]!a}, which no text in UTF-8 can") from None
     partial = path.with_name(path.name + ".partial")
     try:
-        partial.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+        partial.write_bytes(gzipped(data) if path.suffix == ".gz" else data)
         os.replace(partial, path)
     except OSError as error:
         with suppress(OSError):
             partial.unlink()
         raise FormatError(f"{path} cannot be written: {error.strerror}") from None
     return path
+
+
+def gzipped(data: bytes) -> bytes:
+    """`data` as a gzip file without a date, the same in every version of Python (``gzip.compress`` writes another header)."""
+    buffer = io.BytesIO()
+    with gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=9, mtime=0) as file:
+        file.write(data)
+    return buffer.getvalue()
