@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, settings
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"  # beside the project, not in it
 
+collect_ignore = ["tensorflow_child.py"]  # doctests are looked for in all files, and this one imports TensorFlow
+
 os.environ.setdefault("PLACELAB_JIT", "wait")  # tests run the compiled kernels; some ask for the plain path themselves
 
 # The same examples in every run; a first example may wait for a kernel to compile.

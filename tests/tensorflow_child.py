@@ -1,8 +1,11 @@
 """What TensorFlow itself says, for tests/test_tensorflow_itself.py, which runs this file where TensorFlow is installed.
 
+It has a process of its own, and no test imports TensorFlow: OR-tools crashes where that was loaded first.
+
 python tests/tensorflow_child.py build FOLDER     # networks and what TensorFlow counts in them
 python tests/tensorflow_child.py run FOLDER       # the placed network on four virtual CPUs
 python tests/tensorflow_child.py ops              # the table of what ops put out
+python tests/tensorflow_child.py flops            # how many operations TensorFlow counts, for tests/test_flops.py
 """
 
 from __future__ import annotations
@@ -126,6 +129,24 @@ def ops() -> None:
     print(table(), end="")
 
 
+def flops() -> None:
+    """Print kind, shapes, attributes and float operations of products and convolutions."""
+    from tensorflow.python.framework import ops as registry
+
+    with tf.Graph().as_default() as graph:
+        image, filters = tf.placeholder("float32", (8, 28, 28, 16)), tf.placeholder("float32", (3, 3, 16, 32))
+        tf.matmul(tf.placeholder("float32", (64, 100)), tf.placeholder("float32", (10, 100)), transpose_b=True)
+        tf.nn.conv2d(image, filters, 2, "SAME")
+        tf.nn.depthwise_conv2d(image, tf.placeholder("float32", (3, 3, 16, 2)), [1, 1, 1, 1], "VALID")
+    found = []
+    for op in graph.get_operations():
+        shapes = [[tensor.shape.as_list() for tensor in each] for each in (op.inputs, op.outputs)]
+        told = {name: op.get_attr(name) for name in ("transpose_a", "transpose_b", "strides") if name in op.node_def.attr}
+        if counted := registry.get_stats_for_node_def(graph, op.node_def, "flops").value:
+            found.append([op.type, *shapes, told, int(counted)])
+    print(json.dumps(found))
+
+
 if __name__ == "__main__":
     wanted, *folder = sys.argv[1:]
-    {"build": build, "run": run, "same": same, "ops": ops}[wanted](*map(Path, folder))
+    {"build": build, "run": run, "same": same, "ops": ops, "flops": flops}[wanted](*map(Path, folder))

@@ -237,3 +237,11 @@ def test_both_solvers_live_in_one_process(order):
     """Some versions of HiGHS and OR-tools cannot be imported together: what constraints.txt pins can, in either order."""
     code = "; ".join(f"import {module}" for module in order)
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_cp_sat_refuses_to_start_after_tensorflow(monkeypatch):
+    """OR-tools crashes the whole process there: a sentence instead, which says what to do."""
+    monkeypatch.setitem(sys.modules, "tensorflow", sys)
+    monkeypatch.delitem(sys.modules, "ortools.sat.python.cp_model", raising=False)
+    with pytest.raises(pl.UnsupportedError, match=r"import ortools\.sat\.python\.cp_model before tensorflow"):
+        pl.place(pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2)), "cp-sat")

@@ -17,7 +17,9 @@ Times are whole units (:func:`placelab.solvers.tables.whole`), rounded down, so 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from importlib import import_module
 from itertools import count
 from threading import Thread
 from time import monotonic
@@ -25,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import PlacelabError
+from placelab.errors import PlacelabError, UnsupportedError
 from placelab.list_scheduler import planned_order
 from placelab.memory import TOLERANCE
 from placelab.problem import Problem
@@ -95,6 +97,16 @@ def search(
         share *= 2 if turn % 2 else 1
 
 
+def _solver() -> Any:
+    """OR-tools' module of constraint models, which crashes the process when it is first loaded after TensorFlow."""
+    name = "ortools.sat.python.cp_model"
+    if name not in sys.modules and "tensorflow" in sys.modules:
+        raise UnsupportedError(
+            f"cp-sat cannot start in a process that has loaded TensorFlow; in a new one, import {name} before tensorflow"
+        )
+    return import_module(name)
+
+
 class Model:
     """The model of a problem, and what the solver has found out about it so far.
 
@@ -105,8 +117,7 @@ class Model:
     """
 
     def __init__(self, problem: Problem, incumbent: Incumbent) -> None:
-        from ortools.sat.python import cp_model
-
+        cp_model = _solver()
         self.cp, self.problem, self.incumbent, self.closed = cp_model, problem, incumbent, False
         table = tables(problem)
         known = _shortest(table, incumbent)
