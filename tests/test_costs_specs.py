@@ -78,7 +78,7 @@ def test_a_cluster_of_a_spec_has_its_speed_memory_and_type():
     """So that estimates of that spec hold on it as they are."""
     cluster = pl.costs.cluster("a100_40gb", 3, link="nvlink3")
     assert cluster.types == ("a100_40gb",) * 3
-    assert cluster.names == ("a100_40gb:0", "a100_40gb:1", "a100_40gb:2")
+    assert cluster.names == ("gpu:0", "gpu:1", "gpu:2")
     assert set(cluster.speed.tolist()) == {19.5e12}
     assert set(cluster.memory.tolist()) == {40e9}
     assert cluster.bandwidth[0, 1] == 300e9
@@ -88,7 +88,7 @@ def test_a_cluster_of_a_spec_has_its_speed_memory_and_type():
 def test_several_hosts_are_joined_by_the_network():
     """Within a host the link, between hosts the network."""
     cluster = pl.costs.cluster("h100", 2, link="nvlink4", hosts=2, network="infiniband_ndr")
-    assert cluster.names[2] == "host1/h100:0"
+    assert cluster.names[2] == "host1/gpu:0"
     assert cluster.bandwidth[0, 1] == 450e9
     assert cluster.bandwidth[0, 2] == 50e9
     assert len(set(cluster.hosts)) == 2

@@ -15,7 +15,7 @@ import placelab as pl
 from placelab.errors import FormatError, UnsupportedError
 from placelab.formats.protobuf import fields, tagged
 from placelab.formats.tensorflow import loads, read
-from placelab.formats.tensorflow_devices import tensorflow_names
+from placelab.formats.tensorflow_devices import allowed, tensorflow_names
 from placelab.formats.tensorflow_files import binary, textual
 from placelab.formats.tensorflow_write import write
 
@@ -134,6 +134,15 @@ def test_what_is_written_is_read_again_as_allowed_devices(tmp_path):
 def test_what_tensorflow_calls_devices(cluster, expected):
     """By type, counted on each host; jobs and tasks by hosts where there are several."""
     assert tensorflow_names(cluster) == expected
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_what_is_written_is_what_is_allowed_when_it_is_read_again(hosts):
+    """A device's name in TensorFlow means that device on the cluster of the placement."""
+    cluster = pl.costs.cluster("v100", 2, hosts=hosts)
+    for device, text in zip(cluster.names, tensorflow_names(cluster), strict=True):
+        graph = pl.OpGraph.from_arrays(["a"], [1.0], [], devices={0: allowed([text])[text]})
+        assert pl.Problem(graph, cluster).allowed == {"a": (device,)}
 
 
 def test_names_can_be_given():

@@ -350,13 +350,14 @@ def cluster(device: Any, n: int = 4, *, link: Any = "pcie4", hosts: int = 1, net
     Returns
     -------
     Cluster
-        Named ``h100:0`` …, or ``host1/h100:0`` … where there are several hosts.
+        Named ``gpu:0`` …, or ``host1/gpu:0`` … where there are several hosts, as in frameworks and in the presets; ``mine:0`` …
+        for a Spec ``mine`` of one's own.
 
     Examples
     --------
     >>> c = cluster("h100", 8, link="nvlink4")
-    >>> c.types[0], float(c.speed[0]), float(c.bandwidth[0, 1])
-    ('h100', 66900000000000.0, 450000000000.0)
+    >>> c.names[1], c.types[1], float(c.speed[1]), float(c.bandwidth[0, 1])
+    ('gpu:1', 'h100', 66900000000000.0, 450000000000.0)
     """
     kind, inside, between = spec_of(device), link_of(link), link_of(network)
     if isinstance(hosts, bool) or not isinstance(hosts, int) or hosts < 1:
@@ -367,7 +368,7 @@ def cluster(device: Any, n: int = 4, *, link: Any = "pcie4", hosts: int = 1, net
         kind.memory,
         (inside.bandwidth, inside.latency),
         (between.bandwidth, between.latency),
-        kind.name,
+        _hardware(kind.name) or kind.name,
     )
     return made.replace(types=(kind.name,) * made.n_devices)
 
