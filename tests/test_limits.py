@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 import zlib
@@ -108,6 +109,17 @@ def test_files_larger_than_the_limit_are_not_read(tmp_path):
         file.truncate(1 << 40)
     with pytest.raises(pl.FormatError, match=r"large\.json has 1,099,511,627,776 bytes; files over 268,435,456"):
         limits.read_file(path, "a graph")
+
+
+def test_a_file_that_grows_is_not_read(tmp_path, monkeypatch):
+    """Its size was looked at before; what comes after that might never end."""
+    path = tmp_path / "log.json"
+    path.write_bytes(b"{}")
+    small = os.stat_result((0o100644, *[0] * 5, 1, *[0] * 3))
+    with monkeypatch.context() as patched:
+        patched.setattr(limits.Path, "stat", lambda self, **_: small)
+        with pytest.raises(pl.FormatError, match=r"log\.json grows while it is read"):
+            limits.read_file(path, "a graph")
 
 
 HOSTILE = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import struct
 import subprocess
 import sys
@@ -113,6 +114,23 @@ def long_list(n: int) -> bytes:
     return bytes(data)
 
 
+def decoy() -> bytes:
+    """The same, with what marks the list's end inside the list's end, where it is none."""
+    data = bytearray(long_list(1 << 30))
+    at = data.rfind(b"PK\x05\x06")
+    data[at + 4 : at + 8] = b"PK\x05\x06"
+    return bytes(data)
+
+
+def large(n: int, *, moved: int = 0) -> bytes:
+    """An archive of Zip64, as PyTorch writes them, whose list has n bytes and whose end stands `moved` bytes elsewhere."""
+    data = packed(small())
+    at = data.rfind(b"PK\x05\x06")
+    size, start = struct.unpack_from("<II", data, at + 12)
+    wide = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, n or size, start)
+    return data[:at] + wide + struct.pack("<4sLQL", b"PK\x06\x07", 0, at + moved, 1) + data[at:]
+
+
 HOSTILE = {
     "empty": (b"", "it is no zip archive"),
     "no archive": (b"hello" * 30, "it is no zip archive"),
@@ -120,6 +138,9 @@ HOSTILE = {
     "its end alone": (b"PK\x05\x06" + bytes(18), "holds 0 programs in models/"),
     "broken list": (packed(small()).replace(b"PK\x01\x02", b"PK\x01\x09"), "is not a program that torch.export.save wrote"),
     "long list": (long_list(1 << 30), "its list of members has 1,073,741,824 bytes"),
+    "long list, hidden": (decoy(), "its list of members has 1,073,741,824 bytes"),
+    "long list, large archive": (large(1 << 30), "its list of members has 1,073,741,824 bytes"),
+    "large archive, its end elsewhere": (large(0, moved=-8), "its list of members has"),
     "another model": (packed({}).replace(b"/models/", b"/modals/"), "holds 0 programs"),
     "two programs": (packed(small(), **{"models/other.json": "{}"}), "holds 2 programs in models/; expected one"),
     "bomb": (packed(b"[" + b" " * (40 << 20) + b"]", compress=zipfile.ZIP_DEFLATED), "unpacks to more than"),
@@ -155,9 +176,24 @@ def test_hostile_files_are_one_sentence(name):
 
 def test_files_that_are_not_there_are_one_sentence(tmp_path):
     """Or are folders."""
-    for path in (tmp_path, tmp_path / "no.pt2"):
-        with pytest.raises(pl.FormatError, match="cannot be read"):
+    for path, says in ((tmp_path, "is not a file"), (tmp_path / "no.pt2", "cannot be read")):
+        with pytest.raises(pl.FormatError, match=says):
             read(path)
+
+
+def test_an_archive_in_zip64_is_read():
+    """PyTorch writes them, however small."""
+    assert loads(large(0)).names.tolist() == loads(packed(small())).names.tolist()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_pipes_and_devices_are_not_opened(tmp_path):
+    """Both might never end."""
+    os.mkfifo(tmp_path / "pipe.pt2")
+    (tmp_path / "zero.pt2").symlink_to("/dev/zero")
+    for name in ("pipe.pt2", "zero.pt2"):
+        with pytest.raises(pl.FormatError, match=f"{name} is not a file; expected a program"):
+            read(tmp_path / name)
 
 
 @given(st.integers(0, 10**9))

@@ -47,9 +47,13 @@ def read_file(path: Any, expected: str, limit: int = MAX_FILE) -> bytes:
         size = path.stat().st_size
         if size > limit:
             raise FormatError(f"{path} has {size:,} bytes; files over {limit:,} are not read")
-        return path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(size + 1)
     except OSError as error:
         raise FormatError(f"{path} cannot be read: {error.strerror}") from None
+    if len(data) > size:
+        raise FormatError(f"{path} grows while it is read; expected a whole file")
+    return data
 
 
 def unzipped(data: bytes, where: str) -> bytes:

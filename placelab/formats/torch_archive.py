@@ -28,9 +28,9 @@ EXPECTED = "a program that torch.export.save wrote"
 MODEL = re.compile(r"[^/]+/models/[^/]+\.json")
 WEIGHTS = re.compile(r"[^/]+/data/weights/[^/]+\.json")
 PREFIX = re.compile(r"^(torch\.ops\.(higher_order\.)?|_operator\.)")  # of targets
-END = b"PK\x05\x06"  # of a zip archive's list of members
+END, LOCATOR = b"PK\x05\x06", b"PK\x06\x07"  # of a zip archive's list of members, and before it in a large archive
 LARGEST_END = 65_557  # bytes, comment included
-LARGEST_LIST = 16 << 20  # bytes of that list
+LARGEST_LIST = 4 << 20  # bytes of that list, of 100 or so for a weight
 LARGEST_TENSOR = 1 << 62  # elements
 DIMENSIONS = 64  # as many as PyTorch allows
 ITEM = dict(zip(range(1, 14), (1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 2), strict=True)) | {
@@ -58,8 +58,10 @@ def read(path: Any) -> OpGraph:
         Not such a file, several programs in one, or a program that does not hold together.
     """
     path = path_of(path)
+    if not path.is_file():
+        read_file(path, EXPECTED)  # says what it is instead: a pipe or a device might never end
     try:
-        with open(path, "rb") as file:
+        with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
             return loads(read_file(path, EXPECTED), str(path)) if packed else _graph(file, str(path))
     except OSError as error:
@@ -98,14 +100,20 @@ def _check_list(file: BinaryIO, where: str) -> None:
     size = file.tell()
     file.seek(max(0, size - LARGEST_END))
     tail = file.read()
-    at = tail.rfind(END)
+    at = _end(tail)
     listed = struct.unpack_from("<I", tail, at + 12)[0] if 0 <= at <= len(tail) - 22 else 0
-    wide = tail.rfind(b"PK\x06\x06")
-    if listed == 0xFFFFFFFF and 0 <= wide <= len(tail) - 56:
-        listed = struct.unpack_from("<Q", tail, wide + 40)[0]
+    if at >= 76 and tail.startswith(LOCATOR, at - 20):  # a large archive's end stands right before that, 56 bytes long
+        there = struct.unpack_from("<Q", tail, at - 12)[0] == size - len(tail) + at - 76
+        listed = struct.unpack_from("<Q", tail, at - 36)[0] if there else 1 << 64
     if at < 0 or listed > LARGEST_LIST:
         found = f"its list of members has {listed:,} bytes" if at >= 0 else "it is no zip archive"
         raise FormatError(f"{where} is not {EXPECTED}: {found}")
+
+
+def _end(tail: bytes) -> int:
+    """Where the list's end stands, found as zipfile finds it; -1 where it does not."""
+    last = len(tail) - 22
+    return last if last >= 0 and tail.startswith(END, last) and tail.endswith(b"\0\0") else tail.rfind(END)
 
 
 def _json(archive: zipfile.ZipFile, name: str, where: str) -> Any:
