@@ -72,6 +72,12 @@ def test_which_cost_a_node_gets(text, expected):
     assert dict(zip(graph.names, graph.compute, strict=True)) == expected
 
 
+def test_a_text_in_many_pieces_is_one_text():
+    """As many as there are, in quotes and with a plus between them."""
+    pieces = " + ".join(['"a"'] * 100_000)
+    assert dot.loads(f"digraph {{ {pieces} [compute=1] }}".encode()).names.tolist() == ["a" * 100_000]
+
+
 def test_strict_graphs_have_one_edge_between_two_nodes():
     """Others may have several."""
     body = b"digraph { node [cost=1] a -> b [cost=3]; a -> b [cost=4] }"

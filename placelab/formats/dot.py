@@ -215,12 +215,16 @@ class _Parser:
         return FormatError(f"line {self.text.count(chr(10), 0, self.at) + 1}: {what}")
 
     def _name(self, after: str) -> str:
-        text, quoted = self.value, self.kind == "quoted"
-        if not quoted and self.kind != "word":
+        quoted, parts = self.kind == "quoted", [self._part(after)]
+        while quoted and self._took("+"):
+            parts.append(self._part("'+'"))
+        return "".join(parts)
+
+    def _part(self, after: str) -> str:
+        text = self.value
+        if self.kind not in ("word", "quoted"):
             raise self._error(f"{self._found()} after {after}; expected a name")
         self._advance()
-        while quoted and self._took("+"):
-            text += self._name("'+'")
         return text
 
     # ---- statements
