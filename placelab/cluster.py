@@ -160,14 +160,14 @@ def _numbers(value: Any, label: str) -> np.ndarray:
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise FormatError(f"{label} is {value!r}; expected numbers") from None
+        raise FormatError(f"{label} is {value!r:.80}; expected numbers") from None
 
 
 def _texts(value: Any, label: str, default: tuple[str, ...]) -> tuple[Any, ...]:
     if value is None:
         return default
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise FormatError(f"{label} is {value!r}; expected a list of texts, one per device")
+        raise FormatError(f"{label} is {value!r:.80}; expected a list of texts, one per device")
     return tuple(value)
 
 
@@ -187,7 +187,7 @@ def _count(n: int, label: str) -> int:
 def _memory(memory: Any, k: int) -> np.ndarray:
     if memory is None:
         return np.full(k, np.inf)
-    if np.ndim(memory) == 1:
+    if isinstance(memory, (list, tuple)) or getattr(memory, "ndim", 0) == 1:
         memory = [np.inf if m is None else m for m in memory]
     column = _numbers(memory, "memory")
     if column.ndim > 1:

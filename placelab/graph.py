@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 I4, F8 = np.int32, np.float64
 COSTS = ("compute", "persistent", "temporary", "memory")
+LARGEST = float(np.finfo(F8).max)  # JSON has whole numbers beyond, which compare with it as they are
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,8 +164,8 @@ class OpGraph:
 
     @property
     def title(self) -> str:
-        """The graph's name for messages."""
-        return str(self.metadata.get("name", "this graph"))
+        """The graph's name for messages, which are on one line."""
+        return " ".join(str(self.metadata.get("name", "this graph")).splitlines())
 
     def __repr__(self) -> str:
         return f"OpGraph({self.title}: {self.n_ops} ops, {self.n_edges} edges, {len(self.group_names)} groups)"
@@ -268,6 +269,7 @@ class OpGraph:
             raise FormatError(f"there are {len(groups)} groups but {len(group_names)} group_names; give one per group")
         devices = dict(_items(devices, "devices"))
         sets_of = [_texts(names, "devices") for names in devices.values()]
+        _check_devices(set(sets_of))
         devices = dict(zip(_ops(list(devices), n, "devices"), sets_of, strict=True))
         time = dict(_items(time, "time"))
         _texts(time, "the keys of time")
@@ -564,6 +566,11 @@ def _number_tensors(
     )
 
 
+def _check_devices(sets: Iterable[tuple[str, ...]]) -> None:
+    for name in (name for names in sets for name in names if not is_name(name)):
+        raise FormatError(f"devices holds {name!r:.80}; expected names or types, non-empty text on one line")
+
+
 def _device_sets(n: int, devices: Mapping[int, tuple[str, ...]]) -> tuple[tuple[tuple[str, ...], ...], np.ndarray]:
     device_set = np.full(n, -1, dtype=I4)
     number: dict[tuple[str, ...], int] = {}
@@ -602,7 +609,7 @@ def time_speeds(graph: OpGraph) -> np.ndarray:
     if not isinstance(told, Mapping):
         raise FormatError(wrong)
     speeds = [told.get(kind, 0.0) for kind in graph.time_types]
-    if not all(type(s) in (int, float) and 0 <= s < np.inf for s in speeds):
+    if not all(type(s) in (int, float) and 0 <= s <= LARGEST for s in speeds):
         raise FormatError(wrong)
     return np.array(speeds, dtype=F8)
 

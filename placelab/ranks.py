@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.errors import FormatError, expect
-from placelab.graph import OpGraph, frozen
+from placelab.graph import LARGEST, OpGraph, frozen
 from placelab.kernels import order as order_kernels
 from placelab.kernels import ranks as kernels
 from placelab.problem import Problem
@@ -199,8 +199,8 @@ def operations(graph: OpGraph) -> np.ndarray:
     if not unknown.any():
         return graph.compute
     speed = graph.metadata.get("reference_speed", 1.0)
-    if not isinstance(speed, (int, float)) or not 0 < speed < np.inf:
-        raise FormatError(f"reference_speed of {graph.title} is {speed!r}; expected operations/s, more than 0")
+    if not isinstance(speed, (int, float)) or not 0 < speed <= LARGEST:
+        raise FormatError(f"reference_speed of {graph.title} is {speed!r:.60}; expected operations/s, more than 0")
     work = graph.compute.copy()
     work[unknown] = np.nanmean(graph.time[unknown], axis=1) * speed
     return work

@@ -47,6 +47,7 @@ def test_replace_makes_a_new_cluster():
         (dict(speed=[1, 1], bandwidth=[[1, 1]]), r"bandwidth has shape \(1, 2\)"),
         (dict(speed=[1, 1], latency=-1), "latency from 'dev0' to 'dev1' is -1 s"),
         (dict(speed=[1, 1], memory=[1]), "2 speeds but 1 memory"),
+        (dict(speed=[1, 1], memory=[[1], [2, 3]]), "memory is .*; expected numbers"),
         (dict(speed=[1, 1], memory=[1, 0]), "memory of device 'dev1' is 0 bytes"),
         (dict(speed=[1, 1], names=["a", "a"]), "two devices are called 'a'"),
     ],

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import placelab as pl
 from placelab.costs import Profile, Spec, told
+from placelab.costs.words import sources
 
 DEVICE = Spec("dev", 1e9, {"float32": 1e10}, 1e8, 1e9, 1e-3)
 KINDS = ["MatMul", "Relu", "Reshape", "Mystery", "", "While"]
@@ -81,3 +82,23 @@ def test_what_a_stranger_says_of_a_column_does_not_break_the_sentence(note, how,
     costs = {"columns": {"cpu": note | {"how": how}}}
     sentence = told(graph(time={"cpu": [1.0] * 6}, metadata={"costs": costs}), op, "cpu")
     assert sentence.startswith((f"{how} for cpu", f"{how} on cpu"))
+
+
+@pytest.mark.parametrize("huge", [10**400, -(10**400), float("inf"), float("nan"), True])
+def test_numbers_of_a_strangers_file_that_no_float_holds_are_left_out(huge):
+    """JSON has whole numbers of any size, and 1e999 in it is infinite."""
+    column = {
+        "how": "estimated",
+        "by": "roofline",
+        "matmul": huge,
+        "speed": huge,
+        "memory_bandwidth": huge,
+        "overhead": huge,
+    }
+    costs = {"unknown": {"Mystery": huge}, "scaled": {"compute": huge}, "unsized": huge, "columns": {"dev": column}}
+    g = graph(time={"dev": 1.0}, metadata={"costs": costs, "reference_speed": huge})
+    assert told(g, "op0", "dev").startswith("estimated for dev: by figures that are not told")
+    assert sources(g) == [
+        ("operations", "measured seconds × reference speed" if huge else "as the model has them"),
+        ("time on dev", "estimated: roofline"),
+    ]

@@ -8,6 +8,7 @@ from problems import many
 
 import placelab as pl
 from placelab.formats import placelab_json
+from placelab.graph import time_speeds
 
 DIAMOND = [(0, 1), (0, 2), (1, 3), (2, 3)]
 
@@ -240,3 +241,22 @@ def test_networkx_attributes_of_the_wrong_kind_are_named(node, edge, words):
     g.add_edge("a", "b", **edge)
     with pytest.raises(pl.FormatError, match=words):
         pl.load(g)
+
+
+def test_speeds_of_times_that_no_float_holds_are_refused():
+    """JSON has whole numbers of any size."""
+    g = pl.OpGraph.from_arrays(["a"], 1, [], time={"gpu": 1.0}, metadata={"times": {"speed": {"gpu": 10**400}}})
+    with pytest.raises(pl.FormatError, match="expected device type → operations/s"):
+        time_speeds(g)
+
+
+def test_messages_name_a_graph_on_one_line():
+    """Whatever its metadata call it."""
+    assert pl.OpGraph.from_arrays(["a"], 1, [], metadata={"name": "a\nb"}).title == "a b"
+
+
+@pytest.mark.parametrize("name", ["", "a\nb", "\ud800"])
+def test_devices_that_no_device_can_be_called_are_refused(name):
+    """Names and types of devices are text on one line, as those of ops are."""
+    with pytest.raises(pl.FormatError, match=r"devices holds .*; expected names or types"):
+        pl.OpGraph.from_arrays(["a"], 1, [], devices={0: ["gpu", name]})

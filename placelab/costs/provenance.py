@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from placelab.graph import OpGraph
+from placelab.graph import LARGEST, OpGraph
 
 
 def provenance(graph: OpGraph) -> dict[str, Any]:
@@ -29,13 +29,18 @@ def provenance(graph: OpGraph) -> dict[str, Any]:
     if not isinstance(told, Mapping):
         return {} if told is None else {"compute": str(told)}
     told = dict(told)
-    for key, of in (("unknown", (int, float)), ("scaled", (int, float)), ("columns", Mapping)):
+    for key, fits in (("unknown", is_number), ("scaled", is_number), ("columns", lambda how: isinstance(how, Mapping))):
         if key in told:
-            told[key] = _entries(told[key], of)
+            told[key] = _entries(told[key], fits)
     if "columns" in told:
         told["columns"] = {name: how for name, how in told["columns"].items() if name in graph.time_types}
     return told
 
 
-def _entries(told: Any, kind: Any) -> dict[str, Any]:
-    return {key: value for key, value in told.items() if isinstance(value, kind)} if isinstance(told, Mapping) else {}
+def is_number(value: Any) -> bool:
+    """Whether a value is a number that a float can hold: JSON has whole numbers of any size."""
+    return type(value) in (int, float) and abs(value) <= LARGEST
+
+
+def _entries(told: Any, fits: Callable[[Any], bool]) -> dict[str, Any]:
+    return {key: value for key, value in told.items() if fits(value)} if isinstance(told, Mapping) else {}

@@ -10,7 +10,7 @@ import numpy as np
 from placelab import units
 from placelab.costs.estimate import TO_MATRIX_UNITS, bytes_touched, distinct
 from placelab.costs.kinds import FREE, UNKNOWN, category
-from placelab.costs.provenance import provenance
+from placelab.costs.provenance import is_number, provenance
 from placelab.errors import expect
 from placelab.graph import OpGraph, time_column
 
@@ -88,4 +88,4 @@ def _peak(sort: str) -> str:
 
 def _figure(note: Mapping[str, Any], key: str) -> float:
     value = note.get(key)
-    return float(value) if type(value) in (int, float) and 0 <= value < np.inf else 0.0
+    return float(value) if is_number(value) and value >= 0 else 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from placelab.costs.provenance import provenance
+from placelab.costs.provenance import is_number, provenance
 from placelab.graph import OpGraph
 from placelab.units import seconds, si
 
@@ -36,7 +36,7 @@ def _operations(graph: OpGraph, known: Mapping[str, Any]) -> str:
         return "FLOP, counted from shapes"
     said = said or ("measured seconds × reference speed" if speed else "as the model has them")
     counted = _source(known.get("measured"))
-    return said + (f", {si(speed, 'FLOP/s')}" if isinstance(speed, (int, float)) else "") + counted
+    return said + (f", {si(speed, 'FLOP/s')}" if is_number(speed) else "") + counted
 
 
 def _columns(graph: OpGraph, how: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -56,7 +56,7 @@ def _column(how: Mapping[str, Any]) -> str:
         f"{how.get('by')}",
         _figure(how, "matmul", "FLOP/s"),
         _figure(how, "memory_bandwidth", "B/s"),
-        f"{seconds(how['overhead'])} per op" if _is_number(how.get("overhead")) else "",
+        f"{seconds(how['overhead'])} per op" if is_number(how.get("overhead")) else "",
     ]
     return "estimated: " + ", ".join(part for part in parts if part)
 
@@ -64,18 +64,12 @@ def _column(how: Mapping[str, Any]) -> str:
 def _source(how: Any) -> str:
     if not isinstance(how, Mapping):
         return ""
-    missing = (
-        f", {how['without']:,} ops do not occur in it" if _is_number(how.get("without")) and how["without"] else ""
-    )
+    missing = f", {how['without']:,} ops do not occur in it" if is_number(how.get("without")) and how["without"] else ""
     return (f": {how['source']}" if how.get("source") else "") + missing
 
 
 def _figure(how: Mapping[str, Any], label: str, unit: str) -> str:
-    return si(how[label], unit) if _is_number(how.get(label)) else ""
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return si(how[label], unit) if is_number(how.get(label)) else ""
 
 
 def _unknown(kinds: Mapping[str, Any], timed: bool) -> Iterator[str]:
@@ -88,7 +82,7 @@ def _unknown(kinds: Mapping[str, Any], timed: bool) -> Iterator[str]:
 
 
 def _unsized(n: Any) -> Iterator[str]:
-    if _is_number(n) and n > 0:
+    if is_number(n) and n > 0:
         yield f"{n:,} {'output counts' if n == 1 else 'outputs count'} 0 bytes"
 
 
