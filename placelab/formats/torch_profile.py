@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
 from statistics import median as middle
 from typing import Any, NamedTuple
 
@@ -222,7 +223,8 @@ def _folded(events: Sequence[Event], parents: Sequence[int], owned: Mapping[int,
     runs: dict[str, list[float]] = {}
     for i, name in owned.items():
         runs.setdefault(name, []).append(MICROSECOND * spent[i])
-    return Profile({name: middle(times) for name, times in runs.items()}, device=device, source=where)
+    seconds = {name: middle(times) for name, times in runs.items()}
+    return Profile(seconds, device=device, source=f"{PurePath(where).name} (PyTorch)")
 
 
 def _owners(parents: Sequence[int], owned: Mapping[int, str]) -> list[int]:
