@@ -253,3 +253,14 @@ def test_tensors_without_data_cannot_be_measured():
         module, args = Convolutions(), images()
     with pytest.raises(pl.UnsupportedError, match="measuring needs a module that can run"):
         profile_training(module, args, loss=squared)
+
+
+@pytest.mark.parametrize(("dtype", "precision"), [("float32", None), ("bfloat16", "bfloat16"), ("float64", None)])
+def test_weights_of_16_bits_run_at_that_speed(dtype, precision):
+    """Estimates of seconds take the products of such a model to be in its type; float64 has no peak of its own in the specs."""
+    model = torch.nn.Linear(8, 4).to(getattr(torch, dtype))
+    batch = torch.zeros(2, 8, dtype=getattr(torch, dtype))
+    graph = from_training(model, (batch,), loss=lambda output: output.float().sum())
+    assert graph.metadata["costs"].get("precision") == precision
+    h100 = pl.costs.specs()["h100"].matmul[precision or "float32"]
+    assert pl.costs.estimate(graph, "h100").metadata["costs"]["columns"]["h100"]["matmul"] == h100

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from torch.fx import Graph, Node
 
 
+HALVES = ("float16", "bfloat16")  # types whose products run at another speed than those of float32
+
+
 class Output(NamedTuple):
     """One output of an op: where a node's value comes from."""
 
@@ -72,7 +75,8 @@ def op_graph(program: Program, metadata: Mapping[str, Any]) -> OpGraph:
         ``kind`` is ``aten.…`` as PyTorch spells it, or ``input``. ``compute`` is counted from shapes. A view has the bytes of
         the tensor it passes on. A parameter's bytes are ``persistent`` at the first op that reads it, and with more than
         1 KiB it ties all that read it. ``metadata`` gets ``costs``, ``parameters`` (name → the op that holds it, "" where no
-        op reads it) and ``activations``, the bytes that forward ops keep for backward ones, each piece of memory once.
+        op reads it) and ``activations``, the bytes that forward ops keep for backward ones, each piece of memory once;
+        ``costs`` has the ``precision`` of products where most parameters are in 16 bits.
 
     Notes
     -----
@@ -83,6 +87,8 @@ def op_graph(program: Program, metadata: Mapping[str, Any]) -> OpGraph:
     number = {node: v for v, node in enumerate(names)}
     ops = [_op(node, name, origin, number) for node, name in names.items()]
     kept = {"activations": _activations(program, names, origin)} if program.forward else {}
+    precision = _precision(program)
+    kept |= {"costs": {"precision": precision}} if precision in HALVES else {}
     return assembled(ops, _sizes(program), program.aliases, {**metadata, **kept})
 
 
@@ -225,6 +231,16 @@ def _is_plain(value: Any) -> bool:
 
 
 # ---------------------------------------------------------------- parameters and activations
+
+
+def _precision(program: Program) -> str:
+    """Number type of most bytes of the parameters, in which products are taken."""
+    size: dict[str, float] = {}
+    for node in program.parameters:
+        value = node.meta.get("val")
+        kind = str(getattr(value, "dtype", "")).removeprefix("torch.")
+        size[kind] = size.get(kind, 0.0) + _tensor(value).bytes
+    return max(size, key=size.__getitem__, default="")
 
 
 def _sizes(program: Program) -> dict[str, float]:

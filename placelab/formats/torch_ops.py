@@ -110,6 +110,7 @@ def assembled(
         metadata={
             **metadata,
             "costs": {
+                **metadata.get("costs", {}),
                 "compute": "FLOP",
                 "unknown": _counted([op.kind for op, found in zip(ops, flop, strict=True) if found is None]),
                 "unsized": sum(tensor.shape is None for _, _, tensor in _outputs(ops)),
