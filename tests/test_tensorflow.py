@@ -411,6 +411,12 @@ def test_text_says_the_same_as_binary():
     assert (g.device_sets, g.persistent.tolist()) == (same.device_sets, same.persistent.tolist())
 
 
+def test_text_as_windows_editors_save_it():
+    """A mark of byte order first, and returns before the ends of lines."""
+    data = b"\xef\xbb\xbf" + samples.text().replace(b"\n", b"\r\n")
+    assert names(loads(data)) == names(loads(samples.text()))
+
+
 def test_functions_in_text():
     """The library is read from text, too."""
     from google.protobuf import text_format

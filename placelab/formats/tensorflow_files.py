@@ -17,6 +17,7 @@ from placelab.formats.tensorflow_text import Block, blocks, message_of
 NODE, LIBRARY, FUNCTION = 1, 2, 1  # fields of GraphDef, and of the library in it
 SIGNATURE, NAME = 1, 1  # of a function, and of its signature
 MAX_TEXT_OPS = 200_000  # reading text takes twenty times as long
+BOM = b"\xef\xbb\xbf"  # that Windows editors put first
 TEXT = re.compile(
     rb"\s*(?:#[^\n]*\n\s*)*(?:node|library|versions|version|meta_graphs|saved_model_schema_version)\s*[:{<]"
 )
@@ -38,7 +39,7 @@ def is_one(data: bytes) -> bool:
 
 def is_text(data: bytes) -> bool:
     """Whether a file is in protobuf's text format."""
-    return TEXT.match(data, 0, 10_000) is not None
+    return TEXT.match(data, len(BOM) if data.startswith(BOM) else 0, 10_000) is not None
 
 
 def binary(data: bytes, where: str) -> Contents:
