@@ -558,3 +558,18 @@ def test_damaged_models_are_read_or_refused(data):
 
 
 SEEDS = onnx_models.seeds()
+
+
+@pytest.mark.parametrize(
+    ("kind", "precision"), [(1, None), (10, "float16"), (16, "bfloat16"), (11, None)], ids=["f4", "f2", "bf2", "f8"]
+)
+def test_weights_of_16_bits_run_at_that_speed(kind, precision, tmp_path):
+    """Estimates of seconds take the products of such a model to be in its type."""
+    weight = onnx.TensorProto(name="w", data_type=kind, dims=[64, 64], raw_data=bytes(64 * 64 * 8))
+    info = [onnx.helper.make_tensor_value_info(name, kind, [64, 64]) for name in "xy"]
+    node = onnx.helper.make_node("MatMul", ["x", "w"], ["y"])
+    model = onnx.helper.make_model(onnx.helper.make_graph([node], "g", info[:1], info[1:], [weight]))
+    onnx.save(model, tmp_path / "m.onnx")
+    graph = pl.load(tmp_path / "m.onnx")
+    assert graph.metadata["costs"].get("precision") == precision
+    assert graph.metadata["costs"]["columns"]["h100"]["precision"] == (precision or "float32")

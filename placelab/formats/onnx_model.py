@@ -35,6 +35,7 @@ MAX_SIZE = 1 << 31  # of a dimension that a user gives
 SHARED = 1024  # bytes; a smaller parameter ties no ops together
 MAX_ATTRIBUTE = 64  # entries; longer ones are data, not what a cost depends on
 DOMAINS = ("", "ai.onnx")
+HALVES = {10: "float16", 16: "bfloat16"}  # TensorProto.DataType → number type of 16 bits
 NOT_FOLDED = {  # ops that are not computed once and for all although all they read is constant
     "DequantizeLinear",
     "RandomNormal",
@@ -61,7 +62,8 @@ def read(path: Any, *, dimensions: Mapping[str, int] | None = None) -> OpGraph:
     -------
     OpGraph
         ``compute`` in floating-point operations, ``persistent`` in bytes; ``metadata["costs"]["unknown"]`` counts, by kind, the
-        ops whose operations are not known (0), ``["unsized"]`` the values whose bytes are not.
+        ops whose operations are not known (0), ``["unsized"]`` the values whose bytes are not; ``["precision"]`` is there where
+        most parameters have 16 bits.
 
     Raises
     ------
@@ -219,7 +221,7 @@ def _graph(model: Any, assumed: Mapping[str, int], problem: str, where: str) -> 
         "unsized": sum(values.get(name, UNKNOWN).bytes is None for name in (*ops.producer, *read_by)),
         "assumed": dict(assumed),
         "folded": len(model.graph.node) - len(ops.nodes),
-    }
+    } | _precision(model.graph)
     return OpGraph.from_arrays(
         _names(ops),
         [0.0] * first + compute,
@@ -245,6 +247,15 @@ def _persistent(ops: Nodes, read_by: Mapping[str, list[int]], size_of: Callable[
     for name, readers in read_by.items():
         persistent[readers[0]] += size_of(name)
     return persistent
+
+
+def _precision(graph: Any) -> dict[str, str]:
+    """Number type of products, where most elements of the parameters are in 16 bits."""
+    size: Counter[int] = Counter()
+    for tensor in graph.initializer:
+        size[tensor.data_type] += math.prod(tensor.dims)
+    half = HALVES.get(max(size, key=size.__getitem__, default=0))
+    return {"precision": half} if half else {}
 
 
 def _provenance(model: Any) -> str:
