@@ -28,7 +28,9 @@ def save(data: bytes | str, path: Any) -> Path:
         raise FormatError(f"{path} is to hold {error.object[error.start]!a}, which no text in UTF-8 can") from None
     partial = path.with_name(path.name + ".partial")
     try:
-        partial.write_bytes(gzipped(data) if path.suffix == ".gz" else data)
+        partial.unlink(missing_ok=True)  # left behind, or a link that somebody put there to another file
+        with partial.open("xb") as file:
+            file.write(gzipped(data) if path.suffix == ".gz" else data)
         os.replace(partial, path)
     except OSError as error:
         with suppress(OSError):
