@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import placelab as pl
 from placelab.costs import Profile, Spec, told
-from placelab.costs.words import sources
+from placelab.costs.sources import sources
 
 DEVICE = Spec("dev", 1e9, {"float32": 1e10}, 1e8, 1e9, 1e-3)
 KINDS = ["MatMul", "Relu", "Reshape", "Mystery", "", "While"]

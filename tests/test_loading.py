@@ -15,7 +15,7 @@ import tensorflow_samples
 import placelab as pl
 from placelab import loading
 from placelab.costs import Profile
-from placelab.costs.words import sources
+from placelab.costs.sources import sources
 from placelab.formats import placelab_json
 from placelab.loading import loads, opened, suffixes
 

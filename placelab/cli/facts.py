@@ -8,7 +8,7 @@ import numpy as np
 
 from placelab.bounds import critical_length, least_exec
 from placelab.cluster import Cluster
-from placelab.costs.words import sources
+from placelab.costs.sources import sources
 from placelab.errors import PlacelabError
 from placelab.graph import OpGraph, frozen
 from placelab.kernels import ranks

@@ -7,6 +7,7 @@ from placelab.costs.measured import measured
 from placelab.costs.profile import Profile
 from placelab.costs.provenance import provenance
 from placelab.costs.scale import scale
+from placelab.costs.sources import sources
 from placelab.costs.specs import Link, Spec, cluster, links, specs
 from placelab.costs.told import told
 
@@ -22,6 +23,7 @@ __all__ = [
     "measured",
     "provenance",
     "scale",
+    "sources",
     "specs",
     "told",
 ]

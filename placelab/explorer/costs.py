@@ -9,7 +9,7 @@ from typing import Any
 
 import ipywidgets as w
 
-from placelab.costs.words import sources
+from placelab.costs.sources import sources
 from placelab.explorer.buttons import button
 from placelab.explorer.state import Change, State
 from placelab.graph import OpGraph
