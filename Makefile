@@ -25,7 +25,7 @@ test: $(INSTALLED) $(NODE_MODULES) $(CHROMIUM)
 	ruff check .
 	npm --prefix widgets run --silent check
 	npm --prefix widgets run --silent test
-	python -m pytest
+	python -m pytest --numprocesses=logical --dist=loadgroup
 
 build: $(NODE_MODULES)
 	npm --prefix widgets run --silent build

@@ -15,7 +15,9 @@ from placelab.ratios import claim, sct_ratio
 
 FORK = pl.OpGraph.from_arrays(["u", "a", "b"], [1, 1, 1], [(0, 1), (0, 2)], edge_bytes=[1, 1])
 PROVEN = [name for name in ("etf", "m-etf", "sct", "m-sct") if name in pl.partitioners()]
-PLAIN = dict(transfers=("parallel",), memory=("none",), transfer_ops=(0,), groups=False, restricted=False, identical=True)
+PLAIN = dict(
+    transfers=("parallel",), memory=("none",), transfer_ops=(0,), groups=False, restricted=False, identical=True
+)
 
 
 def on(graph: pl.OpGraph, devices: int, bandwidth: float = 1.0, **rules) -> pl.Problem:
@@ -90,7 +92,9 @@ def test_a_ratio_stands_in_the_notes_of_the_plan():
         assert any(note.startswith("proven: ") for note in pl.place(on(FORK, 2), name).notes), name
 
 
-@pytest.mark.parametrize("asked", [dict(preview=True), dict(cancel=lambda: True), dict(threshold=0.1)], ids=str)
+@pytest.mark.parametrize(
+    "asked", [dict(preview=True), dict(cancel=lambda: True), dict(threshold=0.1)], ids=lambda asked: next(iter(asked))
+)
 def test_nothing_is_proven_of_a_stand_in(asked):
     """A preview, a search that was stopped, or Baechi's rounding is not what the ratio was proven for."""
     for name in [name for name in PROVEN if "sct" in name]:
