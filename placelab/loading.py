@@ -16,7 +16,8 @@ from placelab.costs.profile import Profile
 from placelab.errors import FormatError, PlacelabError
 from placelab.formats import placement_json, profiles
 from placelab.formats.limits import json_of, path_of, read_file
-from placelab.formats.torch_module import from_exported, is_exported
+from placelab.formats.torch_module import from_exported, from_module, is_exported, is_module
+from placelab.formats.torch_training import from_training
 from placelab.graph import OpGraph, is_name
 
 # Suffix → the files of placelab.formats that read it; of several the first that can. Any file may be gzipped.
@@ -46,9 +47,12 @@ def load(what: Any, **options: Any) -> OpGraph:
     ----------
     what
         Name of a dataset (``placelab.datasets.names()``); path of a file that ends in one of :func:`suffixes`, or of the
-        folder of a TensorFlow SavedModel; a networkx DiGraph; a ``torch.export`` program. An OpGraph is returned as it is.
+        folder of a TensorFlow SavedModel; a networkx DiGraph; a ``torch.nn.Module`` or a ``torch.export`` program. An OpGraph
+        is returned as it is.
     options
-        For the format, as its reader in ``placelab.formats`` says: ``load("bert.onnx", dimensions={"batch": 8})``.
+        For the format, as its reader in ``placelab.formats`` says: ``load("bert.onnx", dimensions={"batch": 8})``. For a
+        module `args`, a tuple of what it is called with, and `loss`, what makes one number of its output: then the graph has
+        the backward pass, too, as ``placelab.formats.torch_training.from_training`` makes it.
 
     Returns
     -------
@@ -73,10 +77,12 @@ def load(what: Any, **options: Any) -> OpGraph:
         return OpGraph.from_networkx(what)
     if is_exported(what):
         return with_estimates(from_exported(what))
+    if is_module(what):
+        return with_estimates(_call(from_training if "loss" in options else from_module, what, options=options))
     if not isinstance(what, (str, Path)):
         raise FormatError(
-            f"cannot load a {type(what).__name__}; expected a dataset's name, a path, a networkx DiGraph or a torch.export "
-            "program"
+            f"cannot load a {type(what).__name__}; expected a dataset's name, a path, a networkx DiGraph, a torch.nn.Module or a "
+            "torch.export program"
         )
     if str(what) in datasets.names():
         return datasets.load(str(what))
@@ -182,7 +188,7 @@ def _described(document: Any) -> str:
 
 def _call(function: Callable[..., OpGraph], *arguments: Any, options: dict[str, Any]) -> OpGraph:
     """The reader's graph; FormatError for options that it does not have."""
-    known = [p.name for p in signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    known = list(signature(function).parameters)[len(arguments) :]
     for option in options:
         if option not in known:
             raise FormatError(f"{function.__module__} has no option {option!r}; there are {', '.join(known) or 'none'}")

@@ -150,3 +150,17 @@ def test_metadata_of_strangers_are_read_or_refused(tmp_path, metadata, refused):
         loaded = pl.load(tmp_path / "a.json")
     assert (loaded is None) == refused
     assert refused or sources(loaded)
+
+
+def test_a_live_module_is_loaded_forward_or_with_its_gradients():
+    """By what it is called with, and by what makes one number of its output; what is missing is named."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install placelab[torch]")
+    model, batch = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()), torch.zeros(2, 4)
+    forward = pl.load(model, args=(batch,))
+    training = pl.load(model, args=(batch,), loss=lambda output: output.sum())
+    assert forward.kind.tolist() == ["input", "aten.linear.default", "aten.relu.default"]
+    assert training.n_ops > forward.n_ops
+    assert any(name.startswith("gradients/") for name in training.names)
+    assert training.time_types == ("h100", "rtx2080ti")
+    with pytest.raises(pl.FormatError, match="has no option 'batch'; there are args, kwargs, name"):
+        pl.load(model, batch=2)

@@ -91,6 +91,17 @@ def test_the_graph_is_the_one_of_the_live_program(which, tmp_path):
     assert live.metadata["costs"]["unknown"] == stored.metadata["costs"]["unknown"] == {}
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_weights_of_16_bits_are_known_as_such(dtype, tmp_path):
+    """As in the live program, so that estimates take products at their speed."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install placelab[torch]")
+    model, batch = torch.nn.Linear(8, 4).to(getattr(torch, dtype)), torch.zeros(2, 8, dtype=getattr(torch, dtype))
+    program = torch.export.export(model, (batch,))
+    torch.export.save(program, tmp_path / "stored.pt2")
+    found = [pl.load(of).metadata["costs"].get("precision") for of in (program, tmp_path / "stored.pt2")]
+    assert found == [None if dtype == "float32" else dtype] * 2
+
+
 # ---------------------------------------------------------------------------------------- strangers
 
 

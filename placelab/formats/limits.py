@@ -18,7 +18,6 @@ MAX_RATIO = 100  # of unpacked to packed bytes, beyond the first
 MAX_SMALL = 32 << 20  # bytes, which any file may unpack to
 MAX_TEXT = 1 << 30  # bytes once unpacked, in any case
 MAX_OPS = 2_000_000
-MAX_UPLOAD = 32 << 20  # bytes that a page takes from a stranger
 MAX_DEPTH = 100  # of lists and objects in JSON: what is nested deeper breaks whatever goes through it
 MAX_PARSED = 2 << 30  # bytes that parsed JSON may take
 MAX_SWELL = 24  # of parsed JSON over its text, beyond the first

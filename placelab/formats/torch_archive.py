@@ -39,6 +39,7 @@ ITEM = dict(zip(range(1, 14), (1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 2), strict=T
     34: 4,
     35: 8,
 }
+HALVES = {6: "float16", 13: "bfloat16"}  # number types whose products run at another speed than those of float32
 BROKEN = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError, struct.error)  # of zipfile
 PLAIN = {"as_int": int, "as_float": (int, float), "as_bool": bool, "as_string": str}
 PLAINS = {"as_ints": int, "as_floats": (int, float), "as_bools": bool}
@@ -160,6 +161,8 @@ class Program:
         Those read so far.
     taken
         Their names.
+    held
+        Number type of parameters → bytes of those that have it.
     """
 
     tensors: Mapping[str, Tensor]
@@ -168,6 +171,7 @@ class Program:
     aliases: dict[str, str] = field(default_factory=dict)
     ops: list[Op] = field(default_factory=list)
     taken: dict[str, int] = field(default_factory=dict)
+    held: dict[Any, float] = field(default_factory=dict)
 
 
 def graph_of(document: Any, shared: Mapping[str, str], where: str) -> OpGraph:
@@ -178,7 +182,7 @@ def graph_of(document: Any, shared: Mapping[str, str], where: str) -> OpGraph:
     program = Program({name: _tensor(value, f"tensor {name!r:.80}") for name, value in tensors.items()})
     signature = record(module.get("signature"), "signature")
     for i, spec in enumerate(records(signature.get("input_specs"), "input_specs")):
-        _input(program, spec, shared, f"input {i}")
+        _input(program, spec, shared, f"input {i}", tensors)
     nodes = records(graph.get("nodes"), "nodes")
     if len(nodes) > MAX_OPS:
         raise FormatError(f"the program has {len(nodes):,} nodes; more than {MAX_OPS:,} are not read")
@@ -186,7 +190,9 @@ def graph_of(document: Any, shared: Mapping[str, str], where: str) -> OpGraph:
         _node(program, node, f"node {i}")
     title = re.split(r"[/\\]", where)[-1].removesuffix(".pt2")
     version = str(document.get("torch_version", "of unknown version"))[:40]
+    half = HALVES.get(max(program.held, key=program.held.__getitem__, default=0))
     metadata = {"name": title, "provenance": f"torch.export.save, PyTorch {version}"}
+    metadata |= {"costs": {"precision": half}} if half else {}
     return assembled(program.ops, program.sizes, program.aliases, metadata)
 
 
@@ -208,7 +214,9 @@ def _size(value: Mapping[str, Any], what: str) -> int | None:
     return None if hinted is None else whole(hinted, what, 0, 1 << 62)
 
 
-def _input(program: Program, spec: Mapping[str, Any], shared: Mapping[str, str], what: str) -> None:
+def _input(
+    program: Program, spec: Mapping[str, Any], shared: Mapping[str, str], what: str, tensors: Mapping[str, Any]
+) -> None:
     kind, value = next(iter(spec.items()), ("", None))
     arg = record(value, f"{what}, {kind!r:.40},").get("arg")
     if kind == "user_input":
@@ -221,7 +229,10 @@ def _input(program: Program, spec: Mapping[str, Any], shared: Mapping[str, str],
         own = text(value.get(f"{kind}_name"), f"{kind}_name of {what}")
         held = shared.get(own, own)
         program.sources[name], program.aliases[own] = held, held
-        program.sizes[held] = max(program.sizes.get(held, 0.0), program.tensors.get(name, NUMBER).bytes)
+        size = program.tensors.get(name, NUMBER).bytes
+        program.sizes[held] = max(program.sizes.get(held, 0.0), size)
+        kind = tensors[name]["dtype"] if name in tensors else 0
+        program.held[kind] = program.held.get(kind, 0.0) + size
 
 
 def _node(program: Program, node: Mapping[str, Any], what: str) -> None:

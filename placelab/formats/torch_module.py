@@ -55,6 +55,13 @@ def is_exported(value: Any) -> bool:
     return type(value).__name__ == "ExportedProgram" and type(value).__module__.startswith("torch.export")
 
 
+def is_module(value: Any) -> bool:
+    """Whether a value is a ``torch.nn.Module``; does not import torch."""
+    return any(
+        kind.__name__ == "Module" and kind.__module__ == "torch.nn.modules.module" for kind in type(value).__mro__
+    )
+
+
 def from_exported(program: Any, *, name: str = "exported program") -> OpGraph:
     """The graph of a ``torch.export.ExportedProgram``, as :func:`from_module` describes it.
 
