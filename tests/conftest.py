@@ -19,15 +19,6 @@ settings.register_profile("placelab", deadline=None, derandomize=True, suppress_
 settings.load_profile("placelab")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Of several workers, one takes all that needs a browser, and each of the others a file at a time."""
-    in_browser = {item: item.path.parent.name == "browser" for item in items}
-    items.sort(key=in_browser.__getitem__, reverse=True)  # the longest comes first
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group("browser" if in_browser[item] else str(item.path)))
-
-
 @pytest.fixture
 def shared_data():
     """``shared_data("mayer2017")``: path of that folder of data beside the project; skips where it is absent."""

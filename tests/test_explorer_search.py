@@ -224,12 +224,13 @@ def test_a_search_that_does_not_listen_is_left_behind(explorer):
 
 def test_errands_are_not_left_behind_in_heaps():
     """A few may go on; the next one is waited for. What a call raises is raised."""
-    go = threading.Event()
+    go, end = threading.Event(), threading.Event()
     for _ in range(errand.MOST):
         with pytest.raises(errand.LeftBehind):
-            errand.send(lambda: go.wait(30), lambda: True)
+            errand.send(lambda: end.wait(60), lambda: True)
     threading.Timer(1.0, go.set).start()
     assert errand.send(lambda: go.wait(30) and "came", lambda: True) == "came"
+    end.set()
     with pytest.raises(ZeroDivisionError):
         errand.send(lambda: 1 / 0, never)
 

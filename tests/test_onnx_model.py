@@ -500,8 +500,6 @@ def test_inference_that_would_take_the_machine_is_given_up(make, ops):
     assert graph.n_ops == ops
     assert graph.metadata["costs"]["problem"].startswith("shape inference failed")
     assert peak() - before < 200 << 20
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert used.ru_maxrss * 1024 < 500 << 20
 
 
 def test_a_model_that_inference_refuses_still_loads():

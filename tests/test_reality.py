@@ -184,7 +184,7 @@ def test_a_network_is_placed_run_and_compared(machine, tmp_path):
     assert done.returncode == 0, done.stderr[-2000:]
     rows = [
         row.strip("| ").split(" | ")
-        for row in out.read_text().rpartition("\n## ")[2].splitlines()
+        for row in out.read_text().rpartition("\n## convolutional_network")[2].partition("\n## ")[0].splitlines()
         if row.startswith("| ")
     ]
     assert [row[0] for row in rows[2:]] == ["single", "m-etf", "random"]
