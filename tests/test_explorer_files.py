@@ -72,7 +72,7 @@ def test_reading_can_be_stopped_and_the_next_file_is_read():
     assert opening._text.value == '<span role="status">Reading slow …</span>'
     opening.stop()
     opening.read("quick", lambda: 7, taken.append)
-    assert opening.settled(30) and taken == [7] and told == [""] and opening._text.value == ""
+    assert opening.settled(120) and taken == [7] and told == [""] and opening._text.value == ""
     going.set()
     opening.close()
 

@@ -149,7 +149,7 @@ def test_a_search_is_not_repeated_for_its_trace(explorer):
     explorer.gantt.selection = 5
     wait_for(lambda: " on " in explorer.gantt.detail)
     assert explorer.gantt.detail.startswith(explorer.placement.trace.line(explorer.problem, 5))
-    assert explorer._worker.settled(30) and len(oracle.begun) == 1
+    assert explorer._worker.settled(120) and len(oracle.begun) == 1
 
 
 def test_a_search_that_cannot_be_stopped_has_no_button(explorer):
@@ -262,7 +262,7 @@ def test_a_preview_under_the_hand_and_the_result_on_release(explorer, note):
     """Each message of the drag has its preview, labelled; letting go brings the whole result, even of the same state."""
     draft = Draft(seconds=0.1, note=note)
     pick(explorer, "Partitioner", "draft")
-    assert explorer.comparison.settled(30) and explorer._worker.settled(30)
+    assert explorer.comparison.settled(120) and explorer._worker.settled(120)
     draft.calls.clear()
     drag(explorer, 1e9, 2e9, 3e9, release=False)
     assert draft.calls == [True] * 3 and not explorer.gantt.stale
@@ -278,12 +278,12 @@ def test_no_preview_where_the_whole_result_is_quick(explorer):
     """What follows a hand anyway needs no stand-in."""
     draft = Draft(seconds=0.0)
     pick(explorer, "Partitioner", "draft")
-    assert explorer.comparison.settled(30) and explorer._worker.settled(30)
+    assert explorer.comparison.settled(120) and explorer._worker.settled(120)
     draft.calls.clear()
     drag(explorer, 1e9, 2e9, release=False)
     assert draft.calls == [False, False] and (explorer.placement.device == 2).all()
     release(explorer)
-    assert explorer._worker.settled(30) and draft.calls == [False, False]
+    assert explorer._worker.settled(120) and draft.calls == [False, False]
 
 
 def test_manners_of_following_a_hand():
