@@ -25,8 +25,8 @@ test: $(INSTALLED) $(NODE_MODULES) $(CHROMIUM)
 	ruff check .
 	npm --prefix widgets run --silent check
 	npm --prefix widgets run --silent test
-	python -m pytest --numprocesses=logical --dist=loadfile --ignore=tests/browser placelab tests; first=$$?; \
-	  python -m pytest notebooks tests/browser && exit $$first
+	python -m pytest --numprocesses=logical --dist=loadfile --ignore=tests/browser placelab tests notebooks; first=$$?; \
+	  python -m pytest tests/browser && exit $$first
 
 build: $(NODE_MODULES)
 	npm --prefix widgets run --silent build
