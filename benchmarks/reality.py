@@ -1,7 +1,7 @@
 """Does what the simulator says come true? TensorFlow networks, placed on four devices, simulated and run.
 
     pip install tensorflow-cpu==2.21.* tf_keras==2.21.*     # beside placelab, where PyTorch need not be
-    python benchmarks/reality.py                            # 5 minutes; writes benchmarks/reality.md
+    python benchmarks/reality.py                            # 10 minutes; writes benchmarks/reality.md
 
 Each network is measured on one device first: every op, the executor's overhead, a transfer by its size. With these costs eight
 strategies place it, the simulator and a model of the shared cores predict step time and order, and the placements, handed

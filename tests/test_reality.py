@@ -168,7 +168,8 @@ def test_in_the_committed_table_every_op_ran_where_it_was_placed():
         if ", " in s.splitlines()[0]
     }
     cases = {title for title in tables if title.endswith(("one process", "four workers"))}
-    assert {f"{n}, {d}" for n in ("recurrent_network", "dynamic_rnn") for d in ("one process", "four workers")} <= cases
+    networks = ("recurrent_network", "dynamic_rnn", "convolutional_network")
+    assert {f"{n}, {d}" for n in networks for d in ("one process", "four workers")} <= cases
     assert all(len(tables[case]) >= 3 and all(row.endswith(" 0 |") for row in tables[case]) for case in cases)
 
 

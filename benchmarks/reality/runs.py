@@ -49,8 +49,9 @@ def session(machine: Machine, definition: Any, threads: int | None = None) -> It
 def observe(sessions: Mapping[str, Any], step: Step, rounds: int, traced_every: int) -> dict[str, Observed]:
     """Run all sessions in turns, `rounds` times, so that a disturbance from outside meets all of them.
 
-    In every round a session runs one step; in one of `traced_every` rounds a second one, which is traced. The first WARM_UP
-    steps and the first traced one are thrown away.
+    In every round a session runs two steps, of which the second is timed: the first finds the caches full of another
+    placement's tensors, which a training run meets once. In one of `traced_every` rounds a third one follows, which is traced.
+    The first WARM_UP steps and the first traced one are thrown away.
     """
     for opened in sessions.values():
         opened.run(step.initialiser)
@@ -60,6 +61,7 @@ def observe(sessions: Mapping[str, Any], step: Step, rounds: int, traced_every: 
     found = {label: Observed() for label in sessions}
     for i in range(rounds):
         for label, opened in sessions.items():
+            opened.run(step.fetches, step.feed)
             found[label].seconds.append(timed(opened, step.fetches, step.feed))
             if i % traced_every == 0:
                 found[label].traces.append(traced(opened, step))
