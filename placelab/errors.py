@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+LONGEST = 4000  # characters of a message: a stranger's file may call an op by a megabyte
+
 
 class PlacelabError(ValueError):
-    """Anything a user of placelab can do something about."""
+    """Anything a user of placelab can do something about.
+
+    >>> len(str(PlacelabError("an op called " + "a" * 10**6)))
+    4000
+    """
+
+    def __init__(self, *message: Any) -> None:
+        super().__init__(*(_shortened(part) if isinstance(part, str) else part for part in message))
 
 
 class FormatError(PlacelabError):
@@ -52,6 +61,11 @@ def expect(value: Any, kind: type, who: str) -> None:
     """FormatError unless `value`, which `who` was given, is a `kind`."""
     if not isinstance(value, kind):
         raise FormatError(f"{who} needs {_a(kind)}, found {_a(type(value))}")
+
+
+def _shortened(text: str) -> str:
+    """Its beginning and its end, which says what to do."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 503]} … {text[-500:]}"
 
 
 def _a(kind: type) -> str:

@@ -15,7 +15,7 @@ from placelab.costs.default import with_estimates
 from placelab.costs.profile import Profile
 from placelab.errors import FormatError, PlacelabError
 from placelab.formats import placement_json, profiles
-from placelab.formats.limits import json_of, path_of, read_file
+from placelab.formats.limits import json_of, path_of, read_file, unzipped
 from placelab.formats.torch_module import from_exported, from_module, is_exported, is_module
 from placelab.formats.torch_training import from_training
 from placelab.graph import OpGraph, is_name
@@ -36,6 +36,7 @@ READERS = {
     ".xml": ("dax",),
     ".pt2": ("torch_archive",),
 }
+ONNX_VERSION = b"\x08"  # the field that ONNX models begin with, and the other files called .pb do not
 SAVED_MODEL = "saved_model.pb"  # in the folder that TensorFlow calls a SavedModel
 EXPECTED = "a graph"
 
@@ -117,8 +118,10 @@ def opened(data: bytes, name: str, graph: OpGraph | None = None, **options: Any)
         )
     if _suffix(name) == ".json":
         return _from_json(data, name, options, graph)
-    refused = None
+    refused, data = None, unzipped(data, name)
     for reader in _readers(name):
+        if _suffix(name) == ".pb" and reader == "onnx_model" and not data.startswith(ONNX_VERSION):
+            continue  # parsing a stranger's million fields once is enough
         try:
             found = _call(_module(reader).loads, data, name, options=options)
             return found if isinstance(found, Profile) else with_estimates(found)

@@ -29,6 +29,10 @@ def files() -> Iterator[tuple[str, bytes]]:
     yield "a quote that never ends", b'"' + b"\\" * MIB
     yield "many empty objects", b"[" + b"{}," * MIB + b"1]"
     yield "many empty lines", b"\n" * (4 * MIB)
+    yield "many statements", b"digraph {" + b";" * (4 * MIB) + b"}"
+    yield "many edges", b"digraph { a [weight=1]; b [weight=1]; " + b"a -> b;" * 10**6 + b"}"
+    yield "many inputs", b'node { name: "a" op: "b" ' + b'input: "a" ' * 10**6 + b"}"
+    yield "many empty messages", b"\n\x00" * 10**6
     yield "no UTF-8", b"\xff" * MIB
     yield "a million nines", b"9" * 10**6
     yield "a long word", b"a" * (4 * MIB)

@@ -63,5 +63,5 @@ def test_files_that_break_programs_are_refused_in_little_memory(name):
     command = [sys.executable, hostile.__file__, name]
     run = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": ROOT})
     rows = [line.split("\t") for line in run.stdout.splitlines()]
-    assert len(rows) == 18 and {row[1] for row in rows} <= {"FormatError", "CycleError", "UnsupportedError"}, rows
+    assert len(rows) == 22 and {row[1] for row in rows} <= {"FormatError", "CycleError", "UnsupportedError"}, rows
     assert max(int(row[3]) for row in rows) < 200, rows

@@ -43,9 +43,10 @@ from placelab.formats.unit_costs import unit_metadata
 from placelab.graph import OpGraph
 
 EXPECTED = "a digraph in DOT"
-MAX_NODES = 500_000
+MAX_NODES = 100_000
+MAX_EDGES = 200_000  # as a text of 8 bytes for each takes a hundred times as much once read
+MAX_TOKENS = 4_000_000  # graphs of 22,000 ops have a quarter of that
 MAX_NESTING = 100  # subgraphs in each other
-MAX_FANNED = 200_000  # edges written as {a b c} -> {d e f}
 TOKEN = re.compile(
     r"""(?:\s++|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/|(?m:^)\#[^\n]*+)*+
     (?:(?P<mark>->|--|[{}\[\];,=:+])
@@ -152,7 +153,6 @@ class _Dot:
     attributes: Attributes = field(default_factory=dict)
     nodes: dict[str, Attributes] = field(default_factory=dict)
     edges: list[tuple[str, str, Attributes]] = field(default_factory=list)
-    fanned: int = 0
 
 
 class _Parser:
@@ -161,6 +161,7 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
         self.kind, self.value = "", ""  # the token that comes next: mark, word, quoted or end
+        self.n_tokens = 0
         self.dot = _Dot()
         self.scopes = [_Scope({}, {})]
 
@@ -183,6 +184,9 @@ class _Parser:
             raise self._error(f"{self.text[self.at : self.at + 20]!r} is no name, number, text in quotes or mark")
         self.kind, self.at = found.lastgroup, found.end()
         self.value = found[self.kind]
+        self.n_tokens += 1
+        if self.n_tokens > MAX_TOKENS:
+            raise self._error(f"there are over {MAX_TOKENS:,} names and marks; such graphs are not read")
         if self.kind == "quoted" and "\\" in self.value:
             self.value = self.value.replace('\\"', '"').replace("\\\n", "")
         elif self.kind == "html":
@@ -343,10 +347,8 @@ class _Parser:
         scope.ends, scope.attributes = [], {}
 
     def _edges(self, before: list[str], after: list[str], attributes: Attributes) -> None:
-        many = len(before) * len(after)
-        self.dot.fanned += many if many > 1 else 0
-        if self.dot.fanned > MAX_FANNED:
-            raise self._error(f"edges between subgraphs are over {MAX_FANNED:,}; such graphs are not read")
+        if len(self.dot.edges) + len(before) * len(after) > MAX_EDGES:
+            raise self._error(f"there are over {MAX_EDGES:,} edges; such graphs are not read")
         self.dot.edges += [(u, v, attributes) for u in before for v in after]
 
 

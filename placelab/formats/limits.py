@@ -23,6 +23,7 @@ MAX_PARSED = 2 << 30  # bytes that parsed JSON may take
 MAX_SWELL = 24  # of parsed JSON over its text, beyond the first
 MAX_SWOLLEN = 100 << 20  # bytes, which any JSON may take
 CHUNK = 1 << 20
+GZIP = b"\x1f\x8b"  # how such files begin
 
 
 def path_of(path: Any) -> Path:
@@ -60,7 +61,7 @@ def unzipped(data: bytes, where: str) -> bytes:
 
     What unpacks to more than 32 MiB and a hundred times its size is refused before it fills the memory.
     """
-    if data[:2] != b"\x1f\x8b":
+    if data[:2] != GZIP:
         return data
     limit = min(max(MAX_SMALL, MAX_RATIO * len(data)), MAX_TEXT)
     parts, size = [], 0
@@ -73,7 +74,10 @@ def unzipped(data: bytes, where: str) -> bytes:
                     raise FormatError(f"{where} unpacks to more than {limit:,} bytes; such files are not read")
     except (OSError, EOFError, zlib.error) as error:
         raise FormatError(f"{where} is not a whole gzip file: {error}") from None
-    return b"".join(parts)
+    unpacked = b"".join(parts)
+    if unpacked[:2] == GZIP:
+        raise FormatError(f"{where} is a gzip file inside a gzip file; unpack it once")
+    return unpacked
 
 
 def text_of(data: bytes, where: str, expected: str) -> str:

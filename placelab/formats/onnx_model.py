@@ -21,7 +21,7 @@ from typing import Any
 from placelab.costs.flops import count
 from placelab.errors import FormatError, PlacelabError, UnsupportedError
 from placelab.formats.fields import title
-from placelab.formats.limits import path_of, read_file, unzipped
+from placelab.formats.limits import GZIP, path_of, read_file, unzipped
 from placelab.formats.onnx_inference import completed, inferred
 from placelab.formats.onnx_values import UNKNOWN, Value, assume, is_sized, values_of
 from placelab.formats.onnx_weights import without_weights
@@ -83,7 +83,7 @@ def read(path: Any, *, dimensions: Mapping[str, int] | None = None) -> OpGraph:
         with path.open("rb") as file:
             if path.stat().st_size > MAX_FILE:
                 raise FormatError(f"{path} has {path.stat().st_size:,} bytes; models over {MAX_FILE:,} are not read")
-            if file.read(2) == b"\x1f\x8b" or path.stat().st_size < mmap.PAGESIZE:
+            if file.read(2) == GZIP or path.stat().st_size < mmap.PAGESIZE:
                 return loads(read_file(path, EXPECTED), str(path), dimensions=dimensions)
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 slim = without_weights(data, str(path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 from placelab.errors import FormatError
@@ -14,6 +15,8 @@ STRING = (
 MARK = re.compile(STRING + r"""|[{}<>"']|#[^\n]*""")
 FIELD = re.compile(r"(\w+)\s*:?\s*\Z")
 DEEPEST = 100  # as in binary files
+MAX_FIELDS = 100_000  # of one op or function; reading takes 20 µs for each
+VALUE = re.compile(STRING + "|([:,{<])")
 
 
 class Block(NamedTuple):
@@ -60,11 +63,23 @@ def message_of(kind: type, text: str, where: str, at: int) -> Any:
     """A block's text as a message; `at` is the text's place in the file, for messages."""
     from google.protobuf import text_format
 
+    if _has_over(MAX_FIELDS, text):
+        raise FormatError(
+            f"{where} has a block of more than {MAX_FIELDS:,} fields at character {at:,}; such files are not read"
+        )
     try:
         return text_format.Parse(text, kind(), allow_unknown_field=True, allow_unknown_extension=True)
     except (text_format.ParseError, ValueError, RecursionError) as error:
         found = str(error).replace("\n", " ")[:200]
         raise FormatError(f"{where} is not a protobuf text file: in the block at character {at:,}, {found}") from None
+
+
+def _has_over(limit: int, text: str) -> bool:
+    """Whether a text has more fields and list entries; what stands in quotes is none."""
+    if sum(map(text.count, ":,{<")) <= limit:
+        return False
+    marks = (found for found in VALUE.finditer(text) if found[1])
+    return next(islice(marks, limit, None), None) is not None
 
 
 def _name(text: str, past: int, at: int, where: str) -> str:

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 from placelab.costs.kinds import category
 from placelab.errors import FormatError
 from placelab.formats.fields import read_from, record, records, text, whole
-from placelab.formats.limits import MAX_OPS, MAX_RATIO, MAX_SMALL, MAX_TEXT, json_of, path_of, read_file, unzipped
+from placelab.formats.limits import GZIP, MAX_OPS, MAX_RATIO, MAX_SMALL, MAX_TEXT, json_of, path_of, read_file, unzipped
 from placelab.formats.torch_ops import NUMBER, Op, Source, Tensor, assembled, unique
 from placelab.graph import OpGraph
 
@@ -63,7 +63,7 @@ def read(path: Any) -> OpGraph:
         read_file(path, EXPECTED)  # says what it is instead: a pipe or a device might never end
     try:
         with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
+            packed = file.read(2) == GZIP
             return loads(read_file(path, EXPECTED), str(path)) if packed else _graph(file, str(path))
     except OSError as error:
         raise FormatError(f"{path} cannot be read: {error.strerror}") from None
