@@ -1,0 +1,138 @@
+"""Does the explorer keep up with a hand? Chart and explorer in a real Chromium, on real models, one after another.
+
+    python benchmarks/hand.py                  # 2 minutes on an idle machine; prints the table of README.md
+    python benchmarks/hand.py gnmt_50          # one model
+
+The kernel, JupyterLab and the browser are those of the browser tests, whose gates are generous; here are the figures.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+TESTS = Path(__file__).resolve().parents[1] / "tests"
+sys.path.insert(0, str(TESTS))
+
+from browser import bare_page, chromium, jupyterlab  # noqa: E402
+from browser.conftest import FLAGS, TIMEOUT  # noqa: E402
+from browser.test_explorer import FPS, OPEN, WATCH, Hand, key  # noqa: E402
+from browser.test_gantt import FRAMES  # noqa: E402
+from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: E402
+
+import placelab as pl  # noqa: E402
+from placelab.widgets.gantt import Gantt  # noqa: E402
+
+MODELS = ("convolutional_network", "dynamic_rnn", "gnmt_50")
+DEVICES = 4
+PAINTS, DRAGS, LOOKS = 7, 3, 3
+BUDGETS = {1_000: (100, 60), 5_500: (100, 70), 25_000: (150, 90)}  # ops up to → ms of a first paint and of an update
+SMOOTH = 55  # frames per second, at least
+PAINT = """async () => {
+  const {default: widget} = await import(window.module);
+  window.unmount();
+  document.body.replaceChildren();
+  const el = document.createElement("div");
+  document.body.append(el);
+  const begun = performance.now();
+  window.unmount = await widget.render({model: window.model, el});
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const taken = performance.now() - begun;
+  const canvas = el.querySelector(".stage canvas");
+  if (!canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((x) => x)) throw "not painted yet";
+  return taken;
+}"""
+TWO_FRAMES = """async () => {
+  const begun = performance.now();
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  return performance.now() - begun;
+}"""
+PAINTED = "makespan => document.querySelector('.pl-gantt').dataset.makespan === makespan"
+
+Row = tuple[str, str, str, str]  # what, measured, budget, verdict
+
+
+def main(models: list[str]) -> None:
+    """Print a row for everything measured."""
+    print("| model | what | measured | budget | |\n| --- | --- | ---: | ---: | --- |")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium.find(), args=FLAGS)
+        for model in models:
+            for what, measured, budget, verdict in [*_chart(browser, model), *_explorer(browser, model)]:
+                print(f"| {model} | {what} | {measured} | {budget} | {verdict} |", flush=True)
+        browser.close()
+
+
+def _chart(browser: Browser, name: str) -> Iterator[Row]:
+    """The chart on a page of its own: its data are there already, as when the kernel has sent them."""
+    problem = pl.Problem(pl.load(name), pl.clusters.pcie_box(DEVICES))
+    page = _page(browser)
+    bare_page.show(page, Gantt.of(pl.solve(problem, "heft", "pct")))
+    source = (Path(pl.__file__).parent / "widgets" / "static" / "gantt.js").read_text(encoding="utf-8")
+    page.evaluate(
+        "source => { window.module = URL.createObjectURL(new Blob([source], {type: 'text/javascript'})) }", source
+    )
+    floor = median(page.evaluate(TWO_FRAMES) for _ in range(PAINTS))
+    paint, _ = next(ms for ops, ms in BUDGETS.items() if problem.graph.n_ops <= ops)
+    yield _milliseconds("first paint of the chart", [page.evaluate(PAINT) for _ in range(PAINTS)][1:], paint)
+    yield "two frames of a page that does nothing", f"{floor:.0f} ms", "", ""
+    page.context.close()
+
+
+def _explorer(browser: Browser, name: str) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "notebooks"
+        root.mkdir()
+        with jupyterlab.running(root, Path(folder)) as lab:
+            page = _page(browser)
+            code = OPEN.format(arguments=f'"topcuoglu", pl.clusters.pcie_box({DEVICES})')
+            hand = Hand(jupyterlab.open_notebook(page, lab, "browser.ipynb", [code]))
+            yield from _driven(hand, name)
+            page.context.close()
+
+
+def _driven(hand: Hand, name: str) -> Iterator[Row]:
+    hand.menu("Scheduler").select_option("pct")
+    hand.becomes("explorer.state.scheduler", "pct")
+    begun = hand.page.evaluate("() => performance.now()")
+    hand.menu("Model").select_option(name)
+    hand.root.locator(f'.pl-gantt[data-stale="false"]:has-text("{pl.load(name).n_ops:,} ops")').wait_for()
+    taken = hand.page.evaluate("() => performance.now()") - begun
+    yield "from the menu to the chart, the model read from its file", f"{taken:.0f} ms", "", ""
+    hand.notebook.execute("explorer.comparison.halt()")
+    n = hand.notebook.value("explorer.problem.graph.n_ops")
+    _, update = next(ms for ops, ms in BUDGETS.items() if n <= ops)
+    hand.page.evaluate(WATCH)
+    for i in range(1 + DRAGS):
+        hand.pull(key(hand, "bandwidth:inside server"), 60 if i % 2 else -60, steps=24, hold=120)
+        hand.notebook.execute("explorer.comparison.halt()")
+        updates = hand.page.evaluate("updates") if i else hand.page.evaluate("void updates.splice(0)")
+    yield _milliseconds("hand moves a bandwidth → chart repainted (heft, pct)", updates, update)
+    for act in ("zoom", "pan"):
+        yield _frames(act, [hand.page.evaluate(FRAMES, act) for _ in range(LOOKS)])
+    hand.root.get_by_role("button", name="Play").click()
+    yield _frames("play", [hand.page.evaluate(FPS) for _ in range(LOOKS)])
+
+
+def _page(browser: Browser) -> Page:
+    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+    context.set_default_timeout(TIMEOUT)
+    expect.set_options(timeout=TIMEOUT)
+    return context.new_page()
+
+
+def _milliseconds(what: str, found: list[float], budget: float) -> Row:
+    middle = median(found)
+    told = f"{middle:.0f} ms ({min(found):.0f} – {max(found):.0f}, {len(found)} times)"
+    return what, told, f"{budget} ms", "within" if middle <= budget else "over"
+
+
+def _frames(what: str, found: list[float]) -> Row:
+    return what, f"{median(found):.0f} frames/s", f"{SMOOTH}", "within" if median(found) >= SMOOTH else "over"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or list(MODELS))
