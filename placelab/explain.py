@@ -95,11 +95,6 @@ def critical_steps(schedule: Schedule) -> np.ndarray:
         or transfer).
     """
     expect(schedule, Schedule, "critical_path")
-    return schedule._critical
-
-
-def walk_back(schedule: Schedule) -> np.ndarray:
-    """:func:`critical_steps`, computed: from the op that finishes last, step by step, to time 0."""
     problem, moved = schedule.problem, schedule.transfers
     items = _items(schedule)
     n = len(items[0])

@@ -253,12 +253,6 @@ class Schedule:
         return time[ptr[d] : ptr[d + 1]], size[ptr[d] : ptr[d + 1]]
 
     @cached_property
-    def _critical(self) -> np.ndarray:
-        from placelab.explain import walk_back
-
-        return walk_back(self)
-
-    @cached_property
     def peak_memory(self) -> np.ndarray:
         """Largest number of bytes in use on each device, shape (n_devices,)."""
         ptr, _, size = self._curves

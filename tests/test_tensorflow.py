@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tensorflow_samples import FLOAT, INT32, RESOURCE, call, constant, function, graph, node
 
 import placelab as pl
+from placelab.costs.specs import HARDWARE
 from placelab.errors import CycleError, FormatError, InfeasibleError, PlacelabError
 from placelab.formats.protobuf import tagged
 from placelab.formats.tensorflow import loads, read
@@ -133,7 +134,7 @@ def test_the_batch_may_stand_in_any_place():
     [
         ("/gpu:0", {"gpu:0"}),
         ("/device:GPU:1", {"gpu:1"}),
-        ("/device:gpu:*", {"gpu"}),
+        ("/device:gpu:*", {"gpu"} | {name for name, sort in HARDWARE.items() if sort == "gpu"}),
         ("/job:localhost/replica:0/task:0/device:CPU:0", {"cpu:0"}),
         ("/job:worker/replica:0/task:1/device:GPU:0", {"worker1/gpu:0", "worker:1"}),
         ("/job:worker/task:1", {"worker1", "worker:1"}),
@@ -144,6 +145,13 @@ def test_device_names(text, expected):
     """Full and partial names become the texts that clusters use, with the name itself and the way out."""
     g = loads(graph(node("a", "NoOp", device=text)))
     assert set(devices(g, "a")) == {text, "*"} | expected
+
+
+def test_any_gpu_is_any_device_of_a_type_that_is_one():
+    """Beside a CPU, which the op must not take."""
+    cluster = pl.Cluster([1e12] * 3, names=["host", "a", "b"], types=["xeon_8380", "h100", "h100"])
+    problem = pl.Problem(loads(graph(node("y", "NoOp", device="/gpu:*"), node("x", "NoOp", device="/cpu:*"))), cluster)
+    assert problem.mask.tolist() == [[False, True, True], [True, False, False]]
 
 
 def test_a_job_without_a_task_is_every_task_of_it_that_the_file_names():

@@ -5,7 +5,7 @@ TensorFlow's names are ``/job:worker/replica:0/task:1/device:GPU:0``, each part 
 
 ========================================  =====================================================================
 ``/gpu:0``, also on job localhost         ``gpu:0``
-``/device:GPU:*``                         ``gpu`` (a type)
+``/device:GPU:*``                         ``gpu``, ``h100`` and all other types of GPUs that ``costs.specs`` has
 ``/job:worker/task:1/device:GPU:0``       ``worker1/gpu:0``, and ``worker:1``, ``worker1`` when it names no id
 ``/job:ps``                               ``ps0``, ``ps:0``, and so on for each task that the file names
 ========================================  =====================================================================
@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from placelab.cluster import Cluster
-from placelab.costs.specs import hardware
+from placelab.costs.specs import HARDWARE, hardware
 from placelab.errors import FormatError
 
 ANY = "*"
@@ -100,7 +100,8 @@ def _texts(text: str, name: DeviceName | None, tasks: Mapping[str, Iterable[str]
     where = [] if name.job in LOCAL else [(name.job, task) for task in ([name.task] if name.task else tasks[name.job])]
     device = f"{name.kind}:{name.id}" if name.id else name.kind
     if not where:
-        return (text, device, ANY) if device else ()
+        types = () if name.id else tuple(kind for kind, sort in HARDWARE.items() if sort == device)
+        return (text, device, *types, ANY) if device else ()
     if name.id:
         called = [f"{job}{task}/{device}" for job, task in where]
     else:
