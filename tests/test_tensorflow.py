@@ -404,6 +404,19 @@ def test_a_call_that_returns_itself_is_refused():
 # -------------------------------------------------------------------- forms of files
 
 
+@pytest.mark.parametrize(("kind", "called"), [(1, None), (19, "float16"), (14, "bfloat16")])
+def test_products_of_16_bits_are_estimated_as_such(kind, called):
+    """Mixed precision: the variable keeps 32 bits, its products have 16."""
+    g = loads(
+        graph(
+            node("w", "VariableV2", types={"dtype": FLOAT}, shape=(4096, 4096)),
+            node("half", "Cast", "w", types={"SrcT": FLOAT, "DstT": kind}),
+            node("y", "MatMul", "half", "half", types={"T": kind}),
+        )
+    )
+    assert g.metadata["costs"].get("precision") == called
+
+
 def test_text_says_the_same_as_binary():
     """The text format, with comments, other brackets, quotation marks in texts and fields that no table names."""
     g = loads(samples.text())

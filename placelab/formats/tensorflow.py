@@ -35,7 +35,7 @@ from placelab.formats.limits import read_file, text_of, unzipped
 from placelab.formats.tensorflow_devices import allowed
 from placelab.formats.tensorflow_files import Contents, binary, is_text, textual
 from placelab.formats.tensorflow_functions import inlined
-from placelab.formats.tensorflow_nodes import EXPECTED, Node
+from placelab.formats.tensorflow_nodes import DATA_TYPE, EXPECTED, Node
 from placelab.formats.tensorflow_ops import MAX_OUTPUTS, size_of
 from placelab.formats.tensorflow_shapes import Sizes, Source, held
 from placelab.graph import OpGraph, _topological_order
@@ -46,6 +46,7 @@ AFTER = {"Switch", "RefSwitch", "Exit", "RefExit"}  # kinds that are where their
 BEFORE = {"Enter", "RefEnter"}  # kinds that are where their first consumer is
 INPUT = re.compile(r"(\^?)([^:^]+)(?::(\d{1,9}))?")
 FREE = {"NoOp", "ControlTrigger"}  # kinds that only wait
+HALVES = {DATA_TYPE[f"DT_{name}"]: called for name, called in (("HALF", "float16"), ("BFLOAT16", "bfloat16"))}
 
 Edges = tuple[list[Source], list[int]]  # source and consumer of each
 
@@ -136,7 +137,8 @@ def graph_of(contents: Contents, where: str, batch: int | None = 1, devices: Any
                 "unsized": sizes.unsized + sum(k >= len(nodes[u].types) for u, k in used),
                 "batch": batch,
                 "assumed": sizes.assumed,
-            },
+            }
+            | precision(nodes, compute),
         }
         | ({"loops": f"one round of each; {len(back)} edges back to the next round are left out"} if back else {}),
     )
@@ -225,6 +227,15 @@ def operations(nodes: Sequence[Node], inputs: Sequence[Sequence[Source]], sizes:
             unknown[node.kind] += 1
         compute.append(known[key] or 0.0)
     return compute, unknown
+
+
+def precision(nodes: Sequence[Node], compute: Sequence[float]) -> dict[str, str]:
+    """Number type of products, where most operations are on 16 bits: variables may have 32 beside it."""
+    spent: Counter[int | None] = Counter()
+    for node, flop in zip(nodes, compute, strict=True):
+        spent[node.types[0] if node.types else None] += flop
+    half = HALVES.get(max(spent, key=spent.__getitem__))
+    return {"precision": half} if half else {}
 
 
 def groups(nodes: Sequence[Node], source: Sequence[Source], consumer: Sequence[int], back: list) -> Iterator[list[int]]:
