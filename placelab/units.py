@@ -32,10 +32,10 @@ def si(value: float, unit: str) -> str:
 def percent(share: float) -> str:
     """Whole percents; one decimal below ten.
 
-    >>> percent(0.297), percent(0.0123), percent(0.0), percent(2e-4)
-    ('30 %', '1.2 %', '0 %', '< 0.1 %')
+    >>> percent(0.297), percent(0.0123), percent(0.0), percent(2e-4), percent(43.21)
+    ('30 %', '1.2 %', '0 %', '< 0.1 %', '4,321 %')
     """
     value = 100 * share
     if 0 < value < 0.1:
         return "< 0.1 %"
-    return f"{value:.0f} %" if value >= 9.95 or value == 0 else f"{value:.1f} %"
+    return f"{value:,.0f} %" if value >= 9.95 or value == 0 else f"{value:.1f} %"

@@ -94,6 +94,19 @@ def test_the_path_field_offers_what_can_be_opened(here):  # noqa: F811
     assert _files(Path()) == ["a.onnx", "b.JSON.GZ", "d.pbtxt", "saved"]
 
 
+def test_enter_reads_again_what_could_not_be_read(explorer, here):  # noqa: F811
+    """The path has not changed, the file may have; what was read is not read twice."""
+    path, taken = explorer._pickers.models.path, []
+    path.value = "later.json"
+    assert "later.json" in said(explorer)
+    Path("later.json").write_text(placelab_json.dumps(pl.generators.fork_join(3)))
+    explorer._pickers.models._pick = taken.append
+    for _ in range(2):
+        path._handle_msg({"content": {"data": {"method": "custom", "content": {"event": "submit"}}}, "buffers": []})
+        assert explorer._pickers.models.opening.settled(120)
+    assert [model.title for model in taken] == ["later.json"] and said(explorer) == ""
+
+
 # -------------------------------------------------------------------- profiles
 
 
@@ -109,7 +122,7 @@ def test_a_profile_measures_the_model_that_is_shown(explorer):  # noqa: F811
     names = explorer.problem.graph.names.tolist()
     upload(explorer, "step.json", timeline(**{name: 0.5 for name in names[1:]}))
     assert explorer.problem.exec_times(0).tolist() == [0.0] + [0.5] * (len(names) - 1)
-    assert "1 ops do not occur in it" in sources(explorer)
+    assert "step.json (TensorFlow); 1 op not measured" in sources(explorer)
     explorer._actions.save_graph()
     assert reproduces(explorer)
     explorer.undo()
@@ -145,6 +158,16 @@ def test_sources_are_text_and_follow_the_model(explorer):  # noqa: F811
     assert "mayer, seed 0" in sources(explorer)
 
 
+def test_the_panel_says_which_times_hold_here():
+    """Those of the cluster's type of devices, and of another one after it has changed."""
+    graph = pl.costs.estimate(pl.generators.layered(30, seed=0), ["h100", "rtx2080ti"])
+    shown = pl.explore(graph, pl.clusters.h100_box(2))
+    assert "✓ time on h100" in sources(shown) and "✓ time on rtx2080ti" not in sources(shown)
+    pick(shown, "Cluster", "rtx2080ti_box")
+    assert "✓ time on h100" not in sources(shown) and "✓ time on rtx2080ti" in sources(shown)
+    shown.close()
+
+
 def test_factors_are_undone_and_copied(explorer):  # noqa: F811
     """A slider in motion is one step; the graph shown is the library's; the picker says it."""
     graph, costs = explorer.problem.graph, explorer._pickers.costs
@@ -155,7 +178,8 @@ def test_factors_are_undone_and_copied(explorer):  # noqa: F811
     made = pl.costs.scale(graph, 2.0, 0.501)
     assert explorer.problem.graph.compute.tolist() == made.compute.tolist()
     assert explorer.problem.graph.tensor_bytes.tolist() == made.tensor_bytes.tolist()
-    assert costs.toggle.description == "compute × 2, bytes × 0.501"
+    assert costs.toggle.description == "× 2 · × 0.501"
+    assert "compute × 2, bytes × 0.501" in costs.toggle.tooltip
     explorer._actions.save_graph()
     assert "pl.costs.scale(graph, compute=2, transfer=0.501)" in explorer.code and reproduces(explorer)
     explorer.undo()

@@ -64,7 +64,8 @@ def _column(how: Mapping[str, Any]) -> str:
 def _source(how: Any) -> str:
     if not isinstance(how, Mapping):
         return ""
-    missing = f", {how['without']:,} ops do not occur in it" if is_number(how.get("without")) and how["without"] else ""
+    n = how["without"] if is_number(how.get("without")) else 0
+    missing = f"; {n:,} {'op' if n == 1 else 'ops'} not measured" if n else ""
     return (f": {how['source']}" if how.get("source") else "") + missing
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from html import escape
 from typing import Any
 
 import ipywidgets as w
 
+from placelab.cluster import Cluster
 from placelab.costs.sources import sources
 from placelab.explorer.buttons import button
 from placelab.explorer.state import Change, State
-from placelab.graph import OpGraph
+from placelab.graph import OpGraph, time_column
 
 COSTS = {"of the model": "model", "Mayer 2017": "mayer"}
 TIP = "Operations and bytes as the model has them, or 1 to 100 as in Mayer 2017 §5.1, for its cluster mayer50."
+WHENCE = "Where costs come from, and what if they were larger or smaller"
+USED = "What holds for the devices shown"
 FACTORS = {
     "compute": ("Compute ×", "All operations and seconds, times this"),
     "transfer": ("Bytes ×", "The bytes of all tensors, times this"),
@@ -34,9 +37,10 @@ class CostsPicker:
     def __init__(self, ask: Callable[[Change, str], None]) -> None:
         self._ask, self._quiet = ask, False
         self._graph: OpGraph | None = None  # before it is multiplied
-        self._said: OpGraph | None = None  # whose sources stand in the panel
+        self._used: set[str] = set()  # columns of times that hold for the devices shown
+        self._said: tuple = ()  # of what the sources stand in the panel
         self.menu = w.Dropdown(options=list(COSTS), description="Costs", tooltip=TIP, layout=w.Layout(width="auto"))
-        self.toggle = w.ToggleButton(tooltip="Where costs come from, and what if they were larger or smaller")
+        self.toggle = w.ToggleButton(tooltip=WHENCE)
         self.toggle.layout.width = "auto"
         self._sliders = {name: _slider(*words) for name, words in FACTORS.items()}
         self._reset = button("× 1", "Both factors 1 again", lambda: self._go(compute=1.0, transfer=1.0))
@@ -62,16 +66,20 @@ class CostsPicker:
                     self._sliders[name].value = factor
         finally:
             self._quiet = False
-        changed = [f"{FACTORS[name][0].lower()} {factor:g}" for name, factor in factors.items() if factor != 1]
-        self.toggle.description = ", ".join(changed) or "⋯"
+        changed = any(factor != 1 for factor in factors.values())
+        self.toggle.description = " · ".join(f"× {factor:g}" for factor in factors.values()) if changed else "⋯"
+        said = ", ".join(f"{FACTORS[name][0].lower()} {factor:g}" for name, factor in factors.items())
+        self.toggle.tooltip = f"{said}. {WHENCE}" if changed else WHENCE
         self._graph = state.model.of_kind(state.costs)
+        self._used = {f"time on {column}" for column in _columns(self._graph, state.cluster)}
         self._tell()
 
     def _tell(self) -> None:
         """The sources, if they are in sight and not said already."""
-        if self.toggle.value and self._graph is not self._said:
-            self._said = self._graph
-            self._sources.value = _table(sources(self._graph))
+        asked = (self._graph, self._used)
+        if self.toggle.value and asked != self._said:
+            self._said = asked
+            self._sources.value = _table(sources(self._graph), self._used)
 
     def _go(self, key: str = "", **changes: Any) -> None:
         if not self._quiet:
@@ -84,7 +92,7 @@ class CostsPicker:
 
 def _slider(label: str, tip: str) -> w.FloatLogSlider:
     slider = w.FloatLogSlider(1.0, base=10, min=-1, max=1, step=0.05, description=label, readout_format=".3g")
-    slider.tooltip, slider.style.description_width, slider.layout.width = tip, "initial", "320px"
+    slider.tooltip, slider.style.description_width, slider.layout.width = tip, "88px", "320px"
     return slider
 
 
@@ -93,5 +101,16 @@ def _rounded(factor: float) -> float:
     return float(f"{factor:.3g}")
 
 
-def _table(rows: list[tuple[str, str]]) -> str:
-    return f"<table>{''.join(f'<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>' for a, b in rows)}</table>"
+def _columns(graph: OpGraph, cluster: Cluster) -> list[str]:
+    """Columns of the graph's times that hold for a device of the cluster."""
+    found = {time_column(graph, name, kind) for name, kind in zip(cluster.names, cluster.types, strict=True)}
+    return [graph.time_types[j] for j in found if j >= 0]
+
+
+def _table(rows: list[tuple[str, str]], used: Collection[str]) -> str:
+    """A row each; those of columns that are used stand out."""
+    return f"<table>{''.join(f'<tr>{_head(a, a in used)}<td>{escape(b)}</td></tr>' for a, b in rows)}</table>"
+
+
+def _head(label: str, used: bool) -> str:
+    return f'<th class="pl-used" title="{USED}">✓ {escape(label)}</th>' if used else f"<th>{escape(label)}</th>"

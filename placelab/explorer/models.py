@@ -43,6 +43,7 @@ class ModelPicker:
         self._pick, self._measure, self._say = pick, measure, say
         self._opened: dict[str, Model] = {}
         self._title, self._quiet = "", False
+        self._failing = ""  # the path that could not be read
         self.opening = Opening(self._failed)
         self.menu = w.Dropdown(description="Model", tooltip="The graph that is placed.", layout=w.Layout(width="auto"))
         self.toggle = w.ToggleButton(
@@ -63,7 +64,8 @@ class ModelPicker:
         self._reveal()
         self.menu.observe(self._chosen, "value")
         self.toggle.observe(self._reveal, "value")
-        self.path.observe(self._typed, "value")
+        self.path.observe(lambda change: self._typed(change["new"]), "value")
+        self.path.on_msg(self._entered)
 
     def show(self, model: Model) -> None:
         """Let the menu say which model is shown."""
@@ -82,10 +84,16 @@ class ModelPicker:
         if not self._quiet and title != self._title:
             self.opening.read(title, lambda: self._opened.get(title) or model_of(title), self._take)
 
-    def _typed(self, change: Any) -> None:
-        path = change["new"].strip()
+    def _typed(self, path: str) -> None:
+        path, self._failing = path.strip(), ""
         if path:
+            self._say("", "")
             self.opening.read(path, lambda: model_of(path), self._take)
+
+    def _entered(self, _: Any, content: Any, __: Any) -> None:
+        """Enter again, on a path that has not changed: perhaps the file has."""
+        if content == {"event": "submit"} and self.path.value == self._failing:
+            self._typed(self._failing)
 
     def _coming(self, name: str, have: int, size: int) -> None:
         if have < size:
@@ -115,6 +123,7 @@ class ModelPicker:
 
     def _failed(self, told: str) -> None:
         self.opening.say("")
+        self._failing = self.path.value
         self._say(told, "bad")
         self.menu.value = self._title
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from bokeh.plotting import figure
 
 
+FRAME = (("black", 7), ("white", 3))  # of the pair selected: one of the two is seen on any colour
+
+
 def comparison(frame: pd.DataFrame, *, stale: bool = False, dark: bool | None = None, width: int = 560) -> figure:
     """A heat map of :func:`placelab.compare`: partitioners down, schedulers across, mean makespan over seeds.
 
@@ -66,8 +69,13 @@ def comparison(frame: pd.DataFrame, *, stale: bool = False, dark: bool | None = 
         line_alpha=fade,
         nonselection_fill_alpha=fade,
         nonselection_line_alpha=fade,
-        selection_line_color=INK[dark],
     )
+    for colour, thickness in FRAME:
+        rect |= dict(
+            fill_color=None, line_color=colour, line_width=thickness, line_alpha=0.0, nonselection_line_alpha=0.0
+        )
+        plot.rect(**rect, selection_line_alpha=1.0)
+    plot.hover.renderers = plot.select({"name": "cells"})
     words = dict(
         x="scheduler",
         y="partitioner",

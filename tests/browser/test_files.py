@@ -95,7 +95,7 @@ def test_costs_can_be_multiplied(explore):  # noqa: F811
             break
     hand.becomes("[explorer.state.compute, explorer.state.transfer]", [10, 1])
     assert hand.notebook.value("explorer.schedule.makespan") > 5 * before
-    expect(hand.root.get_by_role("button", name="compute × 10")).to_be_visible()
+    expect(hand.root.get_by_role("button", name="× 10 · × 1")).to_be_visible()
     hand.button("↶").click()
     hand.becomes("explorer.state.compute", 1)
     assert hand.notebook.value("explorer.schedule.makespan") == before

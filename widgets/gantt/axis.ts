@@ -24,9 +24,9 @@ export function drawAxis(context: CanvasRenderingContext2D, scene: Scene): void 
   for (const t of values) {
     const x = xOf(scene, t);
     const label = text(t);
-    context.textAlign =
-      t === 0 || x < layout.gutter + 20 * ratio ? "left" : x > layout.width - 24 * ratio ? "right" : "center";
-    context.fillText(label, x, layout.axis / 2 + 1);
+    const last = x > layout.width - 24 * ratio;
+    context.textAlign = t === 0 || x < layout.gutter + 20 * ratio ? "left" : last ? "right" : "center";
+    context.fillText(label, last ? x - 8 * ratio : x, layout.axis / 2 + 1); // beside the playhead's grip
     context.fillRect(round(x), layout.axis - 4 * ratio, 1, 4 * ratio);
   }
   context.fillRect(layout.gutter, layout.axis - 1, layout.width - layout.gutter, 1);
