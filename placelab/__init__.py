@@ -77,3 +77,7 @@ def __getattr__(name: str) -> Any:
     if name == "explore":
         return import_module("placelab.explorer").explore
     raise AttributeError(f"module 'placelab' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -25,6 +25,7 @@ from placelab.graph import OpGraph
 from placelab.schedule import Placement, Schedule
 from placelab.widgets.gantt import Gantt, gantt_traits
 
+__all__ = ["chrome_trace", "csv", "graph", "html", "placement", "tensorflow", "torch_device_map"]
 TABLES = {"ops": csv_tables.ops_csv, "transfers": csv_tables.transfers_csv}
 GRAPHS = {".json": placelab_json.dumps, ".dot": dot.dumps, ".gv": dot.dumps, ".stg": stg.dumps}
 
@@ -207,3 +208,7 @@ def graph(graph: OpGraph, path: str | Path) -> Path:
     if suffix not in GRAPHS:
         raise FormatError(f"{path} has no format to write a graph in; files end in {', '.join(GRAPHS)}")
     return save(GRAPHS[suffix](graph), path)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

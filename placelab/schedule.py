@@ -129,6 +129,13 @@ class Placement:
     def load(cls, problem: Problem, path: Any) -> Placement:
         """A placement from a JSON file, as :meth:`save` or a hand writes it: ``{"op": "device", …}``.
 
+        Parameters
+        ----------
+        problem
+            Whose ops and devices the file names.
+        path
+            The file, gzipped or not.
+
         Raises
         ------
         FormatError
@@ -136,6 +143,7 @@ class Placement:
         """
         from placelab.formats.placement_json import read
 
+        expect(problem, Problem, "Placement.load(problem, path)")
         return read(path, problem)
 
     def save(self, path: Any) -> None:

@@ -118,6 +118,10 @@ def test_any_name_is_written_and_read_again_or_refused(name, kind):
         ("digraph {", "the end of the file after a statement"),
         ("digraph {}", "has no nodes"),
         ("digraph { a }", "no node has a cost"),
+        ("digraph { a [compute=1]; b [compute=1]; a -> b [weight=4] }", "edge 'a' → 'b' has weight; .* what travels is called bytes"),
+        ("digraph { a [cost=1]; b [cost=1]; a -> b [bytes=4] }", "edge 'a' → 'b' has bytes; .* what travels is called cost"),
+        ("digraph { a [compute=1, bytes=4] }", "op 'a' has bytes, which does not count beside compute"),
+        ("digraph { a [size=1, weight=4] }", "op 'a' has weight, which does not count beside size"),
         ("digraph { a [cost=1]; b }", "op 'b' has no cost, but other ops have one"),
         ("digraph { a [cost=x] }", "cost of op 'a' is 'x'; expected a number"),
         ("digraph { a [cost=-1] }", "cost of op 'a' is -1; expected a finite number"),
@@ -161,6 +165,12 @@ def test_files_that_are_none_say_what_was_found(text, words):
     with pytest.raises(pl.PlacelabError, match=words) as caught:
         dot.loads(text.encode(), "bad.dot")
     assert str(caught.value).startswith("bad.dot") and "\n" not in str(caught.value)
+
+
+def test_a_weight_may_say_how_to_draw():
+    """Where edges have their cost, too, it is Graphviz's."""
+    g = dot.loads(b"digraph { a [compute=1]; b [compute=1]; a -> b [bytes=3, weight=2] b -> c [weight=9] c [compute=1] }")
+    assert g.edge_bytes.tolist() == [3, 0]
 
 
 def test_sniffing():

@@ -61,7 +61,7 @@ def test_what_cannot_be_put_together_is_refused(message, buffers, reason):
 def test_an_empty_file_is_a_sentence(explorer):  # noqa: F811
     """It has one piece of no bytes."""
     upload(explorer, "empty.json", b"")
-    assert "empty.json is not JSON" in said(explorer)
+    assert "empty.json is empty" in said(explorer)
 
 
 def test_reading_can_be_stopped_and_the_next_file_is_read():

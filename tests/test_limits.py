@@ -38,7 +38,8 @@ def parse(data: bytes):
         (b"[" + b"9" * 5000 + b"]", "is not JSON"),
         (b"\xef\xbb\xbf{", "is not JSON"),
         (b"\x80", "is not text in UTF-8"),
-        (b"", "is not JSON"),
+        (b" \n", "is empty; expected a graph"),
+        (b"", "is empty; expected a graph"),
     ],
 )
 def test_json_that_breaks_programs_is_refused_in_a_sentence(data, words):

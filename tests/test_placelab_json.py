@@ -102,7 +102,7 @@ def test_a_cycle_in_a_file_is_a_cycle_error():
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "is not JSON"),
+        (b"", "is empty"),
         (b"[" * 100_000, "nested too deeply|is not JSON"),
         (b"\xff\xfe", "not text in UTF-8"),
         (b'{"format": NaN}', "holds NaN"),
@@ -201,3 +201,22 @@ def test_a_link_in_the_way_does_not_lead_to_another_file(tmp_path):
     placelab_json.write(pl.OpGraph.from_arrays(["a"], 1, []), tmp_path / "out.json")
     assert other.read_text() == "precious"
     assert not (tmp_path / "out.json").is_symlink() and placelab_json.read(tmp_path / "out.json").n_ops == 1
+
+
+def test_a_graph_is_not_taken_for_a_placement(tmp_path):
+    """The sentence says what reads it; the other way round, too; problem and path cannot change places."""
+    problem = pl.Problem(pl.generators.fork_join(2), pl.Cluster.uniform(2))
+    pl.export.graph(problem.graph, tmp_path / "g.json")
+    pl.place(problem).save(tmp_path / "p.json")
+    with pytest.raises(pl.FormatError, match=r"g\.json is a graph, which pl\.load reads"):
+        pl.Placement.load(problem, tmp_path / "g.json")
+    with pytest.raises(pl.FormatError, match=r"p\.json is a placement, which Placement\.load reads"):
+        pl.load(tmp_path / "p.json")
+    with pytest.raises(pl.FormatError, match=r"Placement\.load\(problem, path\) needs a Problem"):
+        pl.Placement.load(tmp_path / "p.json", problem)
+
+
+def test_completion_offers_what_is_public():
+    """No module that happens to be imported there, and nothing is missing."""
+    assert set(dir(pl)) == set(pl.__all__) and all(hasattr(pl, name) for name in dir(pl))
+    assert set(dir(pl.export)) == set(pl.export.__all__) and all(callable(getattr(pl.export, n)) for n in dir(pl.export))

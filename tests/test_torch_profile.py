@@ -145,7 +145,7 @@ def broken(**changes) -> bytes:
 
 
 HOSTILE = {
-    "empty": (b"", "is not JSON"),
+    "empty": (b"", "is empty"),
     "truncated": (trace(RANGE)[:-9], "is not JSON"),
     "not JSON": (b"\x0a\x05hello", "is not JSON"),
     "not UTF-8": (b"\xff" * 9, "not text in UTF-8"),

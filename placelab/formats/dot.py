@@ -12,7 +12,8 @@ a node has             an edge may have which are
 ``weight``, ``cost``   the same name    plain numbers, see :mod:`placelab.formats.unit_costs`
 ====================== ================ =================================================================
 
-The first row that any node of the graph fits decides, and then every node must have its cost. All other attributes (labels,
+The first row that any node of the graph fits decides, and then every node must have its cost. A cost by the name of another
+row is refused where it would be lost: on a node, and on edges none of which has the right one. All other attributes (labels,
 colours) are ignored: a number in a label is as often a name as a cost. Subgraphs hand down defaults and may be the ends of
 edges; ports are left out. Undirected graphs are refused. Numbers may have exponents without quotes, too, which Graphviz would
 take apart.
@@ -61,6 +62,7 @@ BRACKET = re.compile("[<>]")
 DIGRAPH = re.compile(rb"(?:\s++|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/|\#[^\n]*+)*+(?:strict\s+)?(?:di)?graph\b", re.I)
 OURS = ("compute", "time")
 DIALECTS = (("size", "size"), ("weight", "weight"), ("cost", "cost"))  # of a node and of an edge
+COSTS = {"bytes", "size", "weight", "cost"}
 KNOWN = networkx_graph.NODE | networkx_graph.EDGE | {"size", "weight", "cost", "metadata"}
 KEYWORDS = {"node", "edge", "graph", "digraph", "subgraph", "strict"}
 AS_JSON = {"time", "outputs", "devices"}
@@ -370,6 +372,7 @@ def _graph(dot: _Dot, name: str) -> OpGraph:
 
     network = nx.MultiDiGraph()
     dialect = _dialect(dot)
+    _check_names(dot, dialect)
     if dialect in DIALECTS[1:]:
         network.graph.update(unit_metadata())
     network.graph.update({"name": dot.name or name, "provenance": EXPECTED})
@@ -395,8 +398,26 @@ def _dialect(dot: _Dot) -> tuple[str, str]:
         if node in used:
             return node, edge
     raise FormatError(
-        "no node has a cost: expected an attribute compute [operations], time, size [operations, SimGrid], weight or cost"
+        "no node has a cost: expected a [compute=2e9] and a -> b [bytes=4e6], in operations and bytes; also time, or weight, "
+        "cost, or SimGrid's size on both"
     )
+
+
+def _check_names(dot: _Dot, dialect: tuple[str, str]) -> None:
+    """FormatError where a cost goes by another name than the others, so that it would not be counted."""
+    node, edge = dialect
+    for name, given in dot.nodes.items():
+        wrong = next((key for key in given if key in COSTS and key not in (node, *OURS)), None)
+        if wrong:
+            raise FormatError(
+                f"op {name!r:.80} has {wrong}, which does not count beside {node}: nodes have {node}, edges {edge}"
+            )
+    if not any(edge in given for _, _, given in dot.edges):  # else a weight may be Graphviz's, which says how to draw
+        wrong = next(((u, v, key) for u, v, given in dot.edges for key in given if key in COSTS), None)
+        if wrong:
+            raise FormatError(
+                f"edge {wrong[0]!r:.60} → {wrong[1]!r:.60} has {wrong[2]}; where nodes have {node}, what travels is called {edge}"
+            )
 
 
 def _node(name: str, given: Attributes, dialect: tuple[str, str]) -> dict[str, Any]:

@@ -94,6 +94,8 @@ def text_of(data: bytes, where: str, expected: str) -> str:
 def json_of(data: bytes, where: str, expected: str) -> Any:
     """What a JSON file holds, gzipped or not; FormatError unless it is strict JSON with each key once, not too deep."""
     text = text_of(data, where, expected)
+    if not text.strip():
+        raise FormatError(f"{where} is empty; expected {expected}")
     _check_swelling(text, where)
     try:
         document = json.loads(

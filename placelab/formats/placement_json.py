@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from placelab.errors import FormatError, expect
+from placelab.formats import placelab_json
 from placelab.formats.fields import cost, read_from, record, text, texts
 from placelab.formats.limits import json_of, read_file
 from placelab.formats.saving import save
@@ -70,6 +71,8 @@ def loads(data: bytes, problem: Problem, where: str = "the upload") -> Placement
     document = json_of(data, where, EXPECTED)
     if not isinstance(document, dict):
         raise FormatError(f"{where} is not {EXPECTED}")
+    if placelab_json.is_one(document):
+        raise FormatError(f"{where} is a graph, which pl.load reads; expected {EXPECTED}")
     told = document if is_one(document) else {"version": VERSION, "placement": document}
     if type(told.get("version")) is not int or told["version"] != VERSION:
         raise FormatError(f"{where} has version {told.get('version')!r:.40}; this placelab reads version {VERSION}")
