@@ -45,8 +45,10 @@ class Actions:
         self.redo = button("↷", "Redo what was undone", redo)
         self.code = CodeButton()
         self.code.observe(lambda _: self.save_graph(), "copies")
-        page = button("⤓ Page", "Write a web page that plays this schedule without a kernel", self._page)
-        trace = button("⤓ Trace", "Write a Chrome trace, which ui.perfetto.dev opens", self._trace)
+        page = button(
+            "⤓ Page", "Write a web page beside the notebook that plays this schedule without a kernel", self._page
+        )
+        trace = button("⤓ Trace", "Write a Chrome trace beside the notebook, which ui.perfetto.dev opens", self._trace)
         self.box = w.HBox([self.undo, self.redo, self.code, page, trace]).add_class("pl-actions")
 
     def show(self, steps: Steps) -> None:
