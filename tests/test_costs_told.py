@@ -102,3 +102,23 @@ def test_numbers_of_a_strangers_file_that_no_float_holds_are_left_out(huge):
         ("operations", "measured seconds × reference speed" if huge else "as the model has them"),
         ("time on dev", "estimated: roofline"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("costs", "sentence"),
+    [
+        ({"assumed": {"batch": 1, "time": 128}}, "batch taken as 1, time taken as 128"),
+        ({"assumed": {f"d{i}": 1 for i in range(10)}}, ", ".join(f"d{i} taken as 1" for i in range(8)) + " and 2 more"),
+        ({"assumed": 12, "batch": 32}, "batch taken as 32, the first unknown dimension of 12 outputs"),
+        ({"assumed": 1, "batch": 1}, "batch taken as 1, the first unknown dimension of 1 output"),
+        ({"assumed": 0, "batch": 1}, None),
+        ({"assumed": {}}, None),
+        ({"assumed": {"batch": "many"}}, None),
+        ({"assumed": 10**400, "batch": 1}, None),
+        ({"assumed": 3, "batch": None}, None),
+    ],
+)
+def test_open_dimensions_are_told_with_the_size_they_were_given(costs, sentence):
+    """By name in ONNX, as the batch in TensorFlow; what is no size is left out."""
+    found = dict(sources(graph(metadata={"costs": costs})))
+    assert found.get("open dimension") == sentence

@@ -128,7 +128,7 @@ def test_devices_go_into_a_tensorflow_graph(problem, tmp_path):
 
 def test_a_torch_device_map_names_modules(tmp_path):
     """The writer of placelab.formats.torch_device_map, through this door."""
-    graph = pl.OpGraph.from_arrays(["one/mm", "two/mm"], [1, 1], [(0, 1)])
+    graph = pl.OpGraph.from_arrays(["one/mm", "two/mm"], [1, 1], [(0, 1)], metadata={"parameters": {}})
     placed = pl.Placement(pl.Problem(graph, pl.Cluster([1.0, 1.0])), [0, 1])
     assert json.loads(export.torch_device_map(placed, tmp_path / "map.json").read_text()) == {"one": 0, "two": 1}
 
@@ -139,6 +139,7 @@ def test_a_torch_device_map_names_modules(tmp_path):
         lambda p, path: export.placement(p.problem, path),
         lambda p, path: export.tensorflow(p.problem, path, path),
         lambda p, path: export.torch_device_map(p.problem, path),
+        lambda p, path: export.torch_device_map(p, path / "map.json"),
         lambda p, path: export.graph(p, path / "g.json"),
         lambda p, path: export.graph(p.problem.graph, path / "g.png"),
         lambda p, path: export.graph(p.problem.graph, path / "no" / "g.json"),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
 import numpy as np
+import onnx_models
 import pandas as pd
 import pytest
 import tensorflow_samples
@@ -152,8 +154,10 @@ def test_convert_keeps_everything_but_the_name(capsys, path, graph, tmp_path):
 
 def test_place_writes_what_the_name_of_the_file_says(capsys, tmp_path):
     """A placement that can be read back, a page, a trace; the makespan is the library's."""
-    for name in ("p.json", "p.html", "p.trace.json", "p.csv"):
-        assert "makespan       80 s\n" in said(capsys, "place", "topcuoglu", "--out", str(tmp_path / name))
+    what = {"p.json": "placement", "p.html": "page", "p.trace.json": "trace", "p.csv": "table of ops"}
+    for name, kind in what.items():
+        text = said(capsys, "place", "topcuoglu", "--out", str(tmp_path / name))
+        assert "makespan       80 s\n" in text and text.endswith(f"written: {tmp_path / name} ({kind})\n")
     problem = pl.datasets.problem("topcuoglu")
     placement = placement_json.read(tmp_path / "p.json", problem)
     assert placement.device.tolist() == pl.place(problem, "heft").device.tolist()
@@ -170,9 +174,11 @@ def test_place_hands_placements_back_to_the_frameworks(capsys, tmp_path):
     assert pl.load(tmp_path / "placed.pb").names.tolist() == pl.load(tmp_path / "served.pb").names.tolist()
     said(capsys, "place", "gpt2", "--partitioner", "single", "--out", str(tmp_path / "device_map.json"))
     assert set(json.loads((tmp_path / "device_map.json").read_text()).values()) == {0}
-    assert "note: the placement splits" in said(
-        capsys, "place", "topcuoglu", "--out", str(tmp_path / "device_map.json")
-    )
+    parts = pl.OpGraph.from_arrays(["m/a", "m/b"], [1e12, 1e12], [], kind="aten", metadata={"parameters": {}})
+    parts.save(tmp_path / "parts.json")
+    text = said(capsys, "place", str(tmp_path / "parts.json"), "--out", str(tmp_path / "device_map.json.gz"))
+    assert "note: the placement splits 'm'" in text
+    assert (tmp_path / "device_map.json.gz").read_bytes().startswith(b"\x1f\x8b")
 
 
 def test_place_takes_rules_and_strategies(capsys):
@@ -220,6 +226,19 @@ def test_convert_writes_other_formats(capsys, graph, tmp_path, suffix):
         (("place", "topcuoglu", "--prepare", "nope"), "nope"),
         (("place", "topcuoglu", "--out", "x.xyz"), "has no format to write"),
         (("compare", "topcuoglu", "--partitioners", "nope"), "nope"),
+        (("place", "topcuoglu", "--out", "x.pb"), ".pb can only be written for a GraphDef that was loaded from a file"),
+        (("place", "topcuoglu", "--out", "x.pbtxt"), ".pbtxt can only be written for a GraphDef"),
+        (("place", "dynamic_rnn", "--out", "device_map.json"), "has no PyTorch modules"),
+        (
+            ("place", "topcuoglu", "--out", "no/p.json"),
+            "no/p.json cannot be written: no is not a folder; make it first",
+        ),
+        (("compare", "topcuoglu", "--out", "no/p.csv"), "no is not a folder; make it first"),
+        (("compare", "topcuoglu", "--out", "p.xyz"), "has no format to write; files end in .csv"),
+        (
+            ("inspect", "topcuoglu", "--batch", "4"),
+            "topcuoglu: --batch is an option of TensorFlow files; datasets have none",
+        ),
     ],
 )
 def test_errors_are_one_sentence(arguments, sentence, tmp_path, monkeypatch):
@@ -227,6 +246,137 @@ def test_errors_are_one_sentence(arguments, sentence, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert sentence in refused(*arguments)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["x.pb", "device_map.json", "no/p.json", "x.xyz"])
+def test_what_cannot_be_written_is_refused_before_the_work(name, tmp_path, monkeypatch):
+    """Nobody waits minutes for an error that was there from the start."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("placelab.cli.place.place_ops", lambda *_, **__: pytest.fail("it was placed"))
+    monkeypatch.setattr("placelab.cli.compare.compare_pairs", lambda *_, **__: pytest.fail("it was compared"))
+    refused("place", "dynamic_rnn", "--out", name)
+    refused("compare", "dynamic_rnn", "--out", name)
+
+
+def test_a_graph_def_is_written_in_the_form_it_had(tmp_path, monkeypatch):
+    """Text stays text; a graph that was converted has no file to write devices into."""
+    (tmp_path / "g.pb").write_bytes(tensorflow_samples.training())
+    pl.load(tmp_path / "g.pb").save(tmp_path / "g.json")
+    monkeypatch.setattr("placelab.cli.place.place_ops", lambda *_, **__: pytest.fail("it was placed"))
+    told = refused("place", str(tmp_path / "g.pb"), "--out", str(tmp_path / "x.pbtxt"))
+    assert told.endswith("is a GraphDef in .pb's form; write .pb instead")
+    told = refused("place", str(tmp_path / "g.json"), "--out", str(tmp_path / "x.pb"))
+    assert told.endswith("g.json is none; write .json instead")
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "sentence"),
+    [
+        ("g.dot", ("--batch", "4"), "--batch is an option of TensorFlow files; .dot files have none"),
+        ("g.json.gz", ("--dimension", "n=4"), "--dimension is an option of ONNX files; .json files have none"),
+        ("g.onnx", ("--batch", "32"), "--batch is an option of TensorFlow files; use --dimension batch=32"),
+        ("onnx.pb", ("--batch", "32"), "--batch is an option of TensorFlow files; use --dimension batch=32"),
+        ("g.pb", ("--dimension", "batch=8"), "--dimension is an option of ONNX files; use --batch 8"),
+    ],
+)
+def test_an_option_of_another_format_is_told_with_the_file_and_the_flag(name, flags, sentence, graph, tmp_path):
+    """And with the flag that does it, where there is one."""
+    model = onnx_models.model(onnx_models.LINEAR).SerializeToString()
+    made = {"g.onnx": model, "onnx.pb": model, "g.pb": tensorflow_samples.training()}
+    path = tmp_path / name
+    path.write_bytes(made[name]) if name in made else pl.export.graph(graph, path)
+    assert refused("inspect", str(path), *flags) == f"placelab: {path}: {sentence}"
+
+
+def test_inspect_tells_open_dimensions_and_how_to_size_them(capsys, tmp_path):
+    """With the flag of the format, until all are given."""
+    onnx_file, tf_file = str(tmp_path / "m.onnx"), str(tmp_path / "g.pb")
+    (tmp_path / "m.onnx").write_bytes(onnx_models.model(onnx_models.LINEAR).SerializeToString())
+    (tmp_path / "g.pb").write_bytes(tensorflow_samples.training())
+    row = r"\nopen dimension +"
+    assert re.search(row + "batch taken as 1; --dimension batch=N\n", said(capsys, "inspect", onnx_file))
+    assert re.search(row + "batch taken as 8\n", said(capsys, "inspect", onnx_file, "--dimension", "batch=8"))
+    told = json.loads(said(capsys, "inspect", onnx_file, "--json"))["costs"]
+    assert told["open dimension"] == "batch taken as 1"
+    assert re.search(row + r"batch taken as 1, the first .* outputs; --batch N\n", said(capsys, "inspect", tf_file))
+    assert re.search(
+        row + r"batch taken as 4, the first .* outputs\n", said(capsys, "inspect", tf_file, "--batch", "4")
+    )
+
+
+def test_convert_says_what_the_file_does_not_hold(capsys, tmp_path):
+    """One line; none where all is there; one where placelab would not read the file again."""
+    stg = tmp_path / "d.stg"
+    lines = said(capsys, "convert", "dynamic_rnn", str(stg)).splitlines()
+    assert len(lines) == 2 and lines[1] == (
+        f"note: {stg} does not hold names, kinds, the unit of operations, memory, control edges, shared tensors, groups, "
+        "metadata (provenance, licence)"
+    )
+    assert len(said(capsys, "convert", str(stg), str(tmp_path / "again.stg")).splitlines()) == 1
+    for name in ("d.json", "d.dot"):
+        assert len(said(capsys, "convert", "dynamic_rnn", str(tmp_path / name)).splitlines()) == 1
+
+
+def test_a_converted_file_that_is_not_read_again_is_noted(capsys, path, tmp_path, monkeypatch):
+    """Some formats have limits that graphs do not have."""
+    monkeypatch.setattr("placelab.formats.dot.MAX_NODES", 3)
+    text = said(capsys, "convert", path, str(tmp_path / "d.dot"))
+    assert "note: it cannot be read again: " in text and "over 3 nodes" in text
+
+
+@pytest.mark.parametrize("command", [("place",), ("compare", "--partitioners", "heft", "--schedulers", "fifo")])
+def test_times_for_other_devices_are_noted(capsys, command):
+    """On a cluster without any of them operations count, which some graphs do not have."""
+    note = "its times are for P1, P2, P3; pcie_box has none of these, so an op takes its operations / speed"
+    assert note in said(capsys, *command, "topcuoglu", "--cluster", "pcie_box")
+    assert "its times are for" not in said(capsys, *command, "topcuoglu")
+    assert "its times are for" not in said(capsys, *command, "dynamic_rnn")
+
+
+def test_an_optimum_is_called_one_by_both_commands(capsys, tmp_path):
+    """A gap that is rounding is none; one transfer is one."""
+    pl.OpGraph.from_arrays(["a", "b"], [1e9, 1e9], [(0, 1)], edge_bytes=[8.0]).save(tmp_path / "g.json")
+    call = (str(tmp_path / "g.json"), "--cluster", "uniform")
+    assert "proven optimal" in said(capsys, "place", *call)
+    row = said(capsys, "compare", *call, "--partitioners", "heft", "--schedulers", "fifo").splitlines()[2]
+    assert row.endswith("proven optimal")
+
+
+def test_one_transfer_is_one(capsys, tmp_path):
+    """And two are transfers."""
+    for n in (1, 2):
+        where = {0: ("gpu:0",)} | {v: ("gpu:1", "gpu:2")[v - 1 : v] for v in range(1, n + 1)}
+        edges = [(0, v) for v in range(1, n + 1)]
+        star = pl.OpGraph.from_arrays(list("abc")[: n + 1], [1.0] * (n + 1), edges, edge_bytes=[8.0] * n, devices=where)
+        star.save(tmp_path / f"{n}.json")
+    call = ("--cluster", "pcie_box")
+    assert "moved          8 B in 1 transfer\n" in said(capsys, "place", str(tmp_path / "1.json"), *call)
+    assert "moved          16 B in 2 transfers\n" in said(capsys, "place", str(tmp_path / "2.json"), *call)
+
+
+@pytest.mark.parametrize(
+    ("flag", "text", "sentence"),
+    [
+        ("--dimension", "x", "'x' is not NAME=N"),
+        ("--dimension", "batch=abc", "'batch=abc' is not NAME=N: N must be a whole number of 1 or more"),
+        ("--dimension", "batch=0", "N must be a whole number of 1 or more"),
+        ("--batch", "0", "'0' is not a size: N must be a whole number of 1 or more"),
+        ("--batch", "9" * 5000, "N must be a whole number of 1 or more"),
+    ],
+)
+def test_sizes_are_whole_numbers_of_one_or_more(capsys, flag, text, sentence):
+    """Anything else is a wrong command line."""
+    with pytest.raises(SystemExit) as ended:
+        main(["inspect", "m.onnx", flag, text])
+    assert ended.value.code == 2 and sentence in capsys.readouterr().err
+
+
+def test_help_says_which_name_gives_which_file(capsys):
+    """A device map and a placement both end in .json."""
+    with pytest.raises(SystemExit):
+        main(["place", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "device_map.json, device_map.json.gz: device map of PyTorch modules; .json, .json.gz: placement" in text
 
 
 @pytest.mark.parametrize("arguments", [(), ("nope",), ("inspect",), ("inspect", "x", "--dimension", "x")])

@@ -141,7 +141,8 @@ def test_open_dimensions_are_given_or_one():
     ("dimensions", "words"),
     [
         ({"time": 3}, "no open dimension 'time'; open are batch"),
-        ({"batch": -1}, "dimension 'batch' is -1; expected a whole number"),
+        ({"batch": -1}, "dimension 'batch' is -1; expected a whole number, 1 or more"),
+        ({"batch": 0}, "dimension 'batch' is 0; expected a whole number, 1 or more"),
         ({"batch": 1.5}, "dimension 'batch' is 1.5"),
         ({"batch": 10**30}, "dimension 'batch' is 1000"),
         (3, "dimensions is 3"),

@@ -114,6 +114,15 @@ def test_two_hosts_are_no_device_map():
         device_map(placed([0] * 5 + [1] * 6, cluster))
 
 
+def test_a_graph_without_modules_has_no_device_map(tmp_path):
+    """Names with slashes do not make one; nothing is written."""
+    graph = pl.OpGraph.from_arrays(["scope/a", "scope/b"], [1, 1], [(0, 1)], metadata={"name": "tf"})
+    placement = pl.place(pl.Problem(graph, pl.Cluster([1.0, 1.0])), "single")
+    with pytest.raises(pl.UnsupportedError, match=r"tf has no PyTorch modules, .* write its placement instead"):
+        write(placement, tmp_path / "map.json")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("told", [3, {"a": 3}, [1]])
 def test_metadata_that_are_no_parameters_are_refused(told):
     """Metadata come from files."""

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from inspect import cleandoc
+from pathlib import Path
 from typing import Any
 
 from placelab import clusters, datasets
 from placelab.cluster import Cluster
 from placelab.errors import FormatError
-from placelab.graph import OpGraph
-from placelab.loading import load, suffixes
+from placelab.graph import OpGraph, time_column
+from placelab.loading import ONNX_VERSION, load, suffixes
 from placelab.problem import MEMORY_MODELS, TRANSFER_MODELS, Problem
 
 OWN = "own"  # the processors that a model comes with
+TENSORFLOW, ONNX = "TensorFlow", "ONNX"
+MAX_DIGITS = 12  # of a size
 
 
 def command(commands: Any, name: str, function: Callable[[argparse.Namespace], None], examples: str) -> Any:
@@ -36,7 +40,7 @@ def add_model(command: Any) -> None:
     """The model, and what its format may need to know."""
     kinds = " ".join(suffix for suffix in suffixes() if not suffix.endswith(".gz"))
     command.add_argument("model", help=f"a file ({kinds}, gzipped or not), a SavedModel's folder or a dataset's name")
-    command.add_argument("--batch", type=int, metavar="N", help="TensorFlow: size of a first dimension left open")
+    command.add_argument("--batch", type=_size, metavar="N", help="TensorFlow: size of a first dimension left open")
     command.add_argument(
         "--dimension",
         action="append",
@@ -66,7 +70,9 @@ def add_rules(command: Any) -> None:
 
 
 def model_of(options: argparse.Namespace) -> OpGraph:
-    """The graph asked for."""
+    """The graph asked for; FormatError for an option that its format does not have."""
+    for flag, owner, instead in _given(options):
+        _check_flag(options.model, flag, owner, instead)
     given = {"batch": options.batch, "dimensions": dict(options.dimension or ())}
     return load(options.model, **{name: value for name, value in given.items() if value})
 
@@ -94,13 +100,77 @@ def problem_of(options: argparse.Namespace) -> tuple[str, Problem]:
     return name, Problem(graph, cluster, memory=options.memory, transfers=options.transfers)
 
 
+def open_flag(options: argparse.Namespace, graph: OpGraph) -> str:
+    """What gives an open dimension of a model another size; "" where none is open, or all are given."""
+    costs = graph.metadata.get("costs")
+    assumed, form = costs.get("assumed") if isinstance(costs, Mapping) else None, format_of(options.model)
+    if form == ONNX and isinstance(assumed, Mapping):
+        left = [name for name in assumed if name not in dict(options.dimension or ())]
+        return f"--dimension {left[0]}=N" if left else ""
+    return "--batch N" if form == TENSORFLOW and assumed and not options.batch else ""
+
+
+def format_of(model: str) -> str:
+    """TensorFlow or ONNX, whose files have options of their own; "" for all else."""
+    path = Path(model)
+    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    if model in datasets.names() or (suffix not in (".onnx", ".pb", ".pbtxt") and not path.is_dir()):
+        return ""
+    if suffix == ".pb" and path.is_file():
+        with suppress(OSError), path.open("rb") as file:
+            return ONNX if file.read(1) == ONNX_VERSION else TENSORFLOW
+    return ONNX if suffix == ".onnx" else TENSORFLOW
+
+
+def check_folder(path: Path) -> None:
+    """FormatError unless the folder is there that a file is to be written to: better before the work than after it."""
+    if not path.parent.is_dir():
+        raise FormatError(f"{path} cannot be written: {path.parent} is not a folder; make it first")
+
+
+def note_on_times(problem: Problem, cluster: str) -> str:
+    """A sentence where a graph has seconds for devices and the cluster has none of these; else ""."""
+    graph, devices = problem.graph, problem.cluster
+    pairs = zip(devices.names, devices.types, strict=True)
+    if graph.time is None or any(time_column(graph, name, kind) >= 0 for name, kind in pairs):
+        return ""
+    types, more = ", ".join(graph.time_types[:5]), ", …" * (len(graph.time_types) > 5)
+    return f"its times are for {types}{more}; {cluster} has none of these, so an op takes its operations / speed"
+
+
 def several(text: str) -> tuple[str, ...]:
     """Names with commas between them."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
+def _given(options: argparse.Namespace) -> Iterator[tuple[str, str, str]]:
+    """Each option for a format that is given: its flag, the format, and what says the same to the other format."""
+    if options.batch:
+        yield "--batch", TENSORFLOW, f"--dimension batch={options.batch}"
+    if options.dimension:
+        yield "--dimension", ONNX, f"--batch {options.dimension[0][1]}"
+
+
+def _check_flag(model: str, flag: str, owner: str, instead: str) -> None:
+    found, dataset = format_of(model), model in datasets.names()
+    if found == owner or not (found or dataset or model.lower().endswith(tuple(suffixes()))):
+        return
+    suffix = Path(model.lower().removesuffix(".gz")).suffix
+    remedy = f"use {instead}" if found else f"{'datasets' if dataset else f'{suffix} files'} have none"
+    raise FormatError(f"{model}: {flag} is an option of {owner} files; {remedy}")
+
+
+def _size(text: str) -> int:
+    if not text.isdecimal() or len(text) > MAX_DIGITS or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!a} is not a size: N must be a whole number of 1 or more")
+    return int(text)
+
+
 def _dimension(text: str) -> tuple[str, int]:
     name, _, size = text.rpartition("=")
-    if not name or not size.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!a} is not NAME=N")
-    return name, int(size)
+    if not name:
+        raise argparse.ArgumentTypeError(f"{text!a} is not NAME=N, N a whole number of 1 or more")
+    try:
+        return name, _size(size)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f"{text!a} is not NAME=N: N must be a whole number of 1 or more") from None

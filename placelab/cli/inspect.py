@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from placelab.cli.arguments import add_cluster, add_model, cluster_of, command, model_of
+from placelab.cli.arguments import add_cluster, add_model, cluster_of, command, model_of, open_flag
 from placelab.cli.facts import facts
-from placelab.cli.terminal import pairs, printable, shortened, table
+from placelab.cli.terminal import counted, pairs, printable, shortened, table
 from placelab.units import percent, seconds, si
 
 KINDS = 15  # listed unless all are asked for
@@ -37,37 +37,39 @@ def inspect(options: argparse.Namespace) -> None:
     """
     graph = model_of(options)
     found = facts(graph, *cluster_of(options, graph))
-    print(json.dumps(found, indent=2) if options.json else text(found, None if options.all else KINDS))
+    most, flag = None if options.all else KINDS, open_flag(options, graph)
+    print(json.dumps(found, indent=2) if options.json else text(found, most, flag))
 
 
-def text(found: dict[str, Any], most: int | None) -> str:
-    """The facts on a screen, with at most so many kinds."""
-    parts = [pairs(_graph(found)), pairs(_on(found["on"])), _kinds(found["kinds"], most)]
+def text(found: dict[str, Any], most: int | None, flag: str = "") -> str:
+    """The facts on a screen, with at most so many kinds, and what sizes an open dimension."""
+    parts = [pairs(_graph(found, flag)), pairs(_on(found["on"])), _kinds(found["kinds"], most)]
     return "\n\n".join(part for part in parts if part)
 
 
-def _graph(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _graph(found: dict[str, Any], flag: str) -> Iterator[tuple[str, str]]:
     tensors, parameters, groups = found["tensors"], found["parameters"], found["groups"]
     yield "name", shortened(found["name"])
     if found["provenance"]:
         yield "from", _provenance(found["provenance"])
-    yield "ops", f"{found['ops']:,} of {_counted(len(found['kinds']), 'kind')}, {found['depth']:,} on the longest path"
+    yield "ops", f"{found['ops']:,} of {counted(len(found['kinds']), 'kind')}, {found['depth']:,} on the longest path"
     yield "edges", f"{found['edges']:,}, of them control {found['control_edges']:,}"
     largest = (
         f"; largest {_bytes(tensors['largest'])}: {shortened(tensors['largest_of'])}" if tensors["largest"] else ""
     )
     yield "tensors", f"{tensors['tensors']:,}, {_bytes(tensors['bytes'])}{largest}"
-    yield "parameters", f"{_bytes(parameters['bytes'])} at {_counted(parameters['ops'], 'op')}"
+    yield "parameters", f"{_bytes(parameters['bytes'])} at {counted(parameters['ops'], 'op')}"
     if found["temporary_bytes"]:
         yield "temporary", _bytes(found["temporary_bytes"])
-    yield "groups", f"{_counted(groups['groups'], 'group')}, {_counted(groups['ops'], 'op')} in all"
+    yield "groups", f"{counted(groups['groups'], 'group')}, {counted(groups['ops'], 'op')} in all"
     for rule in found["devices"]:
-        yield "devices", f"{_counted(rule['ops'], 'op')} only on {', '.join(map(shortened, rule['devices']))}"
+        yield "devices", f"{counted(rule['ops'], 'op')} only on {', '.join(map(shortened, rule['devices']))}"
     sum_of_all = (
         si(found["operations"], "").strip() if found["operations"] is not None else "more than a float can hold"
     )
     for label, sentence in found["costs"].items():
-        yield printable(label), f"{sum_of_all} · " * (label == "operations") + printable(sentence)
+        hint = f"; {printable(flag)}" if flag and label == "open dimension" else ""
+        yield printable(label), f"{sum_of_all} · " * (label == "operations") + printable(sentence) + hint
 
 
 def _provenance(told: Any) -> str:
@@ -79,7 +81,7 @@ def _provenance(told: Any) -> str:
 def _on(on: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield (
         "cluster",
-        f"{on['cluster']}: {_counted(on['devices'], 'device')} of type {', '.join(map(shortened, on['types']))}",
+        f"{on['cluster']}: {counted(on['devices'], 'device')} of type {', '.join(map(shortened, on['types']))}",
     )
     if "error" in on:
         yield "none", printable(on["error"])
@@ -98,11 +100,7 @@ def _kinds(kinds: list[dict[str, Any]], most: int | None) -> str:
     rows = [("kind", "ops", "operations")]
     rows += [(shortened(kind["kind"] or "(none)"), f"{kind['ops']:,}", percent(kind["share"])) for kind in shown]
     left = len(kinds) - len(shown)
-    return table(rows, numbers=(1, 2)) + (f"\n… and {_counted(left, 'kind')} more: --all" if left else "")
-
-
-def _counted(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
+    return table(rows, numbers=(1, 2)) + (f"\n… and {counted(left, 'kind')} more: --all" if left else "")
 
 
 def _bytes(value: float | None) -> str:

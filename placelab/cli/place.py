@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from placelab.cli.arguments import add_model, add_rules, command, problem_of, several
-from placelab.cli.terminal import pairs, printable
+from placelab.cli.arguments import (
+    TENSORFLOW,
+    add_model,
+    add_rules,
+    check_folder,
+    command,
+    format_of,
+    note_on_times,
+    problem_of,
+    several,
+)
+from placelab.cli.terminal import counted, pairs, printable
 from placelab.errors import FormatError
 from placelab.formats import placement_json, tensorflow_write, torch_device_map
 from placelab.formats.csv_tables import ops_csv
 from placelab.formats.saving import save
+from placelab.graph import OpGraph
 from placelab.metrics import metrics
 from placelab.schedule import Schedule
 from placelab.simulate import simulate
@@ -41,35 +52,38 @@ def add_to(commands: Any) -> None:
     place_command.add_argument(
         "--scheduler", help=f"who runs next (default: planned, or {FALLBACK} where there is no plan)"
     )
-    place_command.add_argument("--out", type=Path, help=f"file to write: {', '.join(WRITERS)}")
+    place_command.add_argument("--out", type=Path, help=f"file to write; what its name ends in says what: {_told()}")
 
 
 def place(options: argparse.Namespace) -> None:
     """Place a model on a cluster, simulate a step and write the placement or the schedule."""
-    write = None if options.out is None else writer(options.out)
+    out = None if options.out is None else writer(options.out)
     name, problem = problem_of(options)
+    if out:
+        out.check(problem.graph, options.out, options.model)
     prepare = several(options.prepare)
     placement = place_ops(problem, options.partitioner, prepare=prepare, seed=options.seed)
     scheduler = options.scheduler or (FALLBACK if placement.planned is None else "planned")
     schedule = simulate(problem, placement, scheduler, seed=options.seed)
-    print(f"{printable(problem.graph.title)} on {name}: {options.partitioner} + {scheduler}\n{summary(schedule)}")
-    if write:
-        write(schedule, options.out, options.model)
-        print(f"written: {options.out}")
+    told = summary(schedule, [note_on_times(problem, name)])
+    print(f"{printable(problem.graph.title)} on {name}: {options.partitioner} + {scheduler}\n{told}")
+    if out:
+        out.write(schedule, options.out, options.model)
+        print(f"written: {options.out} ({out.what})")
 
 
-def summary(schedule: Schedule) -> str:
+def summary(schedule: Schedule, notes: Iterable[str] = ()) -> str:
     """What the schedule comes to, in a few lines."""
     m, violations = metrics(schedule), validate(schedule)
     rows = [
         ("makespan", seconds(m["makespan"])),
         ("speed-up", f"× {m['speedup']:.3g} of the best single device"),
         ("above optimum", "proven optimal" if m["bound_gap"] < OPTIMAL else f"at most {percent(m['bound_gap'])}"),
-        ("moved", f"{si(m['bytes_moved'], 'B')} in {m['transfers']:,} transfers"),
+        ("moved", f"{si(m['bytes_moved'], 'B')} in {counted(m['transfers'], 'transfer')}"),
         ("ops", ", ".join(f"{name} {n:,}" for name, n in _counts(schedule).items())),
         ("rules", "all hold" if not violations else "; ".join(printable(v.detail) for v in violations[:3])),
     ]
-    return pairs([*rows, *(("note", printable(note)) for note in schedule.placement.notes)])
+    return pairs([*rows, *(("note", printable(note)) for note in (*notes, *schedule.placement.notes) if note)])
 
 
 def _counts(schedule: Schedule) -> dict[str, int]:
@@ -77,12 +91,29 @@ def _counts(schedule: Schedule) -> dict[str, int]:
     return {printable(name): int((schedule.device == d).sum()) for d, name in enumerate(names)}
 
 
-def writer(path: Path) -> Callable[[Schedule, Path, str], Any]:
-    """What writes a file of that name; FormatError when nothing does."""
+class Writer(NamedTuple):
+    """What writes files of a name: in words, the function, and one that refuses a graph before the work is done."""
+
+    what: str
+    write: Callable[[Schedule, Path, str], Any]
+    check: Callable[[OpGraph, Path, str], None] = lambda graph, path, model: None
+
+
+def writer(path: Path) -> Writer:
+    """What writes a file of that name; FormatError when nothing does, or its folder is not there."""
     found = next((write for suffix, write in WRITERS.items() if path.name.lower().endswith(suffix)), None)
     if found is None:
         raise FormatError(f"{str(path)!a} has no format to write; files end in {', '.join(WRITERS)}")
+    check_folder(path)
     return found
+
+
+def _told() -> str:
+    """Which end of a name gives which file."""
+    kinds: dict[str, list[str]] = {}
+    for suffix, made in WRITERS.items():
+        kinds.setdefault(made.what, []).append(suffix)
+    return "; ".join(f"{', '.join(ends)}: {what}" for what, ends in kinds.items())
 
 
 def _page(schedule: Schedule, path: Path, _: str) -> None:
@@ -113,19 +144,42 @@ def _device_map(schedule: Schedule, path: Path, _: str) -> None:
         print(f"note: {printable(warning.message)}")
 
 
+def _check_modules(graph: OpGraph, path: Path, model: str) -> None:
+    torch_device_map.check_modules(graph)
+
+
 def _graph_def(schedule: Schedule, path: Path, model: str) -> None:
     """The TensorFlow file that was read, its ``device`` fields as placed."""
     tensorflow_write.write(model, schedule.placement, path)
 
 
+def _check_graph_def(graph: OpGraph, path: Path, model: str) -> None:
+    """FormatError unless the model is a GraphDef's file, of text where text is to be written."""
+    told = graph.metadata.get("provenance")
+    form = str(told.get("format")) if isinstance(told, dict) and format_of(model) == TENSORFLOW else ""
+    wanted = ".pbtxt" if ".pbtxt" in path.suffixes else ".pb"
+    if not form.startswith("TensorFlow GraphDef"):
+        raise FormatError(
+            f"{path}: {wanted} can only be written for a GraphDef that was loaded from a file, and {model} is none; "
+            "write .json instead"
+        )
+    found = ".pbtxt" if form.endswith("text") else ".pb"
+    if found != wanted:
+        raise FormatError(f"{path}: {model} is a GraphDef in {found}'s form; write {found} instead")
+
+
+PLACEMENT, TRACE, DEVICE_MAP = Writer("placement", _placement), Writer("trace", _trace), "device_map.json"
+MODULES = Writer("device map of PyTorch modules", _device_map, _check_modules)
+GRAPH_DEF = Writer("GraphDef with devices", _graph_def, _check_graph_def)
 WRITERS = {  # the first whose suffix fits
-    ".html": _page,
-    ".trace.json": _trace,
-    ".trace.json.gz": _trace,
-    "device_map.json": _device_map,
-    ".json": _placement,
-    ".json.gz": _placement,
-    ".csv": _table,
-    ".pb": _graph_def,
-    ".pbtxt": _graph_def,
+    ".html": Writer("page", _page),
+    ".trace.json": TRACE,
+    ".trace.json.gz": TRACE,
+    DEVICE_MAP: MODULES,
+    f"{DEVICE_MAP}.gz": MODULES,
+    ".json": PLACEMENT,
+    ".json.gz": PLACEMENT,
+    ".csv": Writer("table of ops", _table),
+    ".pb": GRAPH_DEF,
+    ".pbtxt": GRAPH_DEF,
 }

@@ -23,6 +23,15 @@ def shortened(name: object) -> str:
     return text if len(text) <= LONGEST else f"{text[:half]}…{text[-half:]}"
 
 
+def counted(n: int, what: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "transfer"), counted(2000, "op")
+    ('1 transfer', '2,000 ops')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
 def pairs(rows: Iterable[tuple[str, str]], indent: str = "") -> str:
     """Labels and what stands for each, the latter below each other."""
     rows = list(rows)

@@ -9,11 +9,11 @@ from placelab.costs.provenance import is_number, provenance
 from placelab.graph import OpGraph
 from placelab.units import seconds, si
 
-KINDS = 8  # unknown kinds named one by one
+KINDS = 8  # unknown kinds and open dimensions named one by one
 
 
 def sources(graph: OpGraph) -> list[tuple[str, str]]:
-    """(label, sentence) for operations, times by column, kinds that are not known, sizes that are not, and factors.
+    """(label, sentence) for operations, times by column, kinds and sizes that are not known, open dimensions, and factors.
 
     The sentences hold names of a stranger's file as they are: escape them for the place where they are shown.
 
@@ -27,6 +27,7 @@ def sources(graph: OpGraph) -> list[tuple[str, str]]:
     rows += _columns(graph, known.get("columns", {}))
     rows += [("unknown kind", text) for text in _unknown(known.get("unknown", {}), "columns" in known)]
     rows += [("unknown size", text) for text in _unsized(known.get("unsized"))]
+    rows += [("open dimension", text) for text in _assumed(known.get("assumed"), known.get("batch"))]
     return rows + [("scaled", text) for text in _scaled(known.get("scaled", {}))]
 
 
@@ -85,6 +86,18 @@ def _unknown(kinds: Mapping[str, Any], timed: bool) -> Iterator[str]:
 def _unsized(n: Any) -> Iterator[str]:
     if is_number(n) and n > 0:
         yield f"{n:,} {'output counts' if n == 1 else 'outputs count'} 0 bytes"
+
+
+def _assumed(told: Any, batch: Any) -> Iterator[str]:
+    """Sizes that open dimensions were given: by name in ONNX, in TensorFlow one for the first that a shape leaves open."""
+    if isinstance(told, Mapping):
+        taken = [f"{name} taken as {size:,}" for name, size in told.items() if is_number(size)]
+        more = f" and {len(taken) - KINDS:,} more" if len(taken) > KINDS else ""
+        if taken:
+            yield ", ".join(taken[:KINDS]) + more
+    elif is_number(told) and told > 0 and is_number(batch):
+        outputs = "output" if told == 1 else "outputs"
+        yield f"batch taken as {batch:,}, the first unknown dimension of {told:,} {outputs}"
 
 
 def _scaled(factors: Mapping[str, Any]) -> Iterator[str]:

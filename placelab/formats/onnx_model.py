@@ -178,8 +178,8 @@ def _check_dimensions(dimensions: Any) -> None:
     if not isinstance(dimensions, Mapping):
         raise FormatError(f"dimensions is {dimensions!r:.60}; expected name → size")
     for name, size in dimensions.items():
-        if type(size) is not int or not 0 <= size <= MAX_SIZE:
-            raise FormatError(f"dimension {name!r} is {size!r:.40}; expected a whole number, 0 or more")
+        if type(size) is not int or not 1 <= size <= MAX_SIZE:
+            raise FormatError(f"dimension {name!r} is {size!r:.40}; expected a whole number, 1 or more")
 
 
 def _onnx() -> Any:

@@ -61,7 +61,7 @@ def device_map(placement: Placement, *, devices: Mapping[str, int | str] | None 
     FormatError
         `devices` lacks one.
     UnsupportedError
-        A placement on several hosts: a device map is for one.
+        A graph without PyTorch modules; a placement on several hosts: a device map is for one.
 
     Warns
     -----
@@ -73,6 +73,7 @@ def device_map(placement: Placement, *, devices: Mapping[str, int | str] | None 
     O(ops + parameters).
     """
     expect(placement, Placement, "device_map")
+    check_modules(placement.problem.graph)
     root, split = _modules(placement), []
     entries = dict(_entries("", root, split))
     if split:
@@ -93,6 +94,14 @@ def write(placement: Placement, path: Any, *, devices: Mapping[str, int | str] |
     return save(json.dumps(device_map(placement, devices=devices), indent=1) + "\n", path)
 
 
+def check_modules(graph: OpGraph) -> None:
+    """UnsupportedError unless a graph was made of PyTorch modules: then its metadata say where the parameters are."""
+    if "parameters" not in graph.metadata:
+        raise UnsupportedError(
+            f"{graph.title} has no PyTorch modules, which a device map places; write its placement instead, op by op"
+        )
+
+
 def _modules(placement: Placement) -> Module:
     """The tree of modules that the names of forward ops and parameters tell."""
     graph, problem, root = placement.problem.graph, placement.problem, Module()
@@ -111,7 +120,7 @@ def _modules(placement: Placement) -> Module:
 
 
 def _parameters(graph: OpGraph) -> dict[str, str]:
-    told = graph.metadata.get("parameters", {})
+    told = graph.metadata["parameters"]
     if not isinstance(told, Mapping) or not all(isinstance(text, str) for pair in told.items() for text in pair):
         raise FormatError(
             f"metadata 'parameters' of {graph.title} is {told!r:.60}; expected parameter → op that holds it"
