@@ -169,11 +169,7 @@ def test_files_that_are_none_say_what_was_found(text, words):
 
 def test_a_weight_may_say_how_to_draw():
     """Where edges have their cost, too, it is Graphviz's."""
-    g = dot.loads(b"digraph { a [compute=1]; b [compute=1]; a -> b [bytes=3, weight=2] b -> c [weight=9] c [compute=1] }")
+    g = dot.loads(
+        b"digraph { a [compute=1]; b [compute=1]; a -> b [bytes=3, weight=2] b -> c [weight=9] c [compute=1] }"
+    )
     assert g.edge_bytes.tolist() == [3, 0]
-
-
-def test_sniffing():
-    """Comments may come first; other formats do not look like one."""
-    assert all(map(dot.is_one, [*samples.dot(), b"/* x */ // y\n# z\n Strict  Digraph {", b"graph{"]))
-    assert not any(map(dot.is_one, samples.stg() + samples.pipedream() + samples.placelab_json() + [b"", b"/* x"]))

@@ -192,3 +192,12 @@ def test_memory_of_many_devices_and_of_nothing():
     assert drawn == [problem.cluster.names[d] for d in np.sort(full)]
     empty = pl.Problem(pl.OpGraph.from_arrays(["a"], [0.0], []), pl.Cluster([1.0]))
     assert file_html(pl.plots.memory(pl.solve(empty, "single", "fifo")), INLINE)
+
+
+def test_the_pair_selected_has_a_frame_of_two_colours(schedule):
+    """One of them is seen on any cell; only the cells answer a hover, not the frames over them."""
+    plot = pl.plots.comparison(pl.compare(schedule.problem, ["heft"], ["fifo"]))
+    frames = [r for r in plot.renderers if getattr(r.glyph, "line_alpha", None) == 0.0]
+    assert [r.selection_glyph.line_color for r in frames] == ["black", "white"]
+    assert all(r.selection_glyph.line_alpha == 1.0 and r.nonselection_glyph.line_alpha == 0.0 for r in frames)
+    assert [r.name for r in plot.hover.renderers] == ["cells"]

@@ -31,7 +31,6 @@ MAX_DEPTH = 100  # elements inside elements
 MAX_ATTRIBUTES = 100  # of an element
 MAX_EDGES = 5_000_000
 MAX_TOKEN = 1 << 20  # bytes of one tag or comment, which the parser keeps until it ends
-HEAD = 4096  # bytes that tell whether a file is one
 CHUNK = 1 << 16
 MAX_NUMBER = 1000  # characters
 
@@ -70,18 +69,6 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
     data = unzipped(data, where)
     with read_from(where):
         return _graph(_parsed(data), where)
-
-
-def is_one(data: bytes) -> bool:
-    """Whether bytes look like a DAX file: XML whose first element is ``adag``.
-
-    >>> is_one(b'<?xml version="1.0"?><!-- by hand --><adag/>')
-    True
-    """
-    return b"<adag" in data[:HEAD].replace(b"\x00", b"")
-
-
-# -------------------------------------------------------------------- from XML to jobs
 
 
 def _parsed(data: bytes) -> _Workflow:

@@ -33,7 +33,6 @@ MS = 1e-3
 COSTS = ("forward_compute_time", "backward_compute_time", "activation_size", "parameter_size")
 SEPARATOR = re.compile(r", ?| -- ")
 KIND = re.compile(r"\w*")
-FIRST = re.compile(rb"\s*\S{1,80} -- [^\n]{0,4000} -- forward_compute_time=")
 
 
 @dataclass(frozen=True)
@@ -66,11 +65,6 @@ def loads(data: bytes, where: str = "the upload", *, backward: bool = True) -> O
         edges = [_edge(line, f"line {i}", number) for i, line in lines if line.startswith("\t")]
         metadata = _metadata(layers, title(where, "profile"))
         return _step(layers, edges, metadata) if backward else _inference(layers, edges, metadata)
-
-
-def is_one(data: bytes) -> bool:
-    """Whether bytes begin like a profile."""
-    return FIRST.match(data[:5000]) is not None
 
 
 def _layer(line: str, where: str) -> _Layer:

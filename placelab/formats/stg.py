@@ -15,7 +15,6 @@ https://www.kasahara.cs.waseda.ac.jp/schedule/format_e.html
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,6 @@ from placelab.formats.unit_costs import MAX_PROCESSORS, unit_metadata
 from placelab.graph import OpGraph
 
 EXPECTED = "a Standard Task Graph"
-HEADER = re.compile(rb"\s*\d{1,7}([ \t]+\d{1,4})?[ \t]*\r?\n\s*[01][ \t]+[\d.]+[ \t]+\d")
 DUMMIES = 2
 LIMITS = (MAX_OPS, MAX_PROCESSORS)
 
@@ -47,11 +45,6 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
     lines = (line.partition("#")[0].split() for line in text_of(data, where, EXPECTED).splitlines())
     with read_from(where):
         return _graph([words for words in lines if words], title(where, "standard task graph"))
-
-
-def is_one(data: bytes) -> bool:
-    """Whether bytes begin like a Standard Task Graph: a count, then task 0 or 1."""
-    return HEADER.match(data[:200]) is not None
 
 
 def dumps(graph: OpGraph) -> str:

@@ -32,11 +32,6 @@ class Contents(NamedTuple):
     provenance: dict[str, str]
 
 
-def is_one(data: bytes) -> bool:
-    """Whether bytes begin like a GraphDef or a SavedModel, binary or text; other protobuf files may begin like one, too."""
-    return is_text(data) or is_saved_model(data) or data[:1] == bytes([NODE << 3 | BYTES])
-
-
 def is_text(data: bytes) -> bool:
     """Whether a file is in protobuf's text format."""
     return TEXT.match(data, len(BOM) if data.startswith(BOM) else 0, 10_000) is not None
