@@ -189,7 +189,9 @@ def random_dag(n_ops: int = 16, *, degree: float = 2.0, seed: int = 0, **costs: 
     if not degree >= 0:
         raise FormatError(f"degree is {degree:g}; expected 0 or more")
     pairs = n * (n - 1) // 2
-    drawn = np.sort(rng.choice(pairs, rng.binomial(pairs, min(1.0, degree * n / pairs)), replace=False)) if pairs else []
+    drawn = (
+        np.sort(rng.choice(pairs, rng.binomial(pairs, min(1.0, degree * n / pairs)), replace=False)) if pairs else []
+    )
     later = np.floor((1 + np.sqrt(1 + 8 * np.asarray(drawn, dtype=np.float64))) / 2).astype(np.int64)
     edges = np.stack([np.asarray(drawn, dtype=np.int64) - later * (later - 1) // 2, later], axis=1)
     return _graph(f"random {n}", _ops(n), edges, rng, **costs)

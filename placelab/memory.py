@@ -37,7 +37,9 @@ def curves(schedule: Schedule) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     finite = np.isfinite(time)
     device, time, delta = device[finite], time[finite], delta[finite]
     order = np.argsort(time, kind="stable")
-    order = order[np.argsort(device[order].astype(np.uint16), kind="stable")]  # by radix, as no matrix of links has 65,536 rows
+    order = order[
+        np.argsort(device[order].astype(np.uint16), kind="stable")
+    ]  # by radix, as no matrix of links has 65,536 rows
     device, time, delta = device[order], time[order], delta[order]
     last = np.ones(len(time), bool)
     last[:-1] = (time[1:] != time[:-1]) | (device[1:] != device[:-1])

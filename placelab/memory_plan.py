@@ -191,7 +191,15 @@ def room_arguments(problem: Problem, plan: bool = True) -> tuple[tuple, tuple]:
     steps = 2 * n + 2 * m + k if timed else 0
     blocks = k + steps // kernels.HALF + 1  # a block is split when it is full
     limit = frozen(problem.cluster.memory * (1 + TOLERANCE / 2))  # half the tolerance: sums differ by their order
-    fixed = (model, limit, _for_ever(problem), graph.temporary, graph.op_tensor_ptr, graph.tensor_bytes, graph.edge_tensor)
+    fixed = (
+        model,
+        limit,
+        _for_ever(problem),
+        graph.temporary,
+        graph.op_tensor_ptr,
+        graph.tensor_bytes,
+        graph.edge_tensor,
+    )
     numbers = lambda size: np.empty(size, np.int32)  # noqa: E731
     curves = (numbers(k), numbers(2 * blocks), numbers(1), np.empty(k))
     curves += (np.empty(blocks * kernels.SIZE), np.empty(blocks * kernels.SIZE), np.empty(2 * blocks))

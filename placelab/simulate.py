@@ -88,7 +88,9 @@ def simulate(
     expect(problem, Problem, "simulate")
     expect(placement, Placement, "simulate")
     if placement.problem is not problem:
-        placement = replace(placement, problem=problem, bound=None, notes=())  # what was proven, was of the other problem
+        placement = replace(
+            placement, problem=problem, bound=None, notes=()
+        )  # what was proven, was of the other problem
     if oom not in OOM:
         raise FormatError(f"oom is {oom!r}; expected one of {', '.join(OOM)}")
     function = find(schedulers(), scheduler, "scheduler")
@@ -113,7 +115,9 @@ def _as_order(answer: Any, problem: Problem, who: str) -> Order:
     if not isinstance(answer, Order):
         pair = answer if isinstance(answer, tuple) else (answer, None)
         if len(pair) != 2:
-            raise FormatError(f"scheduler {who!r} gave {len(pair)} arrays; expected op priorities, or (op, transfer) priorities")
+            raise FormatError(
+                f"scheduler {who!r} gave {len(pair)} arrays; expected op priorities, or (op, transfer) priorities"
+            )
         answer = Order("priority", *pair)
     n, t, k = problem.graph.n_ops, problem.graph.n_tensors, problem.cluster.n_devices
     if answer.op is not None and np.shape(answer.op) != (n,):

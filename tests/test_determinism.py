@@ -24,7 +24,9 @@ def small() -> dict[str, pl.Problem]:
     equal = pl.generators.fork_join(6, 2).replace(compute=[1e9] * 15)
     return made | {
         "ties": pl.Problem(equal, uniform),
-        "short transfers": pl.Problem(pl.generators.series_parallel(12, seed=3, ccr=0.2), pl.Cluster.uniform(3, latency=0.0)),
+        "short transfers": pl.Problem(
+            pl.generators.series_parallel(12, seed=3, ccr=0.2), pl.Cluster.uniform(3, latency=0.0)
+        ),
         "tight": pl.Problem(pl.generators.layered(10, seed=2), uniform.replace(memory=[4e6] * 3), memory="reserved"),
     }
 

@@ -261,7 +261,11 @@ def test_what_fits_nowhere_is_named():
 def test_the_queue_wait_counts():
     """Baechi §3.4: two tensors of 4 s each to one device arrive at 5 and at 9 under sequential, both at 5 under parallel."""
     graph = pl.OpGraph.from_arrays(
-        ["a", "b", "sum"], [1.0] * 3, [(0, 2), (1, 2)], edge_bytes=[4.0, 4.0], devices={0: ["dev0"], 1: ["dev1"], 2: ["dev2"]}
+        ["a", "b", "sum"],
+        [1.0] * 3,
+        [(0, 2), (1, 2)],
+        edge_bytes=[4.0, 4.0],
+        devices={0: ["dev0"], 1: ["dev1"], 2: ["dev2"]},
     )
     problem = pl.Problem(graph, pl.Cluster([1.0] * 3, bandwidth=1.0))
     estimate = lambda model: pl.place(problem.replace(transfers=model), "etf").estimate  # noqa: E731

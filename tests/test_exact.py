@@ -159,14 +159,18 @@ def test_what_is_too_large_is_refused_with_a_remedy():
     problem = pl.Problem(pl.generators.layered(20, seed=0), pl.Cluster.uniform(2))
     with pytest.raises(pl.UnsupportedError, match=r"ilp takes up to 12 ops, this problem has 20; place with 'cp-sat'"):
         pl.place(problem, "ilp")
-    with pytest.raises(pl.UnsupportedError, match=r"cp-sat .* up to 30 ops × devices, this one has 40; .* raise max_size"):
+    with pytest.raises(
+        pl.UnsupportedError, match=r"cp-sat .* up to 30 ops × devices, this one has 40; .* raise max_size"
+    ):
         pl.place(problem, "cp-sat", max_size=30)
     assert pl.place(problem, "ilp", max_ops=20, time_limit=0.0).estimate > 0
 
 
 def test_memory_over_time_rules_plans_out():
     """Where the shortest plan runs out of memory, one that fits is returned and the bound stays below it."""
-    graph = pl.OpGraph.from_arrays(list("abc"), [1.0, 2.0, 2.0], [(0, 1), (0, 2)], edge_bytes=[1.0, 1.0], temporary=[0, 3, 3])
+    graph = pl.OpGraph.from_arrays(
+        list("abc"), [1.0, 2.0, 2.0], [(0, 1), (0, 2)], edge_bytes=[1.0, 1.0], temporary=[0, 3, 3]
+    )
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], memory=[9.0, 1.0], bandwidth=100.0), memory="dynamic")
     for name in EXACT:
         placement = pl.place(problem, name)
@@ -200,7 +204,9 @@ def test_a_failure_inside_the_solver_reaches_the_caller(monkeypatch):
 
 def test_whole_units_round_nothing_but_down():
     """Whole numbers, halves and quarters keep their values; others lose less than a unit."""
-    exact = pl.Problem(pl.OpGraph.from_arrays(list("ab"), [1.5, 2.25], [(0, 1)], edge_bytes=[3.0]), pl.Cluster([1.0, 2.0]))
+    exact = pl.Problem(
+        pl.OpGraph.from_arrays(list("ab"), [1.5, 2.25], [(0, 1)], edge_bytes=[3.0]), pl.Cluster([1.0, 2.0])
+    )
     table, unit = whole(tables(exact), 4.0)
     assert unit == 0.375 and np.array_equal(table.time * unit, tables(exact).time)
     odd = pl.Problem(pl.OpGraph.from_arrays(list("ab"), [0.1, 0.7], [(0, 1)], edge_bytes=[1.0]), pl.Cluster([1.0, 3.0]))
@@ -221,7 +227,9 @@ def test_heads_and_tails_are_no_longer_than_any_run():
 
 def test_interchangeable_devices_are_equal_in_everything():
     """Speed, memory, links to all others, and what may run there."""
-    graph = pl.OpGraph.from_arrays(["a", "b"], [1.0, 1.0], [(0, 1)], edge_bytes=[1.0], devices={0: ["dev0", "dev1", "dev2"]})
+    graph = pl.OpGraph.from_arrays(
+        ["a", "b"], [1.0, 1.0], [(0, 1)], edge_bytes=[1.0], devices={0: ["dev0", "dev1", "dev2"]}
+    )
     cluster = pl.Cluster([1.0] * 5, bandwidth=2.0)
     kinds = lambda cluster: interchangeable(pl.Problem(graph, cluster)).tolist()  # noqa: E731
     assert kinds(cluster) == [0, 0, 0, 1, 1]
@@ -232,7 +240,9 @@ def test_interchangeable_devices_are_equal_in_everything():
     assert renamed(np.array([2, 0, 4]), np.array([0, 1, 2]), np.array([0, 0, 0, 1, 1])).tolist() == [0, 1, 3]
 
 
-@pytest.mark.parametrize("order", [("highspy", "ortools.sat.python.cp_model"), ("ortools.sat.python.cp_model", "highspy")])
+@pytest.mark.parametrize(
+    "order", [("highspy", "ortools.sat.python.cp_model"), ("ortools.sat.python.cp_model", "highspy")]
+)
 def test_both_solvers_live_in_one_process(order):
     """Some versions of HiGHS and OR-tools cannot be imported together: what constraints.txt pins can, in either order."""
     code = "; ".join(f"import {module}" for module in order)

@@ -170,7 +170,9 @@ def test_networks_have_one_answer(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cluster", [pl.clusters.pcie_box(), pl.clusters.nvlink_box(), UNIFORM], ids=["pcie", "nv", "12"])
+@pytest.mark.parametrize(
+    "cluster", [pl.clusters.pcie_box(), pl.clusters.nvlink_box(), UNIFORM], ids=["pcie", "nv", "12"]
+)
 @pytest.mark.parametrize("name", ["stencil", "fft", "gauss", "equal"])
 def test_regular_graphs_have_one_answer(name, cluster):
     """Not the children alone, every x: where many optima weigh nearly the same, with any ratio of transfers to ops."""

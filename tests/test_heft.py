@@ -99,7 +99,9 @@ def test_memory_has_a_say_only_where_it_must(name, monkeypatch):
     """The plan made without regard to memory stands exactly where it exceeds no capacity; the other one never exceeds any."""
     slow, plans = [], []
     in_memory, plan = earliest_finish._in_memory, earliest_finish._plan
-    monkeypatch.setattr(earliest_finish, "_in_memory", lambda problem, *rest: slow.append(1) or in_memory(problem, *rest))
+    monkeypatch.setattr(
+        earliest_finish, "_in_memory", lambda problem, *rest: slow.append(1) or in_memory(problem, *rest)
+    )
     monkeypatch.setattr(earliest_finish, "_plan", lambda *facts: plans.append(facts) or plan(*facts))
     free = fitting = 0
     for problem in problems.many(300, seed=25, memory=("reserved", "edges", "dynamic"), transfer_ops=(0,)):

@@ -35,7 +35,12 @@ def plain(problem, rule):
         if not choices:
             return None
         d = device[u] = choices[0]
-        used[d], top[d], load[d], count = used[d] + room.held[u], max(top[d], room.peak[u]), load[d] + need[u], count + size[u]
+        used[d], top[d], load[d], count = (
+            used[d] + room.held[u],
+            max(top[d], room.peak[u]),
+            load[d] + need[u],
+            count + size[u],
+        )
     return [device[u] for u in made.of]
 
 

@@ -219,4 +219,6 @@ def test_a_graph_is_not_taken_for_a_placement(tmp_path):
 def test_completion_offers_what_is_public():
     """No module that happens to be imported there, and nothing is missing."""
     assert set(dir(pl)) == set(pl.__all__) and all(hasattr(pl, name) for name in dir(pl))
-    assert set(dir(pl.export)) == set(pl.export.__all__) and all(callable(getattr(pl.export, n)) for n in dir(pl.export))
+    assert set(dir(pl.export)) == set(pl.export.__all__) and all(
+        callable(getattr(pl.export, n)) for n in dir(pl.export)
+    )

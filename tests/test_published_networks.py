@@ -10,7 +10,10 @@ import placelab as pl
 
 EXACT = {"ilp", "cp-sat"}  # may say that a problem is too large for them
 BRIEFLY = {"cp-sat": {"effort": 0.5}}  # a search that is stopped early gives legal schedules too
-BRIEF = {"cp-sat": dict(effort=0.1), "portfolio": dict(moves=1000)}  # searches, cut short: that they are legal is the claim
+BRIEF = {
+    "cp-sat": dict(effort=0.1),
+    "portfolio": dict(moves=1000),
+}  # searches, cut short: that they are legal is the claim
 CLASSICAL = {"etf", "sct"}  # plan without regard to memory; their m- variants are for that
 TARNAWSKI = workloads.tarnawski(SHARED / "dnn-partitioning")
 PIPEDREAM = workloads.pipedream(SHARED / "pipedream")

@@ -373,6 +373,7 @@ def test_par_32_and_seq_32():
 
 # -------------------------------------------------------------------- published makespans, reproducibility
 
+
 def test_mayer_2017_in_the_reference(shared_data):
     """The plain simulator of these tests reproduces a published makespan, too; test_published.py has all of them."""
     folder = shared_data("mayer2017")

@@ -41,7 +41,6 @@ class Grid:
         graph = free(self.network)
         return [graph.tensor_bytes.mean() / b / (graph.compute.mean() / SPEED) for b in BANDWIDTHS[self.network]]
 
-
     @cached_property
     def rho(self) -> list[float]:
         """Longest transfer over the shortest op that takes time at all, at each bandwidth."""
@@ -106,19 +105,19 @@ def beat_topo(grid: Grid, name: str) -> tuple[bool, str]:
 
 
 def sct_loses_at_the_lowest(grid: Grid) -> tuple[bool, str]:
-    """"At 1e7 bytes/s m-SCT performs poorly because … the SCT assumption is significantly violated" (Inception-V3)."""
+    """ "At 1e7 bytes/s m-SCT performs poorly because … the SCT assumption is significantly violated" (Inception-V3)."""
     ratio = np.nanmean(grid.makespan["m-sct"][:, 0] / grid.makespan["m-etf"][:, 0])
     return bool(ratio > 1), f"m-SCT takes {ratio:.2f} times m-ETF's makespan there, on average"
 
 
 def sct_wins_at_the_highest(grid: Grid) -> tuple[bool, str]:
-    """"As the bandwidths increase … m-SCT starts outperforming m-ETF as expected"."""
+    """ "As the bandwidths increase … m-SCT starts outperforming m-ETF as expected"."""
     ratio = np.nanmean(grid.makespan["m-sct"][:, -1] / grid.makespan["m-etf"][:, -1])
     return bool(ratio < 1), f"m-SCT takes {ratio:.3f} times m-ETF's makespan there, on average"
 
 
 def converge(grid: Grid) -> tuple[bool, str]:
-    """"For a large number of processors, the m-ETF and m-SCT graphs almost converge"."""
+    """ "For a large number of processors, the m-ETF and m-SCT graphs almost converge"."""
     apart = abs(grid.makespan["m-sct"] / grid.makespan["m-etf"] - 1)
     few, many = np.nanmean(apart[:, 1:, 0]), np.nanmean(apart[:, 1:, -1])
     said = f"{100 * few:.1f} % apart on {MACHINES[0]} machines, {100 * many:.1f} % on {MACHINES[-1]}"
@@ -126,7 +125,7 @@ def converge(grid: Grid) -> tuple[bool, str]:
 
 
 def falls_with_bandwidth(grid: Grid, name: str) -> tuple[bool, str]:
-    """"As the bandwidth increases … makespan decreases for both m-ETF and m-SCT"."""
+    """ "As the bandwidth increases … makespan decreases for both m-ETF and m-SCT"."""
     series = np.nanmean(grid.makespan[name], axis=(0, 2))
     said = " → ".join(f"{value:.4g}" for value in series)
     return all(b <= a * (1 + 1e-9) for a, b in pairwise(series)), f"{said} s, mean over machines and memories"
@@ -135,13 +134,19 @@ def falls_with_bandwidth(grid: Grid, name: str) -> tuple[bool, str]:
 def rises_when_memory_is_dealt_out(grid: Grid, name: str) -> tuple[bool, str]:
     """Fixed total: "a gradually increasing trend as the number of machines increase", the memory of each being less."""
     first, last = ends(grid.makespan[name][0, :-1])
-    return last > first, f"{first:.4g} s on {MACHINES[0]} machines, {last:.4g} s on {MACHINES[-1]}, mean of the lower bandwidths"
+    return (
+        last > first,
+        f"{first:.4g} s on {MACHINES[0]} machines, {last:.4g} s on {MACHINES[-1]}, mean of the lower bandwidths",
+    )
 
 
 def falls_when_memory_comes_along(grid: Grid, name: str) -> tuple[bool, str]:
     """Fixed memory per machine: "both … display a generally decreasing trend as the number of machines increase"."""
     first, last = ends(grid.makespan[name][1])
-    return last <= first, f"{first:.4g} s on {MACHINES[0]} machines, {last:.4g} s on {MACHINES[-1]}, mean of all bandwidths"
+    return (
+        last <= first,
+        f"{first:.4g} s on {MACHINES[0]} machines, {last:.4g} s on {MACHINES[-1]}, mean of all bandwidths",
+    )
 
 
 def ends(makespans: np.ndarray) -> tuple[float, float]:
@@ -150,7 +155,7 @@ def ends(makespans: np.ndarray) -> tuple[float, float]:
 
 
 def hardly_differ_at_the_highest(grid: Grid) -> tuple[bool, str]:
-    """"So large for the small CNN graph that the communication time is negligible. … not very significant"."""
+    """ "So large for the small CNN graph that the communication time is negligible. … not very significant"."""
     apart = np.nanmax(abs(grid.makespan["m-sct"][:, -1] / grid.makespan["m-etf"][:, -1] - 1))
     return bool(apart < 0.01), f"at most {100 * apart:.1f} % apart"
 
@@ -205,7 +210,9 @@ def section(grid: Grid) -> str:
             start = f"| {memory} | {bandwidth:.0e} | {grid.transfer_ratio[b]:.3g} | {grid.rho[b]:.2g} | {name} "
             lines.append(f"{start}| {' | '.join(cells)} |")
     lines += ["", "| trend of the thesis | here | figures |", "| --- | --- | --- |"]
-    lines += [f"| {claim} | {'holds' if held else '**does not hold**'} | {said} |" for claim, held, said in trends(grid)]
+    lines += [
+        f"| {claim} | {'holds' if held else '**does not hold**'} | {said} |" for claim, held, said in trends(grid)
+    ]
     return "\n".join(lines) + "\n" + WHY.get(grid.network, "")
 
 

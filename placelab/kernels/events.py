@@ -128,7 +128,9 @@ def msr_score(
             while i < end and receiver[i] == w:  # an op that reads the tensor twice stands there twice
                 inputs += 1
                 i += 1
-            score += successor_score(w, inputs, d, device, missing, busy, n_producers, static, alpha, beta, gamma, delta)
+            score += successor_score(
+                w, inputs, d, device, missing, busy, n_producers, static, alpha, beta, gamma, delta
+            )
     return score
 
 

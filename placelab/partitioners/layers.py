@@ -50,7 +50,9 @@ def layers(problem: Problem, *, depth: int = 0, trace: bool = False) -> Placemen
         raise UnsupportedError(f"layers: depth is {depth!r}; expected 0 or more")
     room, share = Room(problem, trace), relative_speed(problem)
     work = room.units.total(mean_exec(problem))
-    layer = _layers([scopes(name) for name in problem.graph.names[room.units.first]], work, share.max() / share.sum(), depth)
+    layer = _layers(
+        [scopes(name) for name in problem.graph.names[room.units.first]], work, share.max() / share.sum(), depth
+    )
     rank = np.full(layer.max() + 1, -1.0)
     np.maximum.at(rank, layer, room.units.largest(upward_rank(problem)))
     order = np.argsort(-rank, kind="stable")  # layers are numbered by their first unit
@@ -78,7 +80,9 @@ def _layers(path: list[list[str]], work: np.ndarray, share: float, depth: int) -
     longest = np.array([len(scopes) for scopes in path])
     while True:
         number: dict[tuple[str, ...], int] = {}
-        layer = np.array([number.setdefault(tuple(p[:n]), len(number)) for p, n in zip(path, level.tolist(), strict=True)])
+        layer = np.array(
+            [number.setdefault(tuple(p[:n]), len(number)) for p, n in zip(path, level.tolist(), strict=True)]
+        )
         heavy = np.bincount(layer, work)[layer] > share * work.sum()
         if depth or not (heavy & (level < longest)).any():
             return layer

@@ -57,7 +57,9 @@ class Plan:
         return self.short, self.makespan
 
 
-@partitioner(source="Srivastava 2018 ch. 10, one-click; search: Jia et al. 2019, Mastrolilli, Gambardella 2000", slow=True)
+@partitioner(
+    source="Srivastava 2018 ch. 10, one-click; search: Jia et al. 2019, Mastrolilli, Gambardella 2000", slow=True
+)
 def portfolio(
     problem: Problem,
     *,
@@ -141,7 +143,9 @@ def _deadline(time_limit: float, cancel: Callable[[], bool]) -> Callable[[], boo
 # -------------------------------------------------------------------- the catalogue
 
 
-def _catalogue(problem: Problem, seed: int, progress: Report, late: Callable[[], bool]) -> tuple[list[Plan], list[dict]]:
+def _catalogue(
+    problem: Problem, seed: int, progress: Report, late: Callable[[], bool]
+) -> tuple[list[Plan], list[dict]]:
     """Plans of all partitioners but the slow ones, best first, and a row for each; until one works, all are tried."""
     plans, rows, refused = [], [], []
     quick = [function for function in partitioners().values() if not function.slow]
@@ -262,7 +266,15 @@ def _ports(problem: Problem) -> int:
 def _fixed(problem: Problem) -> tuple:
     """The problem as the kernel takes it, up to the units: graph, then machine."""
     graph, cluster, k = problem.graph, problem.cluster, problem.cluster.n_devices
-    edges = (graph.succ_ptr, graph.consumer, graph.edge_tensor, graph.edge_bytes, graph.pred_ptr, graph.pred_edge, graph.producer)
+    edges = (
+        graph.succ_ptr,
+        graph.consumer,
+        graph.edge_tensor,
+        graph.edge_bytes,
+        graph.pred_ptr,
+        graph.pred_edge,
+        graph.producer,
+    )
     model = {"parallel": events.PARALLEL, "sequential": events.RESERVE, "channel": events.CHANNEL}[problem.transfers]
     links = (cluster.latency.reshape(-1), cluster.bandwidth.reshape(-1))
     took = problem.cost.reshape(graph.n_ops, -1)[:, problem.column] / problem.divisor

@@ -237,7 +237,12 @@ class Model:
     # ---------------------------------------------------------------- the search
 
     def solve(
-        self, options: dict[str, Any], part: tuple[float, float], expected: float, end: float, cancel: Callable[[], bool]
+        self,
+        options: dict[str, Any],
+        part: tuple[float, float],
+        expected: float,
+        end: float,
+        cancel: Callable[[], bool],
     ) -> str:
         """Search once; returns what stopped it before its own limit.
 
@@ -276,7 +281,9 @@ class Model:
             solver.stop_search()
             thread.join()
         if failed:
-            raise PlacelabError(f"OR-tools failed on this problem ({failed[0]}); try another seed, or 'ilp'") from failed[0]
+            raise PlacelabError(
+                f"OR-tools failed on this problem ({failed[0]}); try another seed, or 'ilp'"
+            ) from failed[0]
         self._take(found, bounds)
         return stopped or self._conclude(end)
 

@@ -156,7 +156,8 @@ class Program:
         for d in range(k):
             longest = delay[:, d].max(axis=1)
             rows.append(
-                waits >= cp.sum(cp.multiply(delay[:, d], self.here[v]), axis=1) - cp.multiply(longest, 1 - self.here[u, d])
+                waits
+                >= cp.sum(cp.multiply(delay[:, d], self.here[v]), axis=1) - cp.multiply(longest, 1 - self.here[u, d])
             )
         return waits, rows
 

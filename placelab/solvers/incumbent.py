@@ -86,7 +86,9 @@ class Incumbent:
         bound = min(self.bound, self.makespan)
         said = "proven optimal" if self.proven else self._distance(bound) + (f", stopped {stopped}" if stopped else "")
         left_out = relaxed(self.problem)
-        notes = (said, f"the bound leaves out {left_out}, the plan was chosen by its run with it") if left_out else (said,)
+        notes = (
+            (said, f"the bound leaves out {left_out}, the plan was chosen by its run with it") if left_out else (said,)
+        )
         return replace(self.placement, bound=bound, notes=notes)
 
     def _distance(self, bound: float) -> str:

@@ -110,7 +110,9 @@ class Tables:
 
     def starts(self, device: np.ndarray, order: np.ndarray) -> np.ndarray:
         """When each op starts if every device runs its ops in this order, each as early as can be; shape (n_ops,)."""
-        arcs = np.split(np.argsort(self.consumer, kind="stable"), np.cumsum(np.bincount(self.consumer, minlength=self.n_ops)))
+        arcs = np.split(
+            np.argsort(self.consumer, kind="stable"), np.cumsum(np.bincount(self.consumer, minlength=self.n_ops))
+        )
         start, finish, free = (np.zeros(size, self.time.dtype) for size in (self.n_ops, self.n_ops, self.n_devices))
         for v in order.tolist():
             u, d = self.producer[arcs[v]], device[v]

@@ -63,7 +63,9 @@ def coarsen(problem: Problem, *, rho: float = 1.0) -> tuple[Problem, Expand]:
 
     def told(placement: Placement) -> Placement:
         placement = expand(placement)
-        return replace(placement, notes=(*placement.notes[:1], note, *placement.notes[1:]))  # after how many ops were left
+        return replace(
+            placement, notes=(*placement.notes[:1], note, *placement.notes[1:])
+        )  # after how many ops were left
 
     return small, told
 
