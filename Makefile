@@ -23,6 +23,7 @@ lab: $(INSTALLED)
 
 test: $(INSTALLED) $(NODE_MODULES) $(CHROMIUM)
 	ruff check .
+	ruff format --check .
 	npm --prefix widgets run --silent check
 	npm --prefix widgets run --silent test
 	python -m pytest --numprocesses=logical --dist=loadfile --ignore=tests/browser placelab tests notebooks; first=$$?; \
