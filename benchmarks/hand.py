@@ -24,7 +24,7 @@ from browser.test_gantt import FRAMES  # noqa: E402
 from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: E402
 
 import placelab as pl  # noqa: E402
-from placelab.widgets.gantt import Gantt  # noqa: E402
+from placelab.widgets.gantt.gantt_chart import Gantt  # noqa: E402
 
 MODELS = ("convolutional_network", "dynamic_rnn", "gnmt_40", "gnmt_50")
 DEVICES = 4

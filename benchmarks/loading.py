@@ -17,9 +17,11 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
-from placelab.formats import placelab_json, tensorflow
-from placelab.formats.protobuf import messages, tagged
-from placelab.formats.tensorflow_nodes import DATA_TYPE, TABLES, schema
+from placelab.files.protobuf import messages, tagged
+from placelab.formats import placelab_json
+from placelab.formats.tensorflow import graph_def as reader
+from placelab.formats.tensorflow.nodes import DATA_TYPE, TABLES, schema
+from placelab.problem import graph_json
 
 FLOAT, INT32 = 1, 3
 REPEATS = 7
@@ -110,12 +112,12 @@ def turns(*calls: Callable[[], object]) -> list[float]:
 def measure(n_ops: int) -> list[dict]:
     """One row per format."""
     data = graph_def(n_ops)
-    graph = tensorflow.loads(data)
-    text = placelab_json.dumps(graph).encode()
+    graph = reader.loads(data)
+    text = graph_json.dumps(graph).encode()
     zipped = gzip.compress(text)
     kind = whole_graph()
     rows = {
-        "GraphDef": (turns(lambda: tensorflow.loads(data), lambda: kind.FromString(data)), len(data)),
+        "GraphDef": (turns(lambda: reader.loads(data), lambda: kind.FromString(data)), len(data)),
         "placelab JSON": (turns(lambda: placelab_json.loads(zipped), lambda: json.loads(text)), len(zipped)),
     }
     return [

@@ -20,8 +20,8 @@ import torch
 from torch._subclasses import FakeTensorMode
 
 from placelab import OpGraph, costs
-from placelab.formats.torch_measure import profile_training
-from placelab.formats.torch_training import from_training
+from placelab.formats.torch.measured_steps import profile_training
+from placelab.formats.torch.training import from_training
 
 HERE = Path(__file__).parent
 RUNS, DIGITS = 3, 3

@@ -1,4 +1,4 @@
-"""What does each TensorFlow op put out? Writes ``placelab/formats/tensorflow_ops.txt`` from the installed TensorFlow.
+"""What does each TensorFlow op put out? Writes ``placelab/formats/tensorflow/op_types.txt`` from the installed TensorFlow.
 
 A graph file names an op's type attributes but not which of its outputs has which; only TensorFlow's registry of ops knows
 that. One line per op, its outputs with what holds their types::
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-TABLE = Path(__file__).resolve().parent.parent / "placelab" / "formats" / "tensorflow_ops.txt"
+TABLE = Path(__file__).resolve().parent.parent / "placelab" / "formats" / "tensorflow" / "op_types.txt"
 HIDDEN = (
     "_",
     "Mkl",

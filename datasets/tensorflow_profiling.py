@@ -88,8 +88,8 @@ def as_run(name: str, build: Build, folder: Path) -> Any:
     Bytes in the traces are left out: they are those of the shapes, but for references, which never travel.
     """
     from placelab.costs import measured
-    from placelab.formats.tensorflow import loads
-    from placelab.formats.tensorflow_profile import read_profile
+    from placelab.formats.tensorflow.graph_def import loads
+    from placelab.formats.tensorflow.run_metadata import read_profile
 
     with tf.Graph().as_default() as graph:
         tf.set_random_seed(0)

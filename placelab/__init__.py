@@ -6,25 +6,29 @@ from importlib import import_module
 from typing import Any
 
 import placelab.partitioners  # enter their strategies into the catalogues
-import placelab.schedulers  # noqa: F401
-from placelab import clusters, costs, datasets, generators, transforms
-from placelab.bounds import bounds
-from placelab.cluster import Cluster
-from placelab.compare import compare
+import placelab.partitioning
+import placelab.schedulers
+import placelab.scheduling  # noqa: F401  (and the schedulers)
+from placelab import costs, datasets, generators, transforms
+from placelab.analysis.approximation import ratios
+from placelab.analysis.explanation import critical_path, idle_reasons
+from placelab.analysis.lower_bounds import bounds
+from placelab.analysis.measures import metrics
+from placelab.analysis.validation import Violation, validate
+from placelab.comparing import compare
 from placelab.errors import CycleError, FormatError, InfeasibleError, PlacelabError, UnsupportedError
-from placelab.explain import critical_path, idle_reasons
-from placelab.graph import OpGraph
-from placelab.list_scheduler import ListScheduler
 from placelab.loading import load
-from placelab.metrics import metrics
-from placelab.problem import Problem
-from placelab.ranks import compute_rank, downward_rank, upward_rank
-from placelab.ratios import ratios
-from placelab.schedule import Placement, Schedule
-from placelab.simulate import simulate
-from placelab.solve import place, solve
+from placelab.placing import place, solve
+from placelab.planning.list_scheduler import ListScheduler
+from placelab.planning.ranks import compute_rank, downward_rank, upward_rank
+from placelab.problem import clusters
+from placelab.problem.cluster import Cluster
+from placelab.problem.graph import OpGraph
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule
+from placelab.simulation import simulate
 from placelab.strategies import Order, partitioner, partitioners, scheduler, schedulers
-from placelab.validate import Violation, validate
 
 __all__ = [
     "Cluster",

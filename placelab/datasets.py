@@ -9,12 +9,13 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from placelab.cluster import Cluster
 from placelab.costs.default import with_estimates
 from placelab.errors import FormatError
-from placelab.formats import onnx_model, placelab_json
-from placelab.graph import OpGraph
-from placelab.problem import Problem
+from placelab.formats import placelab_json
+from placelab.formats.onnx import model_proto
+from placelab.problem.cluster import Cluster
+from placelab.problem.graph import OpGraph
+from placelab.problem.problem import Problem
 
 PACKAGE = Path(__file__).resolve().parent
 FOLDERS = (PACKAGE.parent / "datasets", PACKAGE / "data" / "datasets")  # beside the package in a checkout; installed
@@ -81,7 +82,7 @@ def _paths() -> dict[str, Path]:
 
 
 def _onnx_model(name: str, path: Path) -> OpGraph:
-    graph = onnx_model.read(path)
+    graph = model_proto.read(path)
     return graph.replace(metadata=graph.metadata | {"name": name, "licence": LIGHT_LICENCE})
 
 

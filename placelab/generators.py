@@ -12,7 +12,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from placelab.errors import FormatError
-from placelab.graph import OpGraph
+from placelab.problem.graph import OpGraph
 from placelab.seeds import generator
 
 SPEED = 1e13  # operations/s and bytes/s of the preset `uniform`, to which ratios below refer

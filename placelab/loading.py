@@ -14,27 +14,34 @@ from placelab import datasets
 from placelab.costs.default import with_estimates
 from placelab.costs.profile import Profile
 from placelab.errors import FormatError, PlacelabError
-from placelab.formats import placement_json, profiles
-from placelab.formats.limits import json_of, path_of, read_file, unzipped
-from placelab.formats.torch_module import from_exported, from_module, is_exported, is_module
-from placelab.formats.torch_training import from_training
-from placelab.graph import OpGraph, is_name
+from placelab.files.limits import json_of, path_of, read_file, unzipped
+from placelab.formats import profiles
+from placelab.formats.torch.module import from_exported, from_module, is_exported, is_module
+from placelab.formats.torch.training import from_training
+from placelab.names import is_name
+from placelab.problem.graph import OpGraph
+from placelab.schedule import placement_json
 
-# Suffix → the files of placelab.formats that read it; of several the first that can. Any file may be gzipped.
+# Suffix → the modules of placelab that read it; of several the first that can. Any file may be gzipped.
 READERS = {
-    ".json": ("placelab_json", "wfformat", "dnn_partitioning", "chakra"),
-    ".pb": ("tensorflow", "onnx_model", "profiles"),
-    ".pbtxt": ("tensorflow",),
-    ".onnx": ("onnx_model",),
-    ".dot": ("dot",),
-    ".gv": ("dot",),
-    ".stg": ("stg",),
-    ".txt": ("pipedream",),
-    ".csv": ("mayer_csv",),
-    ".et": ("chakra",),
-    ".dax": ("dax",),
-    ".xml": ("dax",),
-    ".pt2": ("torch_archive",),
+    ".json": (
+        "formats.placelab_json",
+        "formats.workflows.wfformat",
+        "formats.task_graphs.dnn_partitioning",
+        "formats.chakra.execution_trace",
+    ),
+    ".pb": ("formats.tensorflow.graph_def", "formats.onnx.model_proto", "formats.profiles"),
+    ".pbtxt": ("formats.tensorflow.graph_def",),
+    ".onnx": ("formats.onnx.model_proto",),
+    ".dot": ("formats.task_graphs.dot",),
+    ".gv": ("formats.task_graphs.dot",),
+    ".stg": ("formats.task_graphs.stg",),
+    ".txt": ("formats.task_graphs.pipedream",),
+    ".csv": ("formats.task_graphs.mayer_csv",),
+    ".et": ("formats.chakra.execution_trace",),
+    ".dax": ("formats.workflows.dax",),
+    ".xml": ("formats.workflows.dax",),
+    ".pt2": ("formats.torch.archive",),
 }
 ONNX_VERSION = b"\x08"  # the field that ONNX models begin with, and the other files called .pb do not
 SAVED_MODEL = "saved_model.pb"  # in the folder that TensorFlow calls a SavedModel
@@ -53,7 +60,7 @@ def load(what: Any, **options: Any) -> OpGraph:
     options
         For the format, as its reader in ``placelab.formats`` says: ``load("bert.onnx", dimensions={"batch": 8})``. For a
         module `args`, a tuple of what it is called with, and `loss`, what makes one number of its output: then the graph has
-        the backward pass, too, as ``placelab.formats.torch_training.from_training`` makes it.
+        the backward pass, too, as ``placelab.formats.torch.training.from_training`` makes it.
 
     Returns
     -------
@@ -120,7 +127,7 @@ def opened(data: bytes, name: str, graph: OpGraph | None = None, **options: Any)
         return _from_json(data, name, options, graph)
     refused, data = None, unzipped(data, name)
     for reader in _readers(name):
-        if _suffix(name) == ".pb" and reader == "onnx_model" and not data.startswith(ONNX_VERSION):
+        if _suffix(name) == ".pb" and reader == "formats.onnx.model_proto" and not data.startswith(ONNX_VERSION):
             continue  # parsing a stranger's million fields once is enough
         try:
             found = _call(_module(reader).loads, data, name, options=options)
@@ -166,7 +173,7 @@ def _readers(name: str) -> tuple[str, ...]:
 
 
 def _module(reader: str) -> ModuleType:
-    return import_module(f"placelab.formats.{reader}")
+    return import_module(f"placelab.{reader}")
 
 
 def _from_json(data: bytes, name: str, options: dict[str, Any], graph: OpGraph | None) -> OpGraph | Profile:

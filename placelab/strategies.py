@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from placelab.errors import FormatError, UnsupportedError
-from placelab.graph import is_name
+from placelab.names import is_name
 from placelab.seeds import seed_number
 
 _partitioners: dict[str, Callable] = {}

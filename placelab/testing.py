@@ -17,18 +17,19 @@ from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 
-from placelab.bounds import bounds
-from placelab.cluster import Cluster
+from placelab.analysis.lower_bounds import bounds
+from placelab.analysis.validation import validate
 from placelab.errors import InfeasibleError, UnsupportedError
 from placelab.generators import gaussian_elimination, layered
-from placelab.graph import OpGraph
-from placelab.memory import TOLERANCE
-from placelab.problem import Problem
-from placelab.schedule import Placement, Schedule
-from placelab.simulate import simulate
-from placelab.solve import place
+from placelab.placing import place
+from placelab.problem.cluster import Cluster
+from placelab.problem.graph import OpGraph
+from placelab.problem.problem import Problem
+from placelab.schedule.memory import TOLERANCE
+from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule
+from placelab.simulation import simulate
 from placelab.strategies import _enter, find, partitioners, schedulers
-from placelab.validate import validate
 
 ROUNDING = 1e-9  # relative
 SMALL = 10  # ops; so many every strategy treats, also an exact one

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from placelab.problem import Problem
+from placelab.problem.problem import Problem
 
 
 def optimum(problem: Problem) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from placelab.formats.protobuf import tagged
+from placelab.files.protobuf import tagged
 
 
 def varint(number):

@@ -32,28 +32,28 @@ import samples
 import tensorflow_samples
 
 from placelab.errors import FormatError, PlacelabError
-from placelab.formats.protobuf import BYTES, fields, tagged
+from placelab.files.protobuf import BYTES, fields, tagged
 
-# Format → reader (a module of placelab.formats with `loads`, or `module:function`) and a function that gives seeds.
+# Format → reader (a module of placelab with `loads`, or `module:function`) and a function that gives seeds.
 FORMATS: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
-    "placelab_json": ("placelab_json", samples.placelab_json),
-    "stg": ("stg", samples.stg),
-    "dot": ("dot", samples.dot),
-    "wfformat": ("wfformat", samples.wfformat),
-    "dnn_partitioning": ("dnn_partitioning", samples.dnn_partitioning),
-    "pipedream": ("pipedream", samples.pipedream),
-    "mayer_csv": ("mayer_csv", samples.mayer_csv),
-    "tensorflow": ("tensorflow", tensorflow_samples.graphs),
-    "tensorflow_text": ("tensorflow", lambda: [tensorflow_samples.text()]),
-    "tensorflow_saved_model": ("tensorflow", lambda: [tensorflow_samples.served()]),
-    "tensorflow_profile": ("tensorflow_profile", tensorflow_samples.profiles),
-    "tensorflow_timeline": ("tensorflow_profile", lambda: [tensorflow_samples.timeline()]),
-    "chakra": ("chakra", chakra_files.seeds),
-    "dax": ("dax", dax_files.seeds),
-    "onnx_model": ("onnx_model", onnx_models.seeds),
-    "onnx_profile": ("onnx_profile", onnx_models.profiles),
-    "torch_archive": ("torch_archive", samples.torch_archive),
-    "torch_profile": ("torch_profile", samples.torch_profile),
+    "placelab_json": ("formats.placelab_json", samples.placelab_json),
+    "stg": ("formats.task_graphs.stg", samples.stg),
+    "dot": ("formats.task_graphs.dot", samples.dot),
+    "wfformat": ("formats.workflows.wfformat", samples.wfformat),
+    "dnn_partitioning": ("formats.task_graphs.dnn_partitioning", samples.dnn_partitioning),
+    "pipedream": ("formats.task_graphs.pipedream", samples.pipedream),
+    "mayer_csv": ("formats.task_graphs.mayer_csv", samples.mayer_csv),
+    "tensorflow": ("formats.tensorflow.graph_def", tensorflow_samples.graphs),
+    "tensorflow_text": ("formats.tensorflow.graph_def", lambda: [tensorflow_samples.text()]),
+    "tensorflow_saved_model": ("formats.tensorflow.graph_def", lambda: [tensorflow_samples.served()]),
+    "tensorflow_profile": ("formats.tensorflow.run_metadata", tensorflow_samples.profiles),
+    "tensorflow_timeline": ("formats.tensorflow.run_metadata", lambda: [tensorflow_samples.timeline()]),
+    "chakra": ("formats.chakra.execution_trace", chakra_files.seeds),
+    "dax": ("formats.workflows.dax", dax_files.seeds),
+    "onnx_model": ("formats.onnx.model_proto", onnx_models.seeds),
+    "onnx_profile": ("formats.onnx.runtime_profile", onnx_models.profiles),
+    "torch_archive": ("formats.torch.archive", samples.torch_archive),
+    "torch_profile": ("formats.torch.profiler_trace", samples.torch_profile),
 }
 
 SECONDS = 1.0  # of processor time for one input
@@ -90,9 +90,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def reader(name: str) -> Callable[[bytes], object]:
-    """``loads`` of a module of placelab.formats, or the function named after a colon."""
+    """``loads`` of a module of placelab, or the function named after a colon."""
     module, _, function = name.partition(":")
-    return getattr(import_module(f"placelab.formats.{module}"), function or "loads")
+    return getattr(import_module(f"placelab.{module}"), function or "loads")
 
 
 def run(

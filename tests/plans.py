@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.list_scheduler import ListScheduler
-from placelab.schedule import TRANSFER, Schedule
+from placelab.planning.list_scheduler import ListScheduler
+from placelab.schedule.schedule import TRANSFER, Schedule
 
 
 def schedule(s: ListScheduler) -> Schedule:

@@ -12,10 +12,10 @@ from random import Random
 import numpy as np
 from hypothesis import strategies as st
 
-from placelab.cluster import Cluster
-from placelab.graph import OpGraph
-from placelab.problem import MEMORY_MODELS, TRANSFER_MODELS, Problem
-from placelab.schedule import Placement
+from placelab.problem.cluster import Cluster
+from placelab.problem.graph import OpGraph
+from placelab.problem.problem import MEMORY_MODELS, TRANSFER_MODELS, Problem
+from placelab.schedule.placement import Placement
 
 Pick = Callable[[int, int], int]  # pick(low, high): a whole number, both ends included; smaller is simpler
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import placelab as pl
-from placelab.formats import mayer_csv
+from placelab.formats.task_graphs import mayer_csv
 
 
 def problem(folder: Path, network: str, **rules) -> pl.Problem:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from placelab.schedule import Schedule
+from placelab.schedule.schedule import Schedule
 
 Span = tuple[int, float, float, float]  # device, from, to (not included), bytes
 

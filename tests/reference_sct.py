@@ -6,10 +6,10 @@ from math import inf
 
 import numpy as np
 
-from placelab.list_scheduler import transfer_delay
-from placelab.memory_plan import MemoryPlan
-from placelab.problem import Problem
-from placelab.ranks import by_falling, static_level
+from placelab.planning.list_scheduler import transfer_delay
+from placelab.planning.memory_plan import MemoryPlan
+from placelab.planning.ranks import by_falling, static_level
+from placelab.problem.problem import Problem
 
 SOONEST, URGENT, CHILD, WAITED = range(4)
 

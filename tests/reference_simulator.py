@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.errors import InfeasibleError
-from placelab.schedule import TRANSFER, Placement, Schedule
+from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import TRANSFER, Schedule
 from placelab.strategies import Order
 
 OP, SEND, TRANSFER_ITEM = 0, 1, 2

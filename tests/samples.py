@@ -7,7 +7,7 @@ import json
 import zipfile
 
 import placelab as pl
-from placelab.formats import placelab_json as own
+from placelab.problem import graph_json as own
 
 
 def placelab_json() -> list[bytes]:

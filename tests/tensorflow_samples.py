@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from placelab.formats.protobuf import tagged
-from placelab.formats.tensorflow_nodes import schema
+from placelab.files.protobuf import tagged
+from placelab.formats.tensorflow.nodes import schema
 
 FLOAT, INT32, RESOURCE = 1, 3, 20
 Shape = tuple[int, ...] | None
@@ -190,7 +190,7 @@ def trace(*devices: tuple[str, list[bytes]]) -> bytes:
 
 def kernel(name: str, nanoseconds: int, output: tuple[int, ...] | None = None, scratch: int = 0) -> bytes:
     """NodeExecStats of an op that took so long and put out a float tensor of this shape."""
-    from placelab.formats.tensorflow_profile import _schema
+    from placelab.formats.tensorflow.run_metadata import _schema
 
     made = _schema()["Run"](node_name=name, all_end_rel_nanos=nanoseconds)
     if output is not None:

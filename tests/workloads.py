@@ -7,8 +7,8 @@ from pathlib import Path
 
 import placelab as pl
 from placelab.datasets import own_cluster
-from placelab.formats import dnn_partitioning
-from placelab.formats import pipedream as profiles
+from placelab.formats.task_graphs import dnn_partitioning
+from placelab.formats.task_graphs import pipedream as profiles
 
 
 def tarnawski(folder: Path) -> list[Path]:

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import placelab as pl
-from placelab import clusters, costs
+from placelab import costs
 from placelab import generators as gen
+from placelab.problem import clusters
 
 TABLE = Path(__file__).with_name("makespans.md")
 EXACT = ("cp-sat", "ilp")  # their table is gaps.md

@@ -11,8 +11,8 @@ import numpy as np
 import placelab as pl
 from placelab.costs import Profile, fit_link, measured
 from placelab.errors import FormatError
-from placelab.formats import tensorflow_profile
-from placelab.formats.tensorflow_devices import tensorflow_names
+from placelab.formats.tensorflow import run_metadata
+from placelab.formats.tensorflow.device_names import tensorflow_names
 from reality.agreement import quiet
 from reality.machines import SPEED, Machine
 from reality.networks import Step, placed, problem
@@ -78,7 +78,7 @@ def costs(machine: Machine, step: Step, rounds: int) -> Costs:
     seconds = {op: value for op, value in _each([computed(trace) for trace in traces]).items() if op in ops}
     spent = sum(seconds.values())
     over = overhead(whole, call, spent, len(ops))
-    sizes = tensorflow_profile.loads(traces[0].SerializeToString(), "the first traced step").outputs
+    sizes = run_metadata.loads(traces[0].SerializeToString(), "the first traced step").outputs
     return Costs(seconds, over, call, *transfers(machine), whole, sizes)
 
 

@@ -43,7 +43,7 @@ def step(name: str) -> Step:
     from tensorflow_examples import BATCH, NETWORKS
     from tensorflow_profiling import step_of, tf
 
-    from placelab.formats.tensorflow import loads
+    from placelab.formats.tensorflow.graph_def import loads
 
     with tf.Graph().as_default() as graph:
         tf.set_random_seed(0)
@@ -67,7 +67,7 @@ def problem(step: Step, graph: pl.OpGraph, cluster: pl.Cluster, **rules: Any) ->
 
 def placed(step: Step, placement: pl.Placement) -> Any:
     """The step's GraphDef as placelab hands a placement back to TensorFlow."""
-    from placelab.formats.tensorflow_write import write
+    from placelab.formats.tensorflow.write_graph_def import write
 
     with TemporaryDirectory() as folder:
         source, out = Path(folder, "step.pb"), Path(folder, "placed.pb")

@@ -15,7 +15,7 @@ import numpy as np
 
 import placelab as pl
 from placelab.costs import estimate, measured
-from placelab.costs.kinds import category
+from placelab.flops.kinds import category
 from reality.agreement import quiet, spearman
 from reality.machines import SPEED
 
@@ -77,8 +77,8 @@ def on_one(device: str) -> OneDevice:
     """Measure the model's ops and its steps, and estimate its ops."""
     import torch
 
-    from placelab.formats.torch_measure import profile_module
-    from placelab.formats.torch_module import from_module
+    from placelab.formats.torch.measured_steps import profile_module
+    from placelab.formats.torch.module import from_module
 
     model, batch = encoder(device)
     graph, profile = from_module(model, (batch,)), profile_module(model, (batch,), runs=RUNS, warm_up=3)
@@ -110,9 +110,9 @@ def by_category(kind: Any, ours: np.ndarray, theirs: np.ndarray) -> dict[str, tu
 
 def on_several(names: list[str], partitioners: tuple[str, ...] = ("single", "heft", "m-etf")) -> Iterator[Mapped]:
     """Place the model's blocks on several devices, and run it with its modules where the device map says."""
-    from placelab.formats.torch_device_map import device_map
-    from placelab.formats.torch_measure import profile_module
-    from placelab.formats.torch_module import from_module
+    from placelab.formats.torch.device_map import device_map
+    from placelab.formats.torch.measured_steps import profile_module
+    from placelab.formats.torch.module import from_module
 
     model, batch = encoder(names[0])
     profile = profile_module(model, (batch,), runs=RUNS, warm_up=3)

@@ -9,11 +9,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from placelab.cli import compare, convert, inspect, lab, place
+from placelab.cli import compare_command, convert_command, inspect_command, lab_command, place_command
 from placelab.cli.terminal import printable
 from placelab.errors import PlacelabError
 
-COMMANDS = (lab, inspect, convert, place, compare)
+COMMANDS = (lab_command, inspect_command, convert_command, place_command, compare_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -9,12 +9,13 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
-from placelab import clusters, datasets
-from placelab.cluster import Cluster
+from placelab import datasets
 from placelab.errors import FormatError
-from placelab.graph import OpGraph, time_column
 from placelab.loading import ONNX_VERSION, load, suffixes
-from placelab.problem import MEMORY_MODELS, TRANSFER_MODELS, Problem
+from placelab.problem import clusters
+from placelab.problem.cluster import Cluster
+from placelab.problem.graph import OpGraph, time_column
+from placelab.problem.problem import MEMORY_MODELS, TRANSFER_MODELS, Problem
 
 OWN = "own"  # the processors that a model comes with
 TENSORFLOW, ONNX = "TensorFlow", "ONNX"

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from placelab.bounds import critical_length, least_exec
-from placelab.cluster import Cluster
-from placelab.costs.sources import sources
+from placelab.analysis.approximation import sct_ratio
+from placelab.analysis.lower_bounds import critical_length, least_exec
+from placelab.analysis.measures import best_single
+from placelab.costs.source_table import sources
 from placelab.errors import PlacelabError
-from placelab.graph import OpGraph, frozen
 from placelab.kernels import ranks
-from placelab.metrics import best_single
-from placelab.problem import Problem
-from placelab.ratios import sct_ratio
+from placelab.problem.cluster import Cluster
+from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.problem import Problem
 
 
 def facts(graph: OpGraph, name: str, cluster: Cluster) -> dict[str, Any]:

@@ -1,15 +1,15 @@
 """What do ops and tensors cost? Counted from shapes, estimated for a device, measured, or drawn."""
 
-from placelab.costs.estimate import estimate
 from placelab.costs.link import fit_link
-from placelab.costs.mayer import mayer
-from placelab.costs.measured import measured
+from placelab.costs.measuring import measured
+from placelab.costs.op_cost import told
+from placelab.costs.origin import provenance
 from placelab.costs.profile import Profile
-from placelab.costs.provenance import provenance
-from placelab.costs.scale import scale
-from placelab.costs.sources import sources
-from placelab.costs.specs import Link, Spec, cluster, links, specs
-from placelab.costs.told import told
+from placelab.costs.roofline import estimate
+from placelab.costs.scaling import scale
+from placelab.costs.source_table import sources
+from placelab.costs.synthetic import mayer
+from placelab.hardware import Link, Spec, cluster, links, specs
 
 __all__ = [
     "Link",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from placelab.costs.estimate import DEFAULT, estimate
-from placelab.costs.provenance import provenance
+from placelab.costs.origin import provenance
+from placelab.costs.roofline import DEFAULT, estimate
 from placelab.errors import FormatError, PlacelabError
-from placelab.graph import OpGraph
+from placelab.problem.graph import OpGraph
 
 
 def with_estimates(graph: OpGraph) -> OpGraph:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from statistics import median as middle
 from typing import Any
 
 from placelab.errors import FormatError, expect
+from placelab.formats.profile_columns import median_columns
+from placelab.formats.profiles import read_profile
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,7 @@ class Profile:
         `graph` is the one whose ops the seconds are for; traces of PyTorch may not tell without. Errors and formats:
         :func:`placelab.formats.profiles.read_profile`.
         """
-        from placelab.formats.profiles import read_profile
-
-        return read_profile(*paths, graph=graph)
+        return cls(*read_profile(*paths, graph=graph))
 
 
 def median(profiles: Iterable[Profile]) -> Profile:
@@ -64,29 +63,4 @@ def median(profiles: Iterable[Profile]) -> Profile:
         expect(profile, Profile, "costs.profile.median")
     if not profiles:
         raise FormatError("there is no profile to take the median of; expected one at least")
-    device: dict[str, str] = {}
-    for profile in reversed(profiles):
-        device |= profile.device
-    return Profile(
-        seconds=_each(profiles, lambda profile: profile.seconds),
-        outputs=_each(profiles, lambda profile: profile.outputs),
-        temporary=_each(profiles, lambda profile: profile.temporary),
-        device=device,
-        source=_sources(profiles),
-    )
-
-
-def _each(profiles: list[Profile], column: Callable[[Profile], dict[Any, float]]) -> dict[Any, float]:
-    found: dict[Any, list[float]] = {}
-    for profile in profiles:
-        for key, value in column(profile).items():
-            found.setdefault(key, []).append(value)
-    return {key: middle(values) for key, values in found.items()}
-
-
-def _sources(profiles: list[Profile]) -> str:
-    named = list(dict.fromkeys(profile.source for profile in profiles if profile.source))
-    if len(profiles) == 1:
-        return "".join(named)
-    shown = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
-    return f"median of {len(profiles)} profiles: {shown}".removesuffix(": ")
+    return Profile(*median_columns(profiles))

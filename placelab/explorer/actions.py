@@ -13,8 +13,8 @@ from placelab.explorer.buttons import button
 from placelab.explorer.failure import sentence
 from placelab.explorer.state import State, Steps
 from placelab.explorer.strip import Item
-from placelab.schedule import Schedule
-from placelab.widgets.code import CodeButton
+from placelab.schedule.schedule import Schedule
+from placelab.widgets.code_view import CodeButton
 
 Shown = Callable[[], tuple[State, Schedule, list[Item]]]  # raises what kept the strategies from answering
 
@@ -68,12 +68,12 @@ class Actions:
             self.code.note = f"The graph is saved as {path}, beside the notebook."
 
     def _page(self) -> None:
-        from placelab.export import html
+        from placelab.export.files import html
 
         self._export(lambda schedule, path, numbers: html(schedule, path, numbers=numbers), ".html")
 
     def _trace(self) -> None:
-        from placelab.export import chrome_trace
+        from placelab.export.files import chrome_trace
 
         self._export(lambda schedule, path, numbers: chrome_trace(schedule, path), ".trace.json")
 

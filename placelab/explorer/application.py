@@ -14,8 +14,8 @@ import ipywidgets as w
 import numpy as np
 
 from placelab import strategies
-from placelab.bounds import best_bound
-from placelab.cluster import Cluster
+from placelab.analysis.lower_bounds import best_bound
+from placelab.analysis.validation import validate
 from placelab.errors import InfeasibleError
 from placelab.explorer import code
 from placelab.explorer.actions import Actions
@@ -32,12 +32,13 @@ from placelab.explorer.state import Change, State, Steps, begin
 from placelab.explorer.strip import Item, link_load, strip
 from placelab.explorer.worker import Worker
 from placelab.kernels import jit
-from placelab.problem import Problem
-from placelab.schedule import Placement, Schedule
+from placelab.problem.cluster import Cluster
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule
 from placelab.units import seconds
-from placelab.validate import validate
-from placelab.widgets.cluster import ClusterCanvas
-from placelab.widgets.gantt import Gantt
+from placelab.widgets.cluster.canvas import ClusterCanvas
+from placelab.widgets.gantt.gantt_chart import Gantt
 
 PATIENCE = 0.1  # seconds a hand's message waits for its result, so that the browser sends no faster than results come
 MANY = 10_000  # ops; validating more takes several milliseconds, which wait for the release

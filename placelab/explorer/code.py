@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from placelab.cluster import Cluster
 from placelab.explorer.state import Preset, State, present
+from placelab.problem.cluster import Cluster
 from placelab.strategies import partitioners, schedulers, transforms
 
 COLUMNS = ("speed", "memory", "bandwidth", "latency", "names", "types", "hosts")

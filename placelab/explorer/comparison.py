@@ -15,14 +15,14 @@ import ipywidgets as w
 import numpy as np
 import pandas as pd
 
-from placelab.compare import compare
+from placelab.comparing import compare
 from placelab.explorer.buttons import button
 from placelab.explorer.errand import LeftBehind, send
 from placelab.explorer.solving import preparation
 from placelab.explorer.state import State
 from placelab.explorer.strip import OPTIMAL, at_most
 from placelab.explorer.worker import Worker
-from placelab.problem import Problem
+from placelab.problem.problem import Problem
 from placelab.strategies import partitioners
 from placelab.units import seconds
 

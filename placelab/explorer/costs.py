@@ -9,11 +9,11 @@ from typing import Any
 
 import ipywidgets as w
 
-from placelab.cluster import Cluster
-from placelab.costs.sources import sources
+from placelab.costs.source_table import sources
 from placelab.explorer.buttons import button
 from placelab.explorer.state import Change, State
-from placelab.graph import OpGraph, time_column
+from placelab.problem.cluster import Cluster
+from placelab.problem.graph import OpGraph, time_column
 
 COSTS = {"of the model": "model", "Mayer 2017": "mayer"}
 TIP = "Operations and bytes as the model has them, or 1 to 100 as in Mayer 2017 §5.1, for its cluster mayer50."

@@ -14,7 +14,7 @@ from placelab.explorer.opening import Opening
 from placelab.explorer.state import Model, model_names, model_of
 from placelab.loading import SAVED_MODEL, opened, suffixes
 from placelab.units import si
-from placelab.widgets.files import Files
+from placelab.widgets.file_picker import Files
 
 OFFERED = 200  # files whose names the path field completes
 HINT = (

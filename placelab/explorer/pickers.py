@@ -9,14 +9,14 @@ from typing import Any
 
 import ipywidgets as w
 
-from placelab.clusters import PRESETS
 from placelab.explorer.choose import choose
 from placelab.explorer.costs import CostsPicker
 from placelab.explorer.models import ModelPicker
 from placelab.explorer.options import Controls
 from placelab.explorer.prepare import PreparePicker
 from placelab.explorer.state import GIVEN, Change, Preset, State, preset
-from placelab.problem import MEMORY_MODELS
+from placelab.problem.clusters import PRESETS
+from placelab.problem.problem import MEMORY_MODELS
 from placelab.strategies import partitioners, schedulers
 
 Go = Callable[[Change, str], None]  # a change, and the key under which quick repetitions are one step

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from placelab import explain
+from placelab.analysis import explanation
 from placelab.costs import told
 from placelab.explorer.solving import Result, function_of, placed
-from placelab.schedule import Trace
+from placelab.schedule.placement import Trace
 
 
 class Reasons:
@@ -22,7 +22,7 @@ class Reasons:
             self._traced = (result, _trace(result))
         trace = self._traced[1]
         where = [trace.line(result.schedule.problem, op)] if trace else []
-        return "\n".join([*where, explain.why(result.schedule, op), *_time(result, op)])
+        return "\n".join([*where, explanation.why(result.schedule, op), *_time(result, op)])
 
 
 def _time(result: Result, op: int) -> list[str]:

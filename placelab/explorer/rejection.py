@@ -12,7 +12,7 @@ from placelab.errors import InfeasibleError
 from placelab.explorer.buttons import button
 from placelab.explorer.pickers import Go
 from placelab.explorer.state import State
-from placelab.problem import Problem
+from placelab.problem.problem import Problem
 from placelab.units import si
 
 LISTED = 16  # devices named one by one

@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from placelab.analysis.validation import Violation
 from placelab.explorer.errand import LeftBehind, send
 from placelab.explorer.search import Search
 from placelab.explorer.state import State
-from placelab.problem import Problem
-from placelab.schedule import Placement, Schedule
-from placelab.simulate import simulate
-from placelab.solve import place
+from placelab.placing import place
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule
+from placelab.simulation import simulate
 from placelab.strategies import partitioners, transforms
 from placelab.transforms import pipeline
-from placelab.validate import Violation
 
 FALLBACK = "pct"  # runs what `planned` cannot, for want of a plan
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from placelab import clusters, costs, datasets
-from placelab.cluster import Cluster
+from placelab import costs, datasets
 from placelab.errors import InfeasibleError
-from placelab.graph import OpGraph
 from placelab.loading import load
-from placelab.problem import Problem
-from placelab.widgets.cluster_layout import Layout
+from placelab.problem import clusters
+from placelab.problem.cluster import Cluster
+from placelab.problem.graph import OpGraph
+from placelab.problem.problem import Problem
+from placelab.widgets.cluster.layout import Layout
 
 MODEL, CLUSTER, PARTITIONER, SCHEDULER = "dynamic_rnn", "pcie_box", "heft", "planned"  # what the explorer opens on
 GIVEN, OWN = "as given", "the model's own"  # clusters that are not presets

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from placelab.bounds import bounds
-from placelab.metrics import metrics
-from placelab.ratios import ratios
-from placelab.schedule import Schedule
+from placelab.analysis.approximation import ratios
+from placelab.analysis.lower_bounds import bounds
+from placelab.analysis.measures import metrics
+from placelab.analysis.validation import Violation
+from placelab.schedule.schedule import Schedule
 from placelab.units import percent, seconds, si
-from placelab.validate import Violation
 
 OPTIMAL = 1e-9  # a makespan this close above its bound differs from it by rounding
 Item = dict[str, str]  # key, label, value, title, tone: see the `numbers` trait of the Gantt chart

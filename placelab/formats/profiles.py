@@ -6,17 +6,17 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from placelab.costs.profile import Profile, median
 from placelab.errors import FormatError
-from placelab.formats.limits import json_of, read_file, unzipped
-from placelab.graph import OpGraph
+from placelab.files.limits import json_of, read_file, unzipped
+from placelab.formats.profile_columns import ProfileColumns, median_columns
+from placelab.problem.graph import OpGraph
 
 EXPECTED = "a profile: a trace of PyTorch, ONNX Runtime or TensorFlow as JSON, or TensorFlow's RunMetadata"
-TRACES = ("torch_profile", "onnx_profile", "tensorflow_profile")
-BINARY = "tensorflow_profile"
+TRACES = ("torch.profiler_trace", "onnx.runtime_profile", "tensorflow.run_metadata")
+BINARY = "tensorflow.run_metadata"
 
 
-def read_profile(*paths: Any, graph: OpGraph | None = None) -> Profile:
+def read_profile(*paths: Any, graph: OpGraph | None = None) -> ProfileColumns:
     """The profile in one or more files, each op's median over them.
 
     Parameters
@@ -37,10 +37,10 @@ def read_profile(*paths: Any, graph: OpGraph | None = None) -> Profile:
     >>> graph = pl.load("model.onnx")                                                              # doctest: +SKIP
     >>> pl.costs.measured(graph, read_profile("profile.json", graph=graph), speed=1e12)            # doctest: +SKIP
     """
-    return median([loads(read_file(path, EXPECTED), str(path), graph) for path in paths])
+    return median_columns([loads(read_file(path, EXPECTED), str(path), graph) for path in paths])
 
 
-def loads(data: bytes, where: str = "the upload", graph: OpGraph | None = None) -> Profile:
+def loads(data: bytes, where: str = "the upload", graph: OpGraph | None = None) -> ProfileColumns:
     """The profile in the bytes of a file; `where` names it in messages."""
     data = unzipped(data, where)
     if data[:1] not in (b"{", b"["):
@@ -48,7 +48,9 @@ def loads(data: bytes, where: str = "the upload", graph: OpGraph | None = None) 
     found = _reader(json_of(data, where, EXPECTED))
     if found is None:
         raise FormatError(f"{where} is not {EXPECTED}")
-    return found.loads(data, where, graph) if found.__name__.endswith("torch_profile") else found.loads(data, where)
+    return (
+        found.loads(data, where, graph) if found.__name__.endswith("torch.profiler_trace") else found.loads(data, where)
+    )
 
 
 def is_one(document: Any) -> bool:

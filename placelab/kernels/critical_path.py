@@ -58,7 +58,7 @@ def critical_path(
     n_ops, down, compute, succ_ptr, pred_ptr, pred_edge, producer, unit, sequence, queue,
     cost, columns, column, divisor, path, seen, load,
 ):  # fmt: skip
-    """Place the longest path from its source on, then the units of `queue`: ``placelab.partitioners.critical_path``.
+    """Place the longest path from its source on, then the units of `queue`: ``placelab.partitioning.critical_path``.
 
     `sequence`: devices, fastest first. `path` (n_ops), `seen` (n, zeros) and `load` (k, zeros) are workspace. Returns
     how many units were placed. O(n k + edges).

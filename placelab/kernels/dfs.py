@@ -27,7 +27,7 @@ def dfs(
     n_ops, unit, succ_ptr, pred_ptr, pred_edge, producer, by_rank, whole_load, cost, columns, column, divisor,
     traffic, took, load, child, filled, stack, visited,
 ):  # fmt: skip
-    """Put each unit, when the search meets its first op, on the device of least score: ``placelab.partitioners.dfs``.
+    """Put each unit, when the search meets its first op, on the device of least score: ``placelab.partitioning.dfs``.
 
     `by_rank`: ops by descending total rank. `whole_load` 1: execution time is the device's load with the unit, 0: the
     unit's own. Workspace: `traffic`, `took`, `load` (k, zeros), `child` (edges), `filled`, `visited` (n_ops, zeros),

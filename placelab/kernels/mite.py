@@ -14,7 +14,7 @@ def mite(
     both, ptr, ops, unit, succ_ptr, consumer, edge_tensor, tensor_bytes, sent,
     queue, rank, speed, cost, columns, column, divisor, traffic, took,
 ):  # fmt: skip
-    """Put each unit of the queue on the device of least score: ``placelab.partitioners.mite``.
+    """Put each unit of the queue on the device of least score: ``placelab.partitioning.mite``.
 
     `rank` of queue[i] and `speed` of a device are relative to the largest. `sent` (k, zeros), `traffic` and `took` (k)
     are workspace: seconds, `took` is -1 where there is no room. Returns how many units were placed. O((n + edges) k).

@@ -1,7 +1,7 @@
 """When has a device room for one more op? Memory over time of a plan that grows, as helpers of kernels that plan.
 
-What :class:`placelab.memory_plan.MemoryPlan` does op by op, with the same sums in the same order; its docstrings say what
-holds memory when. A kernel takes the block ``*fixed, *plan`` of :func:`placelab.memory_plan.room_arguments`:
+What :class:`placelab.planning.memory_plan.MemoryPlan` does op by op, with the same sums in the same order; its docstrings say
+what holds memory when. A kernel takes the block ``*fixed, *plan`` of :func:`placelab.planning.memory_plan.room_arguments`:
 
 ``model, limit, for_ever, temporary, op_tensor_ptr, tensor_bytes, edge_tensor``
     What is fixed. ``for_ever[v]``: bytes that op v, or the first op of its group, takes for the whole run.

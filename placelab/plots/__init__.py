@@ -1,7 +1,7 @@
 """What does it look like? Bokeh figures of results, for notebooks, papers and the explorer; one per file."""
 
-from placelab.plots.comparison import comparison
-from placelab.plots.gantt import gantt
-from placelab.plots.memory import memory
+from placelab.plots.comparison_figure import comparison
+from placelab.plots.gantt_figure import gantt
+from placelab.plots.memory_figure import memory
 
 __all__ = ["comparison", "gantt", "memory"]

@@ -15,11 +15,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from placelab.errors import FormatError
-from placelab.graph import OpGraph, frozen
 from placelab.kernels import favourite_child as kernels
-from placelab.problem import Problem
+from placelab.planning.ranks import mean_exec
+from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, never, silent
-from placelab.ranks import mean_exec
 from placelab.solvers.relaxation import SOLVER, Arcs, NoOptimum, canonical, least_makespan
 
 EDGE = 1e-6  # an x this close to the threshold is the threshold

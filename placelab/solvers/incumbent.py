@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from placelab.errors import InfeasibleError, PlacelabError
-from placelab.list_scheduler import planned_order
-from placelab.memory_plan import can_bind
-from placelab.problem import Problem
+from placelab.planning.list_scheduler import planned_order
+from placelab.planning.memory_plan import can_bind
+from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, silent
-from placelab.schedule import Placement, Schedule
-from placelab.simulate import simulate
+from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule
+from placelab.simulation import simulate
 from placelab.units import seconds
 
 EXACT = 1e-6  # relative; what is left to rounding when the optimum is proven

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from placelab.errors import PlacelabError
-from placelab.graph import OpGraph, frozen, pointers
 from placelab.kernels import favourite_child as kernels
+from placelab.problem.graph import OpGraph, frozen, pointers
 from placelab.seeds import generator
 
 FLAT = 1e-12  # relative: rounding of sums of times

@@ -10,10 +10,10 @@ from itertools import pairwise
 import numpy as np
 
 from placelab.errors import InfeasibleError
-from placelab.graph import frozen
-from placelab.list_scheduler import transfer_delay
-from placelab.problem import Problem
-from placelab.room import Units, units
+from placelab.planning.capacity import Units, units
+from placelab.planning.list_scheduler import transfer_delay
+from placelab.problem.graph import frozen
+from placelab.problem.problem import Problem
 
 FINE = 2**30  # units that a makespan is cut into where times are no multiples of a common one
 

@@ -4,19 +4,19 @@ Those of :func:`catalogue` prepare a problem for placement: ``small, expand = fu
 from its placements to those of the full one. ``placelab.place(problem, "heft", prepare=("coplace", "fuse"))`` goes both ways.
 """
 
+from placelab.preparing.chain import pipeline
+from placelab.preparing.coarsening import coarsen
+from placelab.preparing.colocation import colocate
+from placelab.preparing.coplacement import coplace
+from placelab.preparing.forward_pass import expand_backward, forward_only
+from placelab.preparing.fusion import fuse
+from placelab.preparing.post_adjustment import post_adjust
 from placelab.strategies import transform
 from placelab.strategies import transforms as catalogue
-from placelab.transforms.backward import backward
-from placelab.transforms.backward_schedule import backward_schedule, proportionality
-from placelab.transforms.coarsen import coarsen
-from placelab.transforms.colocate import colocate
-from placelab.transforms.coplace import coplace
-from placelab.transforms.forward_only import expand_backward, forward_only
-from placelab.transforms.fuse import fuse
-from placelab.transforms.perturb import perturb
-from placelab.transforms.pipeline import pipeline
-from placelab.transforms.post_adjust import post_adjust
-from placelab.transforms.send_recv import send_recv
+from placelab.transforms.backward_graph import backward
+from placelab.transforms.perturbation import perturb
+from placelab.transforms.schedule_reversal import backward_schedule, proportionality
+from placelab.transforms.send_receive import send_recv
 
 __all__ = [
     "backward",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import sys
-from pathlib import Path
 from typing import Any
 
 import anywidget
@@ -62,13 +60,8 @@ def show(page: Page, widget: anywidget.AnyWidget, theme: str = "light") -> None:
             setattr(widget, name, value)
         return {name: value for name, value in plain().items() if name != "edit"}
 
-    module = (
-        Path(sys.modules[type(widget).__module__].__file__).parent
-        / "static"
-        / f"{type(widget).__module__.split('.')[-1]}.js"
-    )
     page.expose_function("toPython", to_python)
-    page.evaluate(MODEL, [module.read_text(encoding="utf-8"), plain(), theme])
+    page.evaluate(MODEL, [str(type(widget)._esm), plain(), theme])
 
 
 def _portable(value: Any) -> Any:

@@ -10,9 +10,9 @@ import pytest
 from browser import bare_page
 from playwright.sync_api import Locator, Page, expect
 
-from placelab import clusters
-from placelab.cluster import Cluster
-from placelab.widgets.cluster import ClusterCanvas
+from placelab.problem import clusters
+from placelab.problem.cluster import Cluster
+from placelab.widgets.cluster.canvas import ClusterCanvas
 
 
 def key(page: Page, name: str) -> Locator:

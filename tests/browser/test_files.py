@@ -12,7 +12,7 @@ from browser.test_explorer import FRAMES, Hand, explore, played  # noqa: F401
 from playwright.sync_api import expect
 
 import placelab as pl
-from placelab.formats import placelab_json
+from placelab.problem import graph_json
 
 LARGEST = next(name for name in ("gnmt_50", "gnmt_40", "llama_7b") if name in pl.datasets.names())
 TRANSFER = """files => {
@@ -59,7 +59,7 @@ def test_a_large_file_arrives_whole(explore):  # noqa: F811
     graph = pl.generators.fork_join(6)
     graph = graph.replace(metadata={"name": "large", "padding": "x" * 12_000_000})
     hand = explore('"topcuoglu"')
-    drop(hand, ".cluster", large__json=placelab_json.dumps(graph).encode())
+    drop(hand, ".cluster", large__json=graph_json.dumps(graph).encode())
     hand.becomes(
         "[explorer.state.model.title, len(explorer.problem.graph.metadata.get('padding', ''))]",
         ["large.json", 12_000_000],

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import placelab as pl
 from placelab import export
-from placelab.widgets.gantt import Gantt
+from placelab.widgets.gantt.gantt_chart import Gantt
 
 SAID = """() => {  // all that the status line has said since: a busy machine may see only the next sentence
   const status = document.querySelector('.status');

@@ -1,0 +1,1 @@
+"""Check, bound, measure and explain a finished schedule."""

@@ -1,0 +1,272 @@
+"""Why does it take so long? The realised critical path, the idle gaps, and why an op started when it did."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from placelab.errors import expect
+from placelab.kernels import explain as kernels
+from placelab.planning.ranks import by_falling
+from placelab.problem.graph import frozen, pointers
+from placelab.problem.problem import TRANSFER_MODELS
+from placelab.schedule.schedule import Schedule
+from placelab.units import seconds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KINDS = ("op", "transfer", "wait")
+REASONS = ("transfer", "upstream", "memory", "end")
+STEP = np.dtype([("kind", "u1"), ("row", "i4"), ("start", "f8"), ("finish", "f8"), ("cause", "u1"), ("by", "i4")])
+GAP = np.dtype([("device", "i4"), ("start", "f8"), ("finish", "f8"), ("reason", "u1"), ("op", "i4")])
+
+
+def critical_path(schedule: Schedule) -> pd.DataFrame:
+    """What the makespan is made of: a chain of ops, transfers and waits from 0 to the last finish, without a gap.
+
+    From the op that finishes last (ties: lowest number) back through what it waited for. An op that starts when its
+    last input arrives waited for that: the way goes on with the transfer or the op that brought it (kinds
+    ``transfer``, ``op``). One that was ready earlier queued for its device, and the way goes on with the op before it
+    there, whose time is a ``wait``; likewise a transfer that queued for a port or channel. A Send op counts as
+    ``transfer``.
+
+    Returns
+    -------
+    DataFrame
+        ``kind`` (``op``, ``transfer``, ``wait``), ``name`` (op, or the op whose output travels, or the op that waited),
+        ``device`` (of a transfer: where it goes), ``start``, ``finish`` [s], ``reason``. Each row starts when the one
+        before it finishes.
+
+    Notes
+    -----
+    O((ops + transfers) log + path × degree). :func:`critical_steps` is the same as an array.
+
+    References
+    ----------
+    Topcuoglu et al. (2002) for paths; Srivastava (2018) §3.3.1 for waits.
+    """
+    import pandas as pd
+
+    steps = critical_steps(schedule)
+    columns = ("kind", "name", "device", "start", "finish", "reason")
+    rows = [_describe(schedule, step, last=i == len(steps) - 1) for i, step in enumerate(steps)]
+    return pd.DataFrame(rows, columns=list(columns))
+
+
+def _describe(schedule: Schedule, step: np.void, last: bool) -> tuple:
+    """A step of the critical path in words: one row of :func:`critical_path`."""
+    names, devices = schedule.problem.graph.names, schedule.problem.cluster.names
+    kind, row, cause, by = (int(step[label]) for label in ("kind", "row", "cause", "by"))
+    moved = schedule.transfers[by] if _moves(step) else None
+    if moved is None:  # an op, or a wait for one or for memory
+        d = schedule.device[by if cause == kernels.BY_OP else row]
+        reason = f"{devices[d]} ran {names[by]}" if cause == kernels.BY_OP else _no_room(schedule)
+        reason = reason if kind == kernels.WAIT else "finishes last" if last else "its output is awaited"
+        return KINDS[kind], names[row], devices[d], step["start"], step["finish"], reason
+    made = names[schedule.problem.graph.tensor_producer[moved["tensor"]]]
+    source, link = devices[moved["source"]], f"{devices[moved['source']]} → {devices[moved['destination']]}"
+    if kind == kernels.WAIT:
+        reason = f"{link} carried {made}" if cause == kernels.BY_LINK else f"{source} ran the Send of {made}"
+        return KINDS[kind], names[row], source, step["start"], step["finish"], reason
+    sent = cause == kernels.BY_SEND
+    where = source if sent else devices[moved["destination"]]
+    return KINDS[kind], made, where, step["start"], step["finish"], f"{'Send op' if sent else 'transfer'} {link}"
+
+
+def _moves(step: np.void) -> bool:
+    """Whether `by` of a step is a transfer."""
+    return step["kind"] == kernels.TRANSFER or (step["kind"] == kernels.WAIT and step["cause"] >= kernels.BY_SEND)
+
+
+def _no_room(schedule: Schedule) -> str:
+    return "no room in memory" if schedule.problem.memory != "none" else "not started though it could"
+
+
+def critical_steps(schedule: Schedule) -> np.ndarray:
+    """:func:`critical_path` as an array, in order of time, without a Python object per op.
+
+    Returns
+    -------
+    structured ndarray
+        ``kind`` (0 op, 1 transfer, 2 wait), ``row`` (op; transfer; op that waited), ``start``, ``finish`` [s],
+        ``cause`` (of a wait: 0 memory, 1 an op, 2 a Send, 3 a transfer; of a transfer: 2 its Send), ``by`` (that op
+        or transfer).
+    """
+    expect(schedule, Schedule, "critical_path")
+    problem, moved = schedule.problem, schedule.transfers
+    items = _items(schedule)
+    n = len(items[0])
+    most = 2 * (n + len(moved)) + 2
+    model = TRANSFER_MODELS.index(problem.transfers)
+    by_finish = np.argsort(moved["finish"]) if model else np.empty(0)
+    columns = [np.zeros(most, dtype) for dtype in (np.uint8, *3 * (np.int32,), *2 * (np.float64,))]
+    found = kernels.walk_back(
+        *(problem.graph.n_ops, n, *items, *_inputs(schedule)),
+        *(frozen(moved[label]) for label in ("tensor", "source", "destination", "start", "finish")),
+        *(frozen(by_finish.astype(np.int32)), model, int(problem.duplex)),
+        *(np.full(problem.cluster.n_devices, -1, np.int32), np.zeros(n, np.int32), np.zeros(n + len(moved), np.uint8)),
+        *columns,
+    )
+    steps = np.empty(found, STEP)
+    for label, column in zip(("kind", "row", "cause", "by", "start", "finish"), columns, strict=True):
+        steps[label] = column[:found][::-1]
+    return frozen(steps)
+
+
+def idle_reasons(schedule: Schedule) -> pd.DataFrame:
+    """Why each device idles, gap by gap.
+
+    A gap ends when an op starts. What that op waited for last is charged: until the op upstream had finished, that op
+    (``upstream``); from then on its tensor's way here (``transfer``: Send, queueing for the link, transfer). A gap
+    that goes on though all inputs are there is a lack of room (``memory``, only under ``oom="wait"``); after a
+    device's last op comes its ``end``.
+
+    Returns
+    -------
+    DataFrame
+        ``device``, ``start``, ``finish`` [s], ``reason``, ``name`` (the op upstream; under ``memory`` the op that
+        waits; empty at the end), by device and time. Together the gaps are exactly the time when a device runs
+        nothing.
+
+    References
+    ----------
+    Srivastava (2018) §3.3.1, wait time.
+    """
+    import pandas as pd
+
+    gaps = idle_gaps(schedule)
+    names = np.append(schedule.problem.graph.names, "")  # op -1
+    devices = np.array(schedule.problem.cluster.names, dtype=object)
+    reason = np.array(REASONS, dtype=object)[gaps["reason"]]
+    columns = dict(
+        device=devices[gaps["device"]],
+        start=gaps["start"],
+        finish=gaps["finish"],
+        reason=reason,
+        name=names[gaps["op"]],
+    )
+    return pd.DataFrame(columns)
+
+
+def idle_gaps(schedule: Schedule) -> np.ndarray:
+    """:func:`idle_reasons` as an array, without a Python object per gap.
+
+    Returns
+    -------
+    structured ndarray
+        ``device``, ``start``, ``finish`` [s], ``reason`` (0 transfer, 1 upstream, 2 memory, 3 end), ``op`` (-1 at the
+        end).
+    """
+    expect(schedule, Schedule, "idle_reasons")
+    problem, moved = schedule.problem, schedule.transfers
+    items, k = _items(schedule), problem.cluster.n_devices
+    most = 3 * len(items[0]) + k
+    columns = [np.zeros(most, dtype) for dtype in (np.int32, np.float64, np.float64, np.uint8, np.int32)]
+    found = kernels.idle_gaps(
+        *(problem.graph.n_ops, len(items[0]), k, schedule.makespan, *items, *_inputs(schedule)),
+        *(frozen(moved[label]) for label in ("tensor", "destination", "finish")),
+        *(np.zeros(k), *columns),
+    )
+    gaps = np.empty(found, GAP)
+    order = np.lexsort((columns[1][:found], columns[0][:found]))
+    for label, column in zip(GAP.names, columns, strict=True):
+        gaps[label] = column[:found][order]
+    return frozen(gaps)
+
+
+def why(schedule: Schedule, op: int | str) -> str:
+    """Why op (a name or number) started when it did, in one sentence.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> chain = pl.OpGraph.from_arrays(["a", "b"], [2.0, 3.0], [(0, 1)], edge_bytes=[4.0])
+    >>> problem = pl.Problem(chain, pl.Cluster([1.0, 1.0], bandwidth=2.0))
+    >>> why(pl.simulate(problem, pl.Placement(problem, [0, 1])), "b")
+    'b on dev1 waited 4 s for a from dev0 (transfer 2 s)'
+    """
+    problem, graph, device = schedule.problem, schedule.problem.graph, schedule.device
+    v = graph.index(op) if isinstance(op, str) else int(op)
+    names, devices, began = graph.names, problem.cluster.names, schedule.start[v]
+    idle_from, runner = _before(schedule, v)
+    edge, arrived, moved = _last_input(schedule, v)
+    here = f"{names[v]} on {devices[device[v]]}"
+    if began <= 0:
+        return f"{here} started at once" + (": it has no inputs" if edge < 0 else "")
+    if edge >= 0 and arrived >= began:
+        u = graph.producer[edge]
+        if moved is None:
+            return f"{here} started as soon as its input {names[u]} was done"
+        took = f"transfer {seconds(moved['finish'] - moved['start'])}"
+        queued = moved["start"] - (
+            schedule.finish[u] if not len(schedule.sends) else schedule.sends["finish"][_row(schedule, edge)]
+        )
+        took += f", after {seconds(queued)} in line for the link" if queued > 0 else ""
+        if idle_from >= began:
+            return f"{here} started when {names[u]} arrived from {devices[device[u]]} ({took})"
+        return f"{here} waited {seconds(began - idle_from)} for {names[u]} from {devices[device[u]]} ({took})"
+    ready = f"ready at {seconds(arrived)}, " if edge >= 0 else ""
+    if idle_from >= began:
+        return (
+            f"{here} was {ready}in line for {seconds(began - arrived)}; {devices[device[v]]} ran {runner} just before"
+        )
+    return f"{here} was {ready}kept for {seconds(began - max(arrived, idle_from))}: {_no_room(schedule)}"
+
+
+def _before(schedule: Schedule, v: int) -> tuple[float, str]:
+    """When the device of op v had finished what it ran before, and what that was."""
+    names, sends = schedule.problem.graph.names, schedule.sends
+    d, began = schedule.device[v], schedule.start[v]
+    mine = (schedule.device == d) & (schedule.finish <= began)
+    mine[v] = False
+    ops, sent = np.flatnonzero(mine), np.flatnonzero((sends["source"] == d) & (sends["finish"] <= began))
+    free, name = 0.0, ""
+    if len(ops):
+        last = ops[np.argmax(schedule.finish[ops])]
+        free, name = schedule.finish[last], names[last]
+    if len(sent) and sends["finish"][sent].max() > free:
+        last = sent[np.argmax(sends["finish"][sent])]
+        free, name = (
+            sends["finish"][last],
+            f"the Send of {names[schedule.problem.graph.tensor_producer[sends['tensor'][last]]]}",
+        )
+    return float(free), name
+
+
+def _last_input(schedule: Schedule, v: int) -> tuple[int, float, np.void | None]:
+    """The edge that reached op v last (-1: none), when, and its transfer (None: from the same device)."""
+    graph = schedule.problem.graph
+    latest: tuple[int, float, np.void | None] = (-1, 0.0, None)
+    for e in graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]:
+        x = _row(schedule, e)
+        moved = None if x < 0 else schedule.transfers[x]
+        arrived = float(schedule.finish[graph.producer[e]] if moved is None else moved["finish"])
+        if latest[0] < 0 or arrived > latest[1]:
+            latest = (int(e), arrived, moved)
+    return latest
+
+
+def _row(schedule: Schedule, edge: int) -> int:
+    """Number of the transfer that carries an edge, -1 within a device."""
+    graph, moved = schedule.problem.graph, schedule.transfers
+    to = schedule.device[graph.consumer[edge]]
+    found = np.flatnonzero((moved["tensor"] == graph.edge_tensor[edge]) & (moved["destination"] == to))
+    return int(found[0]) if len(found) else -1
+
+
+def _items(schedule: Schedule) -> tuple[np.ndarray, ...]:
+    """start, finish and device of ops and Sends, and their order by start."""
+    sends, start, finish, place = schedule.sends, schedule.start, schedule.finish, schedule.device
+    if len(sends):
+        start, finish = np.concatenate([start, sends["start"]]), np.concatenate([finish, sends["finish"]])
+        place = np.concatenate([place, sends["source"]])
+    return frozen(start), frozen(finish), frozen(place), frozen(by_falling(-start)[0])
+
+
+def _inputs(schedule: Schedule) -> tuple[np.ndarray, ...]:
+    """Edges by consumer, and transfers by producer."""
+    graph = schedule.problem.graph
+    transfer_ptr = pointers(graph.tensor_producer[schedule.transfers["tensor"]], graph.n_ops)
+    return graph.pred_ptr, graph.pred_edge, graph.producer, graph.consumer, graph.edge_tensor, transfer_ptr

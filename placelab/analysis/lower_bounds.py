@@ -1,0 +1,123 @@
+"""How fast could it be at best? Cheap lower bounds on the makespan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from placelab.errors import expect
+from placelab.kernels import ranks as kernels
+from placelab.problem.graph import frozen
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.solvers.favourite_child import infinite_machine_bound
+
+
+def bounds(problem: Problem, placement: Placement | None = None, *, lp: bool = False) -> dict[str, float]:
+    r"""Lower bounds on the makespan, in seconds, by name; the largest is the best.
+
+    Of every schedule of the problem:
+
+    - ``critical_path``: the longest path when each op takes its least time and transfers take none,
+      :math:`\max_{v_1 \to \dots \to v_j} \sum_i \min_d exec(v_i, d)`;
+    - ``total_work``: :math:`\sum_v c_v / \sum_d s_d`; with measured times or restricted ops
+      :math:`\sum_v \min_d exec(v, d) / m` with m devices;
+    - ``lp`` (on request, seconds at 22,000 ops): the makespan on any number of machines of SCT's linear program with the least
+      exec over devices and the least transfer over links (:func:`placelab.solvers.favourite_child.infinite_machine_bound`).
+      Absent where it is no bound: when some transfer takes longer than some op.
+
+    Of every schedule of `placement`, the busiest resource of each kind:
+
+    - ``busiest_device``: the time its ops, and with ``transfer_ops`` its Sends, take;
+    - ``busiest_channel`` (``channel`` transfers only): the time an ordered pair of devices carries transfers;
+    - ``busiest_port`` (``sequential`` only): the time a device's port does; in and out are one port, two with ``duplex``.
+
+    Parallel transfers do not queue, so links are no bound under ``parallel``.
+
+    Notes
+    -----
+    O(ops + edges), with a mask O(ops × devices); with a placement also O(edges log edges). Memory is left out. ``lp`` is at
+    least ``critical_path``: the same paths, with the transfers that no placement can spare all of them.
+
+    References
+    ----------
+    Topcuoglu et al. (2002) §5 (critical path at least costs); Hashemi et al. (2018) §1 (busiest resource); Hanen, Munier
+    (1995) (linear program).
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> problem = pl.Problem(pl.OpGraph.from_arrays(["a", "b"], [2.0, 3.0], []), pl.Cluster([1.0, 1.5]))
+    >>> bounds(problem)
+    {'critical_path': 2.0, 'total_work': 2.0}
+    """
+    expect(problem, Problem, "bounds")
+    least = least_exec(problem)
+    found = {"critical_path": critical_length(problem, least), "total_work": _total_work(problem, least)}
+    if lp and (least_makespan := infinite_machine_bound(problem)) is not None:
+        found["lp"] = least_makespan
+    if placement is not None:
+        expect(placement, Placement, "bounds")
+        if placement.problem is not problem:
+            placement = replace(placement, problem=problem, bound=None, notes=())
+        found |= busiest(problem, placement.device, *transfers_of(problem, placement.device))
+    return found
+
+
+def best_bound(problem: Problem) -> float:
+    """The largest of the problem's :func:`bounds` [s]."""
+    return max(bounds(problem).values())
+
+
+def least_exec(problem: Problem) -> np.ndarray:
+    """Least time of each op over the devices it may run on [s], shape (n_ops,)."""
+    table = problem.cost.reshape(-1, problem.columns)
+    if problem.mask is not None:
+        return np.where(problem.mask, table[:, problem.column] / problem.divisor, np.inf).min(axis=1)
+    fastest = np.zeros(problem.columns)
+    np.maximum.at(fastest, problem.column, problem.divisor)
+    return (table / fastest).min(axis=1)
+
+
+def critical_length(problem: Problem, weight: np.ndarray) -> float:
+    """Length of the longest path when ops weigh `weight` and edges nothing."""
+    graph, rank = problem.graph, np.empty(problem.graph.n_ops)
+    kernels.upward(frozen(weight), graph.succ_ptr, graph.consumer, graph.edge_bytes, 0.0, 0.0, rank)
+    return float(rank.max())
+
+
+def _total_work(problem: Problem, least: np.ndarray) -> float:
+    if problem.graph.time is None and problem.mask is None:
+        return float(problem.graph.compute.sum() / problem.cluster.speed.sum())
+    return float(least.sum() / problem.cluster.n_devices)
+
+
+def transfers_of(problem: Problem, device: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(tensor, destination) of the transfers that a placement needs: one per tensor and device, however many consumers."""
+    graph, k = problem.graph, problem.cluster.n_devices
+    moves = device[graph.producer] != device[graph.consumer]
+    key = np.unique(graph.edge_tensor[moves].astype(np.int64) * k + device[graph.consumer[moves]])
+    return key // k, key % k
+
+
+def busiest(problem: Problem, device: np.ndarray, tensor: np.ndarray, destination: np.ndarray) -> dict[str, float]:
+    """Seconds that the busiest resource of each kind is in use under a placement with these transfers."""
+    cluster, k = problem.cluster, problem.cluster.n_devices
+    source = device[problem.graph.tensor_producer[tensor]]
+    took = transfer_times(problem, tensor, source, destination)
+    work = np.bincount(device, problem.exec_times(device), minlength=k)
+    work += np.bincount(source, minlength=k) * problem.transfer_ops / cluster.speed
+    found = {"busiest_device": float(work.max())}
+    if problem.transfers == "channel":
+        found["busiest_channel"] = float(np.bincount(source * k + destination, took, minlength=1).max())
+    if problem.transfers == "sequential":
+        out, into = np.bincount(source, took, minlength=k), np.bincount(destination, took, minlength=k)
+        found["busiest_port"] = float((np.maximum(out, into) if problem.duplex else out + into).max())
+    return found
+
+
+def transfer_times(problem: Problem, tensor: np.ndarray, source: np.ndarray, destination: np.ndarray) -> np.ndarray:
+    """Seconds each transfer takes once it runs."""
+    cluster, size = problem.cluster, problem.graph.tensor_bytes[tensor]
+    return cluster.latency[source, destination] + size / cluster.bandwidth[source, destination]

@@ -1,0 +1,96 @@
+"""How good is a schedule? The measures of the papers, in one dictionary."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from placelab.analysis.approximation import sct_ratio
+from placelab.analysis.explanation import KINDS, critical_steps
+from placelab.analysis.lower_bounds import best_bound, busiest, critical_length, least_exec, transfer_times
+from placelab.errors import expect
+from placelab.problem.problem import Problem
+from placelab.schedule.schedule import Schedule
+
+
+def metrics(schedule: Schedule) -> dict[str, float]:
+    r"""Measures of a schedule by name, numbers without rounding; NaN where one has no meaning.
+
+    ======================  ========================================================================================
+    ``makespan``            finish of the last op [s]
+    ``speedup``             Σ exec on the best single device that may run all ops (memory aside), over the makespan
+    ``slr``                 schedule length ratio: makespan over the longest path at least times (Topcuoglu)
+    ``efficiency``          speedup / number of devices
+    ``utilisation``         share of time that a device runs ops or Sends, mean over devices
+    ``load_balance``        mean over maximum of the devices' busy time; 1 is even
+    ``memory_balance``      mean over maximum of the devices' peak memory
+    ``bytes_moved``         bytes of all transfers
+    ``transfers``           their number
+    ``ordering_efficiency`` :math:`E = (U - t) / (U - L)`: t the makespan, U the sum of all op, Send and transfer
+                            times, L the busiest resource (:func:`placelab.bounds`); 1 if U = L (Hashemi §1)
+    ``critical_compute``    seconds of the realised critical path (:func:`placelab.critical_path`) in ops,
+    ``critical_transfer``   in transfers and Sends,
+    ``critical_wait``       and in line for a device or link; the three sum to the makespan
+    ``bound_gap``           makespan over the best lower bound known, the partitioner's proof included, minus 1
+    ``sct_ratio``           ρ of the problem: longest transfer over shortest op; the SCT assumption is ρ ≤ 1
+    ======================  ========================================================================================
+
+    References
+    ----------
+    Topcuoglu et al. (2002) §5; Hashemi et al. (2018) §1; Srivastava (2018) §3.3.1, §4.3.
+    """
+    expect(schedule, Schedule, "metrics")
+    problem, t = schedule.problem, schedule.makespan
+    busy, most = busy_time(schedule), critical_length(problem, least_exec(problem))
+    speedup = _ratio(best_single(problem), t)
+    split = _critical_split(schedule)
+    return {
+        "makespan": t,
+        "speedup": speedup,
+        "slr": _ratio(t, most),
+        "efficiency": speedup / problem.cluster.n_devices,
+        "utilisation": _ratio(float(busy.mean()), t),
+        "load_balance": _ratio(float(busy.mean()), float(busy.max())),
+        "memory_balance": _ratio(float(schedule.peak_memory.mean()), float(schedule.peak_memory.max())),
+        "bytes_moved": float(problem.graph.tensor_bytes[schedule.transfers["tensor"]].sum()),
+        "transfers": len(schedule.transfers),
+        "ordering_efficiency": ordering_efficiency(schedule),
+        "critical_compute": split["op"],
+        "critical_transfer": split["transfer"],
+        "critical_wait": split["wait"],
+        "bound_gap": _ratio(t, max(best_bound(problem), schedule.placement.bound or 0.0)) - 1.0,
+        "sct_ratio": sct_ratio(problem),
+    }
+
+
+def busy_time(schedule: Schedule) -> np.ndarray:
+    """Seconds each device runs ops and Sends, shape (n_devices,)."""
+    k, sends = schedule.problem.cluster.n_devices, schedule.sends
+    ran = np.bincount(schedule.device, schedule.finish - schedule.start, minlength=k)
+    return ran + np.bincount(sends["source"], sends["finish"] - sends["start"], minlength=k)
+
+
+def best_single(problem: Problem) -> float:
+    """Least Σ exec over the devices that may run all ops [s], NaN when there is none. Memory is left out."""
+    table = problem.cost.reshape(-1, problem.columns)
+    total = table.sum(axis=0)[problem.column] / problem.divisor
+    total = total if problem.mask is None else total[problem.mask.all(axis=0)]
+    return float(total.min()) if len(total) else np.nan
+
+
+def ordering_efficiency(schedule: Schedule) -> float:
+    """E = (U − t) / (U − L), see :func:`metrics`; at most 1, and 0 when nothing overlaps."""
+    problem, moved = schedule.problem, schedule.transfers
+    took = transfer_times(problem, moved["tensor"], moved["source"], moved["destination"])
+    most = float(busy_time(schedule).sum() + took.sum())
+    least = max(busiest(problem, schedule.device, moved["tensor"], moved["destination"]).values())
+    return 1.0 if most <= least else (most - schedule.makespan) / (most - least)
+
+
+def _critical_split(schedule: Schedule) -> dict[str, float]:
+    steps = critical_steps(schedule)
+    spent = np.bincount(steps["kind"], steps["finish"] - steps["start"], minlength=len(KINDS))
+    return dict(zip(KINDS, spent.tolist(), strict=True))
+
+
+def _ratio(a: float, b: float) -> float:
+    return a / b if b > 0 else 1.0 if a == 0 else np.nan

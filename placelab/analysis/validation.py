@@ -1,0 +1,443 @@
+"""Is a schedule legal? Every rule of the problem, checked from the raw graph, cluster, placement and times.
+
+Nothing here is shared with the simulator, the planners or the memory curves: it is the second opinion on all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import isclose
+
+import numpy as np
+
+from placelab.errors import expect
+from placelab.schedule.schedule import Schedule
+
+TOLERANCE = 1e-9  # of the latest time for times, of the capacity for bytes
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One broken rule.
+
+    Attributes
+    ----------
+    kind : str
+        ``time`` (missing, negative or not finite), ``duration``, ``allowed`` (device constraints), ``colocation``,
+        ``overlap`` (two ops at once on a device), ``precedence``, ``transfer`` (missing, twice, not needed, from the
+        wrong device), ``transfer time``, ``send``, ``contention`` (two transfers at once on a port or channel),
+        ``memory`` (a span over the capacity), ``oom`` (the schedule's own list of such spans is wrong).
+    op, device : str or None
+        Names: the op that is wrong (the producer, for a transfer), and where.
+    time : float
+        Seconds; when it goes wrong.
+    detail : str
+        What was found and what was expected.
+    """
+
+    kind: str
+    op: str | None
+    device: str | None
+    time: float
+    detail: str
+
+
+def validate(schedule: Schedule, memory: bool = True) -> list[Violation]:
+    """Every violation of the problem's rules in a schedule; empty when it is legal.
+
+    Parameters
+    ----------
+    schedule
+        Simulated, planned or made by hand.
+    memory
+        Whether to check memory, too. One violation per maximal span over a capacity: what ``schedule.oom`` must list.
+
+    Returns
+    -------
+    list of Violation
+        Rule by rule. Times that are missing or not finite, and tensors or devices that do not exist, are reported
+        alone: nothing else can be checked then.
+
+    Notes
+    -----
+    Times may be off by 1e-9 of the latest time. An op of no length may stand at the instant at which others begin or
+    end, but not inside another one's run. O(n log n) for n ops, edges and transfers.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> problem = pl.Problem(pl.datasets.load("topcuoglu"), pl.Cluster.uniform(2))
+    >>> schedule = pl.simulate(problem, pl.place(problem, "single"))
+    >>> validate(schedule)
+    []
+    """
+    expect(schedule, Schedule, "validate")
+    check = _Check(schedule)
+    unreadable = list(check.times())
+    if unreadable:
+        return unreadable
+    rules = [
+        check.durations(),
+        check.allowed(),
+        check.colocation(),
+        check.device_overlaps(),
+        check.local_precedence(),
+        check.remote_precedence(),
+        check.transfers(),
+        check.transfer_times(),
+        check.sends(),
+        check.contention(),
+        check.memory() if memory else (),
+    ]
+    return [violation for rule in rules for violation in rule]
+
+
+class _Check:
+    """The schedule's columns, and one method per rule."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule, self.problem = schedule, schedule.problem
+        self.graph, self.cluster = self.problem.graph, self.problem.cluster
+        self.device = np.asarray(schedule.device)
+        self.start, self.finish = np.asarray(schedule.start), np.asarray(schedule.finish)
+        self.rows, self.sent = np.asarray(schedule.transfers), np.asarray(schedule.sends)
+        self.k = self.cluster.n_devices
+
+    def violation(self, kind: str, op: int | None, device: int | None, time: float, detail: str) -> Violation:
+        name = None if op is None else str(self.graph.names[op])
+        return Violation(kind, name, None if device is None else self.cluster.names[device], float(time), detail)
+
+    @cached_property
+    def slack(self) -> float:
+        """Rounding that times may show [s]."""
+        ends = [column.max(initial=0.0) for column in (self.finish, self.rows["finish"], self.sent["finish"])]
+        return TOLERANCE * max(ends)
+
+    # ---------------------------------------------------------------- each op once, for as long as it takes
+
+    def times(self) -> Iterator[Violation]:
+        n = self.graph.n_ops
+        for label, column in (("start", self.start), ("finish", self.finish), ("device", self.device)):
+            if column.shape != (n,):
+                yield self.violation("time", None, None, 0.0, f"{label} has shape {column.shape}; there are {n} ops")
+                return
+        for v in np.flatnonzero((self.device < 0) | (self.device >= self.k)):
+            yield self.violation("allowed", v, None, self.start[v], f"on device {self.device[v]} of {self.k}")
+        for v in np.flatnonzero(~_are_times(self.start, self.finish)):
+            yield self.violation("time", v, None, np.nan, f"runs from {self.start[v]} to {self.finish[v]} s")
+        for label, rows in (("transfer", self.rows), ("Send", self.sent)):
+            known = (rows["tensor"] >= 0) & (rows["tensor"] < self.graph.n_tensors)
+            for column in ("source", "destination"):
+                known &= (rows[column] >= 0) & (rows[column] < self.k)
+            for i in np.flatnonzero(~known):
+                yield self.violation(
+                    "transfer", None, None, np.nan, f"{label} {i} names no tensor or device: {rows[i]}"
+                )
+            for i in np.flatnonzero(known & ~_are_times(rows["start"], rows["finish"])):
+                yield self.violation(
+                    "time", self.producer(rows[i]), None, np.nan, f"{label} {i} has no times: {rows[i]}"
+                )
+
+    def durations(self) -> Iterator[Violation]:
+        needed, taken = self.exec_times(), self.finish - self.start
+        for v in np.flatnonzero(~(np.abs(taken - needed) <= self.slack)):
+            detail = f"runs for {taken[v]:.9g} s; expected {needed[v]:.9g}"
+            yield self.violation("duration", v, self.device[v], self.start[v], detail)
+
+    def exec_times(self) -> np.ndarray:
+        """Seconds of each op on its device: those for the device's name, its type, or by default; else compute / speed.
+
+        Seconds that were taken at a speed which is known are scaled to the device's.
+        """
+        graph, cluster = self.graph, self.cluster
+        seconds = graph.compute / cluster.speed[self.device]
+        told = graph.metadata.get("times", {})
+        for d in range(self.k):
+            here = self.device == d
+            for key in (cluster.names[d], cluster.types[d], told.get("default")):
+                if graph.time is not None and key in graph.time_types:
+                    taken_at = told.get("speed", {}).get(key, 0) or cluster.speed[d]
+                    given = graph.time[here, graph.time_types.index(key)] * (taken_at / cluster.speed[d])
+                    seconds[here] = np.where(np.isnan(given), seconds[here], given)
+                    break
+        return seconds
+
+    # ---------------------------------------------------------------- where ops may be
+
+    def allowed(self) -> Iterator[Violation]:
+        mask, n = self.problem.mask, self.graph.n_ops
+        good = np.ones(n, dtype=bool) if mask is None else mask[np.arange(n), self.device]
+        for s, names in enumerate(self.graph.device_sets):
+            good &= (self.graph.device_set != s) | self.matching(names)[self.device]
+        for v in np.flatnonzero(~good):
+            yield self.violation("allowed", v, self.device[v], self.start[v], "may not run on this device")
+
+    def matching(self, names: tuple[str, ...]) -> np.ndarray:
+        """Whether each device's name, type or host is among `names`; if none is and ``*`` is one of them, every device."""
+        every = zip(self.cluster.names, self.cluster.types, self.cluster.hosts, strict=True)
+        named = np.array([not {name, kind, host}.isdisjoint(names) for name, kind, host in every])
+        return named | ("*" in names and not named.any())
+
+    def colocation(self) -> Iterator[Violation]:
+        """Each op is where the first op of its group is; that covers groups that share an op, too."""
+        wrong: dict[int, int] = {}
+        for group in (self.graph.group, self.problem.group):
+            grouped = np.flatnonzero(group >= 0)
+            _, first, member_of = np.unique(group[grouped], return_index=True, return_inverse=True)
+            first = grouped[first][member_of]
+            apart = self.device[grouped] != self.device[first]
+            wrong.update(zip(grouped[apart], first[apart], strict=True))
+        for v, first in sorted(wrong.items()):
+            where = f"{self.graph.names[first]!r}, which is on {self.cluster.names[self.device[first]]}"
+            yield self.violation("colocation", v, self.device[v], self.start[v], f"must share the device of {where}")
+
+    # ---------------------------------------------------------------- one at a time
+
+    def device_overlaps(self) -> Iterator[Violation]:
+        n = self.graph.n_ops
+        busy = np.concatenate([self.device, self.sent["source"]])
+        start = np.concatenate([self.start, self.sent["start"]])
+        finish = np.concatenate([self.finish, self.sent["finish"]])
+        label = lambda i: repr(str(self.graph.names[i])) if i < n else f"the Send of {self.label(self.sent[i - n])}"  # noqa: E731
+        for i, j in _overlaps(busy, start, finish, self.slack):
+            op = i if i < n else self.producer(self.sent[i - n])
+            detail = f"{label(i)} begins before {label(j)} ends at {finish[j]:.9g} s"
+            yield self.violation("overlap", op, busy[i], start[i], detail)
+
+    def contention(self) -> Iterator[Violation]:
+        """Each transfer occupies its channel, or its two devices' ports, for its whole duration."""
+        rows, model = self.rows, self.problem.transfers
+        if model == "parallel":
+            return
+        if model == "channel":
+            port, row = rows["source"] * self.k + rows["destination"], np.arange(len(rows))
+        else:
+            shift = self.k if self.problem.duplex else 0  # in-ports are other ports than out-ports
+            port = np.concatenate([rows["source"], rows["destination"] + shift])
+            row = np.tile(np.arange(len(rows)), 2)
+        for i, j in _overlaps(port, rows["start"][row], rows["finish"][row], self.slack):
+            first, second = rows[row[j]], rows[row[i]]
+            where = first["source"] if model == "channel" else port[i] % self.k
+            detail = f"{self.label(second)} begins before {self.label(first)} ends at {first['finish']:.9g} s ({model})"
+            yield self.violation("contention", self.producer(second), where, second["start"], detail)
+
+    # ---------------------------------------------------------------- inputs come before their consumers
+
+    @cached_property
+    def edge_destination(self) -> np.ndarray:
+        """Device each edge's tensor must reach."""
+        return self.device[self.graph.consumer]
+
+    @cached_property
+    def moves(self) -> np.ndarray:
+        """Whether each edge leaves its producer's device."""
+        return self.device[self.graph.producer] != self.edge_destination
+
+    def local_precedence(self) -> Iterator[Violation]:
+        u, v = self.graph.producer, self.graph.consumer
+        late = self.finish[u] - self.start[v]
+        for e in np.flatnonzero(~self.moves & (late > self.slack)):
+            yield self.late(v[e], self.finish[u[e]], repr(str(self.graph.names[u[e]])))
+
+    def late(self, v: int, arrival: float, what: str) -> Violation:
+        detail = f"starts before {what} is there at {arrival:.9g} s"
+        return self.violation("precedence", v, self.device[v], self.start[v], detail)
+
+    @cached_property
+    def edge_key(self) -> np.ndarray:
+        """One number for each edge's (tensor, device it must reach)."""
+        return self.graph.edge_tensor.astype(np.int64) * self.k + self.edge_destination
+
+    @cached_property
+    def row_key(self) -> np.ndarray:
+        """One number for each transfer's (tensor, destination)."""
+        return self.rows["tensor"].astype(np.int64) * self.k + self.rows["destination"]
+
+    @cached_property
+    def edge_row(self) -> np.ndarray:
+        """Transfer that brings each edge's tensor, or -1; shape (n_edges,)."""
+        order = np.argsort(self.row_key, kind="stable")
+        key = np.append(self.row_key[order], np.iinfo(np.int64).max)  # the last one is nobody's
+        place = np.searchsorted(key, self.edge_key)
+        return np.where(key[place] == self.edge_key, np.append(order, -1)[place], -1)
+
+    def transfers(self) -> Iterator[Violation]:
+        """One transfer per (tensor, destination) that is needed, no other, from the producer's device."""
+        rows, graph = self.rows, self.graph
+        for i in np.flatnonzero(~np.isin(self.row_key, self.edge_key[self.moves])):
+            yield self.bad_row("transfer", i, "is not needed")
+        for i in np.flatnonzero(rows["source"] != self.device[graph.tensor_producer[rows["tensor"]]]):
+            yield self.bad_row("transfer", i, "does not come from its producer's device")
+        for i in np.setdiff1d(np.arange(len(rows)), np.unique(self.row_key, return_index=True)[1]):
+            yield self.bad_row("transfer", i, "is there twice")
+        missing = np.flatnonzero(self.moves & (self.edge_row < 0))
+        for e in missing[np.unique(self.edge_key[missing], return_index=True)[1]]:
+            u, d = graph.producer[e], self.edge_destination[e]
+            detail = f"tensor {graph.edge_tensor[e]} is not sent to {graph.names[graph.consumer[e]]!r}"
+            yield self.violation("transfer", u, d, self.finish[u], detail)
+
+    def remote_precedence(self) -> Iterator[Violation]:
+        there = np.flatnonzero(self.moves & (self.edge_row >= 0))
+        arrival = self.rows["finish"][self.edge_row[there]]
+        late = arrival > self.start[self.graph.consumer[there]] + self.slack
+        for e, time in zip(there[late], arrival[late], strict=True):
+            yield self.late(self.graph.consumer[e], time, self.label(self.rows[self.edge_row[e]]))
+
+    def transfer_times(self) -> Iterator[Violation]:
+        """A transfer takes latency + bytes / bandwidth and begins when its producer (or its Send) has ended."""
+        rows, cluster = self.rows, self.cluster
+        link = rows["source"], rows["destination"]
+        needed = cluster.latency[link] + self.graph.tensor_bytes[rows["tensor"]] / cluster.bandwidth[link]
+        taken = rows["finish"] - rows["start"]
+        for i in np.flatnonzero(~(np.abs(taken - needed) <= self.slack)):
+            yield self.bad_row("transfer time", i, f"takes {taken[i]:.9g} s; expected {needed[i]:.9g}")
+        ready = self.finish[self.graph.tensor_producer[rows["tensor"]]]
+        for i in np.flatnonzero(rows["start"] < ready - self.slack):
+            yield self.bad_row("precedence", i, f"begins before its producer ends at {ready[i]:.9g} s")
+
+    def sends(self) -> Iterator[Violation]:
+        """One Send per transfer, row by row, on the source, after the producer and before the transfer."""
+        rows, sent = self.rows, self.sent
+        expected = len(rows) if self.problem.transfer_ops else 0
+        if len(sent) != expected:
+            yield self.violation("send", None, None, 0.0, f"{len(sent)} Sends; expected {expected}")
+        if len(sent) != expected or not expected:
+            return
+        other = sum(sent[column] != rows[column] for column in ("tensor", "source", "destination"))
+        for i in np.flatnonzero(other):
+            yield self.bad_row("send", i, f"has the Send of another one: {sent[i]}")
+        needed = self.problem.transfer_ops / self.cluster.speed[sent["source"]]
+        taken = sent["finish"] - sent["start"]
+        for i in np.flatnonzero(~(np.abs(taken - needed) <= self.slack)):
+            yield self.bad_row("send", i, f"has a Send of {taken[i]:.9g} s; expected {needed[i]:.9g}")
+        for i in np.flatnonzero(sent["start"] < self.finish[self.graph.tensor_producer[sent["tensor"]]] - self.slack):
+            yield self.bad_row("send", i, "has a Send that begins before its producer ends")
+        for i in np.flatnonzero(rows["start"] < sent["finish"] - self.slack):
+            yield self.bad_row("send", i, f"begins before its Send ends at {sent['finish'][i]:.9g} s")
+
+    def bad_row(self, kind: str, i: int, what: str) -> Violation:
+        row = self.rows[i]
+        return self.violation(kind, self.producer(row), row["source"], row["start"], f"{self.label(row)} {what}")
+
+    def producer(self, row: np.void) -> int:
+        return int(self.graph.tensor_producer[row["tensor"]])
+
+    def label(self, row: np.void) -> str:
+        source, destination = (self.cluster.names[row[end]] for end in ("source", "destination"))
+        return f"tensor {row['tensor']} of {self.graph.names[self.producer(row)]!r} from {source} to {destination}"
+
+    # ---------------------------------------------------------------- memory
+
+    def memory(self) -> Iterator[Violation]:
+        spans = self.spans_over() if self.problem.memory != "none" else []
+        for d, begin, end, short in spans:
+            detail = f"{short:.9g} bytes over the capacity of {self.cluster.memory[d]:.9g} until {end:.9g} s"
+            yield self.violation("memory", None, d, begin, detail)
+        given = [tuple(row) for row in self.schedule.oom.tolist()]
+        for d, begin, end, short in _differing(spans, given, self.slack, TOLERANCE * self.cluster.memory):
+            detail = f"{short:.9g} bytes short until {end:.9g} s: only in the schedule's list, or missing there"
+            yield self.violation("oom", None, d, begin, detail)
+
+    def spans_over(self) -> list[tuple[int, float, float, float]]:
+        """(device, from, to, most bytes short) of each maximal span over a capacity."""
+        device, begin, end, size = self.held()
+        real = (begin < end) & (size > 0)
+        device, begin, end, size = device[real], begin[real], end[real], size[real]
+        where, when = np.tile(device, 2), np.concatenate([begin, end])
+        order = np.lexsort((when, where))
+        where, when, change = where[order], when[order], np.concatenate([size, -size])[order]
+        found = []
+        for d in range(self.k):
+            here = slice(*np.searchsorted(where, [d, d + 1]))
+            over = _over(when[here], change[here], self.cluster.memory[d], self.schedule.makespan)
+            found += [(d, *span) for span in over]
+        return found
+
+    def held(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """What takes room, as columns: device, from, to (not included), bytes."""
+        n, graph = self.graph.n_ops, self.graph
+        always = (np.zeros(n), np.full(n, np.inf))
+        if self.problem.memory == "reserved":
+            return self.device, *always, graph.memory
+        dynamic = self.problem.memory == "dynamic"
+        release = self.finish if dynamic else self.start  # when a consumer lets go of its inputs
+        u, here = graph.tensor_producer, np.arange(graph.n_tensors)
+        home = self.device[u]
+        last_move = np.full(graph.n_tensors, -np.inf)
+        np.maximum.at(last_move, self.rows["tensor"], self.rows["finish"])
+        end = np.maximum(self.last_use(here, home, release), last_move)  # -inf where neither used nor sent
+        tensor, destination = self.rows["tensor"], self.rows["destination"]
+        arrival = self.rows["start" if dynamic else "finish"]
+        columns = [
+            (home, self.start[u], np.maximum(end, self.finish[u]), graph.tensor_bytes)
+            if dynamic
+            else (home, self.finish[u], end, graph.tensor_bytes),
+            (destination, arrival, self.last_use(tensor, destination, release), graph.tensor_bytes[tensor]),
+        ]
+        if dynamic:
+            columns.append((self.device, *always, graph.persistent))
+            columns.append((self.device, self.start, self.finish, graph.temporary))
+        return tuple(np.concatenate(column) for column in zip(*columns, strict=True))
+
+    def last_use(self, tensor: np.ndarray, device: np.ndarray, release: np.ndarray) -> np.ndarray:
+        """When the last consumer of each tensor on each device lets go of it [s]; -inf where it has none."""
+        keys, use = np.unique(self.edge_key, return_inverse=True)
+        last = np.full(len(keys) + 1, -np.inf)
+        np.maximum.at(last, use, release[self.graph.consumer])
+        wanted = tensor.astype(np.int64) * self.k + device
+        place = np.searchsorted(keys, wanted)
+        known = np.append(keys, -1)[place] == wanted
+        return last[np.where(known, place, len(keys))]
+
+
+def _are_times(start: np.ndarray, finish: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore"):
+        return np.isfinite(start) & np.isfinite(finish) & (start >= 0) & (finish >= 0)
+
+
+def _overlaps(resource: np.ndarray, start: np.ndarray, finish: np.ndarray, slack: float) -> Iterator[tuple[int, int]]:
+    """Pairs (later, earlier) of intervals that use one resource at once: each interval with one that it runs into."""
+    order = np.lexsort((finish, start, resource))
+    r, s, f = resource[order], start[order], finish[order]
+    clash = (r[1:] == r[:-1]) & (s[1:] < f[:-1] - slack)
+    for one in np.unique(r[1:][clash]):  # a resource without a clash between neighbours has none at all
+        a, b = np.searchsorted(r, [one, one + 1])
+        yield from ((order[a + i], order[a + j]) for i, j in _clashes(s[a:b], f[a:b], slack))
+
+
+def _clashes(start: np.ndarray, finish: np.ndarray, slack: float) -> Iterator[tuple[int, int]]:
+    """Among intervals sorted by (start, finish): those that can stand neither before nor after an earlier one.
+
+    Interval i clashes when some j < i begins before i ends and ends after i begins, by more than rounding.
+    """
+    latest = np.maximum.accumulate(finish)
+    before = np.minimum(np.searchsorted(start, finish - slack), np.arange(len(start)))
+    for i in np.flatnonzero((before > 0) & (latest[before - 1] > start + slack)):
+        yield i, int(np.argmax(finish[: before[i]]))
+
+
+def _over(when: np.ndarray, change: np.ndarray, capacity: float, makespan: float) -> list[tuple[float, float, float]]:
+    """Maximal spans in which the running sum of `change` exceeds the capacity: (from, to, most bytes over)."""
+    instant = np.flatnonzero(np.append(when[1:] != when[:-1], len(when) > 0))  # the last change of each instant
+    used = np.cumsum(change)[instant]
+    over = np.concatenate([[False], used > capacity * (1 + TOLERANCE), [False]])
+    first, after = np.flatnonzero(over[1:] & ~over[:-1]), np.flatnonzero(over[:-1] & ~over[1:])
+    end = lambda b: makespan if np.isinf(when[instant[b]]) else float(when[instant[b]])  # noqa: E731
+    return [
+        (float(when[instant[a]]), end(b), float(used[a:b].max() - capacity)) for a, b in zip(first, after, strict=True)
+    ]
+
+
+def _differing(mine: list[tuple], given: list[tuple], slack: float, few: np.ndarray) -> list[tuple]:
+    """Spans (device, from, to, bytes) of either list that have no equal in the other, up to `slack` s and `few` bytes."""
+
+    def same(a: tuple, b: tuple) -> bool:
+        late = max(abs(a[1] - b[1]), abs(a[2] - b[2]))
+        return a[0] == b[0] and late <= slack and isclose(a[3], b[3], rel_tol=TOLERANCE, abs_tol=few[a[0]])
+
+    if len(mine) == len(given) and all(map(same, mine, given)):
+        return []
+    lone = [a for a in mine if not any(same(a, b) for b in given)]
+    return lone + [b for b in given if not any(same(a, b) for a in mine)] or mine[:1]  # one of them listed twice

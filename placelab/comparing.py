@@ -1,0 +1,157 @@
+"""Which strategies suit this problem? All pairs of partitioner and scheduler, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from placelab.analysis.lower_bounds import best_bound
+from placelab.analysis.validation import validate
+from placelab.errors import expect
+from placelab.placing import place
+from placelab.preparing.chain import Steps, Transform, pipeline
+from placelab.problem.problem import Problem
+from placelab.progress import never
+from placelab.schedule.placement import Placement
+from placelab.seeds import seed_number
+from placelab.simulation import simulate
+from placelab.strategies import find
+from placelab.strategies import partitioners as all_partitioners
+from placelab.strategies import schedulers as all_schedulers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("partitioner", "scheduler", "seed", "makespan", "bound_gap", "valid", "oom", "seconds", "error")
+Row = dict[str, Any]
+
+
+def compare(
+    problem: Problem,
+    partitioners: Iterable[str | Callable] | None = None,
+    schedulers: Iterable[str | Callable] | None = None,
+    seeds: int | Iterable[int] = 1,
+    progress: Callable[[int, int, Row], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+    prepare: Steps = (),
+) -> pd.DataFrame:
+    """Place with each partitioner, run each placement under each scheduler, for each seed.
+
+    Parameters
+    ----------
+    partitioners, schedulers
+        Names or decorated functions; default: the whole catalogue. They run with their default options, those that search
+        for seconds by design (``slow``) last.
+    seeds
+        So many seeds from 0, or the seeds themselves.
+    progress
+        Called after each pair as ``progress(done, total, row)``.
+    cancel
+        Asked before each pair, and now and then by partitioners that search; when it says True, the pairs that are
+        complete are returned.
+    prepare
+        What makes the problem smaller before every partitioner, as for :func:`placelab.place`. It is done once.
+
+    Returns
+    -------
+    DataFrame
+        One row per (partitioner, seed, scheduler): ``makespan`` [s]; ``bound_gap``, makespan over the best lower
+        bound minus 1, bounds included that a partitioner proved; ``valid``: the independent validator finds nothing
+        wrong but memory; ``oom``: some device is short of memory at some time; ``seconds`` for placing and running,
+        without preparing; ``error``: why there is no result (makespan NaN then), else ``""``.
+
+    Notes
+    -----
+    A pair that does not fit together (``planned`` after a partitioner without a plan), a placement that is
+    infeasible, a strategy that fails: each is a row with its reason. A placement is made once per partitioner and
+    seed.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))
+    >>> compare(problem, ["single", "round-robin"], ["fifo"])["valid"].all()
+    np.True_
+    """
+    import pandas as pd
+
+    expect(problem, Problem, "compare")
+    where = [find(all_partitioners(), p, "partitioner") for p in _given(partitioners, tuple(all_partitioners()))]
+    when = [find(all_schedulers(), s, "scheduler") for s in _given(schedulers, tuple(all_schedulers()))]
+    each = list(
+        range(seed_number(seeds)) if isinstance(seeds, (int, np.integer)) else map(seed_number, _several(seeds))
+    )
+    total, rows, bound = len(where) * len(when) * len(each), [], np.nan
+    for row, bound in _rows(problem, where, when, each, cancel or never, pipeline(prepare)):  # noqa: B007
+        rows.append(row)
+        if progress is not None:
+            progress(len(rows), total, row)
+    proven = [row | {"bound_gap": _gap(row["makespan"], bound)} for row in rows]
+    return pd.DataFrame(proven, columns=list(COLUMNS))
+
+
+def _given(names: Any, catalogue: Iterable) -> Iterable:
+    return catalogue if names is None else _several(names)
+
+
+def _several(value: Any) -> Iterable:
+    """One of something as a list of one."""
+    return value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+
+
+def _rows(
+    problem: Problem, where: list, when: list, seeds: list[int], cancel: Callable[[], bool], prepare: Transform
+) -> Iterator[tuple[Row, float]]:
+    """Rows, each with the best lower bound known by then."""
+    bound, prepare = best_bound(problem), cache(prepare)
+    _timed(lambda: prepare(problem))
+    for partitioner in sorted(where, key=lambda p: p.slow):
+        for seed in seeds:
+            if cancel():
+                return
+            placement, took, error = _timed(
+                lambda: place(problem, partitioner, prepare=prepare, seed=seed, cancel=cancel)  # noqa: B023
+            )
+            if placement and placement.problem is problem and placement.bound is not None:
+                bound = max(bound, placement.bound)
+            for scheduler in when:
+                if cancel():
+                    return
+                row = dict(partitioner=partitioner.name, scheduler=scheduler.name, seed=seed)
+                told = _run(problem, placement, scheduler, seed, bound, took) if placement else _failed(took, error)
+                yield row | told, bound
+
+
+def _run(problem: Problem, placement: Placement, scheduler: Callable, seed: int, bound: float, placing: float) -> Row:
+    schedule, took, error = _timed(lambda: simulate(problem, placement, scheduler, seed=seed))
+    if schedule is None:
+        return _failed(placing + took, error)
+    return dict(
+        makespan=schedule.makespan,
+        bound_gap=_gap(schedule.makespan, bound),
+        valid=not validate(schedule, memory=False),
+        oom=bool(len(schedule.oom)),
+        seconds=placing + took,
+        error="",
+    )
+
+
+def _gap(makespan: float, bound: float) -> float:
+    return makespan / bound - 1 if bound > 0 else 0.0 if makespan == 0 else np.nan
+
+
+def _failed(seconds: float, error: str) -> Row:
+    return dict(makespan=np.nan, bound_gap=np.nan, valid=False, oom=False, seconds=seconds, error=error)
+
+
+def _timed(call: Callable[[], Any]) -> tuple[Any, float, str]:
+    """Result (None if it raised), seconds it took, error message. A user's strategy may raise anything."""
+    began = perf_counter()
+    try:
+        return call(), perf_counter() - began, ""
+    except Exception as error:
+        return None, perf_counter() - began, str(error) or type(error).__name__

@@ -1,0 +1,183 @@
+"""What did each op take when the model was run? Seconds and bytes of a profile, put into the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from placelab.costs.origin import provenance
+from placelab.costs.profile import Profile
+from placelab.costs.roofline import with_times
+from placelab.errors import FormatError, expect
+from placelab.names import is_name
+from placelab.problem.graph import OpGraph, time_speeds
+
+
+def measured(
+    graph: OpGraph,
+    profile: Profile,
+    device: str = "cpu",
+    *,
+    speed: float | None = None,
+    reference_speed: float | None = None,
+) -> OpGraph:
+    """The graph with the seconds and bytes of a profile.
+
+    Parameters
+    ----------
+    graph
+        Its op names are those of the profile.
+    profile
+        Of one device, or of several of one type.
+    device
+        Device name or type that the seconds hold for.
+    speed
+        Operations/s of the device that was measured. Then the seconds follow a device's speed, and serve devices of types
+        that have no column of their own, unless the graph names another default. Without it they hold as they are, for
+        `device` alone.
+    reference_speed
+        Instead of a time column: compute becomes seconds × this speed [operations/s], which the metadata keep, and all time
+        columns go, so that every device takes its share.
+
+    Returns
+    -------
+    OpGraph
+        Ops that the profile lacks take no time: they never showed up. Tensor bytes are those of the profile where it has them for
+        an output of the op; temporary bytes, too; ``memory`` changes with both. ``metadata["costs"]`` counts the ops that
+        were measured, those that were not, and names in the profile that the graph lacks.
+
+    Raises
+    ------
+    FormatError
+        No name of the profile is an op of the graph; seconds or bytes that are not finite or below 0; both speeds given.
+
+    Notes
+    -----
+    A graph keeps the order of an op's outputs, not their numbers. Bytes are taken over for ops of which the profile lists as
+    many outputs as the graph has, or fewer and no number beyond them; others keep their own and are counted under
+    ``"bytes"``. O(ops + tensors + entries of the profile).
+
+    Examples
+    --------
+    >>> g = OpGraph.from_arrays(["a", "b"], [1.0, 2.0], [(0, 1)], edge_bytes=[8.0])
+    >>> measured(g, Profile({"a": 0.5}, {("a", 0): 16.0})).time.tolist()
+    [[0.5], [0.0]]
+    >>> measured(g, Profile({"a": 0.5}), reference_speed=1e12).compute.tolist()
+    [500000000000.0, 0.0]
+    """
+    expect(graph, OpGraph, "costs.measured")
+    expect(profile, Profile, "costs.measured")
+    time_speeds(graph)  # refuses metadata that are not speeds
+    _check(device, speed, reference_speed)
+    index = {str(name): v for v, name in enumerate(graph.names)}
+    seconds = _by_op(graph, index, profile.seconds, "seconds")
+    counts = _matches(graph, index, profile)
+    sized, skipped = _sized(graph, index, profile)
+    note = {"how": "measured", "source": profile.source, **counts}
+    if skipped:
+        note["bytes"] = f"outputs of {skipped} ops could not be told apart and keep their bytes"
+    if reference_speed is None:
+        default = None if speed is None or _has_default(graph) else device
+        known = {} if speed is None else {device: float(speed)}
+        return with_times(_forget_speed(sized, device), {device: seconds}, {device: note}, known, {}, default)
+    return _as_compute(sized, seconds * reference_speed, float(reference_speed), note)
+
+
+def _as_compute(graph: OpGraph, compute: np.ndarray, reference_speed: float, note: dict[str, Any]) -> OpGraph:
+    kept = {key: value for key, value in graph.metadata.items() if key != "times"}
+    told = {key: value for key, value in provenance(graph).items() if key not in ("columns", "unknown", "scaled")}
+    costs = told | {"compute": "measured seconds × reference speed", "measured": note}
+    metadata = {**kept, "costs": costs, "reference_speed": reference_speed}
+    return graph.replace(compute=compute, time=None, time_types=(), metadata=metadata)
+
+
+def _has_default(graph: OpGraph) -> bool:
+    return graph.metadata.get("times", {}).get("default") in graph.time_types
+
+
+def _forget_speed(graph: OpGraph, device: str) -> OpGraph:
+    """Without the speed of an older column of that name."""
+    times = dict(graph.metadata.get("times", {}))
+    times["speed"] = {name: s for name, s in times.get("speed", {}).items() if name != device}
+    return graph.replace(metadata={**graph.metadata, "times": times})
+
+
+def _by_op(graph: OpGraph, index: dict[str, int], given: dict[str, float], what: str) -> np.ndarray:
+    """What the profile has for each op, 0 where it has nothing."""
+    values = np.zeros(graph.n_ops)
+    for name, value in given.items():
+        if name in index:
+            values[index[name]] = _number(value, what, name)
+    return values
+
+
+def _number(value: Any, what: str, name: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value < float("inf"):
+        raise FormatError(
+            f"{what} of op {name!r} in the profile are {value!r:.80}; expected a finite number, 0 or more"
+        )
+    return float(value)
+
+
+def _matches(graph: OpGraph, index: dict[str, int], profile: Profile) -> dict[str, int]:
+    found = sum(name in index for name in profile.seconds)
+    if not found:
+        here, there = _shown(graph.names.tolist()), _shown(profile.seconds)
+        what = f"the profile {profile.source}".rstrip()
+        raise FormatError(f"no op of {what} ({there}) is in {graph.title} ({here}); expected a profile of this graph")
+    return {"ops": found, "without": graph.n_ops - found, "foreign": len(profile.seconds) - found}
+
+
+def _shown(names: Iterable[str]) -> str:
+    names = list(names)
+    shown = ", ".join(repr(name)[:60] for name in names[:3]) + (", …" if len(names) > 3 else "")
+    return shown or "it has none"
+
+
+def _sized(graph: OpGraph, index: dict[str, int], profile: Profile) -> tuple[OpGraph, int]:
+    """The graph with the bytes of the profile, and the number of ops whose outputs could not be told apart."""
+    tensor_bytes, skipped = _tensor_bytes(graph, index, profile)
+    temporary = graph.temporary.copy()
+    for name, size in profile.temporary.items():
+        if name in index:
+            temporary[index[name]] = _number(size, "temporary bytes", name)
+    more = np.bincount(graph.tensor_producer, tensor_bytes - graph.tensor_bytes, minlength=graph.n_ops)
+    memory = np.maximum(graph.memory + more + temporary - graph.temporary, 0.0)
+    return graph.replace(tensor_bytes=tensor_bytes, temporary=temporary, memory=memory), skipped
+
+
+def _tensor_bytes(graph: OpGraph, index: dict[str, int], profile: Profile) -> tuple[np.ndarray, int]:
+    by_op: dict[int, dict[int, float]] = {}
+    for (name, number), size in profile.outputs.items():
+        if name in index:
+            by_op.setdefault(index[name], {})[number] = _number(size, "bytes", name)
+    tensor_bytes, skipped = graph.tensor_bytes.copy(), 0
+    n_data = np.bincount(graph.tensor_producer[~graph.tensor_control], minlength=graph.n_ops).tolist()
+    starts = graph.op_tensor_ptr.tolist()
+    for v, sizes in by_op.items():
+        tensors = _tensors(starts[v], n_data[v], sizes)
+        skipped += tensors is None
+        for t, size in (tensors or {}).items():
+            tensor_bytes[t] = size
+    return tensor_bytes, skipped
+
+
+def _tensors(first: int, n: int, sizes: dict[int, float]) -> dict[int, float] | None:
+    """Tensor → bytes of an op's `n` data tensors, which start at `first`; None where numbers and tensors do not match."""
+    if len(sizes) == n:
+        return {first + i: sizes[number] for i, number in enumerate(sorted(sizes))}
+    if len(sizes) < n and all(0 <= number < n for number in sizes):
+        return {first + number: size for number, size in sizes.items()}
+    return {} if n == 0 else None
+
+
+def _check(device: Any, speed: Any, reference_speed: Any) -> None:
+    if not is_name(device):
+        raise FormatError(f"device is {device!r:.80}; expected the name or type of the device that was measured")
+    if speed is not None and reference_speed is not None:
+        raise FormatError("speed and reference_speed are both given; expected one: a time column, or compute")
+    for label, value in (("speed", speed), ("reference_speed", reference_speed)):
+        if value is not None and not (isinstance(value, (int, float)) and 0 < value < float("inf")):
+            raise FormatError(f"{label} is {value!r:.80}; expected operations/s above 0")

@@ -1,0 +1,61 @@
+"""What if ops, or transfers, cost so many times more? The same graph, its costs multiplied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from placelab.costs.origin import provenance
+from placelab.errors import FormatError, expect
+from placelab.problem.graph import OpGraph
+
+
+def scale(graph: OpGraph, compute: float = 1.0, transfer: float = 1.0) -> OpGraph:
+    """The graph with all operations and seconds times `compute`, and all tensor bytes times `transfer`.
+
+    Parameters
+    ----------
+    graph
+        Any graph.
+    compute, transfer
+        Factors, finite and not negative; 1 leaves the costs as they are.
+
+    Returns
+    -------
+    OpGraph
+        Persistent and temporary bytes stay; ``memory`` changes by what its outputs gain or lose, and is never below 0. The
+        product of all factors so far is noted in ``metadata["costs"]["scaled"]``.
+
+    Raises
+    ------
+    FormatError
+        A factor that is none; costs beyond what a float can hold.
+
+    Examples
+    --------
+    >>> g = OpGraph.from_arrays(["a", "b"], [1.0, 2.0], [(0, 1)], edge_bytes=[8.0])
+    >>> h = scale(g, compute=10, transfer=0.5)
+    >>> h.compute.tolist(), h.tensor_bytes.tolist(), h.metadata["costs"]["scaled"]
+    ([10.0, 20.0], [4.0], {'compute': 10.0, 'transfer': 0.5})
+    """
+    expect(graph, OpGraph, "costs.scale")
+    factors = {"compute": _factor(compute, "compute"), "transfer": _factor(transfer, "transfer")}
+    told = provenance(graph)
+    before = told.get("scaled", {})
+    told["scaled"] = {label: before.get(label, 1.0) * factor for label, factor in factors.items()}
+    work, move = factors.values()
+    with np.errstate(over="ignore"):
+        return graph.replace(
+            compute=graph.compute * work,
+            time=None if graph.time is None else graph.time * work,
+            tensor_bytes=graph.tensor_bytes * move,
+            memory=np.maximum(graph.memory + (move - 1) * graph.outputs, 0.0),
+            metadata={**graph.metadata, "costs": told},
+        )
+
+
+def _factor(value: Any, label: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
+        raise FormatError(f"factor of {label} is {value!r:.80}; expected a finite number, 0 or more")
+    return float(value)

@@ -1,0 +1,106 @@
+"""Where do a graph's costs come from, in words?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from placelab.costs.origin import is_number, provenance
+from placelab.problem.graph import OpGraph
+from placelab.units import seconds, si
+
+KINDS = 8  # unknown kinds and open dimensions named one by one
+
+
+def sources(graph: OpGraph) -> list[tuple[str, str]]:
+    """(label, sentence) for operations, times by column, kinds and sizes that are not known, open dimensions, and factors.
+
+    The sentences hold names of a stranger's file as they are: escape them for the place where they are shown.
+
+    Examples
+    --------
+    >>> sources(OpGraph.from_arrays(["a"], [1.0], [], metadata={"costs": {"compute": "FLOP", "unknown": {"Foo": 1}}}))
+    [('operations', 'FLOP, counted from shapes'), ('unknown kind', '1 op: Foo × 1')]
+    """
+    known = provenance(graph)
+    rows = [("operations", _operations(graph, known))]
+    rows += _columns(graph, known.get("columns", {}))
+    rows += [("unknown kind", text) for text in _unknown(known.get("unknown", {}), "columns" in known)]
+    rows += [("unknown size", text) for text in _unsized(known.get("unsized"))]
+    rows += [("open dimension", text) for text in _assumed(known.get("assumed"), known.get("batch"))]
+    return rows + [("scaled", text) for text in _scaled(known.get("scaled", {}))]
+
+
+def _operations(graph: OpGraph, known: Mapping[str, Any]) -> str:
+    said, speed = str(known.get("compute", "")), graph.metadata.get("reference_speed")
+    if said == "FLOP":
+        return "FLOP, counted from shapes"
+    said = said or ("measured seconds × reference speed" if speed else "as the model has them")
+    counted = _source(known.get("measured"))
+    return said + (f", {si(speed, 'FLOP/s')}" if is_number(speed) else "") + counted
+
+
+def _columns(graph: OpGraph, how: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    times = graph.metadata.get("times")
+    default = times.get("default") if isinstance(times, Mapping) else None
+    for name in graph.time_types:
+        other = ", and on types without times, scaled by speed" if name == default else ""
+        yield f"time on {name}", _column(how.get(name, {})) + other
+
+
+def _column(how: Mapping[str, Any]) -> str:
+    if how.get("how") == "measured":
+        return "measured" + _source(how)
+    if how.get("how") != "estimated":
+        return "as the model has it"
+    parts = [
+        f"{how.get('by')}",
+        _figure(how, "matmul", "FLOP/s"),
+        _figure(how, "memory_bandwidth", "B/s"),
+        f"{seconds(how['overhead'])} per op" if is_number(how.get("overhead")) else "",
+    ]
+    return "estimated: " + ", ".join(part for part in parts if part)
+
+
+def _source(how: Any) -> str:
+    if not isinstance(how, Mapping):
+        return ""
+    n = how["without"] if is_number(how.get("without")) else 0
+    missing = f"; {n:,} {'op' if n == 1 else 'ops'} not measured" if n else ""
+    return (f": {how['source']}" if how.get("source") else "") + missing
+
+
+def _figure(how: Mapping[str, Any], label: str, unit: str) -> str:
+    return si(how[label], unit) if is_number(how.get(label)) else ""
+
+
+def _unknown(kinds: Mapping[str, Any], timed: bool) -> Iterator[str]:
+    ranked = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
+    n = sum(kinds.values())
+    if n:
+        shown = ", ".join(f"{kind or 'no kind'} × {count:g}" for kind, count in ranked[:KINDS])
+        more = f" and {len(ranked) - KINDS} more" if len(ranked) > KINDS else ""
+        yield f"{n:,} {'op' if n == 1 else 'ops'}{', taken to be bound by memory' * timed}: {shown}{more}"
+
+
+def _unsized(n: Any) -> Iterator[str]:
+    if is_number(n) and n > 0:
+        yield f"{n:,} {'output counts' if n == 1 else 'outputs count'} 0 bytes"
+
+
+def _assumed(told: Any, batch: Any) -> Iterator[str]:
+    """Sizes that open dimensions were given: by name in ONNX, in TensorFlow one for the first that a shape leaves open."""
+    if isinstance(told, Mapping):
+        taken = [f"{name} taken as {size:,}" for name, size in told.items() if is_number(size)]
+        more = f" and {len(taken) - KINDS:,} more" if len(taken) > KINDS else ""
+        if taken:
+            yield ", ".join(taken[:KINDS]) + more
+    elif is_number(told) and told > 0 and is_number(batch):
+        outputs = "output" if told == 1 else "outputs"
+        yield f"batch taken as {batch:,}, the first unknown dimension of {told:,} {outputs}"
+
+
+def _scaled(factors: Mapping[str, Any]) -> Iterator[str]:
+    changed = [f"{label} × {factor:.3g}" for label, factor in factors.items() if factor != 1]
+    if changed:
+        yield ", ".join(changed)

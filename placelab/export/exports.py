@@ -1,0 +1,126 @@
+"""Write a schedule as a trace or table, a placement for its framework, a graph as a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from placelab.errors import FormatError, expect
+from placelab.export import csv_tables
+from placelab.export.trace_events import trace_events
+from placelab.files.limits import path_of
+from placelab.files.saving import save
+from placelab.formats.task_graphs import dot, stg
+from placelab.formats.tensorflow import write_graph_def
+from placelab.formats.torch import device_map
+from placelab.problem import graph_json
+from placelab.problem.graph import OpGraph
+from placelab.schedule import placement_json
+from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule
+
+TABLES = {"ops": csv_tables.ops_csv, "transfers": csv_tables.transfers_csv}
+GRAPHS = {".json": graph_json.dumps, ".dot": dot.dumps, ".gv": dot.dumps, ".stg": stg.dumps}
+
+
+def chrome_trace(schedule: Schedule, path: str | Path) -> Path:
+    """Write a schedule in the Trace Event format, which Perfetto (https://ui.perfetto.dev) and chrome://tracing open.
+
+    What stands for what: :mod:`placelab.export.trace_events`. Times are microseconds, rounded to nanoseconds.
+
+    Parameters
+    ----------
+    path
+        File to write; gzipped when its name ends in ``.gz``.
+
+    References
+    ----------
+    Trace Event Format, https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+    """
+    expect(schedule, Schedule, "export.chrome_trace")
+    return save(json.dumps({"displayTimeUnit": "ms", "traceEvents": trace_events(schedule)}, allow_nan=False), path)
+
+
+def csv(schedule: Schedule, path: str | Path, *, table: str = "ops", as_it_is: bool = False) -> Path:
+    """Write a table of a schedule as CSV: UTF-8, a first line of names with units, SI.
+
+    Parameters
+    ----------
+    path
+        File to write; gzipped when its name ends in ``.gz``.
+    table
+        ``"ops"``, a row per op with its costs, device and times, or ``"transfers"``, a row per transfer.
+    as_it_is
+        Leave names that a spreadsheet would take for formulas (``=…``, ``@…``) as they are; by default they get an apostrophe.
+    """
+    expect(schedule, Schedule, "export.csv")
+    if table not in TABLES:
+        raise FormatError(f"there is no table {table!r:.80}; there are {' and '.join(TABLES)}")
+    return save(TABLES[table](schedule, as_it_is=as_it_is), path)
+
+
+def placement(placement: Placement, path: str | Path) -> Path:
+    """Write a placement as JSON, op name → device name; :func:`placelab.schedule.placement_json.read` takes it back.
+
+    Parameters
+    ----------
+    path
+        File to write; gzipped when its name ends in ``.gz``.
+    """
+    expect(placement, Placement, "export.placement")
+    return placement_json.write(placement, path)
+
+
+def tensorflow(
+    placement: Placement, graph_file: str | Path, path: str | Path, *, devices: Mapping[str, str] | None = None
+) -> Path:
+    """Write a copy of a TensorFlow graph file in which ``device`` says where each op goes.
+
+    Parameters
+    ----------
+    graph_file
+        The ``.pb`` or ``.pbtxt`` file that the placed graph came from.
+    path
+        File to write, of the same kind.
+    devices
+        Device of the cluster → TensorFlow's name; default: ``/device:GPU:0`` for the first device of type ``gpu``, and so on.
+
+    Notes
+    -----
+    What is kept, and when TensorFlow accepts it: :func:`placelab.formats.tensorflow.write_graph_def.write`.
+    """
+    expect(placement, Placement, "export.tensorflow")
+    return write_graph_def.write(graph_file, placement, path, devices=devices)
+
+
+def torch_device_map(placement: Placement, path: str | Path, *, devices: Mapping[str, int | str] | None = None) -> Path:
+    """Write a placement as a device map of modules, which Accelerate's ``dispatch_model`` takes; warns of modules it splits.
+
+    Parameters
+    ----------
+    path
+        JSON file to write.
+    devices
+        Device of the cluster → what PyTorch calls it; default: ``"cpu"``, and numbers from 0 for the others.
+
+    Notes
+    -----
+    What a map can say, and what it cannot: :func:`placelab.formats.torch.device_map.device_map`.
+    """
+    expect(placement, Placement, "export.torch_device_map")
+    return device_map.write(placement, path, devices=devices)
+
+
+def graph(graph: OpGraph, path: str | Path) -> Path:
+    """Write a graph in the format that the file's name tells: ``.json``, ``.dot``, ``.gv``, ``.stg``, each also with ``.gz``.
+
+    placelab JSON and DOT hold all of a graph and are read back as it was; a Standard Task Graph holds a cost per op and edge and
+    no more, so a graph with a table of times is refused.
+    """
+    expect(graph, OpGraph, "export.graph")
+    path = path_of(path)
+    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    if suffix not in GRAPHS:
+        raise FormatError(f"{path} has no format to write a graph in; files end in {', '.join(GRAPHS)}")
+    return save(GRAPHS[suffix](graph), path)

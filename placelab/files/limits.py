@@ -1,0 +1,150 @@
+"""How much of a stranger's file is read? Sizes, zip ratios and depths, and the sentences that refuse what goes beyond."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+from placelab.errors import FormatError
+from placelab.names import is_name
+
+MAX_FILE = 256 << 20  # bytes on disk, unless a format says otherwise
+MAX_RATIO = 100  # of unpacked to packed bytes, beyond the first
+MAX_SMALL = 32 << 20  # bytes, which any file may unpack to
+MAX_TEXT = 1 << 30  # bytes once unpacked, in any case
+MAX_OPS = 2_000_000
+MAX_DEPTH = 100  # of lists and objects in JSON: what is nested deeper breaks whatever goes through it
+MAX_PARSED = 2 << 30  # bytes that parsed JSON may take
+MAX_SWELL = 24  # of parsed JSON over its text, beyond the first
+MAX_SWOLLEN = 100 << 20  # bytes, which any JSON may take
+CHUNK = 1 << 20
+GZIP = b"\x1f\x8b"  # how such files begin
+
+
+def path_of(path: Any) -> Path:
+    """`path` as a Path; FormatError when it cannot be one."""
+    if not isinstance(path, (str, os.PathLike)) or "\0" in str(path) or not is_name(str(path)):
+        raise FormatError(f"{path!a} is not the path of a file")
+    return Path(path)
+
+
+def read_file(path: Any, expected: str, limit: int = MAX_FILE) -> bytes:
+    """All bytes of a file; FormatError when it cannot be read or is larger than `limit` bytes.
+
+    >>> read_file("/", "an ONNX model")
+    Traceback (most recent call last):
+    placelab.errors.FormatError: / is not a file; expected an ONNX model
+    """
+    path = path_of(path)
+    try:
+        if not path.is_file() and path.exists():
+            raise FormatError(f"{path} is not a file; expected {expected}")
+        size = path.stat().st_size
+        if size > limit:
+            raise FormatError(f"{path} has {size:,} bytes; files over {limit:,} are not read")
+        with path.open("rb") as file:
+            data = file.read(size + 1)
+    except OSError as error:
+        raise FormatError(f"{path} cannot be read: {error.strerror}") from None
+    if len(data) > size:
+        raise FormatError(f"{path} grows while it is read; expected a whole file")
+    return data
+
+
+def unzipped(data: bytes, where: str) -> bytes:
+    """`data`, unpacked if it is a gzip file; FormatError when it is a broken one, or unpacks to very much.
+
+    What unpacks to more than 32 MiB and a hundred times its size is refused before it fills the memory.
+    """
+    if data[:2] != GZIP:
+        return data
+    limit = min(max(MAX_SMALL, MAX_RATIO * len(data)), MAX_TEXT)
+    parts, size = [], 0
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            while part := file.read(CHUNK):
+                parts.append(part)
+                size += len(part)
+                if size > limit:
+                    raise FormatError(f"{where} unpacks to more than {limit:,} bytes; such files are not read")
+    except (OSError, EOFError, zlib.error) as error:
+        raise FormatError(f"{where} is not a whole gzip file: {error}") from None
+    unpacked = b"".join(parts)
+    if unpacked[:2] == GZIP:
+        raise FormatError(f"{where} is a gzip file inside a gzip file; unpack it once")
+    return unpacked
+
+
+def text_of(data: bytes, where: str, expected: str) -> str:
+    """`data` as text, gzipped or not; FormatError when it is none in UTF-8."""
+    data = unzipped(data, where)
+    if len(data) > MAX_TEXT:
+        raise FormatError(f"{where} has more than {MAX_TEXT:,} bytes; such files are not read")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FormatError(f"{where} is not text in UTF-8; expected {expected}") from None
+
+
+def json_of(data: bytes, where: str, expected: str) -> Any:
+    """What a JSON file holds, gzipped or not; FormatError unless it is strict JSON with each key once, not too deep."""
+    text = text_of(data, where, expected)
+    if not text.strip():
+        raise FormatError(f"{where} is empty; expected {expected}")
+    _check_swelling(text, where)
+    try:
+        document = json.loads(
+            text,
+            parse_constant=lambda name: _no_constant(name, where),
+            object_pairs_hook=lambda pairs: _once(pairs, where),
+        )
+    except RecursionError:
+        raise FormatError(f"{where} is nested too deeply for a graph") from None
+    except ValueError as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"{where} is not JSON: {error}") from None
+    _check_depth(document, where)
+    return document
+
+
+def _check_swelling(text: str, where: str) -> None:
+    """Refuse JSON of which a little text makes many objects: 32 MiB of ``{},`` would take 2 GB."""
+    taken = 232 * text.count("{") + 72 * text.count("[") + 32 * text.count(",") + 30 * text.count('"')
+    if taken > min(MAX_PARSED, max(MAX_SWOLLEN, MAX_SWELL * len(text))):
+        raise FormatError(f"{where} holds so many lists, objects or values that they would take {taken:,} bytes")
+
+
+def _check_depth(document: Any, where: str) -> None:
+    level = [document]
+    for _ in range(MAX_DEPTH):
+        level = [part for whole in level for part in _nested(whole)]
+        if not level:
+            return
+    raise FormatError(f"{where} is nested too deeply for a graph: over {MAX_DEPTH} lists and objects in each other")
+
+
+def _nested(whole: Any) -> list[Any]:
+    """The lists and objects in a list or an object."""
+    parts = whole.values() if isinstance(whole, dict) else whole if isinstance(whole, list) else ()
+    if not {list, dict} & set(map(type, parts)):  # a column of numbers is looked through in no time
+        return []
+    return [part for part in parts if isinstance(part, (list, dict))]
+
+
+def _once(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))
+        raise FormatError(f"{where} gives {twice!r:.80} twice in one object; once is expected")
+    return found
+
+
+def _no_constant(name: str, where: str) -> float:
+    raise FormatError(f"{where} holds {name}, which is not JSON")

@@ -1,0 +1,1 @@
+"""Count the floating-point operations and bytes of an op from its kind and shapes."""

@@ -1,0 +1,1 @@
+"""Read Chakra execution traces."""

@@ -1,0 +1,314 @@
+"""Chakra execution traces of MLCommons: what one rank of a distributed run did, and what waited for what.
+
+An op is a node of the trace; its ``kind`` is the node's type (``COMP``, ``MEM_LOAD`` …), that of a communication tells which
+(``COMM_ALL_REDUCE``, ``COMM_SEND``). Data dependencies are edges, all of one node carrying one tensor: the tensors it wrote,
+where the trace tells them, else its ``tensor_size`` or ``comm_size``. Control dependencies are control edges; those on nodes
+that are not in the file (callers that were left out) are counted in ``metadata["costs"]["outside"]``. Where control and data
+contradict each other (in traces made from PyTorch's, a node's control dependency is its caller, which may wait for it), data
+holds alone. ``compute`` is ``num_ops``; measured durations are the column ``trace``, taken as those of a device of 10¹³
+operations/s, so that devices can be made faster.
+
+Read are the protobuf form (``.et``), the JSON form with ``workload_graph``, and the host traces that PyTorch's
+``ExecutionTraceObserver`` writes (``placelab/formats/chakra_host.py``).
+
+References
+----------
+https://github.com/mlcommons/chakra, schema/protobuf/et_def.proto
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from placelab.errors import CycleError, FormatError
+from placelab.files.fields import cost, read_from, records, text, title, whole
+from placelab.files.limits import json_of, read_file, unzipped
+from placelab.files.protobuf import messages, parse, varint
+from placelab.formats.chakra import host_trace
+from placelab.problem.graph import OpGraph
+
+EXPECTED = "a Chakra execution trace"
+MAX_NODES = 500_000
+MAX_RECORD = 4 << 20  # bytes of one node
+MAX_EDGES = 5_000_000
+MAX_ID = (1 << 64) - 1
+SPEED = 1e13  # operations/s of the device that measured durations are taken for
+
+TYPES = "INVALID METADATA MEM_LOAD MEM_STORE COMP COMM_SEND COMM_RECV COMM_COLL STORAGE BATCH CHECKPOINT".split()
+COLLECTIVES = (
+    *("ALL_REDUCE", "REDUCE", "ALL_GATHER", "GATHER", "SCATTER", "BROADCAST", "ALL_TO_ALL"),
+    *("REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER"),
+)
+NUMBERS = {  # attributes that are read, each in one of these fields
+    "double_val": 3,
+    "float_val": 5,
+    "int32_val": 7,
+    "int64_val": 9,
+    "uint32_val": 11,
+    "uint64_val": 13,
+    "sint32_val": 15,
+    "sint64_val": 17,
+    "fixed32_val": 19,
+    "fixed64_val": 21,
+    "sfixed32_val": 23,
+    "sfixed64_val": 25,
+}
+SIZES = ("num_ops", "tensor_size", "comm_size", "comm_type")
+TENSOR = re.compile(
+    r"\[(\d{1,20}), \d{1,20}, \d{1,20}, (\d{1,20}), (\d{1,20}), ['\"]"
+)  # id, storage, offset, elements, bytes of one
+JSON = re.compile(rb"\s*\{\s*[\"}]")
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of a trace, in whichever form it was written."""
+
+    id: int
+    name: str
+    type: int
+    data: list[int]
+    control: list[int]
+    seconds: float
+    written: float  # bytes
+    sizes: dict[str, float]  # of SIZES those that are given
+
+    @property
+    def kind(self) -> str:
+        """``COMM_ALL_REDUCE``, ``COMP`` …"""
+        kind = TYPES[self.type]
+        which = self.sizes.get("comm_type", -1)
+        if kind == "COMM_COLL" and 0 <= which < len(COLLECTIVES):
+            return f"COMM_{COLLECTIVES[int(which)]}"
+        return kind
+
+    @property
+    def bytes(self) -> float:
+        """Of what it hands on."""
+        size = self.sizes.get("comm_size" if self.kind.startswith("COMM") else "tensor_size", 0.0)
+        return self.written or size or self.sizes.get("tensor_size", 0.0)
+
+
+def read(path: Any) -> OpGraph:
+    """The graph in a Chakra trace; FormatError, CycleError when it holds none."""
+    return loads(read_file(path, EXPECTED), str(path))
+
+
+def loads(data: bytes, where: str = "the upload") -> OpGraph:
+    """The graph in the bytes of a Chakra trace, protobuf or JSON, gzipped or not; `where` names it in messages."""
+    data = unzipped(data, where)
+    if JSON.match(data):
+        return graph_of(json_of(data, where, EXPECTED), where)
+    return _graph(list(_recorded(data, where)), where, "protobuf")
+
+
+def is_one(document: Any) -> bool:
+    """Whether parsed JSON is a Chakra trace, or a host trace of PyTorch."""
+    return _is_workload(document) or host_trace.is_one(document)
+
+
+def graph_of(document: Any, where: str) -> OpGraph:
+    """The graph in parsed JSON; `where` names it in messages."""
+    if host_trace.is_one(document):
+        return host_trace.graph_of(document, where)
+    if not _is_workload(document):
+        raise FormatError(f"{where} is not {EXPECTED}: expected workload_graph, or schema and nodes, at the top")
+    with read_from(where):
+        nodes = [_told(entry, i) for i, entry in enumerate(records(document["workload_graph"], "workload_graph"))]
+    return _graph(nodes, where, "JSON")
+
+
+def _is_workload(document: Any) -> bool:
+    return isinstance(document, dict) and "workload_graph" in document
+
+
+# -------------------------------------------------------------------- protobuf
+
+
+@cache
+def _message() -> type:
+    numbers = "; ".join(f"{kind.removesuffix('_val')} {kind} = {number}" for kind, number in NUMBERS.items())
+    return messages(
+        "chakra",
+        {
+            "Node": "uint64 id = 1; string name = 2; int32 type = 3; repeated uint64 ctrl_deps = 4; "
+            "repeated uint64 data_deps = 5; uint64 duration_micros = 7; Values outputs = 9; repeated Attribute attr = 10",
+            "Values": "string values = 1",
+            "Attribute": f"string name = 1; {numbers}",
+        },
+    )["Node"]
+
+
+def _recorded(data: bytes, where: str) -> Iterator[Node]:
+    """The nodes of a ``.et`` file: after the length and bytes of its metadata those of each node."""
+    at, edges, ids = _record(data, 0, where)[1] if data else 0, 0, set()
+    while at < len(data):
+        start, at = _record(data, at, where)
+        node = parse(_message(), data[start:at], f"{where}, node {len(ids) + 1}")
+        edges += len(node.data_deps) + len(node.ctrl_deps)
+        _check_edges(edges, where)
+        with read_from(where):
+            _check_id(node.id, ids)
+            yield _node(node)
+
+
+def _check_id(number: int, ids: set[int]) -> None:
+    if number in ids:
+        raise FormatError(f"two nodes have the id {number}; ids must be unique")
+    ids.add(number)
+    if len(ids) > MAX_NODES:
+        raise FormatError(f"there are more than {MAX_NODES:,} nodes; such traces are not read")
+
+
+def _record(data: bytes, at: int, where: str) -> tuple[int, int]:
+    """Where the bytes of a record start and end."""
+    try:
+        size, start = varint(data, at)
+    except IndexError:
+        size, start = MAX_ID, at
+    if size > MAX_RECORD or start + size > len(data):
+        raise FormatError(
+            f"{where} is not {EXPECTED}: at byte {at:,} a record of {size:,} bytes is announced; {len(data) - start:,} "
+            f"follow, and at most {MAX_RECORD:,} are expected"
+        )
+    return start, start + size
+
+
+def _node(node: Any) -> Node:
+    name = _line(node.name)
+    sizes: dict[str, float] = {}
+    for attribute in node.attr:
+        if attribute.name in SIZES:
+            value = next((getattr(attribute, kind) for kind in NUMBERS if attribute.HasField(kind)), 0.0)
+            sizes[attribute.name] = cost(value, f"{attribute.name} of node {node.id} ({name:.80})")
+    return Node(
+        node.id,
+        name,
+        whole(node.type, f"type of node {node.id} ({name:.80})", 0, len(TYPES) - 1),
+        list(node.data_deps),
+        list(node.ctrl_deps),
+        node.duration_micros * 1e-6,
+        _written(node.outputs.values),
+        sizes,
+    )
+
+
+def _written(values: str) -> float:
+    """Bytes of the tensors in a list of values, each tensor once."""
+    return float(sum({key: int(count) * int(size) for key, count, size in TENSOR.findall(values)}.values()))
+
+
+# -------------------------------------------------------------------- JSON
+
+
+def _told(entry: dict[str, Any], i: int) -> Node:
+    number = whole(entry.get("Id"), f"Id of node {i}", 0, MAX_ID)
+    name = _line(text(entry.get("Name", ""), f"Name of node {number}"))
+    what = f"of node {number} ({name:.80})"
+    return Node(
+        number,
+        name,
+        whole(entry.get("NodeType", 0), f"NodeType {what}", 0, len(TYPES) - 1),
+        _dependencies(entry.get("data_deps", []), f"data_deps {what}"),
+        _dependencies(entry.get("ctrlDeps", entry.get("ctrl_deps", [])), f"ctrl_deps {what}"),
+        cost(entry.get("runtime", 0), f"runtime {what}") * 1e-6,
+        0.0,
+        {key: cost(entry[key], f"{key} {what}") for key in SIZES if key in entry},
+    )
+
+
+def _dependencies(value: Any, what: str) -> list[int]:
+    if not isinstance(value, list):
+        raise FormatError(f"{what} is {value!r:.60}; expected a list of Ids")
+    return [whole(entry, f"an entry of {what}", 0, MAX_ID) for entry in value]
+
+
+# -------------------------------------------------------------------- graph
+
+
+def _graph(nodes: list[Node], where: str, form: str) -> OpGraph:
+    if not nodes:
+        raise FormatError(f"{where} is not {EXPECTED}: it has no node")
+    _check_edges(sum(len(node.data) + len(node.control) for node in nodes), where)
+    with read_from(where):
+        number = _numbers(nodes)
+        data = [(number[u], v) for v, node in enumerate(nodes) for u in _known(node, number)]
+        control = [(number[u], v) for v, node in enumerate(nodes) for u in node.control if u in number and u != node.id]
+        outside = sum(u not in number for node in nodes for u in node.control)
+        told = {
+            "name": title(where, "trace"),
+            "provenance": f"Chakra execution trace, {form}",
+            "costs": {"compute": "operations", "outside": outside},
+        }
+        try:
+            return _built(nodes, data, control, told)
+        except CycleError:
+            return _built(nodes, data, [], told | {"left_out": "control dependencies, which contradict those of data"})
+
+
+def _built(nodes: list[Node], data: list[tuple[int, int]], control: list[tuple[int, int]], told: dict) -> OpGraph:
+    seconds = np.array([node.seconds or np.nan for node in nodes])
+    measured = not np.isnan(seconds).all()
+    edges = data + control
+    return OpGraph.from_arrays(
+        _names(nodes),
+        [node.sizes.get("num_ops", 0.0) for node in nodes],
+        edges,
+        edge_bytes=[nodes[u].bytes for u, _ in edges],
+        edge_output=[0] * len(edges),
+        edge_control=[i >= len(data) for i in range(len(edges))],
+        outputs=[(v, 0, node.bytes) for v, node in enumerate(nodes)],
+        kind=[node.kind for node in nodes],
+        time={"trace": seconds} if measured else None,
+        metadata=told | ({"times": {"speed": {"trace": SPEED}, "default": "trace"}} if measured else {}),
+    )
+
+
+def _check_edges(edges: int, where: str) -> None:
+    if edges > MAX_EDGES:
+        raise FormatError(f"{where} has more than {MAX_EDGES:,} dependencies; such traces are not read")
+
+
+def _numbers(nodes: list[Node]) -> dict[int, int]:
+    """Id → number of each node."""
+    ids: set[int] = set()
+    for node in nodes:
+        _check_id(node.id, ids)
+    return {node.id: v for v, node in enumerate(nodes)}
+
+
+def _known(node: Node, number: dict[int, int]) -> list[int]:
+    """The nodes whose data a node waits for; FormatError where one is missing."""
+    for other in node.data:
+        if other not in number:
+            raise FormatError(f"node {node.id} ({node.name:.80}) waits for data of {other}, which is no node's id")
+    return node.data
+
+
+def _names(nodes: list[Node]) -> list[str]:
+    """Each node's name, with its id where it has none or shares it."""
+    seen: dict[str, int] = {}
+    for node in nodes:
+        seen[node.name] = seen.get(node.name, 0) + 1
+    taken = {name for name, times in seen.items() if times == 1}
+    return [_own_name(node, seen, taken) for node in nodes]
+
+
+def _own_name(node: Node, seen: dict[str, int], taken: set[str]) -> str:
+    if node.name and seen[node.name] == 1:
+        return node.name
+    name = f"{node.name or node.kind}_{node.id}"
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def _line(name: str) -> str:
+    return " ".join(name.split())

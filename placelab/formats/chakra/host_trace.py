@@ -1,0 +1,218 @@
+"""PyTorch's host traces: what ``torch.profiler.ExecutionTraceObserver`` saw the host do, in JSON.
+
+A trace has every call, nested. An op is an outermost call whose operations can be counted (``aten::linear``, not the
+``aten::addmm`` in it); what cannot be counted is its callees, or itself where it has none. ``kind`` is the call's name, that of a
+collective ``COMM_…``. An edge goes from the op that last wrote a tensor to each op that reads it, in the order of the calls;
+bytes are those of the tensor. ``compute`` is floating-point operations from the shapes in the trace. A tensor that no op of
+the trace wrote (a parameter, a batch, the optimiser's state: a trace does not tell them apart) is ``persistent`` at the first op
+that reads it. There are no times in such a trace.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from placelab.errors import FormatError
+from placelab.files.fields import read_from, records, text, title, whole
+from placelab.flops.counting import count
+from placelab.problem.graph import OpGraph
+
+EXPECTED = "a host trace of PyTorch"
+MAX_ID = (1 << 64) - 1
+MAX_BYTES = 1 << 60
+MAX_RANK = 64
+TENSOR = 6  # entries: its id, its storage's, offset, elements, bytes of one, device
+NOTES = ("[", "##")  # names of what is no call: threads, annotations
+COLLECTIVES = {
+    "allreduce": "ALL_REDUCE",
+    "reduce": "REDUCE",
+    "allgather": "ALL_GATHER",
+    "gather": "GATHER",
+    "scatter": "SCATTER",
+    "broadcast": "BROADCAST",
+    "alltoall": "ALL_TO_ALL",
+    "reducescatter": "REDUCE_SCATTER",
+    "barrier": "BARRIER",
+    "send": "SEND",
+    "recv": "RECV",
+}
+Tensor = tuple[int, int]  # both may be taken again for another tensor once this one is gone
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of the trace that is an op: its tensors as (id, storage) → bytes, its operations, None where not known."""
+
+    id: int
+    name: str
+    kind: str
+    reads: dict[Tensor, float]
+    writes: dict[Tensor, float]
+    operations: float | None
+
+
+def is_one(document: Any) -> bool:
+    """Whether parsed JSON is such a trace."""
+    if not isinstance(document, dict) or not isinstance(document.get("schema"), str):
+        return False
+    return "chakra" in document["schema"] and "nodes" in document
+
+
+def graph_of(document: Any, where: str) -> OpGraph:
+    """The graph in parsed JSON; FormatError, naming `where`, when it holds none."""
+    with read_from(where):
+        nodes = records(document["nodes"], "nodes")
+        by_id = _numbered(nodes)
+        calls = [_call(node) for node in _sorted(by_id)]
+        calls = _outermost(calls, by_id)
+        if not calls:
+            raise FormatError(f"it is not {EXPECTED}: no node is a call")
+        return _graph(calls, document["schema"], where)
+
+
+def _numbered(nodes: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    by_id: dict[int, dict[str, Any]] = {}
+    for node in nodes:
+        number = whole(node.get("id"), "id of a node", 0, MAX_ID)
+        if number in by_id:
+            raise FormatError(f"two nodes have the id {number}; ids must be unique")
+        by_id[number] = node
+    return by_id
+
+
+def _sorted(by_id: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Nodes in the order in which the calls began: callers before callees."""
+    return [by_id[number] for number in sorted(by_id)]
+
+
+def _outermost(calls: list[Call], by_id: dict[int, dict[str, Any]]) -> list[Call]:
+    """The calls that are ops, in the order they began."""
+    callers = {_caller(node) for number, node in by_id.items() if _caller(node) != number}
+    inside: set[int] = set()  # ops and all they call
+    ops = []
+    for call in calls:
+        if _caller(by_id[call.id]) in inside:
+            inside.add(call.id)
+        elif not call.name.startswith(NOTES) and (call.operations is not None or call.id not in callers):
+            inside.add(call.id)
+            ops.append(call)
+    return ops
+
+
+def _caller(node: dict[str, Any]) -> Any:
+    caller = node.get("ctrl_deps")
+    return caller if isinstance(caller, int) else None
+
+
+def _call(node: dict[str, Any]) -> Call:
+    name = _line(text(node.get("name"), f"name of node {node['id']}"))
+    what = f"of node {node['id']} ({name:.80})"
+    inputs, outputs = _side(node, "inputs", what), _side(node, "outputs", what)
+    kind = _kind(name, inputs.get("values", []))
+    operations = count(kind, _shapes(inputs.get("shapes", [])), _shapes(outputs.get("shapes", [])))
+    return Call(
+        node["id"],
+        name,
+        kind,
+        dict(_tensors(inputs.get("values", []), what)),
+        dict(_tensors(outputs.get("values", []), what)),
+        operations if operations is not None and 0 <= operations < math.inf else None,
+    )
+
+
+def _line(name: str) -> str:
+    return " ".join(name.split())
+
+
+def _side(node: dict[str, Any], key: str, what: str) -> dict[str, Any]:
+    side = node.get(key, {})
+    if not isinstance(side, dict) or not all(isinstance(side.get(part, []), list) for part in ("values", "shapes")):
+        raise FormatError(f"{key} {what} are {side!r:.60}; expected an object of lists, values and shapes")
+    return side
+
+
+def _kind(name: str, values: list[Any]) -> str:
+    """``record_param_comms`` names its collective among its values; other calls are of the kind that they are called."""
+    if name != "record_param_comms":
+        return name or "?"
+    said = (value.lower().replace("_", "") for value in values if isinstance(value, str))
+    found = (kind for value in said for start, kind in COLLECTIVES.items() if value.startswith(start))
+    return f"COMM_{next(found, 'COLL')}"
+
+
+def _tensors(values: list[Any], what: str) -> Iterator[tuple[Tensor, float]]:
+    """((id, storage), bytes) of the tensors among values, those in lists included."""
+    waiting = [(value, 0) for value in reversed(values)]
+    while waiting:
+        value, depth = waiting.pop()
+        if not isinstance(value, list):
+            continue
+        if len(value) == TENSOR and isinstance(value[-1], str) and isinstance(value[0], int):
+            yield _tensor(value, what)
+        elif depth < 2:
+            waiting += [(entry, depth + 1) for entry in reversed(value)]
+
+
+def _tensor(value: list[Any], what: str) -> tuple[Tensor, float]:
+    number = whole(value[0], f"a tensor's id {what}", 0, MAX_ID)
+    storage = whole(value[1], f"storage of tensor {number} {what}", 0, MAX_ID)
+    elements = whole(value[3], f"elements of tensor {number} {what}", 0, MAX_BYTES)
+    size = elements * whole(value[4], f"bytes of an element of tensor {number} {what}", 0, 1 << 10)
+    return (number, storage), float(size)
+
+
+def _shapes(shapes: list[Any]) -> list[Any]:
+    """The shapes that are of one tensor; None for others."""
+    sizes = lambda shape: isinstance(shape, list) and len(shape) <= MAX_RANK and all(map(_is_size, shape))  # noqa: E731
+    return [tuple(shape) if sizes(shape) else None for shape in shapes]
+
+
+def _is_size(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= MAX_BYTES
+
+
+def _graph(calls: list[Call], schema: str, where: str) -> OpGraph:
+    edges, persistent = _flow(calls)
+    unknown = Counter(call.kind for call in calls if call.operations is None)
+    return OpGraph.from_arrays(
+        [f"{call.name or 'call'}_{call.id}" for call in calls],
+        [call.operations or 0.0 for call in calls],
+        [edge[:2] for edge in edges],
+        edge_bytes=[edge[3] for edge in edges],
+        edge_output=[edge[2] for edge in edges],
+        outputs=[(v, k, size) for v, call in enumerate(calls) for k, size in enumerate(call.writes.values())],
+        persistent=persistent,
+        kind=[call.kind for call in calls],
+        metadata={
+            "name": title(where, "trace"),
+            "provenance": f"host trace of PyTorch, schema {_line(schema):.80}",
+            "costs": {"compute": "FLOP", "unknown": dict(unknown), "unsized": 0},
+        },
+    )
+
+
+def _flow(calls: list[Call]) -> tuple[list[tuple[int, int, int, float]], list[float]]:
+    """Edges (producer, consumer, output number, bytes), and the bytes that each op is the first to read from outside.
+
+    A tensor comes from the op that wrote it, or, under another id (a view, what autograd has kept), its storage.
+    """
+    tensors: dict[Tensor, tuple[int, int, float]] = {}
+    storages: dict[int, tuple[int, int, float]] = {}
+    edges: list[tuple[int, int, int, float]] = []
+    persistent = [0.0] * len(calls)
+    outside: set[int] = set()
+    for v, call in enumerate(calls):
+        for tensor, size in call.reads.items():
+            source = tensors.get(tensor) or storages.get(tensor[1])
+            if source:
+                edges.append((source[0], v, *source[1:]))
+            elif tensor[1] not in outside:
+                persistent[v] += size
+                outside.add(tensor[1])
+        for k, (tensor, size) in enumerate(call.writes.items()):
+            tensors[tensor] = storages[tensor[1]] = v, k, size
+    return edges, persistent

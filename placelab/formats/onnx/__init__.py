@@ -1,0 +1,1 @@
+"""Read ONNX models and ONNX Runtime's profiles."""

@@ -1,0 +1,134 @@
+"""What did ONNX Runtime's profiler measure? The kernels of a session's runs: seconds and bytes by op.
+
+A session writes the file where ``SessionOptions.enable_profiling`` is set. Its graph optimisations rename and fuse nodes, so
+either switch them off (``graph_optimization_level = ORT_DISABLE_ALL``), or load the optimised model as the graph, which a
+session saves where ``optimized_model_filepath`` says.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Any
+
+from placelab.errors import FormatError
+from placelab.files.limits import json_of, read_file
+from placelab.formats.onnx.model_proto import op_name
+from placelab.formats.profile_columns import ProfileColumns, median_columns
+
+EXPECTED = "a profile that ONNX Runtime wrote"
+KERNEL = "_kernel_time"
+BYTES = {  # of an element, by ONNX Runtime's names
+    **dict.fromkeys(("int8", "uint8", "bool", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"), 1),
+    **dict.fromkeys(("int16", "uint16", "float16", "bfloat16"), 2),
+    **dict.fromkeys(("int32", "uint32", "float"), 4),
+    **dict.fromkeys(("int64", "uint64", "double"), 8),
+}
+MAX_RANK = 64
+LARGEST = 1e18  # µs, bytes, elements: nothing real has more
+Event = dict[str, Any]
+
+
+def read_profile(*paths: Any) -> ProfileColumns:
+    """Median costs over all runs in one or several profiles of ONNX Runtime.
+
+    Parameters
+    ----------
+    paths
+        JSON files as ``InferenceSession.end_profiling`` writes them, gzipped or not.
+
+    Returns
+    -------
+    ProfileColumns
+        Seconds by op (several kernels of one op in one run summed), bytes of outputs, execution provider as the device
+        (``CPU``, ``CUDA``). Nodes in the bodies of ``If``, ``Loop`` and ``Scan`` are in it, too, by their own names; the op that
+        ran them has their time in its own.
+
+    Raises
+    ------
+    FormatError
+        No such file, or one in which no node ran.
+    """
+    runs = [run for path in paths for run in _runs(json_of(read_file(path, EXPECTED), str(path), EXPECTED), str(path))]
+    return median_columns(runs)
+
+
+def loads(data: bytes, where: str = "the upload") -> ProfileColumns:
+    """The profile in the bytes of a file, gzipped or not; `where` names it in messages."""
+    return median_columns(_runs(json_of(data, where, EXPECTED), where))
+
+
+def is_one(document: Any) -> bool:
+    """Whether parsed JSON is a profile of ONNX Runtime: a list of events, some of them of kernels."""
+    return isinstance(document, list) and any(_is_kernel(event) for event in document)
+
+
+def _runs(document: Any, where: str) -> list[ProfileColumns]:
+    """A profile of each run. Kernels belong to the last ``model_run`` that began before them."""
+    if not is_one(document):
+        raise FormatError(f"{where} is not {EXPECTED}: expected a list with events named …{KERNEL}")
+    events = [event for event in document if isinstance(event, dict)]
+    starts = sorted(_number(event, "ts", where) for event in events if event.get("name") == "model_run")
+    kernels: dict[int, list[Event]] = {}
+    for event in filter(_is_kernel, events):
+        kernels.setdefault(bisect_right(starts, _number(event, "ts", where)), []).append(event)
+    return [_run(kernels[run], where) for run in sorted(kernels)]
+
+
+def _run(kernels: list[Event], where: str) -> ProfileColumns:
+    seconds: dict[str, float] = {}
+    outputs: dict[tuple[str, int], float] = {}
+    device: dict[str, str] = {}
+    for event in kernels:
+        name = op_name(event["name"].removesuffix(KERNEL))
+        seconds[name] = seconds.get(name, 0.0) + _number(event, "dur", where) * 1e-6
+        outputs |= {(name, k): size for k, size in enumerate(_sizes(event, where)) if size is not None}
+        provider = _args(event).get("provider")
+        if isinstance(provider, str):
+            device[name] = provider.removesuffix("ExecutionProvider")
+    return ProfileColumns(seconds, outputs, device=device, source=f"{PurePath(where).name} (ONNX Runtime)")
+
+
+def _is_kernel(event: Any) -> bool:
+    if not isinstance(event, dict) or event.get("cat") != "Node":
+        return False
+    name = event.get("name")
+    return isinstance(name, str) and name.endswith(KERNEL)
+
+
+def _args(event: Event) -> Event:
+    args = event.get("args")
+    return args if isinstance(args, dict) else {}
+
+
+def _number(event: Event, key: str, where: str) -> float:
+    value = event.get(key)
+    if type(value) not in (int, float) or not 0 <= value < LARGEST:
+        raise FormatError(
+            f"{where}: {key!r} of event {event.get('name')!r:.80} is {value!r:.40}; expected microseconds"
+        )
+    return float(value)
+
+
+def _sizes(event: Event, where: str) -> Iterator[float | None]:
+    """Bytes of each output, None where its type or shape is not told."""
+    shapes = _args(event).get("output_type_shape")
+    for entry in shapes if isinstance(shapes, list) else ():
+        yield _size(entry, event, where)
+
+
+def _size(entry: Any, event: Event, where: str) -> float | None:
+    """Bytes of an output that is told as ``{"float": [1, 64, 56, 56]}``."""
+    if not isinstance(entry, dict) or len(entry) != 1:
+        return None
+    [(kind, shape)] = entry.items()
+    if kind not in BYTES or not isinstance(shape, list):
+        return None
+    whole = len(shape) <= MAX_RANK and all(type(size) is int and 0 <= size < LARGEST for size in shape)
+    if not whole or math.prod(shape) * BYTES[kind] > LARGEST:
+        raise FormatError(
+            f"{where}: an output of event {event['name']!r:.80} has the shape {shape!r:.60}; expected sizes"
+        )
+    return float(math.prod(shape) * BYTES[kind])

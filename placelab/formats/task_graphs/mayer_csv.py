@@ -1,0 +1,99 @@
+"""Mayer's published CSV: an op per line, its neighbours as numbers with semicolons between them.
+
+Columns: id; successors; predecessors; colocated ops; tensor size; operations; RAM; device constraint (NO, CPU, GPU); name. The
+last three may be missing. Ops are called by their number: names are not unique there. One output tensor goes to all
+successors; predecessors repeat them and are not read. A constraint holds on clusters with devices of that type. ``memory`` is
+the RAM column. What a unit is, says :mod:`placelab.formats.task_graphs.unit_costs`.
+
+References
+----------
+Mayer, Mayer, Laich (2017), *The TensorFlow Partitioning and Scheduling Problem: It's the Critical Path!*;
+https://github.com/mayerrn/tensorflowPartitioningAndScheduling
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from placelab.errors import FormatError
+from placelab.files.fields import cost_of_text, read_from, some, title
+from placelab.files.limits import MAX_OPS, read_file, text_of
+from placelab.formats.task_graphs.unit_costs import unit_metadata
+from placelab.problem.graph import OpGraph
+
+EXPECTED = "a graph in Mayer's CSV"
+ID, SUCCESSORS, COLOCATED, SIZE, OPERATIONS, RAM, CONSTRAINT, NAME = 0, 1, 3, 4, 5, 6, 7, 8
+NUMBERED = re.compile(r"_\d+$")  # MatMul_2 is the third MatMul
+CONSTRAINTS = ("CPU", "GPU")
+
+
+def read(path: Any) -> OpGraph:
+    """The graph in a CSV file of Mayer's program; FormatError, CycleError when it holds none."""
+    return loads(read_file(path, EXPECTED), str(path))
+
+
+def loads(data: bytes, where: str = "the upload") -> OpGraph:
+    """The graph in the bytes of such a file, gzipped or not; `where` names it in messages."""
+    lines = text_of(data, where, EXPECTED).splitlines()
+    with read_from(where):
+        if not is_one(data) and not (lines and lines[0].startswith("Id,")):
+            raise FormatError("the first line does not name the columns: expected Id,(Outgoing) node,(Incoming) node,…")
+        return _graph(
+            [(f"line {i}", line.split(",")) for i, line in enumerate(lines[1:], 2) if line.strip()],
+            title(where, "graph"),
+        )
+
+
+def is_one(data: bytes) -> bool:
+    """Whether bytes begin with the names of the columns."""
+    return data[:20].startswith(b"Id,(Outgoing) node,")
+
+
+def _graph(rows: list[tuple[str, list[str]]], name: str) -> OpGraph:
+    for where, row in some(rows, "ops"):
+        if len(row) <= OPERATIONS:
+            raise FormatError(f"{where} has {len(row)} columns; expected at least {OPERATIONS + 1}")
+    ids = [_id(row[ID], where) for where, row in rows]
+    order = sorted(range(len(rows)), key=ids.__getitem__)  # the published files are in no order
+    rows, ids = [rows[v] for v in order], [ids[v] for v in order]
+    number = {op: v for v, op in enumerate(ids)}
+    listed = [[_numbers(row, column, where, number) for where, row in rows] for column in (SUCCESSORS, COLOCATED)]
+    edges = [(u, v) for u, successors in enumerate(listed[0]) for v in successors]
+    column = lambda i, what: [cost_of_text(_cell(row, i) or "0", f"{what} in {where}") for where, row in rows]  # noqa: E731
+    size = column(SIZE, "tensor size")
+    return OpGraph.from_arrays(
+        [str(op) for op in ids],
+        column(OPERATIONS, "operations"),
+        edges,
+        edge_bytes=[size[u] for u, _ in edges],
+        edge_output=[0] * len(edges),
+        memory=column(RAM, "RAM"),
+        kind=[NUMBERED.sub("", _cell(row, NAME).rpartition("/")[2]) for _, row in rows],
+        groups=[[v, *others] for v, others in enumerate(listed[1]) if others],
+        devices={
+            v: [_cell(row, CONSTRAINT), "*"] for v, (_, row) in enumerate(rows) if _cell(row, CONSTRAINT) in CONSTRAINTS
+        },
+        metadata={"name": name, "provenance": EXPECTED, **unit_metadata()},
+    )
+
+
+def _cell(row: list[str], column: int) -> str:
+    return row[column].strip() if column < len(row) else ""
+
+
+def _id(text: str, where: str) -> int:
+    text = text.strip()
+    if not (text.isascii() and text.isdigit()) or len(text) > 9:
+        raise FormatError(f"{where} names op {text!r:.40}; expected a whole number below {10**9:,}")
+    return int(text)
+
+
+def _numbers(row: list[str], column: int, where: str, number: dict[int, int]) -> list[int]:
+    ops = [_id(text, where) for text in row[column].split(";") if text.strip()]
+    for op in ops:
+        if op not in number:
+            raise FormatError(f"{where} names op {op}, which has no line of its own")
+    if len(number) > MAX_OPS:
+        raise FormatError(f"there are {len(number):,} ops; graphs of more than {MAX_OPS:,} are not read")
+    return [number[op] for op in ops]

@@ -1,0 +1,150 @@
+"""Standard Task Graphs (Kasahara's ``.stg``): plain numbers of times, predecessors and, in newer files, transfers.
+
+After the number of tasks come the tasks: number, processing time, how many predecessors, and those; with communication
+costs each predecessor is followed by its cost. Lines may break anywhere; from ``#`` on, a line is a comment. The first
+line may name a number of processors, too, as the prototype set does. The two dummy tasks, of no time, are not counted
+there and are kept: they are ops without cost, and results can be compared by task number. Op names are task numbers.
+
+What a unit is, says :mod:`placelab.formats.task_graphs.unit_costs`. Each edge is a tensor of its own, as the set's costs are
+per edge.
+
+References
+----------
+Tobita, Kasahara (2002), *A standard task graph set for fair evaluation of multiprocessor scheduling algorithms*;
+https://www.kasahara.cs.waseda.ac.jp/schedule/format_e.html
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from placelab.errors import FormatError
+from placelab.files.fields import cost_of_text, read_from, some, title
+from placelab.files.limits import MAX_OPS, read_file, text_of
+from placelab.files.saving import save
+from placelab.formats.task_graphs.unit_costs import MAX_PROCESSORS, unit_metadata
+from placelab.problem.graph import OpGraph
+
+EXPECTED = "a Standard Task Graph"
+DUMMIES = 2
+LIMITS = (MAX_OPS, MAX_PROCESSORS)
+
+
+def read(path: Any) -> OpGraph:
+    """The graph in a Standard Task Graph file; FormatError, CycleError when it holds none."""
+    return loads(read_file(path, EXPECTED), str(path))
+
+
+def loads(data: bytes, where: str = "the upload") -> OpGraph:
+    """The graph in the bytes of a Standard Task Graph file, gzipped or not; `where` names it in messages.
+
+    >>> loads(b"1\\n 0 0 0\\n 1 20 1 0\\n 2 0 1 1\\n").compute.tolist()
+    [0.0, 20.0, 0.0]
+    """
+    lines = (line.partition("#")[0].split() for line in text_of(data, where, EXPECTED).splitlines())
+    with read_from(where):
+        return _graph([words for words in lines if words], title(where, "standard task graph"))
+
+
+def dumps(graph: OpGraph) -> str:
+    """The graph as a Standard Task Graph with communication costs; FormatError where it has a table of times.
+
+    Ops are numbered from 0 in topological order; names, groups, memory, which edges share a tensor, and what is only a
+    control edge are lost. Where the graph has not one entry and one exit, readers that expect dummy tasks may object.
+    """
+    if graph.time is not None:
+        raise FormatError(f"{graph.title} has a table of times, which Standard Task Graphs have no place for")
+    n, size = graph.n_ops, graph.edge_bytes
+    ptr, edge = graph.pred_ptr, graph.pred_edge
+    lines = [f"{max(n - DUMMIES, 0)}"]
+    for v in range(n):
+        inputs = edge[ptr[v] : ptr[v + 1]]
+        lines.append(f"{v} {graph.compute[v]:.17g} {len(inputs)}")
+        lines += [f"    {graph.producer[e]} {size[e]:.17g}" for e in inputs]
+    return "\n".join(lines) + "\n"
+
+
+def write(graph: OpGraph, path: Any) -> Path:
+    """Write a graph as a Standard Task Graph, gzipped when the name ends in ``.gz``."""
+    return save(dumps(graph), path)
+
+
+@dataclass
+class _Parse:
+    """The tasks read so far, and the sentence that says why there are no more."""
+
+    time: list[float] = field(default_factory=list)
+    edges: list[tuple[int, int, float]] = field(default_factory=list)
+    fault: str = ""
+
+
+def _graph(lines: list[list[str]], name: str) -> OpGraph:
+    count, processors = _header(lines[0] if lines else [])
+    words = [word for line in lines[1:] for word in line]
+    first = 1 if words[:1] == ["1"] else 0  # the prototype set has no entry dummy
+    plain = _parsed(words, first, with_costs=False)
+    told = _parsed(words, first, with_costs=True) if plain.fault else plain
+    best = max(plain, told, key=lambda parse: (not parse.fault, len(parse.time)))
+    if best.fault:
+        raise FormatError(best.fault)
+    n = len(some(best.time, "tasks"))
+    if not count <= n <= count + DUMMIES:
+        raise FormatError(f"the first line says {count} tasks, but there are {n}, dummies included")
+    return OpGraph.from_arrays(
+        [str(first + v) for v in range(n)],
+        best.time,
+        [(u, v) for u, v, _ in best.edges],
+        edge_bytes=[size for _, _, size in best.edges],
+        metadata={"name": name, "provenance": EXPECTED, **unit_metadata(processors)},
+    )
+
+
+def _header(words: list[str]) -> tuple[int, int | None]:
+    """Number of tasks, and of processors where the file names it."""
+    if not 1 <= len(words) <= 2:
+        raise FormatError(f"the first line holds {len(words)} numbers; expected how many tasks, and perhaps processors")
+    counts = [_whole(word, "a number of the first line", limit) for word, limit in zip(words, LIMITS, strict=False)]
+    return counts[0], counts[1] if len(counts) > 1 else None
+
+
+def _parsed(words: list[str], first: int, with_costs: bool) -> _Parse:
+    """Tasks as far as they make sense."""
+    parse, at = _Parse(), 0
+    try:
+        while at < len(words):
+            at = _task(words, at, first, with_costs, parse)
+        last = first + len(parse.time) - 1
+        for u, v, _ in parse.edges:
+            if u > last - first or u < 0:
+                raise FormatError(f"task {first + v} names predecessor {first + u}; tasks are {first} to {last}")
+    except FormatError as error:
+        parse.fault = str(error)
+    return parse
+
+
+def _task(words: list[str], at: int, first: int, with_costs: bool, parse: _Parse) -> int:
+    """Read the task that begins at word `at`; where the next begins."""
+    v = len(parse.time)
+    if words[at] != str(first + v):
+        raise FormatError(f"after {v} tasks comes {words[at]!r:.40}; expected task {first + v}")
+    if len(words) < at + 3:
+        raise FormatError(f"task {first + v} ends too early; expected its time and how many predecessors it has")
+    time = cost_of_text(words[at + 1], f"time of task {first + v}")
+    n, step = _whole(words[at + 2], f"number of predecessors of task {first + v}", MAX_OPS), 1 + with_costs
+    begin, end = at + 3, at + 3 + n * step
+    if len(words) < end:
+        raise FormatError(f"task {first + v} has {n} predecessors, but the file ends before the last")
+    parse.time.append(time)
+    for i in range(begin, end, step):
+        u = _whole(words[i], f"a predecessor of task {first + v}", MAX_OPS) - first
+        size = cost_of_text(words[i + 1], f"transfer of task {first + v}") if with_costs else 0.0
+        parse.edges.append((u, v, size))
+    return end
+
+
+def _whole(word: str, what: str, high: int) -> int:
+    if not (word.isascii() and word.isdigit()) or len(word) > 9 or int(word) > high:
+        raise FormatError(f"{what} is {word!r:.40}; expected a whole number up to {high:,}")
+    return int(word)

@@ -1,0 +1,1 @@
+"""Read and write TensorFlow's files: GraphDef, SavedModel, RunMetadata."""

@@ -1,0 +1,132 @@
+"""What does a TensorFlow file contain? Nodes, functions, and what a SavedModel returns, from binary and from text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from placelab.errors import FormatError
+from placelab.files.limits import MAX_OPS
+from placelab.files.protobuf import BYTES, fields, parse
+from placelab.formats.tensorflow.functions import Function, Library, function_of
+from placelab.formats.tensorflow.nodes import EXPECTED, Node, node_of, schema
+from placelab.formats.tensorflow.saved_model import is_saved_model, saved_graph
+from placelab.formats.tensorflow.text_format import Block, blocks, message_of
+
+NODE, LIBRARY, FUNCTION = 1, 2, 1  # fields of GraphDef, and of the library in it
+SIGNATURE, NAME = 1, 1  # of a function, and of its signature
+MAX_TEXT_OPS = 200_000  # reading text takes twenty times as long
+BOM = b"\xef\xbb\xbf"  # that Windows editors put first
+TEXT = re.compile(
+    rb"\s*(?:#[^\n]*\n\s*)*(?:node|library|versions|version|meta_graphs|saved_model_schema_version)\s*[:{<]"
+)
+
+
+class Contents(NamedTuple):
+    """What a file holds."""
+
+    nodes: list[Node]
+    library: Library | None  # None: the file has no functions
+    outputs: tuple[str, ...]  # tensors that matter, as ``op:0``; none: all
+    provenance: dict[str, str]
+
+
+def is_text(data: bytes) -> bool:
+    """Whether a file is in protobuf's text format."""
+    return TEXT.match(data, len(BOM) if data.startswith(BOM) else 0, 10_000) is not None
+
+
+def binary(data: bytes, where: str) -> Contents:
+    """The contents of a ``.pb`` file."""
+    if not is_saved_model(data):
+        return _binary(data, where, 0, len(data), (), {"format": "TensorFlow GraphDef"})
+    saved = saved_graph(data, where)
+    told = {"format": "TensorFlow SavedModel", "tags": ", ".join(saved.tags), "version": saved.version}
+    return _binary(data, where, saved.start, saved.end, saved.outputs, told)
+
+
+def _binary(data: bytes, where: str, start: int, end: int, outputs: tuple[str, ...], told: dict[str, str]) -> Contents:
+    nodes, functions, names = [], {}, set()
+    kind = schema()["NodeDef"]
+    for number, wire, _, value, stop in fields(data, where, start, end):
+        if (number, wire) == (NODE, BYTES):
+            nodes.append(_new(node_of(parse(kind, data[value:stop], where), where), names, MAX_OPS, where))
+        elif (number, wire) == (LIBRARY, BYTES):
+            functions |= {
+                _function_name(data, where, *span): span for span in _inside(data, where, FUNCTION, value, stop)
+            }
+
+    def load(span: tuple[int, int]) -> Any:
+        return parse(schema()["FunctionDef"], data[slice(*span)], where)
+
+    return Contents(nodes, _library(functions, load, where), outputs, told)
+
+
+def textual(text: str, where: str) -> Contents:
+    """The contents of a ``.pbtxt`` file."""
+    nodes, functions, names = [], {}, set()
+    kind, function = schema()["NodeDef"], schema()["FunctionDef"]
+    for block in _graph_blocks(text, where):
+        if block.name == "node":
+            message = message_of(kind, text[block.start : block.end], where, block.start)
+            nodes.append(_new(node_of(message, where), names, MAX_TEXT_OPS, where))
+        elif block.name == "library":
+            for inner in blocks(text, where, block.start, block.end):
+                if inner.name == "function":
+                    message = message_of(function, text[inner.start : inner.end], where, inner.start)
+                    functions[message.signature.name] = message
+    return Contents(
+        nodes, _library(functions, lambda message: message, where), (), {"format": "TensorFlow GraphDef, text"}
+    )
+
+
+def _graph_blocks(text: str, where: str) -> Iterator[Block]:
+    """The blocks of the GraphDef in a text: outermost, or in the first graph of a SavedModel."""
+    for block in blocks(text, where):
+        if block.name != "meta_graphs":
+            yield block
+            continue
+        graphs = [inner for inner in blocks(text, where, block.start, block.end) if inner.name == "graph_def"]
+        for graph in graphs[:1]:
+            yield from blocks(text, where, graph.start, graph.end)
+            return
+
+
+def _library(functions: dict[str, Any], load: Callable[[Any], Any], where: str) -> Library | None:
+    """Functions by name, each read when it is called first."""
+    if not functions:
+        return None
+    known: dict[str, Function] = {}
+
+    def function(name: str) -> Function | None:
+        if name not in functions:
+            return None
+        if name not in known:
+            known[name] = function_of(load(functions[name]), lambda message: node_of(message, where))
+        return known[name]
+
+    return function
+
+
+def _function_name(data: bytes, where: str, start: int, end: int) -> str:
+    for signature in _inside(data, where, SIGNATURE, start, end):
+        for name in _inside(data, where, NAME, *signature):
+            return data[slice(*name)].decode(errors="replace")
+    return ""
+
+
+def _inside(data: bytes, where: str, wanted: int, start: int, end: int) -> list[tuple[int, int]]:
+    """Where the fields of one number are in a message."""
+    every = fields(data, where, start, end)
+    return [(value, stop) for number, wire, _, value, stop in every if (number, wire) == (wanted, BYTES)]
+
+
+def _new(node: Node, names: set[str], limit: int, where: str) -> Node:
+    """A node whose name is new; FormatError when it is not, or the file has too many."""
+    if node.name in names:
+        raise FormatError(f"{where} has two ops called {node.name!r:.200}; op names must be unique")
+    names.add(node.name)
+    if len(names) > limit:
+        raise FormatError(f"{where} has more than {limit:,} ops; expected {EXPECTED} of fewer")
+    return node

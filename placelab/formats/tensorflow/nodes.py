@@ -1,0 +1,120 @@
+"""What does a node of a TensorFlow graph say? The few fields of a NodeDef that matter, as a tuple.
+
+The messages are declared here (:mod:`placelab.files.protobuf`), without what constants hold, and a file is read one node at a
+time, so memory follows the nodes, not the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from placelab.errors import FormatError
+from placelab.files.protobuf import messages
+from placelab.formats.tensorflow.op_types import MAX_OUTPUTS, outputs
+
+TYPES = (
+    "INVALID FLOAT DOUBLE INT32 UINT8 INT16 INT8 STRING COMPLEX64 INT64 BOOL QINT8 QUINT8 QINT32 BFLOAT16 QINT16 QUINT16 "
+    "UINT16 COMPLEX128 HALF RESOURCE VARIANT UINT32 UINT64 FLOAT8_E5M2 FLOAT8_E4M3FN FLOAT8_E4M3FNUZ FLOAT8_E4M3B11FNUZ "
+    "FLOAT8_E5M2FNUZ INT4 UINT4"
+).split()
+DATA_TYPE = {f"DT_{name}": i for i, name in enumerate(TYPES)} | {
+    f"DT_{t}_REF": 100 + i for i, t in enumerate(TYPES) if i
+}
+
+TABLES = {
+    "NodeDef": "string name = 1; string op = 2; repeated string input = 3; string device = 4; map<string, AttrValue> attr = 5",
+    "AttrValue": "List list = 1; bytes s = 2; int64 i = 3; float f = 4; bool b = 5; DataType type = 6; Shape shape = 7; "
+    "Tensor tensor = 8; string placeholder = 9; Name func = 10",
+    "List": "repeated bytes s = 2; repeated int64 i = 3; repeated DataType type = 6; repeated Shape shape = 7",
+    "Shape": "repeated Dim dim = 2; bool unknown_rank = 3",
+    "Dim": "int64 size = 1",
+    "Tensor": "DataType dtype = 1; Shape tensor_shape = 2",
+    "Name": "string name = 1",
+    "FunctionDef": "Signature signature = 1; repeated NodeDef node_def = 3; map<string, string> ret = 4; "
+    "map<string, string> control_ret = 6",
+    "Signature": "string name = 1; repeated Name input_arg = 2; repeated Name output_arg = 3",
+    "Library": "repeated FunctionDef function = 1",
+    "Values": "repeated int32 int_val = 7; repeated int64 int64_val = 10; bytes tensor_content = 4",
+}
+EXPECTED = "a TensorFlow graph: a GraphDef or a SavedModel's saved_model.pb"
+
+# Attributes that say how much an op computes.
+TOLD = frozenset(
+    "transpose_a transpose_b adj_x adj_y data_format strides padding dilations explicit_paddings ksize equation axis "
+    "keep_dims num_split N perm".split()
+)
+
+Shape = tuple[int, ...] | None  # -1 for a dimension that is not known, None where not even their number is
+
+
+class Node(NamedTuple):
+    """One op of the file."""
+
+    name: str
+    kind: str
+    inputs: tuple[str, ...]  # op, op:3, ^op; in a function op:output:0
+    device: str
+    together: tuple[str, ...]  # colocation groups it names
+    outputs: tuple[str, ...]  # names of its outputs
+    types: tuple[int | None, ...]  # of its outputs
+    shapes: tuple[Shape, ...] | None  # of its outputs, where the file gives them
+    holds: Shape  # of the variable, constant or input it is
+    element: int | None  # type of the variable's elements
+    calls: str  # function it runs, "" for none
+    attributes: Mapping[str, Any]  # those that say how much it computes
+
+
+@cache
+def schema() -> dict[str, type]:
+    """The message classes."""
+    return messages("tensorflow_graph", TABLES, {"DataType": DATA_TYPE})
+
+
+def node_of(message: Any, where: str) -> Node:
+    """What matters of a NodeDef; FormatError when it has no name or no op type."""
+    name, kind, attributes = message.name, message.op, message.attr
+    if not name or not kind:
+        raise FormatError(f"{where} has a node {name!r:.80} of the op type {kind!r:.80}; expected {EXPECTED}")
+    given = attributes["_output_shapes"].list.shape if "_output_shapes" in attributes else None
+    names, types = outputs(kind, attributes, None if given is None else len(given))
+    return Node(
+        name,
+        kind,
+        tuple(message.input),
+        message.device,
+        _together(attributes) if "_class" in attributes else (),
+        names,
+        types,
+        None if given is None else tuple(map(shape_of, given[:MAX_OUTPUTS])),
+        _holds(attributes),
+        attributes["dtype"].type if "dtype" in attributes else None,
+        attributes["f"].func.name if "f" in attributes else "",
+        {key: _plain(attributes[key]) for key in attributes if key in TOLD},
+    )
+
+
+def shape_of(message: Any) -> Shape:
+    """A TensorShapeProto as a tuple."""
+    return None if message.unknown_rank else tuple([d.size if d.size >= 0 else -1 for d in message.dim])
+
+
+def _together(attributes: Any) -> tuple[str, ...]:
+    texts = [text.decode(errors="replace") for text in attributes["_class"].list.s if text.startswith(b"loc:@")]
+    return tuple(text[5:] for text in texts)
+
+
+def _holds(attributes: Any) -> Shape:
+    if "value" in attributes:
+        return shape_of(attributes["value"].tensor.tensor_shape)
+    return shape_of(attributes["shape"].shape) if "shape" in attributes else None
+
+
+def _plain(value: Any) -> Any:
+    """An attribute as Python has it."""
+    for label in ("b", "i", "s", "f", "type"):
+        if value.HasField(label):
+            plain = getattr(value, label)
+            return plain.decode(errors="replace") if label == "s" else plain
+    return tuple(value.list.i)

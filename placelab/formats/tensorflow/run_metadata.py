@@ -1,0 +1,198 @@
+"""What did a TensorFlow step take, op by op? RunMetadata and StepStats (``.pb``), and the JSON of TensorFlow's timeline.
+
+Seconds of an op are those that it keeps its thread, inputs and outputs handled, as the timeline draws them; of one that ran on a
+GPU, those of its kernels there, without the copies between host and device, which are transfers. Several kernels of one op, and
+the rounds of a loop, are summed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import islice
+from math import prod
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from placelab.errors import FormatError
+from placelab.files.limits import MAX_OPS, json_of, read_file, unzipped
+from placelab.files.protobuf import BYTES, fields, messages, parse
+from placelab.formats.profile_columns import ProfileColumns, median_columns
+from placelab.formats.tensorflow.op_types import REFERENCE, size_of
+
+EXPECTED = "RunMetadata or StepStats of a TensorFlow step, or its timeline as JSON"
+TABLES = {
+    "Run": "string node_name = 1; int64 all_end_rel_micros = 5; repeated Output output = 7; Memory memory_stats = 12; "
+    "int64 all_end_rel_nanos = 16",
+    "Output": "int32 slot = 1; Tensor tensor_description = 3",
+    "Tensor": "int32 dtype = 1; Shape shape = 2; Allocation allocation_description = 4",
+    "Shape": "repeated Dim dim = 2; bool unknown_rank = 3",
+    "Dim": "int64 size = 1",
+    "Allocation": "int64 requested_bytes = 1",
+    "Memory": "int64 temp_memory_size = 1",
+}
+STEP_STATS = 1  # field of RunMetadata
+DEVICE_STATS = 1  # of StepStats
+DEVICE, RUN = 1, 2  # of DeviceStepStats
+STREAM, EVERY_STREAM = "/stream:", "/stream:all"
+COPIES = ("/memcpy", ":MEMCPY")  # in names of timelines, of what runs there
+MAX_SECONDS, MAX_BYTES = 1e9, 1e18
+
+
+class Run(NamedTuple):
+    """One kernel that ran for an op."""
+
+    name: str
+    device: str
+    seconds: float
+    temporary: float = 0.0
+    outputs: tuple[tuple[int, float], ...] = ()
+
+
+def read_profile(*paths: Any) -> ProfileColumns:
+    """The profile of one or more steps, a file for each: the median of each op over the steps that ran it.
+
+    Parameters
+    ----------
+    paths
+        RunMetadata or StepStats (``.pb``), timeline (``.json``), gzipped or not.
+
+    Returns
+    -------
+    ProfileColumns
+        Seconds, bytes, scratch bytes and device of each op. A timeline has no bytes.
+
+    Raises
+    ------
+    FormatError
+        Not such a file, damaged, or without any op.
+    """
+    return median_columns(loads(read_file(path, EXPECTED), str(path)) for path in paths)
+
+
+def loads(data: bytes, where: str = "the upload") -> ProfileColumns:
+    """The profile in the bytes of one file; `where` names it in messages."""
+    data = unzipped(data, where)
+    if data[:1] in (b"{", b"["):
+        return profile_of(json_of(data, where, EXPECTED), where)
+    return _profile(_runs(data, where), where)
+
+
+def is_one(document: Any) -> bool:
+    """Whether parsed JSON is a timeline of TensorFlow: a trace with events that name an op and its type."""
+    return any(_op_of(event) for event in islice(_events(document), 10_000))
+
+
+def profile_of(document: Any, where: str) -> ProfileColumns:
+    """The profile in a parsed timeline."""
+    events = list(_events(document))
+    device = {}
+    for event in events:
+        if event.get("ph") == "M" and event.get("name") == "process_name" and isinstance(event.get("args"), dict):
+            device[str(event.get("pid"))] = str(event["args"].get("name", "")).removesuffix(" Compute")
+    return _profile((_drawn(event, device, where) for event in events if _op_of(event)), where)
+
+
+# -------------------------------------------------------------------- what ran
+
+
+def _runs(data: bytes, where: str) -> Iterator[Run]:
+    """Every kernel in a RunMetadata or a StepStats."""
+    kind, count = _schema()["Run"], 0
+    for start, end in _device_stats(data, where):
+        device = ""
+        for number, wire, _, value, stop in fields(data, where, start, end):
+            if (number, wire) == (DEVICE, BYTES):
+                device = data[value:stop].decode(errors="replace")
+            elif (number, wire) == (RUN, BYTES):
+                count += 1
+                if count > MAX_OPS:
+                    raise FormatError(f"{where} has more than {MAX_OPS:,} kernels; such profiles are not read")
+                yield _run(parse(kind, data[value:stop], where), device, where)
+
+
+def _device_stats(data: bytes, where: str) -> list[tuple[int, int]]:
+    """Where the DeviceStepStats are; StepStats hold them, RunMetadata hold StepStats."""
+    outer = _inside(data, where, STEP_STATS, 0, len(data))
+    if any(number == RUN for span in outer for number, *_ in fields(data, where, *span)):
+        return outer
+    return [inner for span in outer for inner in _inside(data, where, DEVICE_STATS, *span)]
+
+
+def _inside(data: bytes, where: str, wanted: int, start: int, end: int) -> list[tuple[int, int]]:
+    every = fields(data, where, start, end)
+    return [(value, stop) for number, wire, _, value, stop in every if (number, wire) == (wanted, BYTES)]
+
+
+def _run(message: Any, device: str, where: str) -> Run:
+    nanos = message.all_end_rel_nanos or 1000 * message.all_end_rel_micros
+    outputs = tuple((output.slot, _bytes(output.tensor_description, where)) for output in message.output)
+    scratch = _checked(message.memory_stats.temp_memory_size, MAX_BYTES, "bytes", message.node_name, where)
+    return Run(
+        message.node_name, device, _checked(nanos / 1e9, MAX_SECONDS, "s", message.node_name, where), scratch, outputs
+    )
+
+
+def _bytes(tensor: Any, where: str) -> float:
+    size = size_of(tensor.dtype % REFERENCE)
+    sizes = [dim.size for dim in tensor.shape.dim]
+    if size and min(sizes, default=0) >= 0:
+        return _checked(size * prod(map(float, sizes)), MAX_BYTES, "bytes", "a tensor", where)
+    return _checked(tensor.allocation_description.requested_bytes, MAX_BYTES, "bytes", "a tensor", where)
+
+
+def _events(document: Any) -> Iterator[dict]:
+    events = document.get("traceEvents") if isinstance(document, dict) else document
+    return (event for event in events if isinstance(event, dict)) if isinstance(events, list) else iter(())
+
+
+def _op_of(event: dict) -> bool:
+    told = event.get("args")
+    named = isinstance(told, dict) and isinstance(told.get("name"), str) and isinstance(told.get("op"), str)
+    return named and event.get("ph") == "X"
+
+
+def _drawn(event: dict, device: dict[str, str], where: str) -> Run:
+    name, seconds = event["args"]["name"], event.get("dur")
+    if type(seconds) not in (int, float):
+        raise FormatError(f"{where}: op {name!r:.200} takes {seconds!r:.40} µs; expected a number")
+    copy = ":MEMCPY" if event["args"]["op"].startswith("MEMCPY") else ""
+    took = _checked(float(min(seconds, 1e300)) * 1e-6, MAX_SECONDS, "s", name, where)
+    return Run(name + copy, device.get(str(event.get("pid")), ""), took)
+
+
+def _checked(value: float, limit: float, unit: str, name: str, where: str) -> float:
+    if not 0 <= value <= limit:
+        raise FormatError(f"{where}: {name!r:.200} takes {value:g} {unit}; expected a number from 0 to {limit:g}")
+    return float(value)
+
+
+# -------------------------------------------------------------------- folded
+
+
+def _profile(runs: Iterable[Run], where: str) -> ProfileColumns:
+    """Runs, summed by op."""
+    launched, kernels, streams = {}, {}, {}
+    device, temporary, outputs = {}, {}, {}
+    for run in runs:
+        if any(copy in run.device or copy in run.name for copy in COPIES):
+            continue
+        on_stream = STREAM in run.device
+        name = run.name.partition(":")[0] if on_stream else run.name
+        times = kernels if EVERY_STREAM in run.device else streams if on_stream else launched
+        times[name] = times.get(name, 0.0) + run.seconds
+        device[name] = run.device.partition(STREAM)[0]
+        temporary[name] = max(temporary.get(name, 0.0), run.temporary)
+        for slot, size in run.outputs:
+            outputs[name, slot] = max(outputs.get((name, slot), 0.0), size)
+    seconds = {name: took for name, took in (launched | streams | kernels).items() if name}
+    if not seconds:
+        raise FormatError(f"{where} has no op that ran; expected {EXPECTED}")
+    return ProfileColumns(
+        seconds, outputs, {k: v for k, v in temporary.items() if v}, device, f"{Path(where).name} (TensorFlow)"
+    )
+
+
+@cache
+def _schema() -> dict[str, type]:
+    return messages("tensorflow_profile", TABLES)

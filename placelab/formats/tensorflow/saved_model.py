@@ -1,0 +1,72 @@
+"""Where in a SavedModel is its graph, and what of it does a user of the model run? For ``saved_model.pb``.
+
+A SavedModel holds a graph per set of tags, beside it the signatures by which a program runs it. Saving and restoring are part
+of the graph as well; what no signature needs is left out.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+from placelab.errors import FormatError
+from placelab.files.protobuf import BYTES, VARINT, fields, messages, parse
+
+VERSION, META_GRAPH = 1, 2  # fields of SavedModel
+META_INFO, GRAPH, SIGNATURE = 1, 2, 5  # of MetaGraphDef
+TABLES = {
+    "MetaInfo": "repeated string tags = 4; string tensorflow_version = 5",
+    "Signature": "string key = 1; SignatureDef value = 2",
+    "SignatureDef": "map<string, Tensor> outputs = 2",
+    "Tensor": "string name = 1",
+}
+SERVE = "serve"
+PRIVATE = "__saved_model"  # how signatures that only restore or initialise a model begin
+
+
+class Saved(NamedTuple):
+    """A graph in a SavedModel."""
+
+    start: int
+    end: int  # the GraphDef is data[start:end]
+    tags: tuple[str, ...]
+    version: str  # of the TensorFlow that wrote it
+    outputs: tuple[str, ...]  # tensors that signatures return, as ``op:0``
+
+
+def is_saved_model(data: bytes) -> bool:
+    """Whether the file begins like a SavedModel: with a version number, then a graph; a GraphDef begins with a node."""
+    return data[:1] == bytes([VERSION << 3 | VARINT]) and data[2:3] == bytes([META_GRAPH << 3 | BYTES])
+
+
+def saved_graph(data: bytes, where: str) -> Saved:
+    """The graph that serves, or else the first; FormatError when there is none."""
+    found = [
+        _saved(data, where, value, end)
+        for number, wire, _, value, end in fields(data, where)
+        if (number, wire) == (META_GRAPH, BYTES)
+    ]
+    graphs = [saved for saved in found if saved.end]
+    if not graphs:
+        raise FormatError(f"{where} is a SavedModel without a graph")
+    return next((saved for saved in graphs if SERVE in saved.tags), graphs[0])
+
+
+def _saved(data: bytes, where: str, start: int, end: int) -> Saved:
+    saved, outputs = Saved(0, 0, (), "", ()), []
+    for number, wire, _, value, stop in fields(data, where, start, end):
+        if (number, wire) == (META_INFO, BYTES):
+            info = parse(_schema()["MetaInfo"], data[value:stop], where)
+            saved = saved._replace(tags=tuple(info.tags), version=info.tensorflow_version)
+        elif (number, wire) == (GRAPH, BYTES):
+            saved = saved._replace(start=value, end=stop)
+        elif (number, wire) == (SIGNATURE, BYTES):
+            signature = parse(_schema()["Signature"], data[value:stop], where)
+            if not signature.key.startswith(PRIVATE):
+                outputs += [signature.value.outputs[name].name for name in sorted(signature.value.outputs)]
+    return saved._replace(outputs=tuple(outputs))
+
+
+@cache
+def _schema() -> dict[str, type]:
+    return messages("tensorflow_saved", TABLES)

@@ -1,0 +1,148 @@
+"""How does a placement get back into TensorFlow? As the user's own GraphDef, in which ``device`` says where each op goes.
+
+Everything else in the file stays as it was, byte for byte: fields are put in place, nothing is parsed and written again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from placelab.errors import FormatError, UnsupportedError, expect
+from placelab.files.limits import path_of, read_file, text_of, unzipped
+from placelab.files.protobuf import BYTES, fields, tagged
+from placelab.files.saving import save
+from placelab.formats.tensorflow.containers import NODE, is_text
+from placelab.formats.tensorflow.device_names import tensorflow_names
+from placelab.formats.tensorflow.saved_model import is_saved_model
+from placelab.formats.tensorflow.text_format import STRING, Block, blocks
+from placelab.schedule.placement import Placement
+
+NAME, DEVICE = 1, 4  # fields of NodeDef
+EXPECTED = "a TensorFlow GraphDef"
+TOLD = re.compile(rf"\b(name|device)\s*:\s*({STRING})|{STRING}|#[^\n]*")
+
+
+def write(graph_file: Any, placement: Placement, out: Any, *, devices: Mapping[str, str] | None = None) -> Path:
+    """Write a copy of a GraphDef file whose ``device`` fields follow a placement.
+
+    Parameters
+    ----------
+    graph_file
+        The ``.pb`` or ``.pbtxt`` file that the placed graph came from, gzipped or not. Ops that the placement does not have
+        keep their device; ops that the file does not have (fused, or in functions) are left out.
+    placement
+        Where each op goes.
+    out
+        File to write: text where `graph_file` is text, gzipped when its name ends in ``.gz``. It appears when it is complete.
+    devices
+        Device of the cluster → TensorFlow's name, such as ``{"dev0": "/job:worker/task:0/device:GPU:0"}``. Default:
+        :func:`placelab.formats.tensorflow.device_names.tensorflow_names`, ``/device:GPU:0`` for the first device of type ``gpu``.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    FormatError
+        Not a GraphDef, or none of its ops is in the placement.
+    UnsupportedError
+        A SavedModel, or text that is to become binary.
+
+    Notes
+    -----
+    TensorFlow honours it with ``allow_soft_placement=False`` when every op has a kernel for its device. The placement respects
+    the graph's colocation groups, which TensorFlow insists on. O(size of the file).
+    """
+    expect(placement, Placement, "writing a TensorFlow graph")
+    out, where = path_of(out), str(graph_file)
+    called = tensorflow_names(placement.problem.cluster, devices)
+    places = {name: called[d] for name, d in zip(placement.problem.graph.names, placement.device, strict=True)}
+    data = unzipped(read_file(graph_file, EXPECTED), where)
+    _check(data, where, out)
+    placed = _text(text_of(data, where, EXPECTED), places, where) if is_text(data) else _binary(data, places, where)
+    return save(placed, out)
+
+
+def _check(data: bytes, where: str, out: Path) -> None:
+    if is_saved_model(data):
+        raise UnsupportedError(f"{where} is a SavedModel; devices can be written into GraphDef files (.pb, .pbtxt)")
+    wants_text = ".pbtxt" in out.suffixes
+    if is_text(data) != wants_text:
+        found, wanted = ("text", ".pbtxt") if is_text(data) else ("binary", ".pb")
+        raise UnsupportedError(f"{where} is {found}, so {out.name} must end in {wanted}, or {wanted}.gz")
+
+
+def _binary(data: bytes, places: Mapping[str, str], where: str) -> bytes:
+    parts, placed = [], 0
+    for number, wire, start, value, end in fields(data, where):
+        node = _node(data, value, end, places, where) if (number, wire) == (NODE, BYTES) else None
+        parts.append(data[start:end] if node is None else tagged(NODE, node))
+        placed += node is not None
+    _check_any(placed, places, where)
+    return b"".join(parts)
+
+
+def _node(data: bytes, start: int, end: int, places: Mapping[str, str], where: str) -> bytes | None:
+    """A node with its new device; None when it has no place."""
+    name, kept = "", []
+    for number, _, begin, value, stop in fields(data, where, start, end):
+        if number == NAME:
+            name = data[value:stop].decode(errors="replace")
+        if number != DEVICE:
+            kept.append((number, data[begin:stop]))
+    if name not in places:
+        return None
+    before = b"".join(raw for number, raw in kept if number < DEVICE)
+    return before + tagged(DEVICE, places[name].encode()) + b"".join(raw for number, raw in kept if number > DEVICE)
+
+
+def _text(text: str, places: Mapping[str, str], where: str) -> bytes:
+    parts, past, placed = [], 0, 0
+    for block in blocks(text, where):
+        if block.name != "node":
+            continue
+        told = dict(_told(text, block, where))
+        device = places.get(_name(text, told))
+        if device is None:
+            continue
+        start, end, head = _where(text, told)
+        parts += [text[past:start], head, f'device: "{device}"']
+        past, placed = end, placed + 1
+    _check_any(placed, places, where)
+    return "".join([*parts, text[past:]]).encode()
+
+
+def _told(text: str, block: Block, where: str) -> Iterator[tuple[str, re.Match]]:
+    """The name and the device that a node's text gives; what stands in the blocks within it is not its own."""
+    start = block.start
+    for inner in [*blocks(text, where, block.start, block.end), Block("", block.end, block.end)]:
+        yield from ((found[1], found) for found in TOLD.finditer(text, start, inner.start) if found[1])
+        start = inner.end
+
+
+def _name(text: str, told: Mapping[str, re.Match]) -> str:
+    """A node's name. TensorFlow's op names have no characters that would be escaped."""
+    return told["name"][2][1:-1] if "name" in told else ""
+
+
+def _where(text: str, told: Mapping[str, re.Match]) -> tuple[int, int, str]:
+    """What the new device replaces in the text, and what comes before it."""
+    if "device" in told:
+        return *told["device"].span(), ""
+    name = told["name"]
+    line = text.rfind("\n", 0, name.start()) + 1
+    indent = text[line : name.start()]
+    return name.end(), name.end(), f"\n{indent}" if indent.isspace() else " "
+
+
+def _check_any(placed: int, places: Mapping[str, str], where: str) -> None:
+    if not placed:
+        example = next(iter(places), "")
+        raise FormatError(
+            f"none of the placed ops, such as {example!r:.200}, is in {where}; expected the file they came from"
+        )

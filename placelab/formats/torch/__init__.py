@@ -1,0 +1,1 @@
+"""Read PyTorch modules, exported programs and profiler traces; write device maps."""

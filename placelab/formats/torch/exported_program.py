@@ -1,0 +1,273 @@
+"""Which ops and tensors does a traced PyTorch program have? The nodes of its FX graph as ops of an :class:`OpGraph`.
+
+An FX graph has nodes that compute nothing: parameters, what picks one output of several, what only detaches from autograd,
+views of a parameter alone, and assertions. They are no ops here; whoever reads them reads what they pass on.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from placelab.errors import UnsupportedError
+from placelab.formats.torch.aten_ops import Op, Source, Tensor, assembled, unique
+from placelab.problem.graph import OpGraph
+
+if TYPE_CHECKING:
+    from torch.fx import Graph, Node
+
+
+HALVES = ("float16", "bfloat16")  # types whose products run at another speed than those of float32
+
+
+class Output(NamedTuple):
+    """One output of an op: where a node's value comes from."""
+
+    op: Any  # the node that computes it
+    number: int
+
+
+@dataclass(frozen=True)
+class Program:
+    """A traced program, and what its placeholders are.
+
+    Attributes
+    ----------
+    graph
+        FX graph whose nodes have ``meta["val"]``, tensors without data.
+    parameters
+        Placeholder → name of the parameter or buffer; parameters that share their memory have one name.
+    aliases
+        Name of every parameter and buffer → the name it goes by in `parameters`.
+    inputs
+        Placeholder → name of the input.
+    forward
+        Backward node, or placeholder of a gradient that is given → forward node.
+    values
+        Placeholder → what it is called with.
+    """
+
+    graph: Graph
+    parameters: Mapping[Node, str]
+    aliases: Mapping[str, str]
+    inputs: Mapping[Node, str]
+    forward: Mapping[Node, Node] = field(default_factory=dict)
+    values: Mapping[Node, Any] = field(default_factory=dict)
+
+
+def torch_module() -> Any:
+    """The package torch; UnsupportedError says how to install it."""
+    try:
+        import torch
+    except ImportError:
+        raise UnsupportedError("PyTorch is not installed; install it with `pip install placelab[torch]`") from None
+    return torch
+
+
+def op_graph(program: Program, metadata: Mapping[str, Any]) -> OpGraph:
+    """The ops of a program, their names those of :func:`names_of`.
+
+    Returns
+    -------
+    OpGraph
+        ``kind`` is ``aten.…`` as PyTorch spells it, or ``input``. ``compute`` is counted from shapes. A view has the bytes of
+        the tensor it passes on. A parameter's bytes are ``persistent`` at the first op that reads it, and with more than
+        1 KiB it ties all that read it. ``metadata`` gets ``costs``, ``parameters`` (name → the op that holds it, "" where no
+        op reads it) and ``activations``, the bytes that forward ops keep for backward ones, each piece of memory once;
+        ``costs`` has the ``precision`` of products where most parameters are in 16 bits.
+
+    Notes
+    -----
+    O(nodes and their inputs).
+    """
+    origin = origins(program)
+    names = names_of(program, origin)
+    number = {node: v for v, node in enumerate(names)}
+    ops = [_op(node, name, origin, number) for node, name in names.items()]
+    kept = {"activations": _activations(program, names, origin)} if program.forward else {}
+    precision = _precision(program)
+    kept |= {"costs": {"precision": precision}} if precision in HALVES else {}
+    return assembled(ops, _sizes(program), program.aliases, {**metadata, **kept})
+
+
+def _op(node: Node, name: str, origin: Mapping[Node, Any], number: Mapping[Node, int]) -> Op:
+    reads = (Source(number[s.op], s.number) if isinstance(s, Output) else s for s in _inputs(node, origin))
+    values = [read.meta.get("val") for read in read_by(node)]
+    return Op(
+        name,
+        _kind(node),
+        tuple(reads),
+        {o: _tensor(value) for o, value in _outputs(node)},
+        tuple(_tensor(value).shape for value in values if hasattr(value, "shape")),
+        _attributes(node),
+    )
+
+
+def origins(program: Program) -> dict[Node, Output | str | None]:
+    """Where each node's value comes from: an op's output, a parameter's name, or None for what is no tensor of the program."""
+    origin: dict[Node, Output | str | None] = {}
+    for node in program.graph.nodes:
+        origin[node] = _origin(node, program, origin)
+    return origin
+
+
+def _origin(node: Node, program: Program, origin: Mapping[Node, Any]) -> Output | str | None:
+    if node.op in ("placeholder", "get_attr"):
+        if node in program.inputs:
+            return Output(node, 0)
+        return program.parameters.get(node)
+    if node.op != "call_function" or _short(node, program).startswith("_assert"):
+        return None
+    source = origin.get(node.args[0]) if node.args and _is_node(node.args[0]) else None
+    if node.target is operator.getitem and isinstance(source, Output) and isinstance(node.args[1], int):
+        return Output(source.op, node.args[1])
+    if _kind(node) == "aten.detach.default" or (isinstance(source, str) and _is_view(node)):
+        return source
+    return Output(node, 0)
+
+
+def _is_node(value: Any) -> bool:
+    from torch.fx import Node
+
+    return isinstance(value, Node)
+
+
+def _is_view(node: Node) -> bool:
+    """Whether the op passes its first input's memory on, as a tensor of the same type."""
+    given, made = (n.meta.get("val") for n in (node.args[0], node))
+    return getattr(node.target, "is_view", False) and getattr(given, "dtype", None) == getattr(made, "dtype", given)
+
+
+def names_of(program: Program, origin: Mapping[Node, Any] | None = None) -> dict[Node, str]:
+    """The op name of each node that is an op, in the order of the program.
+
+    A forward op is called by its module's path and its own name, as in ``h/0/q/addmm``; a backward op stands below its forward
+    op, as TensorFlow names it: ``gradients/h/0/q/addmm_grad/mm``. A name taken is numbered: ``mm_1``.
+    """
+    origin = origins(program) if origin is None else origin
+    ops = [node for node, source in origin.items() if source == Output(node, 0)]
+    taken: dict[str, int] = {}
+    named = {node: unique(_forward_name(node, program), taken) for node in ops if node not in program.forward}
+    for node in ops:
+        if node in program.forward:
+            under = f"gradients/{named[program.forward[node]]}_grad"
+            named[node] = unique(f"{under}/{_short(node, program)}", taken)
+    return {node: named[node] for node in ops}
+
+
+def _forward_name(node: Node, program: Program) -> str:
+    scope = module_path(node).replace(".", "/")
+    return f"{scope}/{_short(node, program)}" if scope else _short(node, program)
+
+
+def module_path(node: Node) -> str:
+    """Dotted path of the innermost module that the node was called in, ``""`` for the outermost one."""
+    stack = node.meta.get("nn_module_stack") or {}
+    path = next(reversed(stack.values()))[0] if stack else ""
+    return path.partition("@")[0]
+
+
+def _short(node: Node, program: Program) -> str:
+    if node in program.inputs:
+        return program.inputs[node]
+    target = node.target
+    return getattr(getattr(target, "overloadpacket", target), "__name__", str(target))
+
+
+def _kind(node: Node) -> str:
+    if node.op in ("placeholder", "get_attr"):
+        return "input"
+    return str(node.target if hasattr(node.target, "overloadpacket") else getattr(node.target, "__name__", node.target))
+
+
+# ---------------------------------------------------------------- tensors
+
+
+def read_by(node: Node) -> list[Node]:
+    """The nodes that a node reads, each as often as it reads it."""
+    from torch.fx.node import map_arg
+
+    found: list[Node] = []
+    map_arg((node.args, node.kwargs), found.append)
+    return found
+
+
+def _inputs(node: Node, origin: Mapping[Node, Any]) -> Iterator[Output | str]:
+    yield from (source for source in (origin.get(read) for read in read_by(node)) if source is not None)
+
+
+def _outputs(node: Node) -> list[tuple[int, Any]]:
+    """(number, value) of what an op returns; outputs that are not asked for are none."""
+    value = node.meta.get("val")
+    values = value if isinstance(value, (tuple, list)) else [value]
+    return [(o, v) for o, v in enumerate(values) if v is not None]
+
+
+def _value(source: Output) -> Any:
+    value = source.op.meta.get("val")
+    return value[source.number] if isinstance(value, (tuple, list)) else value
+
+
+def _tensor(value: Any) -> Tensor:
+    """Shape at the sizes that were traced with, and bytes of an element."""
+    sizes = [getattr(getattr(size, "node", None), "hint", size) for size in getattr(value, "shape", ())]
+    item = value.element_size() if hasattr(value, "element_size") else 0
+    return Tensor(None if None in sizes else tuple(int(size) for size in sizes), item)
+
+
+def _attributes(node: Node) -> dict[str, Any]:
+    """The arguments that are no tensors, by the names that the op's declaration gives them."""
+    declared = getattr(getattr(node.target, "_schema", None), "arguments", ())
+    given = dict(zip((argument.name for argument in declared), node.args, strict=False)) | dict(node.kwargs)
+    return {name: value for name, value in given.items() if _is_plain(value)}
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return all(_is_plain(item) for item in value)
+    return isinstance(value, (bool, int, float, str)) or value is None
+
+
+# ---------------------------------------------------------------- parameters and activations
+
+
+def _precision(program: Program) -> str:
+    """Number type of most bytes of the parameters, in which products are taken."""
+    size: dict[str, float] = {}
+    for node in program.parameters:
+        value = node.meta.get("val")
+        kind = str(getattr(value, "dtype", "")).removeprefix("torch.")
+        size[kind] = size.get(kind, 0.0) + _tensor(value).bytes
+    return max(size, key=size.__getitem__, default="")
+
+
+def _sizes(program: Program) -> dict[str, float]:
+    sizes: dict[str, float] = {}
+    for node, name in program.parameters.items():
+        sizes[name] = max(sizes.get(name, 0.0), _tensor(node.meta.get("val")).bytes)
+    return sizes
+
+
+def _activations(program: Program, names: Mapping[Node, str], origin: Mapping[Node, Any]) -> float:
+    """Bytes that forward ops made and backward ops read, memory that views share counted once."""
+    memory: dict[Output, Output | str] = {}
+    for node in names:
+        source = next(iter(_inputs(node, origin)), None) if getattr(node.target, "is_view", False) else None
+        for o, _ in _outputs(node):
+            own = Output(node, o)
+            memory[own] = own if source is None else memory.get(source, source) if _same(source, own) else own
+    kept = {
+        memory[source]
+        for node in names
+        if node in program.forward
+        for source in _inputs(node, origin)
+        if isinstance(source, Output) and source.op not in program.forward
+    }
+    return sum(_tensor(_value(s)).bytes for s in kept if isinstance(s, Output) and s.op not in program.inputs)
+
+
+def _same(source: Output | str, own: Output) -> bool:
+    """Whether a view is one: ``reshape`` and ``to`` may also copy, and then the type or the number of elements tells."""
+    return isinstance(source, str) or getattr(_value(source), "dtype", None) == getattr(_value(own), "dtype", None)

@@ -1,0 +1,177 @@
+"""How long do the ops of a module take here? Its traced program is run op by op, each in a range that bears its name."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from statistics import median as middle
+from time import thread_time
+from typing import Any
+
+from placelab.errors import FormatError, UnsupportedError
+from placelab.files.limits import path_of
+from placelab.formats.profile_columns import ProfileColumns
+from placelab.formats.torch.exported_program import Program, names_of, torch_module
+from placelab.formats.torch.module import exported, program_of
+from placelab.formats.torch.profiler_trace import read_profile
+from placelab.formats.torch.training import training_program
+
+
+def profile_module(
+    module: Any,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    runs: int = 5,
+    warm_up: int = 1,
+    trace: Any = None,
+    processor: bool = False,
+) -> ProfileColumns:
+    """Seconds of the ops of ``from_module(module, args, kwargs)``, measured here.
+
+    Parameters
+    ----------
+    module, args, kwargs
+        As for :func:`placelab.formats.torch.module.from_module`, with real data, on the CPU or on a GPU.
+    runs, warm_up
+        How often the program is run, and how often before that without measuring.
+    trace
+        Path for the Chrome trace of ``torch.profiler``, which ``torch_profile.read_profile`` reads; default: not kept.
+    processor
+        Take the processor time of one thread, PyTorch's dispatch from Python included, and no profiler: on a CPU that has
+        other things to do.
+
+    Returns
+    -------
+    ProfileColumns
+        Each op's median over the runs: on a GPU, the seconds of its kernels; on the CPU, the op's own, without Python's.
+
+    Raises
+    ------
+    FormatError, UnsupportedError
+        As ``from_module``; a module whose tensors hold no data.
+
+    Notes
+    -----
+    Ops run one after the other in the order of the graph, and nothing is fused. A module in ``train()`` mode updates its
+    running statistics.
+    """
+    return _profile(program_of(exported(module, args, kwargs), args, kwargs), runs, warm_up, trace, processor)
+
+
+def profile_training(
+    module: Any,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    loss: Any = None,
+    runs: int = 5,
+    warm_up: int = 1,
+    trace: Any = None,
+    processor: bool = False,
+) -> ProfileColumns:
+    """Seconds of the ops of ``from_training(module, args, kwargs, loss=loss)``, measured as :func:`profile_module` does.
+
+    Nothing of the module changes: gradients and running statistics are results of the program and are dropped.
+    """
+    return _profile(training_program(module, args, kwargs, loss), runs, warm_up, trace, processor)
+
+
+def _profile(program: Program, runs: int, warm_up: int, trace: Any, processor: bool) -> ProfileColumns:
+    torch = torch_module()
+    for label, value, least in (("runs", runs, 1), ("warm_up", warm_up, 0)):
+        if type(value) is not int or value < least:
+            raise FormatError(f"{label} is {value!r:.40}; expected a whole number, {least} or more")
+    values = [_value(node, program, torch) for node in program.graph.nodes if node.op == "placeholder"]
+    return (_processor if processor else _traced)(program, values, runs, warm_up, trace)
+
+
+def _traced(program: Program, values: list[Any], runs: int, warm_up: int, trace: Any) -> ProfileColumns:
+    torch, runner = torch_module(), _runner(program)
+    with torch.no_grad():
+        for _ in range(warm_up):
+            runner.run(*values)
+        with torch.profiler.profile(activities=_activities(torch)) as profiler:
+            for _ in range(runs):
+                runner.run(*values)
+            if torch.cuda.is_available():
+                torch.cuda.synchronize()
+    with _path(trace) as path:
+        profiler.export_chrome_trace(str(path))
+        measured = read_profile(path)
+    return replace(measured, source=f"torch.profiler, PyTorch {torch.__version__}, median of {runs} runs")
+
+
+def _processor(program: Program, values: list[Any], runs: int, warm_up: int, trace: Any) -> ProfileColumns:
+    torch, (runner, spent) = torch_module(), _timer(program)
+    if trace is not None or torch.get_num_threads() > 1:
+        raise UnsupportedError("processor time has no trace, and takes torch.set_num_threads(1)")
+    with torch.no_grad():
+        for _ in range(warm_up + runs):
+            runner.run(*values)
+    seconds = {name: middle(times[warm_up:]) for name, times in spent.items()}
+    source = f"processor time, PyTorch {torch.__version__}, median of {runs} runs"
+    return ProfileColumns(seconds, device=dict.fromkeys(seconds, "cpu"), source=source)
+
+
+def _value(node: Any, program: Program, torch: Any) -> Any:
+    """What a placeholder is called with; a gradient that is given is 1."""
+    value = program.values.get(node)
+    if value is None and node in program.inputs:
+        made = node.meta["val"]
+        return torch.ones(made.shape, dtype=made.dtype, device=made.device)
+    if isinstance(value, torch.Tensor) and (value.is_meta or hasattr(value, "fake_mode")):
+        raise UnsupportedError(f"{node.name} is a tensor without data; measuring needs a module that can run")
+    return value
+
+
+def _runner(program: Program) -> Any:
+    """An interpreter of the program that tells the profiler which op it runs."""
+    torch, names = torch_module(), names_of(program)
+
+    class Runner(torch.fx.Interpreter):
+        def run_node(self, node: Any) -> Any:
+            if node.op != "call_function" or node not in names:
+                return super().run_node(node)
+            with torch.profiler.record_function(names[node]):
+                return super().run_node(node)
+
+    return Runner(program.graph.owning_module)
+
+
+def _timer(program: Program) -> tuple[Any, dict[str, list[float]]]:
+    """An interpreter of the program, and where it puts the processor time of each run of each op."""
+    torch, names = torch_module(), names_of(program)
+    spent: dict[str, list[float]] = {}
+
+    class Timer(torch.fx.Interpreter):
+        def run_node(self, node: Any) -> Any:
+            self.name = names.get(node)
+            return super().run_node(node)
+
+        def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+            begun = thread_time()
+            result = target(*args, **kwargs)
+            if self.name is not None:
+                spent.setdefault(self.name, []).append(thread_time() - begun)
+            return result
+
+    return Timer(program.graph.owning_module), spent
+
+
+def _activities(torch: Any) -> list[Any]:
+    on_gpu = [torch.profiler.ProfilerActivity.CUDA] if torch.cuda.is_available() else []
+    return [torch.profiler.ProfilerActivity.CPU, *on_gpu]
+
+
+@contextmanager
+def _path(trace: Any) -> Iterator[Path]:
+    """Where the trace goes: the path given, or a file that is removed afterwards."""
+    if trace is not None:
+        yield path_of(trace)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder) / "trace.json.gz"

@@ -1,0 +1,248 @@
+"""How long did each op of a PyTorch model run? Chrome traces of ``torch.profiler``, folded to seconds by op.
+
+A trace fits a graph in one of two ways. One that :mod:`placelab.formats.torch.measured_steps` recorded has a range around
+every op that bears the op's name. Any other only tells kinds, as ``aten::addmm``: its runs of a kind belong to the graph's ops
+of that kind in order, where it has as many.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from statistics import median as middle
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from placelab.errors import FormatError, expect
+from placelab.files.limits import json_of, read_file
+from placelab.flops.kinds import name_of
+from placelab.formats.profile_columns import ProfileColumns, median_columns
+from placelab.problem.graph import OpGraph
+
+EXPECTED = "a Chrome trace of torch.profiler"
+RANGE, HOST = "user_annotation", "cpu_op"
+ON_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
+STEP = "ProfilerStep#"
+MAX_EVENTS = 5_000_000
+MAX_TIME = 1e18  # microseconds; the epoch's are 10¹⁵
+MICROSECOND = 1e-6
+LEAST_SHARE = 0.5  # of the graph's FLOP, in ops of kinds that the trace ran as often as the graph
+
+
+class Event(NamedTuple):
+    """Something with a beginning and an end, in microseconds."""
+
+    name: str
+    category: str
+    thread: tuple[str, str]
+    start: float
+    end: float
+    external: int | None  # the same for an op and for the kernels it launched
+    device: str
+
+
+def read_profile(*paths: Any, graph: OpGraph | None = None) -> ProfileColumns:
+    """Seconds by op from traces that ``torch.profiler.profile(…).export_chrome_trace`` wrote, gzipped or not.
+
+    Parameters
+    ----------
+    paths
+        Files; each op's median over their runs, then over the files.
+    graph
+        Whose ops the seconds are for. May be left out where the ranges in the trace bear the names of ops.
+
+    Returns
+    -------
+    ProfileColumns
+        Seconds that kernels took, where the trace has any, 0 for an op that launched none; else seconds of the op on its
+        thread. Ops that the trace does not tell of are missing.
+
+    Raises
+    ------
+    FormatError
+        Not such a file, or it does not fit the graph.
+
+    Notes
+    -----
+    O(n log n) in events.
+    """
+    return median_columns(loads(read_file(path, EXPECTED), str(path), graph) for path in paths)
+
+
+def loads(data: bytes, where: str = "the upload", graph: OpGraph | None = None) -> ProfileColumns:
+    """The profile in the bytes of one trace; `where` names it in messages."""
+    return profile_of(json_of(data, where, EXPECTED), where, graph)
+
+
+def is_one(document: Any) -> bool:
+    """Whether parsed JSON looks like a trace of ``torch.profiler``."""
+    return isinstance(document, dict) and "traceEvents" in document and "deviceProperties" in document
+
+
+def profile_of(document: Any, where: str, graph: OpGraph | None = None) -> ProfileColumns:
+    """The profile in a trace that was parsed; `where` names it in messages."""
+    if graph is not None:
+        expect(graph, OpGraph, "read_profile")
+    events = sorted(_events(document, where), key=lambda e: (e.thread, e.start, -e.end))
+    parents = _parents(events)
+    owned = _by_range(events, parents, graph) or _by_order(events, parents, graph, where)
+    return _folded(events, parents, owned, where)
+
+
+# -------------------------------------------------------------------- events
+
+
+def _events(document: Any, where: str) -> Iterator[Event]:
+    rows = document.get("traceEvents") if isinstance(document, dict) else document
+    if not isinstance(rows, list):
+        raise FormatError(f"{where} is not {EXPECTED}: expected a list of events called 'traceEvents'")
+    if len(rows) > MAX_EVENTS:
+        raise FormatError(f"{where} has {len(rows):,} events; traces of more than {MAX_EVENTS:,} are not read")
+    for i, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise FormatError(f"event {i} of {where} is {row!r:.40}; expected an object")
+        if row.get("ph") == "X" and row.get("cat") in (RANGE, HOST, *ON_DEVICE):
+            yield _event(row, f"event {i} of {where}")
+
+
+def _event(row: Mapping[str, Any], which: str) -> Event:
+    name, args = row.get("name"), row.get("args", {})
+    if not isinstance(name, str) or not isinstance(args, dict):
+        raise FormatError(f"{which} has name {name!r:.40} and args {args!r:.40}; expected a text and an object")
+    start, length = (_microseconds(row.get(key), key, which) for key in ("ts", "dur"))
+    if length < 0:
+        raise FormatError(f"{which}, {name!r:.80}, has dur {length:g}; expected 0 or more")
+    external = args.get("External id")
+    thread = (str(row.get("pid"))[:80], str(row.get("tid"))[:80])
+    device = f"cuda:{args['device']}"[:80] if type(args.get("device")) is int else ""
+    external = external if type(external) is int else None
+    return Event(name, row["cat"], thread, start, start + length, external, device)
+
+
+def _microseconds(value: Any, key: str, which: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -MAX_TIME < value < MAX_TIME:
+        raise FormatError(f"{which} has {key} {value!r:.40}; expected microseconds")
+    return float(value)
+
+
+def _parents(events: Sequence[Event]) -> list[int]:
+    """Number of the innermost event around each one on its thread, -1 for none; kernels are around nothing."""
+    parents, around = [], []
+    for i, event in enumerate(events):
+        while around and not _within(event, events[around[-1]]):
+            around.pop()
+        parents.append(around[-1] if around else -1)
+        if event.category in (RANGE, HOST):
+            around.append(i)
+    return parents
+
+
+def _within(event: Event, other: Event) -> bool:
+    return event.thread == other.thread and event.start < other.end
+
+
+# -------------------------------------------------------------------- whose event is it?
+
+
+def _by_range(events: Sequence[Event], parents: Sequence[int], graph: OpGraph | None) -> dict[int, str]:
+    """Ranges that bear the name of an op; without a graph, all ranges without a range inside."""
+    ranges = [i for i, event in enumerate(events) if event.category == RANGE and not event.name.startswith(STEP)]
+    if graph is not None:
+        return {i: events[i].name for i in ranges if events[i].name in graph._index}
+    outer = {parents[i] for i in ranges}
+    return {i: events[i].name for i in ranges if i not in outer}
+
+
+def _by_order(events: Sequence[Event], parents: Sequence[int], graph: OpGraph | None, where: str) -> dict[int, str]:
+    """Runs of each kind that the trace has as often as the graph, once or several times, in the order of time."""
+    if graph is None:
+        raise FormatError(f"{where} has no ranges named after ops; give graph= to go by kinds and their order")
+    ran = _runs(events, parents)
+    ops: dict[str, list[int]] = {}
+    for v, kind in enumerate(graph.kind.tolist()):
+        if kind.startswith("aten."):
+            ops.setdefault(name_of(kind), []).append(v)
+    times = _repetitions(ran, ops)
+    fit = [kind for kind in ops if len(ran.get(kind, ())) == times * len(ops[kind]) > 0]
+    flop = np.nan_to_num(graph.compute)
+    matched = sum(flop[ops[kind]].sum() for kind in fit)
+    if not fit or matched < LEAST_SHARE * flop.sum():
+        raise FormatError(f"{where} does not fit {graph.title}: {_misfit(ran, ops, graph)}")
+    return {event: str(graph.names[ops[kind][i % len(ops[kind])]]) for kind in fit for i, event in enumerate(ran[kind])}
+
+
+def _runs(events: Sequence[Event], parents: Sequence[int]) -> dict[str, list[int]]:
+    """Events of each kind in the order of time; what an op runs in terms of its own kind is not another run."""
+    runs: dict[str, list[int]] = {}
+    for i in sorted(range(len(events)), key=lambda i: events[i].start):
+        if events[i].category == HOST and events[i].name.startswith("aten::"):
+            kind = name_of(events[i].name)
+            if parents[i] < 0 or name_of(events[parents[i]].name) != kind:
+                runs.setdefault(kind, []).append(i)
+    return runs
+
+
+def _repetitions(ran: Mapping[str, list[int]], ops: Mapping[str, list[int]]) -> int:
+    """How often the trace ran the whole graph: as most ops of the graph have it."""
+    votes: Counter[int] = Counter()
+    for kind, which in ops.items():
+        if ran.get(kind) and len(ran[kind]) % len(which) == 0:
+            votes[len(ran[kind]) // len(which)] += len(which)
+    return max(votes, key=lambda times: (votes[times], -times), default=0)
+
+
+def _misfit(ran: Mapping[str, list[int]], ops: Mapping[str, list[int]], graph: OpGraph) -> str:
+    """The kind that matters most of those with another count, in words."""
+    if not ops:
+        return "the graph has no op of a kind aten.…"
+    kind = max(ops, key=lambda kind: (len(ran.get(kind, ())) % len(ops[kind]) > 0, np.nansum(graph.compute[ops[kind]])))
+    return f"it ran aten::{kind} {len(ran.get(kind, ())):,} times, and the graph has {len(ops[kind]):,} such ops"
+
+
+# -------------------------------------------------------------------- seconds
+
+
+def _folded(events: Sequence[Event], parents: Sequence[int], owned: Mapping[int, str], where: str) -> ProfileColumns:
+    """Each op's median over its runs; a run's kernels are summed, or else what its range holds of host ops."""
+    owner = _owners(parents, owned)
+    launched = {event.external: i for i, event in enumerate(events) if event.category in (HOST, RANGE)}
+    kernels = [(i, event) for i, event in enumerate(events) if event.category in ON_DEVICE]
+    spent = dict.fromkeys(owned, 0.0)
+    device = {} if kernels else dict.fromkeys(owned.values(), "cpu")
+    for _, event in kernels:
+        run = owner[launched[event.external]] if event.external in launched else -1
+        if run >= 0:
+            spent[run] += event.end - event.start
+            device.setdefault(owned[run], event.device)
+    if not kernels:
+        spent = {i: _host_time(events, i) for i in owned if events[i].category == HOST} | _inside(
+            events, parents, owned
+        )
+    runs: dict[str, list[float]] = {}
+    for i, name in owned.items():
+        runs.setdefault(name, []).append(MICROSECOND * spent[i])
+    seconds = {name: middle(times) for name, times in runs.items()}
+    return ProfileColumns(seconds, device=device, source=f"{PurePath(where).name} (PyTorch)")
+
+
+def _owners(parents: Sequence[int], owned: Mapping[int, str]) -> list[int]:
+    """The run of an op that each event belongs to, -1 for none. Parents come before their children."""
+    owner: list[int] = []
+    for i, parent in enumerate(parents):
+        owner.append(i if i in owned else owner[parent] if parent >= 0 else -1)
+    return owner
+
+
+def _host_time(events: Sequence[Event], i: int) -> float:
+    return events[i].end - events[i].start
+
+
+def _inside(events: Sequence[Event], parents: Sequence[int], owned: Mapping[int, str]) -> dict[int, float]:
+    """Time of the ops right inside each range: without what Python does between them."""
+    spent = {i: 0.0 for i in owned if events[i].category == RANGE}
+    for i, parent in enumerate(parents):
+        if events[i].category == HOST and parent in spent:
+            spent[parent] += _host_time(events, i)
+    return spent

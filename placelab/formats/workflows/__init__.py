@@ -1,0 +1,1 @@
+"""Read scientific workflows: WfFormat and DAX."""

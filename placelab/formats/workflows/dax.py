@@ -1,0 +1,251 @@
+"""DAX: abstract workflows of Pegasus in XML, their jobs as ops and their files as tensors.
+
+An op is a job, named by its ``id``; its ``kind`` is the job's ``name``. Its ``compute`` is ``runtime`` [s] × 10¹³ operations/s,
+so that a device of that speed takes the time that the file says; a profile ``pegasus::runtime`` counts as well. A file is one
+tensor of the job that writes it, and travels to the jobs that read it; of several jobs that write it, a reader gets it from the
+one that is its parent. A parent with which a job shares no file precedes it by a control edge. What no job writes is there from
+the beginning and costs nothing to read. Files without a size count as ``unsized`` in ``metadata["costs"]``, jobs without a
+runtime as ``untimed``.
+
+The XML parser reads no other files: a document type, and with it entities of any kind, is refused.
+
+References
+----------
+https://pegasus.isi.edu/schema/dax-3.6.xsd
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from xml.parsers import expat
+
+from placelab.errors import FormatError
+from placelab.files.fields import cost_of_text, read_from, title
+from placelab.files.limits import MAX_OPS, read_file, unzipped
+from placelab.problem.graph import OpGraph
+
+EXPECTED = "a DAX workflow of Pegasus"
+SPEED = 1e13  # operations/s of the device that runtimes are taken for
+MAX_DEPTH = 100  # elements inside elements
+MAX_ATTRIBUTES = 100  # of an element
+MAX_EDGES = 5_000_000
+MAX_TOKEN = 1 << 20  # bytes of one tag or comment, which the parser keeps until it ends
+CHUNK = 1 << 16
+MAX_NUMBER = 1000  # characters
+
+
+@dataclass
+class _Job:
+    name: str
+    kind: str
+    seconds: float | None
+    reads: list[str] = field(default_factory=list)
+    writes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class _Workflow:
+    """What has been read so far."""
+
+    name: str = ""
+    version: str = ""
+    jobs: dict[str, _Job] = field(default_factory=dict)
+    parents: list[tuple[str, str]] = field(default_factory=list)  # (parent, child)
+    size: dict[str, float] = field(default_factory=dict)
+    job: _Job | None = None
+    child: str = ""
+    runtime: str | None = None  # text of the profile that is open
+    path: list[str] = field(default_factory=list)  # elements that are open
+
+
+def read(path: Any) -> OpGraph:
+    """The graph in a DAX file; FormatError, CycleError when it holds none."""
+    return loads(read_file(path, EXPECTED), str(path))
+
+
+def loads(data: bytes, where: str = "the upload") -> OpGraph:
+    """The graph in the bytes of a DAX file, gzipped or not; `where` names it in messages."""
+    data = unzipped(data, where)
+    with read_from(where):
+        return _graph(_parsed(data), where)
+
+
+def _parsed(data: bytes) -> _Workflow:
+    found = _Workflow()
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.StartElementHandler = lambda tag, attributes: _start(found, tag, attributes, parser)
+    parser.EndElementHandler = lambda tag: _end(found, parser)
+    parser.CharacterDataHandler = lambda text: _text(found, text)
+    parser.StartDoctypeDeclHandler = _refuse
+    parser.EntityDeclHandler = _refuse
+    parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+    try:
+        for at in range(0, len(data), CHUNK):
+            parser.Parse(data[at : at + CHUNK], False)
+            if at - parser.CurrentByteIndex > MAX_TOKEN:
+                raise FormatError(f"line {parser.CurrentLineNumber} has a tag of more than {MAX_TOKEN:,} bytes")
+        parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        raise FormatError(f"it is not XML: {error}") from None
+    except (LookupError, ValueError) as error:  # an encoding that Python does not know
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"it is not XML: {' '.join(str(error).split()):.80}") from None
+    return found
+
+
+def _refuse(*_: Any) -> None:
+    raise FormatError("it declares a document type or entities, which no workflow needs; such files are not read")
+
+
+def _start(found: _Workflow, tag: str, attributes: dict[str, str], parser: Any) -> None:
+    tag = tag.rpartition(" ")[2]
+    line = parser.CurrentLineNumber
+    if not found.path and tag != "adag":
+        raise FormatError(f"its first element is {tag!r:.60}; expected 'adag'")
+    if len(found.path) >= MAX_DEPTH or len(attributes) > MAX_ATTRIBUTES:
+        raise FormatError(
+            f"line {line} nests more than {MAX_DEPTH} elements or has more than {MAX_ATTRIBUTES} attributes"
+        )
+    found.path.append(tag)
+    read_it = READERS.get("/".join(found.path[1:]))
+    if read_it:
+        read_it(found, attributes, line)
+    elif len(found.path) == 1:
+        found.name, found.version = attributes.get("name", ""), attributes.get("version", "")
+
+
+def _text(found: _Workflow, text: str) -> None:
+    if found.runtime is not None and len(found.runtime) < MAX_NUMBER:
+        found.runtime += text
+
+
+def _end(found: _Workflow, parser: Any) -> None:
+    found.path.pop()
+    if found.runtime is not None:
+        what = f"line {parser.CurrentLineNumber}: runtime of job {found.job.name!r:.80}"
+        found.job.seconds = cost_of_text(found.runtime, what)
+        found.runtime = None
+
+
+def _job(found: _Workflow, attributes: dict[str, str], line: int) -> None:
+    name = _named(attributes, "id", "a job", line)
+    if name in found.jobs:
+        raise FormatError(f"line {line}: two jobs have the id {name!r:.80}; ids must be unique")
+    if len(found.jobs) >= MAX_OPS:
+        raise FormatError(f"it has more than {MAX_OPS:,} jobs; such workflows are not read")
+    given = attributes.get("runtime")
+    seconds = None if given is None else cost_of_text(given, f"line {line}: runtime of job {name!r:.80}")
+    found.job = found.jobs[name] = _Job(name, attributes.get("name", ""), seconds)
+
+
+def _uses(found: _Workflow, attributes: dict[str, str], line: int) -> None:
+    """A file that the job reads or writes; ``file`` is its name up to version 2, ``name`` from 3 on."""
+    file = attributes.get("file") or _named(attributes, "name", "a file", line)
+    if attributes.get("size"):
+        size = cost_of_text(attributes["size"], f"line {line}: size of file {file!r:.80}")
+        found.size[file] = max(size, found.size.get(file, 0.0))
+    link = attributes.get("link", "").lower()
+    if link in ("input", "inout"):
+        found.job.reads.append(file)
+    if link in ("output", "inout"):
+        found.job.writes.append(file)
+
+
+def _profile(found: _Workflow, attributes: dict[str, str], line: int) -> None:
+    if attributes.get("namespace") == "pegasus" and attributes.get("key") == "runtime":
+        found.runtime = ""
+
+
+def _child(found: _Workflow, attributes: dict[str, str], line: int) -> None:
+    found.child = _named(attributes, "ref", "a child", line)
+
+
+def _parent(found: _Workflow, attributes: dict[str, str], line: int) -> None:
+    found.parents.append((_named(attributes, "ref", "a parent", line), found.child))
+    if len(found.parents) > MAX_EDGES:
+        raise FormatError(f"it has more than {MAX_EDGES:,} parents; such workflows are not read")
+
+
+READERS = {  # elements that are read, by their place; jobs of all kinds are jobs
+    **{job: _job for job in ("job", "dag", "dax")},
+    **{f"{job}/uses": _uses for job in ("job", "dag", "dax")},
+    **{f"{job}/profile": _profile for job in ("job", "dag", "dax")},
+    "child": _child,
+    "child/parent": _parent,
+}
+
+
+def _named(attributes: dict[str, str], key: str, what: str, line: int) -> str:
+    if not attributes.get(key):
+        raise FormatError(f"line {line}: {what} has no {key}")
+    return attributes[key]
+
+
+# -------------------------------------------------------------------- from jobs to a graph
+
+
+def _graph(found: _Workflow, where: str) -> OpGraph:
+    jobs = list(found.jobs.values())
+    if not jobs:
+        raise FormatError("it has no job")
+    number = {job.name: v for v, job in enumerate(jobs)}
+    before = _before(found, number)
+    files = [{file: k for k, file in enumerate(dict.fromkeys(job.writes))} for job in jobs]
+    carried = _carried(jobs, files, before)
+    edges = [*carried, *((u, v, "") for u, v in sorted(before - {(u, v) for u, v, _ in carried}))]
+    read = {(u, file) for u, _, file in carried}
+    size = found.size
+    return OpGraph.from_arrays(
+        [job.name for job in jobs],
+        [(job.seconds or 0.0) * SPEED for job in jobs],
+        [edge[:2] for edge in edges],
+        edge_bytes=[size.get(file, 0.0) for _, _, file in edges],
+        edge_output=[files[u].get(file, 0) for u, _, file in edges],
+        edge_control=[i >= len(carried) for i in range(len(edges))],
+        outputs=[(u, k, size.get(f, 0.0)) for u, own in enumerate(files) for f, k in own.items() if (u, f) not in read],
+        kind=[" ".join(job.kind.split()) for job in jobs],
+        metadata={
+            "name": " ".join(found.name.split()) or title(where, "workflow"),
+            "reference_speed": SPEED,
+            "provenance": " ".join(f"DAX {found.version:.20}".split()),
+            "costs": _costs(jobs, size, files),
+        },
+    )
+
+
+def _costs(jobs: list[_Job], size: dict[str, float], files: list[dict[str, int]]) -> dict[str, Any]:
+    return {
+        "compute": f"seconds × {SPEED:g}",
+        "unsized": sum(file not in size for own in files for file in own),
+        "untimed": sum(job.seconds is None for job in jobs),
+    }
+
+
+def _carried(jobs: list[_Job], files: list[dict[str, int]], before: set[tuple[int, int]]) -> list[tuple[int, int, str]]:
+    """(writer, reader, file) of each file that goes from a job to another."""
+    writers: dict[str, list[int]] = {}
+    for v, own in enumerate(files):
+        for file in own:
+            writers.setdefault(file, []).append(v)
+    wanted = ((v, file) for v, job in enumerate(jobs) for file in dict.fromkeys(job.reads))
+    found = [(_writer(writers.get(file, []), v, before), v, file) for v, file in wanted]
+    if len(found) > MAX_EDGES:
+        raise FormatError(f"its jobs read files more than {MAX_EDGES:,} times; such workflows are not read")
+    return [(u, v, file) for u, v, file in found if u is not None]
+
+
+def _writer(writers: list[int], v: int, before: set[tuple[int, int]]) -> int | None:
+    """The job that a file comes from; None where that is none, the job itself, or none of several that is a parent."""
+    if len(writers) > 1:
+        return next((u for u in writers if (u, v) in before), None)
+    return next((u for u in writers if u != v), None)
+
+
+def _before(found: _Workflow, number: dict[str, int]) -> set[tuple[int, int]]:
+    """Pairs (parent, child) as numbers of jobs."""
+    for name in (name for pair in found.parents for name in pair):
+        if name not in number:
+            raise FormatError(f"{name!r:.80} is called a parent or child, but is no job's id")
+    return {(number[parent], number[child]) for parent, child in found.parents}

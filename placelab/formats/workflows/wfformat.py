@@ -1,0 +1,224 @@
+"""WfFormat 1.5 and 1.6: workflows as WfCommons publishes them, their tasks as ops and their files as tensors.
+
+An op is a task, named by its ``id``; its ``kind`` is the task's ``name`` without a trailing number. Its ``compute`` is
+``runtimeInSeconds`` × 10¹³ operations/s × the speed of the machine that ran it relative to the median machine (1 where
+the file does not say), so that a device of 10¹³ operations/s takes the time that was measured; ``temporary`` is
+``memoryInBytes``. A task occupies one device, however many cores it used there.
+
+A file is one tensor of the task that writes it, and travels to the tasks that read it; a parent with which a task shares
+no file precedes it by a control edge. What no task writes is there from the beginning. Of several tasks that write one
+file, a reader gets it from the one that is its parent. Files without a size count as ``unsized`` in
+``metadata["costs"]``.
+
+``metadata["cluster"]`` has one device per machine. Links are not in the format: 10 Gbit/s and 50 µs are assumed.
+
+References
+----------
+https://github.com/wfcommons/WfFormat
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from placelab.errors import FormatError
+from placelab.files.fields import cost, read_from, record, records, some, text, texts
+from placelab.files.limits import json_of, read_file
+from placelab.problem.graph import OpGraph
+
+EXPECTED = "a WfFormat workflow"
+VERSIONS = ("1.5", "1.6")
+SPEED = 1e13  # operations/s of the median machine
+BANDWIDTH, LATENCY = 1.25e9, 50e-6  # assumed between machines
+MAX_MACHINES = 2_000
+
+
+def read(path: Any) -> OpGraph:
+    """The graph in a WfFormat file; FormatError, CycleError when it holds none."""
+    return loads(read_file(path, EXPECTED), str(path))
+
+
+def loads(data: bytes, where: str = "the upload") -> OpGraph:
+    """The graph in the bytes of a WfFormat file, gzipped or not; `where` names it in messages."""
+    return graph_of(json_of(data, where, EXPECTED), where)
+
+
+def is_one(document: Any) -> bool:
+    """Whether parsed JSON is a WfCommons workflow, of whatever version."""
+    return isinstance(document, dict) and "workflow" in document and "schemaVersion" in document
+
+
+def graph_of(document: Any, where: str) -> OpGraph:
+    """The graph in parsed JSON; `where` names it in messages."""
+    if not is_one(document):
+        raise FormatError(f"{where} is not {EXPECTED}: expected schemaVersion and workflow at the top")
+    if document["schemaVersion"] not in VERSIONS:
+        raise FormatError(
+            f"{where} has schemaVersion {document['schemaVersion']!r:.40}; this placelab reads WfFormat "
+            f"{' and '.join(VERSIONS)}: WfCommons' wfcommons-migrate-instance converts older files"
+        )
+    with read_from(where):
+        return _graph(document)
+
+
+@dataclass(frozen=True)
+class _Task:
+    name: str
+    parents: set[int]
+    reads: list[str]
+    writes: list[str]
+
+
+def _graph(document: dict[str, Any]) -> OpGraph:
+    workflow = record(document["workflow"], "workflow")
+    specification = record(workflow.get("specification"), "workflow.specification")
+    execution = record(workflow.get("execution", {}), "workflow.execution")
+    given = some(records(specification.get("tasks"), "specification.tasks"), "tasks")
+    tasks = _tasks(given)
+    size = _sizes(specification)
+    speeds = _speeds(execution)
+    runs = _runs(execution)
+    measured = [_measured(task, runs, speeds) for task in tasks]
+    edges, files, outputs = _edges(tasks)
+    return OpGraph.from_arrays(
+        [task.name for task in tasks],
+        [compute for compute, _ in measured],
+        [(u, v) for u, v, _ in edges] or [],
+        edge_bytes=[0.0 if file is None else size.get(file, 0.0) for _, _, file in edges],
+        edge_output=[0 if file is None else files[u][file] for u, _, file in edges],
+        edge_control=[file is None for _, _, file in edges],
+        outputs=[(u, files[u][file], size.get(file, 0.0)) for u, file in outputs],
+        temporary=[memory for _, memory in measured],
+        kind=[_kind(text(task.get("name", ""), f"name of task {i}")) for i, task in enumerate(given)],
+        metadata=_metadata(document, execution, sum(file not in size for written in files for file in written)),
+    )
+
+
+def _tasks(given: list[dict[str, Any]]) -> list[_Task]:
+    names = [text(task.get("id"), f"id of task {i}") for i, task in enumerate(given)]
+    number = {name: v for v, name in enumerate(names)}
+    parents: list[set[int]] = [set() for _ in names]
+    for v, task in enumerate(given):
+        parents[v].update(_numbers(task, "parents", names[v], number))
+        for child in _numbers(task, "children", names[v], number):
+            parents[child].add(v)
+    listed = lambda task, name, key: texts(task.get(key, []), f"{key} of task {name!r}")  # noqa: E731
+    return [
+        _Task(name, parents[v], listed(task, name, "inputFiles"), listed(task, name, "outputFiles"))
+        for v, (name, task) in enumerate(zip(names, given, strict=True))
+    ]
+
+
+def _kind(name: str) -> str:
+    """A task's name without the number at its end: ``mProject_ID0000007`` is an ``mProject``."""
+    stem = name.rstrip("0123456789")
+    return name if stem == name else stem.removesuffix("ID").rstrip("_-")
+
+
+def _numbers(task: dict[str, Any], key: str, name: str, number: dict[str, int]) -> list[int]:
+    """Numbers of the tasks that a task names as its parents or children."""
+    named = texts(task.get(key, []), f"{key} of task {name!r}")
+    for other in named:
+        if other not in number:
+            raise FormatError(f"{key} of task {name!r} name {other!r:.80}, which is the id of no task")
+    return [number[other] for other in named]
+
+
+def _sizes(specification: dict[str, Any]) -> dict[str, float]:
+    """Bytes of each file."""
+    size: dict[str, float] = {}
+    for file in records(specification.get("files", []), "specification.files"):
+        name = text(file.get("id"), "id of a file")
+        if name in size:
+            raise FormatError(f"two files have the id {name!r:.80}; ids must be unique")
+        size[name] = cost(file.get("sizeInBytes"), f"sizeInBytes of file {name!r:.80}")
+    return size
+
+
+def _runs(execution: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """What was measured of each task, by its id."""
+    runs: dict[str, dict[str, Any]] = {}
+    for run in records(execution.get("tasks", []), "execution.tasks"):
+        name = text(run.get("id"), "id of an entry of execution.tasks")
+        if name in runs:
+            raise FormatError(f"execution.tasks holds task {name!r:.80} twice; once is expected")
+        runs[name] = run
+    return runs
+
+
+def _measured(task: _Task, runs: dict[str, dict[str, Any]], speeds: dict[str, float]) -> tuple[float, float]:
+    """Operations and bytes of a task."""
+    run = runs.get(task.name)
+    if run is None or "runtimeInSeconds" not in run:
+        raise FormatError(
+            f"task {task.name!r} has no runtimeInSeconds in workflow.execution.tasks: its cost is unknown"
+        )
+    seconds = cost(run["runtimeInSeconds"], f"runtimeInSeconds of task {task.name!r}")
+    machines = texts(run.get("machines", [run["machine"]] if "machine" in run else []), f"machines of {task.name!r}")
+    speed = speeds.get(machines[0], SPEED) if machines else SPEED
+    return seconds * speed, cost(run.get("memoryInBytes", 0), f"memoryInBytes of task {task.name!r}")
+
+
+def _speeds(execution: dict[str, Any]) -> dict[str, float]:
+    """Operations/s of the machines whose clock is known, the median one at SPEED."""
+    clock: dict[str, float] = {}
+    for machine in records(execution.get("machines", []), "execution.machines"):
+        name = text(machine.get("nodeName"), "nodeName of a machine")
+        cpu = record(machine.get("cpu", {}), f"cpu of machine {name!r:.80}")
+        mhz = cost(cpu.get("speedInMHz", 0), f"speedInMHz of machine {name!r:.80}")
+        if mhz:
+            clock[name] = mhz
+    middle = median(clock.values()) if clock else 1.0
+    return {name: SPEED * (mhz / middle) for name, mhz in clock.items()}
+
+
+def _edges(tasks: list[_Task]) -> tuple[list[tuple[int, int, str | None]], list[dict[str, int]], list[tuple[int, str]]]:
+    """Edges (producer, consumer, file or None), the output number of each task's files, and (task, file) nobody reads."""
+    files = [{file: i for i, file in enumerate(dict.fromkeys(task.writes))} for task in tasks]
+    writers: dict[str, set[int]] = {}
+    for v, written in enumerate(files):
+        for file in written:
+            writers.setdefault(file, set()).add(v)
+    edges: list[tuple[int, int, str | None]] = []
+    for v, task in enumerate(tasks):
+        carried = [
+            (u, file) for file in dict.fromkeys(task.reads) if (u := _writer(writers, file, task, v)) is not None
+        ]
+        edges += [(u, v, file) for u, file in carried]
+        edges += [(u, v, None) for u in sorted(task.parents - {u for u, _ in carried})]
+    read = {(u, file) for u, _, file in edges}
+    return edges, files, [(u, file) for u, written in enumerate(files) for file in written if (u, file) not in read]
+
+
+def _writer(writers: dict[str, set[int]], file: str, task: _Task, v: int) -> int | None:
+    """The task that a file comes from; None where that is none, the task itself, or none of several that is a parent."""
+    found = writers.get(file, set())
+    if len(found) > 1:
+        return min(found & task.parents, default=None)
+    return next(iter(found - {v}), None)
+
+
+def _metadata(document: dict[str, Any], execution: dict[str, Any], unsized: int) -> dict[str, Any]:
+    told = {
+        "name": text(document.get("name", "workflow"), "name"),
+        "reference_speed": SPEED,
+        "provenance": f"WfFormat {document['schemaVersion']}",
+        "costs": {"compute": f"seconds × {SPEED:g}", "unsized": unsized},
+    }
+    machines = {machine["nodeName"]: machine for machine in execution.get("machines", [])}
+    if not 0 < len(machines) <= MAX_MACHINES:
+        return told
+    speeds = _speeds(execution)
+    memory = [cost(m.get("memoryInBytes", 0), f"memoryInBytes of machine {name!r:.80}") for name, m in machines.items()]
+    cluster = {
+        "speed": [speeds.get(name, SPEED) for name in machines],
+        "memory": [size or None for size in memory],
+        "bandwidth": BANDWIDTH,
+        "latency": LATENCY,
+        "names": list(machines),
+        "types": ["machine"] * len(machines),
+        "hosts": list(machines),
+    }
+    return told | {"cluster": cluster}

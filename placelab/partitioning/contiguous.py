@@ -1,0 +1,44 @@
+"""The model cut into consecutive pieces, one per device."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from placelab.kernels.deal import deal
+from placelab.planning.capacity import Room
+from placelab.planning.importance import relative_speed
+from placelab.planning.ranks import mean_exec
+from placelab.problem.graph import frozen
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.strategies import partitioner
+
+REASONS = ("in this device's piece", "its piece's device may not or cannot hold it; the next one that can")
+
+
+@partitioner(source="Srivastava 2018 ch. 10, vertical cut")
+def contiguous(problem: Problem, *, trace: bool = False) -> Placement:
+    r"""Topological order cut into one piece per device, of work in proportion to its speed: a pipeline's stages.
+
+    With W(v) the work of the ops before v, op v belongs to the first device d with
+
+    .. math:: \frac{W(v) + w_v / 2}{W} \le \frac{\sum_{e \le d} s_e}{\sum_e s_e} .
+
+    Notes
+    -----
+    w is :func:`placelab.planning.ranks.mean_exec`, s :func:`placelab.planning.importance.relative_speed`. A group goes where its
+    first op belongs. Devices by number; one that is not allowed or has no room passes the op on to the next, round the
+    cluster. The thesis names the baseline and leaves it open. O(ops), O(ops × devices) when devices are full.
+    """
+    room = Room(problem, trace)
+    target = pieces(mean_exec(problem), relative_speed(problem))[room.units.first]
+    queue, sequence = np.arange(room.units.n, dtype=np.int32), np.arange(problem.cluster.n_devices, dtype=np.int32)
+    placed = deal(*room.arguments, frozen(queue), frozen(target), frozen(sequence))
+    return room.placement(placed, REASONS, "devices passed over")
+
+
+def pieces(work: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Device of each stretch of work, int32: where its middle lies when the shares are laid end to end along all the work."""
+    done, share = np.cumsum(work), np.cumsum(share)
+    target = np.searchsorted(share / share[-1] * done[-1], done - work / 2, side="left")
+    return np.minimum(target, len(share) - 1).astype(np.int32)

@@ -1,0 +1,59 @@
+"""Critical path on a processor: the critical path on the one device that runs it soonest, the rest where it finishes first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from placelab.planning.list_scheduling import in_order
+from placelab.planning.ranks import downward_rank, mean_transfer, precedence_order, upward_rank
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.strategies import partitioner
+
+
+@partitioner(source="Topcuoglu et al. 2002 §4.2")
+def cpop(problem: Problem, *, trace: bool = False) -> Placement:
+    r"""CPOP: the critical path on the device that runs it soonest, other ops where they finish soonest.
+
+    .. math::
+        priority(v) = rank_u(v) + rank_d(v), \qquad p_{CP} = \arg\min_d \sum_{v \in CP} exec(v, d)
+
+    Notes
+    -----
+    Of the ops whose inputs are placed, always the one of highest priority; inserted into idle gaps. The critical path
+    starts at the entry op of the highest rank and goes on to the successor that attains the maximum in rank_u, so that
+    rounding cannot break it. Ties: op number, device number.
+
+    Where restrictions leave no device to the whole path, p_CP is one that may run most of its ops; the others, and any
+    that find no room there or whose group is elsewhere, go where they finish soonest. Groups, memory and transfers as
+    in ``heft``; same complexity.
+    """
+    up = upward_rank(problem)
+    path = critical_path(problem, up)
+    preferred = np.full(problem.graph.n_ops, -1, dtype=np.int32)
+    device = path_device(problem, path)
+    preferred[path] = device
+    if problem.mask is not None:
+        preferred[path[~problem.mask[path, device]]] = -1
+    return in_order(problem, precedence_order(problem.graph, up + downward_rank(problem)), preferred, trace=trace)
+
+
+def critical_path(problem: Problem, up: np.ndarray) -> np.ndarray:
+    """Ops of a longest path by mean times, from its entry op to its exit op; `up` is the upward rank."""
+    graph, (latency, per_byte) = problem.graph, mean_transfer(problem)
+    entries = np.flatnonzero(np.diff(graph.pred_ptr) == 0)
+    path = [entries[np.argmax(up[entries])]]
+    while graph.succ_ptr[path[-1]] < graph.succ_ptr[path[-1] + 1]:
+        edge = slice(graph.succ_ptr[path[-1]], graph.succ_ptr[path[-1] + 1])
+        way = latency + graph.edge_bytes[edge] * per_byte + up[graph.consumer[edge]]
+        path.append(graph.consumer[edge][way == way.max()].min())
+    return np.array(path)
+
+
+def path_device(problem: Problem, path: np.ndarray) -> int:
+    """The device that may run most ops of the path, of those the one that runs them soonest."""
+    k = problem.cluster.n_devices
+    mask = np.ones((len(path), k), bool) if problem.mask is None else problem.mask[path]
+    times = problem.cost.reshape(-1, problem.columns)[path][:, problem.column] / problem.divisor
+    total = np.where(mask, times, 0.0).sum(axis=0)
+    return int(np.lexsort((total, -mask.sum(axis=0)))[0])

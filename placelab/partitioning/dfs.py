@@ -1,0 +1,55 @@
+"""Along the edges, depth first: neighbours together, loads level."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from placelab.errors import UnsupportedError
+from placelab.kernels import dfs as kernels
+from placelab.planning.capacity import Room
+from placelab.planning.importance import relative_rank
+from placelab.planning.ranks import by_falling
+from placelab.problem.graph import frozen
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.strategies import partitioner
+
+
+@partitioner(source="Mayer et al. 2017 §3.3.2, eq. 11")
+def dfs(problem: Problem, *, exec_time: Literal["load", "score"] = "load", trace: bool = False) -> Placement:
+    r"""A depth-first search places each op, as it meets it, on the device of least traffic × execution time.
+
+    .. math:: dfsScore(v, d) = traffic(v, d) \cdot execTime(v, d)
+
+    with traffic as in :func:`~placelab.partitioning.mite.mite`, over placed predecessors. Both factors are divided by
+    their maxima over the devices that have room; then each is at least 1e-6.
+
+    Parameters
+    ----------
+    exec_time
+        ``"load"``: seconds of all ops on d, v included, as in the published code; ``"score"``: of v alone, eq. 11 as
+        printed, which tends to put everything on the fastest device.
+
+    Notes
+    -----
+    The search starts at the source of highest total rank, goes on to the unvisited child of highest total rank, and
+    takes the sources in that order, too. Ties: rank by op number, score by execTime, then device number. A group is
+    placed when its first member is met, as one op: its compute and inputs are its members' together. Latencies count
+    as traffic. O((ops + edges) × devices + ops log ops).
+    """
+    if exec_time not in ("load", "score"):
+        raise UnsupportedError(f"dfs: exec_time is {exec_time!r}; expected load or score")
+    room, graph = Room(problem, trace), problem.graph
+    n, k = graph.n_ops, problem.cluster.n_devices
+    placed = kernels.dfs(
+        *room.arguments,
+        *room.traffic_arguments,
+        *(n, room.units.of, graph.succ_ptr, graph.pred_ptr, graph.pred_edge, graph.producer),
+        *(frozen(by_falling(relative_rank(graph))[0]), int(exec_time == "load")),
+        *(room.cost, problem.columns, problem.column, problem.divisor, np.zeros(k), np.zeros(k), np.zeros(k)),
+        *(np.zeros(size, np.int32) for size in (graph.n_edges, n, graph.n_edges + 1)),
+        np.zeros(n, np.uint8),
+    )
+    return room.placement(placed, ("least traffic × time where the search met it",), "score")

@@ -1,0 +1,81 @@
+"""The shortest plan there is, and a proof of it, for very small problems: the thesis' integer linear program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from placelab.errors import UnsupportedError
+from placelab.partitioning.heft import heft
+from placelab.problem.problem import Problem
+from placelab.progress import Report, never, silent
+from placelab.schedule.placement import Placement
+from placelab.solvers.ilp_model import search
+from placelab.solvers.incumbent import Incumbent, warm
+from placelab.strategies import partitioner
+
+
+@partitioner(source="Srivastava 2018 §4.4", slow=True)
+def ilp(
+    problem: Problem,
+    *,
+    max_ops: int = 12,
+    time_limit: float = 60.0,
+    seed: int = 0,
+    progress: Report = silent,
+    cancel: Callable[[], bool] = never,
+) -> Placement:
+    r"""Exact: the integer linear program with an order bit per pair of ops, stated with cvxpy and solved by HiGHS.
+
+    .. math:: \min w, \quad s_v + exec_v \le w, \quad s_u + exec_u + c_{uv} (1 - same_{uv}) \le s_v, \quad
+              \text{one op at a time per device}
+
+    Parameters
+    ----------
+    max_ops
+        Larger problems are refused. So many ops take seconds; one more can take more than a minute.
+    time_limit
+        Seconds of the clock after which the search stops. What it has then depends on the machine.
+    seed
+        Of the solver's random choices.
+
+    Returns
+    -------
+    Placement
+        `estimate` is the makespan of the plan as ``simulate(problem, placement, "planned")`` runs it, `bound` a proven lower
+        bound on every schedule, `notes` say "proven optimal", or how far from the optimum the plan can be at most.
+
+    Raises
+    ------
+    UnsupportedError
+        More than `max_ops` ops, or memory over time ruled out every plan that was found.
+    InfeasibleError
+        The memory that ops keep for the whole run fits on the devices in no way.
+
+    Notes
+    -----
+    The rows and the misprints corrected are in :mod:`placelab.solvers.ilp_model`. ``heft`` bounds the windows of the starts.
+    Extended to unequal devices and links, groups and allowed devices; a tensor travels once per device. Contention for links
+    (``sequential``, ``channel``), the time Sends take, and memory over time (``edges``, ``dynamic``, beyond the persistent
+    bytes) are left out: there the bound holds but may be out of reach, and of the plans found the one whose run, with all that,
+    ends first is returned.
+
+    The order rows are weak, as they hold only where both ops share a device: ``cp-sat`` states the same without them.
+
+    References
+    ----------
+    Srivastava (2018) §4.4; the infinite-machine part Hanen & Munier (1995).
+    """
+    if problem.graph.n_ops > max_ops:
+        raise UnsupportedError(
+            f"ilp takes up to {max_ops:,} ops, this problem has {problem.graph.n_ops:,}; place with 'cp-sat', which takes more, "
+            "or raise max_ops and wait"
+        )
+    incumbent = Incumbent(problem, "solving the program", progress)
+    warm(incumbent, (heft,))
+    stopped = search(problem, incumbent, time_limit, seed, cancel)
+    if incumbent.placement is None:
+        raise UnsupportedError(
+            f"ilp found no plan that stays within memory over time (memory model {problem.memory!r}); place with 'm-etf' or "
+            "'m-sct', or pose the problem with memory='reserved'"
+        )
+    return incumbent.result(stopped)

@@ -1,0 +1,61 @@
+"""Memory, importance, traffic and execution time in one score."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from placelab.errors import UnsupportedError
+from placelab.kernels import mite as kernels
+from placelab.planning.capacity import Room
+from placelab.planning.importance import relative_rank, relative_speed
+from placelab.planning.ranks import by_falling
+from placelab.problem.graph import frozen
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.strategies import partitioner
+
+
+@partitioner(source="Mayer et al. 2017 §3.3.1, eq. 8–10")
+def mite(
+    problem: Problem, *, neighbours: Literal["predecessors", "both"] = "predecessors", trace: bool = False
+) -> Placement:
+    r"""Each op to the device of least memory use × importance × traffic × execution time.
+
+    .. math::
+        mite(v, d) &= mem(d) \cdot imp(v, d) \cdot traffic(v, d) \cdot execTime(v, d) \\
+        mem(d) &= \text{share of d's memory in use before v is added} \\
+        imp(v, d) &= 1 - \frac{totalRank(v)}{\max_u totalRank(u)} \cdot \frac{s_d}{\max_e s_e} \\
+        traffic(v, d) &= \sum_{\tau: u \to v,\ u\ placed} trans(\tau, p(u), d) \\
+        execTime(v, d) &= exec(v, d)
+
+    traffic and execTime are divided by their maxima over the devices that have room; then each factor is at least 1e-6.
+
+    Parameters
+    ----------
+    neighbours
+        Traffic with placed ``"predecessors"`` (eq. 10), or with ``"both"``, successors too (the text above eq. 10).
+
+    Notes
+    -----
+    Ops in descending total rank (objective iv). Ties: rank by op number, score by execTime, then device number. A
+    group is one op: its compute and inputs are its members' together, its rank the highest of theirs. Unlimited
+    memory counts as empty, so under memory ``none`` mem is the same for all devices. Departs from eq. 10 in that
+    latencies count. O((ops + edges) × devices).
+    """
+    if neighbours not in ("predecessors", "both"):
+        raise UnsupportedError(f"mite: neighbours is {neighbours!r}; expected predecessors or both")
+    room, graph, k = Room(problem, trace), problem.graph, problem.cluster.n_devices
+    rank = relative_rank(graph)
+    order, _ = by_falling(rank)
+    queue, position = room.units.queue(order)
+    placed = kernels.mite(
+        *room.arguments,
+        *room.traffic_arguments,
+        *(int(neighbours == "both"), room.units.ptr, room.units.ops, room.units.of),
+        *(graph.succ_ptr, graph.consumer, graph.edge_tensor, graph.tensor_bytes, np.zeros(k, np.int32)),
+        *(queue, frozen(rank[order[position]]), relative_speed(problem)),
+        *(room.cost, problem.columns, problem.column, problem.divisor, np.zeros(k), np.zeros(k)),
+    )
+    return room.placement(placed, ("least memory × importance × traffic × time",), "score")

@@ -1,0 +1,307 @@
+"""One click: try every partitioner, take the best plan, and improve it move by move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from placelab.analysis.lower_bounds import best_bound, least_exec
+from placelab.errors import InfeasibleError, UnsupportedError
+from placelab.kernels import events
+from placelab.kernels import local_search as kernels
+from placelab.kernels import ranks as rank_kernels
+from placelab.planning.capacity import Room
+from placelab.planning.list_scheduler import planned_order
+from placelab.planning.memory_plan import can_bind
+from placelab.problem.graph import frozen
+from placelab.problem.problem import Problem
+from placelab.progress import Progress, Report, never, silent
+from placelab.schedule.placement import Placement
+from placelab.simulation import simulate
+from placelab.strategies import keywords, partitioner, partitioners, schedulers
+from placelab.units import seconds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("partitioner", "scheduler", "makespan", "oom", "error")
+ROUNDS = 20  # calls of the kernel that the moves are spread over
+STUCK = 4  # rounds without a shorter plan after which the search goes on from another one
+CHUNK = 64  # positions between two saved states
+CHECK = 20  # moves that a call of the kernel counts for where memory must be checked after it
+TRYING = 0.2  # share of the progress that the catalogue is
+EXACT = 1e-6  # relative: nothing is searched for below that
+MODULUS = 2**31 - 2  # seeds of the kernel's generator are 1 to this
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A placement with an order, and what came of running it."""
+
+    device: np.ndarray
+    order: np.ndarray  # ops by finish
+    makespan: float
+    short: float  # bytes missing, summed over the spans in which a device is out of memory
+    partitioner: str  # whose placement it was
+    scheduler: str  # whose order it was
+
+    @property
+    def cost(self) -> tuple[float, float]:
+        """What is compared: memory, then time."""
+        return self.short, self.makespan
+
+
+@partitioner(
+    source="Srivastava 2018 ch. 10, one-click; search: Jia et al. 2019, Mastrolilli, Gambardella 2000", slow=True
+)
+def portfolio(
+    problem: Problem,
+    *,
+    moves: int = 10_000,
+    time_limit: float = 60.0,
+    seed: int = 0,
+    progress: Report = silent,
+    cancel: Callable[[], bool] = never,
+) -> Placement:
+    r"""Everything in the catalogue that is feasible; then local search from the best plan, move by move.
+
+    Every partitioner but the slow ones runs with its default options, and its placement under every static scheduler; what
+    came out is a plan. From the best one on (least memory short, then least makespan, then the first), and when nothing gets
+    shorter for a fifth of the moves from the next best one, a move is kept when the plan gets no longer:
+
+    - a unit (an op, or a colocation group) of the realised critical path, or next to it, to another device,
+    - together with one that it is linked to,
+    - two units that change devices,
+    - an op before an earlier one on its device.
+
+    Parameters
+    ----------
+    moves
+        Moves that are timed; small problems get fewer, :math:`50 \cdot units \cdot devices`.
+    time_limit
+        Seconds of wall-clock time after which the best so far is returned, wherever it stands: a safety net. What came out then
+        depends on the machine, and a note says so.
+
+    Returns
+    -------
+    Placement
+        ``table``: one row per partitioner, with its best scheduler and the makespan of that as a plan, ``oom``, or why there
+        is none; then a row of the search. The scheduler ``planned`` reproduces ``estimate`` exactly, in every transfer model,
+        since it is what simulating the plan gave.
+
+    Notes
+    -----
+    A move is timed by simulating the plan from the first op on that it touches, from a state saved every 64 ops, and given up as
+    soon as the longest way that is left makes it too long (the delta simulation of FlexFlow, Jia, Zaharia, Aiken 2019). Transfers
+    and Sends are included, exactly as the simulator has them, but under ``sequential`` with Send ops; so what a round of moves
+    leads to is simulated, and dropped if it is not as good. Of moves of one unit only those are timed for which the longest
+    way through the op, by heads and tails (Mastrolilli, Gambardella 2000), promises a plan that is no longer.
+
+    Memory: a unit goes only where the static check of :mod:`placelab.planning.capacity` has room; where memory over time
+    can run out, each improvement is simulated, and one that is out of memory is dropped. The search ends early at a lower
+    bound of the problem.
+    Partitioners that raise are rows of the table. The same seed gives the same placement unless the time ran out.
+
+    References
+    ----------
+    Srivastava (2018) ch. 10; Jia, Zaharia, Aiken, "Beyond data and model parallelism" (MLSys 2019) §5.3; Mastrolilli,
+    Gambardella, "Effective neighbourhood functions for the flexible job shop problem" (2000).
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> found = pl.place(pl.Problem(pl.generators.gaussian_elimination(5), pl.Cluster.uniform(2)), "portfolio")
+    >>> list(found.table.partitioner)[-1]
+    'local search'
+    """
+    if moves < 0:
+        raise UnsupportedError(f"portfolio: moves is {moves!r}; expected 0 or more")
+    late = _deadline(time_limit, cancel)
+    plans, rows = _catalogue(problem, seed, progress, late)
+    search = Search(problem, plans, seed, moves)
+    while search.goes_on and not late():
+        search.round()
+        progress(Progress("local search", TRYING + (1 - TRYING) * search.share, search.best.makespan, search.bound))
+    best = search.best
+    rows.append(_row("local search", best))
+    notes = [_first_note(plans), search.note(plans[0], stopped=search.goes_on)]
+    notes += ["every plan that was found is out of memory at some time"] if best.short > 0 else []
+    return Placement(problem, best.device, best.order, best.makespan, notes=tuple(notes), table=_table(rows))
+
+
+def _deadline(time_limit: float, cancel: Callable[[], bool]) -> Callable[[], bool]:
+    """Whether to stop now."""
+    end = perf_counter() + time_limit
+    return lambda: cancel() or perf_counter() > end
+
+
+# -------------------------------------------------------------------- the catalogue
+
+
+def _catalogue(
+    problem: Problem, seed: int, progress: Report, late: Callable[[], bool]
+) -> tuple[list[Plan], list[dict]]:
+    """Plans of all partitioners but the slow ones, best first, and a row for each; until one works, all are tried."""
+    plans, rows, refused = [], [], []
+    quick = [function for function in partitioners().values() if not function.slow]
+    for i, function in enumerate(quick):
+        if plans and late():
+            rows.append(_row(function.name, error="not tried: stopped before"))
+            continue
+        least = min((plan.makespan for plan in plans), default=None)
+        progress(Progress(f"trying {function.name}", TRYING * i / len(quick), least))
+        try:
+            plans.append(_try(problem, function, seed))
+            rows.append(_row(function.name, plans[-1]))
+        except Exception as error:  # a user's strategy may raise anything
+            rows.append(_row(function.name, error=str(error) or type(error).__name__))
+            refused.append(error)
+    if not plans:
+        raise next((error for error in refused if isinstance(error, InfeasibleError)), refused[0])
+    return sorted(plans, key=lambda plan: plan.cost), rows
+
+
+def _try(problem: Problem, function: Callable, seed: int) -> Plan:
+    """The best plan that a partitioner's placement makes, whichever static scheduler orders it."""
+    asked = dict(seed=seed, trace=False, preview=False, progress=silent, cancel=never)
+    placement = function(problem, **keywords(function, {}, **asked))
+    plans = []
+    for scheduler in schedulers().values():
+        if scheduler.static:
+            with suppress(UnsupportedError):  # planned, without a plan
+                schedule = simulate(problem, placement, scheduler, seed=seed)
+                order = planned_order(schedule.start, schedule.finish)
+                plans.append(run(problem, schedule.device, order, function.name, scheduler.name))
+    return min(plans, key=lambda plan: plan.cost)
+
+
+def run(problem: Problem, device: np.ndarray, order: np.ndarray, *by: str) -> Plan:
+    """What comes of a placement and an order, by the simulator's ``planned``."""
+    schedule = simulate(problem, Placement(problem, device, order), "planned")
+    by_finish = np.lexsort((np.argsort(order), schedule.start, schedule.finish)).astype(np.int32)
+    return Plan(schedule.device, by_finish, schedule.makespan, float(schedule.oom["bytes"].sum()), *by)
+
+
+# -------------------------------------------------------------------- the search
+
+
+class Search:
+    """Local search round by round, from the best of some plans; when it is stuck, from the next one."""
+
+    def __init__(self, problem: Problem, plans: list[Plan], seed: int, moves: int) -> None:
+        self.problem, self.best, self.now = problem, plans[0], plans[0]
+        self.next, self.stuck = [plan for a, plan in pairwise(plans) if plan.cost != a.cost], 0
+        self.bound, self.room = best_bound(problem), Room(problem)
+        self.moves, self.done = min(moves, 50 * self.room.units.n * problem.cluster.n_devices), 0
+        self.eager = problem.memory in ("edges", "dynamic") and can_bind(problem)
+        self.random = np.array([seed % MODULUS + 1], dtype=np.int64)
+        self.fixed = _fixed(problem)
+
+    @property
+    def share(self) -> float:
+        """Of the moves that have been tried."""
+        return min(self.done / self.moves, 1.0)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there are moves left, and something to gain."""
+        return self.done < self.moves and (self.best.short > 0 or self.best.makespan > self.bound * (1 + EXACT))
+
+    def round(self) -> None:
+        """Some moves from where it stands; what they lead to is kept if running it is no worse."""
+        wanted = min(-(-self.moves // ROUNDS), self.moves - self.done)
+        device, order, tried, _ = self.improve(wanted)
+        self.done += max(tried, 1) + CHECK if self.eager else wanted
+        plan = run(self.problem, device, order, "local search", "planned")
+        self.stuck = 0 if plan.cost < self.now.cost else self.stuck + 1
+        self.now = plan if plan.cost <= self.now.cost else self.now
+        self.best = self.now if self.now.cost < self.best.cost else self.best
+        if self.stuck == STUCK and self.next:
+            self.now, self.stuck = self.next.pop(0), 0
+
+    def improve(self, moves: int) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
+        """By the kernel, from where it stands: device, order, moves tried, and the makespans it saw at first and at the end."""
+        n, m, k = self.problem.graph.n_ops, self.problem.graph.n_edges, self.problem.cluster.n_devices
+        device, order, room = self.now.device.copy(), self.now.order.copy(), self.room
+        place = device[room.units.first]
+        room.used[:] = np.bincount(place, room.held, minlength=k)
+        room.top[:] = 0.0
+        np.maximum.at(room.top, place, room.peak)
+        width = 2 * k + _ports(self.problem)
+        rows = (n - 1) // CHUNK + 1
+        whole = lambda size: np.empty(size, np.int32)  # noqa: E731
+        real = lambda size: np.empty(size)  # noqa: E731
+        makespan = np.empty(2)
+        tried = kernels.improve(
+            moves, int(self.eager), CHUNK, width, *self.fixed,
+            room.units.ptr, room.units.ops, room.units.of, room.stride, room.allowed, room.held, room.peak, room.limit,
+            room.used, room.top,
+            whole(k), whole(n), whole(n), real(width), whole(k), whole(k), real(k), whole(k), whole(n), whole(n), whole(n),
+            real(n), whole(2 * n), real(n), whole(n), real(m), real(rows * width), real(n), real(m), real(rows * width),
+            self.random, device, order, makespan,
+        )  # fmt: skip
+        return device, order, tried, makespan
+
+    def note(self, start: Plan, stopped: bool) -> str:
+        """What the search gained, in words."""
+        share = 1 - self.best.makespan / start.makespan if start.makespan > 0 else 0.0
+        gained = f"local search −{100 * share:.2g} %" if share > 0 else "local search found nothing shorter"
+        if self.best.makespan <= self.bound * (1 + EXACT):
+            return f"{gained}: no schedule is shorter, it meets a lower bound"
+        end = ", stopped before its end; a run that is not stopped may find more" if stopped else ""
+        return f"{gained} in {self.done:,} moves{end}"
+
+
+def _ports(problem: Problem) -> int:
+    """Number of ports or channels that transfers queue for."""
+    k = problem.cluster.n_devices
+    return {"parallel": 0, "sequential": 2 * k if problem.duplex else k, "channel": k * k}[problem.transfers]
+
+
+def _fixed(problem: Problem) -> tuple:
+    """The problem as the kernel takes it, up to the units: graph, then machine."""
+    graph, cluster, k = problem.graph, problem.cluster, problem.cluster.n_devices
+    edges = (
+        graph.succ_ptr,
+        graph.consumer,
+        graph.edge_tensor,
+        graph.edge_bytes,
+        graph.pred_ptr,
+        graph.pred_edge,
+        graph.producer,
+    )
+    model = {"parallel": events.PARALLEL, "sequential": events.RESERVE, "channel": events.CHANNEL}[problem.transfers]
+    links = (cluster.latency.reshape(-1), cluster.bandwidth.reshape(-1))
+    took = problem.cost.reshape(graph.n_ops, -1)[:, problem.column] / problem.divisor
+    least, rest = least_exec(problem), np.empty(graph.n_ops)
+    rank_kernels.upward(frozen(least), graph.succ_ptr, graph.consumer, graph.edge_bytes, 0.0, 0.0, rest)
+    rest = np.maximum(rest * (1 - 1e-12) - least, 0.0)  # sums of floats associate from the other end here
+    send = frozen(problem.transfer_ops / cluster.speed)
+    return (*edges, k, model, (3 if problem.duplex else 2) * k, send, *links, frozen(took.reshape(-1)), frozen(rest))
+
+
+# -------------------------------------------------------------------- what is said about it
+
+
+def _row(name: str, plan: Plan | None = None, error: str = "") -> dict:
+    if plan is None:
+        return dict(partitioner=name, scheduler="", makespan=np.nan, oom=False, error=error)
+    return dict(partitioner=name, scheduler=plan.scheduler, makespan=plan.makespan, oom=plan.short > 0, error="")
+
+
+def _table(rows: list[dict]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _first_note(plans: list[Plan]) -> str:
+    """What the search began with."""
+    best = plans[0]
+    return f"best of {len(plans)} partitioners: {best.partitioner} in {best.scheduler} order, {seconds(best.makespan)}"

@@ -1,0 +1,26 @@
+"""Anywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from placelab.kernels.draw import draw
+from placelab.planning.capacity import Room
+from placelab.problem.graph import frozen
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.strategies import partitioner
+
+
+@partitioner(source="Srivastava 2018 ch. 10, random cut")
+def random(problem: Problem, *, seed: int = 0, trace: bool = False) -> Placement:
+    """A random device with room, all equally likely: the baseline below which no strategy should fall.
+
+    Notes
+    -----
+    Groups as one; in order of op number. O(ops × devices).
+    """
+    room = Room(problem, trace)
+    number = frozen(np.random.default_rng(seed).random(room.units.n))
+    placed = draw(*room.arguments, number, frozen(np.ones(problem.cluster.n_devices)))
+    return room.placement(placed, ("drawn at random",), "share of the draw")

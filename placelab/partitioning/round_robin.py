@@ -1,0 +1,31 @@
+"""Each device in its turn."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from placelab.kernels.deal import deal
+from placelab.planning.capacity import Room
+from placelab.problem.graph import frozen
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.strategies import partitioner
+
+REASONS = ("its turn", "its turn, after devices without room or leave to run it")
+
+
+@partitioner(source="Baseline")
+def round_robin(problem: Problem, *, trace: bool = False) -> Placement:
+    """Ops in topological order to one device after the other.
+
+    Notes
+    -----
+    After each op or group comes the device after the one it was given; a device that is not allowed or has no room is
+    passed over. O(ops), O(ops × devices) when devices are full.
+    """
+    room = Room(problem, trace)
+    queue = np.arange(room.units.n, dtype=np.int32)
+    next_one = np.full(room.units.n, -1, dtype=np.int32)
+    sequence = np.arange(problem.cluster.n_devices, dtype=np.int32)
+    placed = deal(*room.arguments, frozen(queue), frozen(next_one), frozen(sequence))
+    return room.placement(placed, REASONS, "devices passed over")

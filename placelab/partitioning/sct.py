@@ -1,0 +1,167 @@
+"""Small communication times: an op's favourite child runs beside it, unless another op is urgent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from placelab.kernels import sct as kernels
+from placelab.planning.append_plan import AppendPlan
+from placelab.planning.memory_plan import can_bind
+from placelab.planning.ranks import by_falling, static_level
+from placelab.problem.graph import frozen
+from placelab.problem.problem import Problem
+from placelab.progress import Report, never, silent
+from placelab.schedule.placement import Placement
+from placelab.solvers.favourite_child import MATCHING, PROGRAM, UNSOLVED, Favourites, favourite_children, is_mean
+from placelab.strategies import partitioner
+
+REASONS = (
+    "free: of the ready ops the first that can start there",
+    "awake: urgent, it can start now on every idle device",
+    "awake: nothing is urgent, so the favourite child of its last op runs",
+    "awake: nothing is urgent, so it waits for the favourite child of its last op",
+)
+MEANS = "favourite children: the linear program takes the cluster's mean speed, bandwidth and latency"
+PREVIEW = "preview: favourite children matched greedily; the linear program's follow on release"
+UNTOLD = (
+    "favourite children matched greedily: the times differ by more orders of magnitude than the solver of the linear program can "
+    "tell apart"
+)
+STOPPED = "stopped before the linear program was solved: favourite children matched greedily"
+
+
+@partitioner(source="Hanen, Munier 1995; Srivastava 2018 §4.3, Baechi 2020 §2.4")
+def sct(
+    problem: Problem,
+    *,
+    threshold: float = 0.5,
+    trace: bool = False,
+    preview: bool = False,
+    progress: Report = silent,
+    cancel: Callable[[], bool] = never,
+) -> Placement:
+    r"""SCT: as ETF, but a device waits for the favourite child of its last op; memory is not looked at.
+
+    Parameters
+    ----------
+    threshold
+        θ: v is the favourite child of u where :math:`x_{uv} < θ` in the linear program
+        (:func:`placelab.solvers.favourite_child.favourite_children`). 0.5 is the classical rounding, Baechi takes 0.1.
+
+    Notes
+    -----
+    The clock t is the earliest start of any ready op on any device; an op is ready when all its inputs are placed. At t the
+    idle devices are asked in turn, the fastest first (ties: number). Device d, whose last op is i, is
+
+    - *awake* if i has a favourite child f that is ready and can start nowhere sooner than on d. It takes an *urgent* op, one
+      that can start by t on every idle device that may run it and has room; if there is none, f, whenever that can start;
+    - *free* otherwise. It takes an op that can start there at t; if there is none, it waits.
+
+    Ties: the larger static level (:func:`placelab.planning.ranks.static_level`), then the op number. After each op the clock is
+    read again; it never goes back. Ops are appended. The papers leave open in which order devices are asked, and whether another
+    op may be put before f while d waits: not here.
+
+    The first member of a colocation group fixes the device of all. Transfers queue as in ``etf``, see there; the favourite
+    children know nothing of groups, restrictions, queues and of what sets devices apart, so the notes of the placement say
+    when means were taken. While a hand drags, ops are matched greedily in place of the linear program, and the notes say so.
+
+    Memory may run short over time (simulating shows where); only what a device would hold from beginning to end is
+    checked, when the plan is made. ``m-sct`` plans within memory. The linear program takes most of the time; the rest
+    is O(ops · devices · (devices + log ops) + edges · devices) as long as the first candidate mostly is urgent.
+
+    Raises
+    ------
+    InfeasibleError
+        A device was given more persistent bytes (under ``reserved``: memory) than it has.
+    """
+    favourites = favourite_children(problem, threshold, preview=preview, progress=progress, cancel=cancel)
+    plan, rule = _plan(problem, favourites, memory=False, trace=trace)
+    plan.check_lasting()
+    return _placement(plan, rule, favourites, preview)
+
+
+@partitioner(name="m-sct", source="Srivastava 2018 §4.3.2, Baechi 2020 §2.4")
+def m_sct(
+    problem: Problem,
+    *,
+    threshold: float = 0.5,
+    trace: bool = False,
+    preview: bool = False,
+    progress: Report = silent,
+    cancel: Callable[[], bool] = never,
+) -> Placement:
+    """m-SCT: as ``sct``, within memory: a device without room for an op is skipped for it.
+
+    Parameters
+    ----------
+    threshold
+        As in ``sct``.
+
+    Notes
+    -----
+    The plan of ``sct`` when no device ever runs out of memory in it. Else an op can start on a device from the first time on
+    that it has room to its end, as in ``m-etf``, see there; a device without room for any op that is left is never asked again.
+    Both papers drop a device for good; here it is asked again when memory is freed. The scheduler ``planned`` replays the order,
+    not a wait for memory, see there.
+
+    Memory is indivisible, which the published approximation ratio ignores: on two devices of 4 units each, of three ops of 1,
+    1 and 4 units that cost the same and share no edge the first two spread, and the third fits nowhere, though a placement
+    exists. Where the memory that is left is little, :class:`placelab.InfeasibleError` does not mean that there is none.
+
+    Raises
+    ------
+    InfeasibleError
+        Nothing that is ready has room anywhere: names the op or group, and per device how many bytes are missing.
+    """
+    favourites = favourite_children(problem, threshold, preview=preview, progress=progress, cancel=cancel)
+    plan, rule = _plan(problem, favourites, memory=False, trace=trace)
+    if can_bind(problem) and len(plan.schedule().oom):
+        plan, rule = _plan(problem, favourites, memory=True, trace=trace)
+    return _placement(plan, rule, favourites, preview)
+
+
+def _plan(problem: Problem, favourites: Favourites, *, memory: bool, trace: bool) -> tuple[AppendPlan, np.ndarray]:
+    """The plan, and the rule that placed each op."""
+    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    plan, rule = AppendPlan(problem, memory=memory, trace=trace), np.zeros(n, np.int32)
+    item, rank = by_falling(static_level(problem))
+    facts = (frozen(rank), frozen(item), frozen(favourites.child), _turns(problem), *plan.facts, *plan.limits)
+    heaps = (
+        np.empty(2 * n * k),
+        np.empty(k, np.int32),
+        np.empty(n * k, np.int32),
+        np.empty(k, np.int32),
+        np.empty(n * k),
+    )
+    work = (np.empty(problem.n_groups, np.int32), np.empty(k), np.empty(k), np.empty(n, np.int32), *heaps)
+    flags = (np.empty(k, np.int32), np.empty(k, np.int32), np.empty(n, np.int32))
+    asked = (np.empty(k), np.empty(k, np.int32), np.empty(k))
+    placed = kernels.small_communication_times(*facts, *work, *flags, *asked, *plan.limits_work, *plan.results, rule)
+    if placed < n:
+        raise plan.refuse(rank)
+    return plan, rule
+
+
+def _turns(problem: Problem) -> np.ndarray:
+    """The devices in the order in which they are asked: fastest first, then by number.
+
+    With measured times: by how many times longer than on its fastest device an op takes there, on average.
+    """
+    if problem.graph.time is None:
+        return frozen(np.argsort(-problem.cluster.speed, kind="stable").astype(np.int32))
+    table = problem.cost.reshape(-1, problem.columns)[:, problem.column] / problem.divisor
+    may = ~np.isnan(table) if problem.mask is None else problem.mask
+    least = np.where(may, table, np.inf).min(axis=1, keepdims=True)
+    times = np.divide(table, least, out=np.ones_like(table), where=may & (least > 0))
+    slow = np.where(may, times, 0.0).sum(axis=0) / np.maximum(may.sum(axis=0), 1)
+    return frozen(np.argsort(slow, kind="stable").astype(np.int32))
+
+
+def _placement(plan: AppendPlan, rule: np.ndarray, favourites: Favourites, preview: bool) -> Placement:
+    notes = [PREVIEW if preview else STOPPED] if favourites.rule == MATCHING else []
+    notes += [UNTOLD] if favourites.rule == UNSOLVED else []
+    notes += [MEANS] if is_mean(plan.problem) and favourites.rule == PROGRAM else []
+    return replace(plan.placement(REASONS, rule, "earliest start [s]"), notes=tuple(notes))

@@ -1,0 +1,121 @@
+"""Place, then run: the two calls most users need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from placelab.analysis.approximation import claim
+from placelab.errors import PlacelabError, UnsupportedError, expect
+from placelab.preparing.chain import Steps, pipeline
+from placelab.problem.problem import Problem
+from placelab.progress import Report, never, silent
+from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule
+from placelab.simulation import simulate
+from placelab.strategies import RESERVED, find, keywords, partitioners
+
+
+def place(
+    problem: Problem,
+    partitioner: str | Callable = "heft",
+    *,
+    prepare: Steps = (),
+    seed: int = 0,
+    trace: bool = False,
+    preview: bool = False,
+    progress: Report = silent,
+    cancel: Callable[[], bool] = never,
+    **options: Any,
+) -> Placement:
+    """Place every op with a partitioner.
+
+    Parameters
+    ----------
+    partitioner
+        Name in the catalogue (``placelab.partitioners()``), or a decorated function.
+    prepare
+        Transformations that make the problem smaller first, ``("coplace", "fuse")`` say: names in
+        ``placelab.transforms.catalogue()`` or functions. The partitioner sees the smaller problem; what is returned is the
+        placement of `problem`, and its notes say how many ops were placed.
+    seed
+        For partitioners with a random part; the same seed gives the same placement in every process.
+    trace
+        Record why each op is where it is (``placement.trace``); slower.
+    preview
+        A quick stand-in will do, from partitioners that have one; the placement's notes say that it is one.
+    progress
+        Is told how far a partitioner that searches has come.
+    cancel
+        Asked by such partitioners now and then; when it says True they return the best they have.
+    options
+        Options of the partitioner.
+
+    Raises
+    ------
+    InfeasibleError
+        No device is left for an op or group; the message says why for each device.
+    UnsupportedError
+        No such partitioner or option.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> problem = pl.Problem(pl.generators.fork_join(8), pl.Cluster.uniform(2))
+    >>> pl.place(problem, "heft")
+    Placement(10 ops on 2 of 2 devices)
+    """
+    expect(problem, Problem, "place")
+    function = find(partitioners(), partitioner, "partitioner")
+    reserved = dict(seed=seed, trace=trace, preview=preview, progress=progress, cancel=cancel)
+    small, expand = pipeline(prepare)(problem)
+    placement = function(small, **keywords(function, options, **reserved))
+    if not isinstance(placement, Placement):
+        raise PlacelabError(
+            f"partitioner {function.name!r} returned {type(placement).__name__}; expected a Placement: return "
+            "placelab.Placement(problem, device), one device number per op, or ListScheduler's placement()"
+        )
+    object.__setattr__(placement, "partitioner", function.name)
+    proven = small is problem and not cancel() and _is_as_proven(function, options, preview)
+    if proven and (sentence := claim(problem, function.name)):
+        object.__setattr__(placement, "notes", (*placement.notes, sentence))
+    return expand(placement)
+
+
+def _is_as_proven(function: Callable, options: Mapping[str, Any], preview: bool) -> bool:
+    """Whether this is placelab's own partitioner with its default options: what is proven is proven of that."""
+    own = function.__module__.startswith("placelab.partitioners.")
+    return own and not preview and all(value == function.options[name][1] for name, value in options.items())
+
+
+def solve(
+    problem: Problem,
+    partitioner: str | Callable = "heft",
+    scheduler: str | Callable = "pct",
+    *,
+    prepare: Steps = (),
+    seed: int = 0,
+    trace: bool = False,
+    preview: bool = False,
+    progress: Report = silent,
+    cancel: Callable[[], bool] = never,
+    oom: str = "mark",
+    partitioner_options: Mapping[str, Any] | None = None,
+    scheduler_options: Mapping[str, Any] | None = None,
+) -> Schedule:
+    """:func:`place`, then :func:`placelab.simulate`.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))
+    >>> pl.solve(problem, "heft", "planned").scheduler
+    'planned'
+    """
+    for options in (partitioner_options, scheduler_options):
+        expect({} if options is None else options, Mapping, "solve, for the options of a strategy,")
+        if reserved := {*RESERVED, "oom", "prepare"}.intersection(options or ()):
+            raise UnsupportedError(f"{min(reserved)!r} is no option of a strategy; give it to solve itself")
+    asked = dict(prepare=prepare, seed=seed, trace=trace, preview=preview, progress=progress, cancel=cancel)
+    placement = place(problem, partitioner, **asked, **(partitioner_options or {}))
+    return simulate(problem, placement, scheduler, seed=seed, oom=oom, **(scheduler_options or {}))

@@ -1,0 +1,229 @@
+"""Is there room for an op and all that goes with it? The check of planners that know no times, on whole groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from placelab.errors import InfeasibleError
+from placelab.kernels.traffic import unit_inputs
+from placelab.problem.graph import frozen
+from placelab.problem.problem import Problem
+from placelab.schedule.memory import TOLERANCE
+from placelab.schedule.placement import Placement, Trace
+
+LISTED = 16  # devices named one by one in an error
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What is placed at once: each colocation group, and each op that is in none (Baechi §3.1, "co-adjust").
+
+    Units are numbered by their first op, so topologically as far as groups allow.
+
+    Attributes
+    ----------
+    of : ndarray of int32, shape (n_ops,)
+        Unit of each op.
+    ptr, ops : ndarray of int32, shapes (n_units + 1,) and (n_ops,)
+        Ops of unit u are ``ops[ptr[u]:ptr[u + 1]]``, ascending.
+    """
+
+    of: np.ndarray
+    ptr: np.ndarray
+    ops: np.ndarray
+
+    @property
+    def n(self) -> int:
+        """Number of units."""
+        return len(self.ptr) - 1
+
+    @cached_property
+    def first(self) -> np.ndarray:
+        """First op of each unit, shape (n_units,)."""
+        return self.ops[self.ptr[:-1]]
+
+    def total(self, values: np.ndarray) -> np.ndarray:
+        """Sum over the ops of each unit, shape (n_units,)."""
+        return values if self.n == len(self.of) else frozen(np.bincount(self.of, values, minlength=self.n))
+
+    def largest(self, values: np.ndarray) -> np.ndarray:
+        """Maximum over the ops of each unit, shape (n_units,)."""
+        return values if self.n == len(self.of) else frozen(np.maximum.reduceat(values[self.ops], self.ptr[:-1]))
+
+    def queue(self, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Units in the order in which a sequence of all ops first meets them, and the positions where it does."""
+        if self.n == len(self.of):
+            return frozen(order.astype(np.int32)), frozen(np.arange(self.n, dtype=np.int32))
+        position = np.sort(np.unique(self.of[order], return_index=True)[1])
+        return frozen(self.of[order[position]]), frozen(position.astype(np.int32))
+
+
+def units(problem: Problem) -> Units:
+    """The units of a problem. O(n_ops log n_ops) with groups, O(n_ops) without."""
+    n = problem.graph.n_ops
+    ops = np.arange(n, dtype=np.int32)
+    if not problem.n_groups:
+        return Units(frozen(ops), frozen(np.arange(n + 1, dtype=np.int32)), frozen(ops))
+    grouped = problem.group >= 0
+    leader = ops.copy()
+    leader[grouped] = problem.group_ops[problem.group_ptr[:-1]][problem.group[grouped]]
+    of = (np.cumsum(leader == ops, dtype=np.int32) - 1)[leader]
+    ptr = np.zeros(of.max() + 2, dtype=np.int32)
+    np.cumsum(np.bincount(of), out=ptr[1:])
+    return Units(frozen(of), frozen(ptr), frozen(np.argsort(of, kind="stable").astype(np.int32)))
+
+
+class Room:
+    r"""The devices while units are placed on them one after the other, as arrays that kernels read and write.
+
+    A unit u fits on a device d that all its ops may use, if
+
+    .. math:: used_d + held_u + \max(top_d, peak_u) \le C_d
+
+    where, by memory model (an upper estimate without times; ``none`` holds nothing),
+
+    ============  ==========================  ================================
+    model         held_u, summed over ops     peak_u, maximum over ops
+    ============  ==========================  ================================
+    ``edges``     bytes of the op's inputs    0
+    ``reserved``  the op's memory             0
+    ``dynamic``   the op's persistent bytes   its temporary bytes and outputs
+    ============  ==========================  ================================
+
+    and used_d is the sum of held_u, top_d the maximum of peak_u over the units on d. C_d is relaxed by 1e-9.
+
+    Attributes
+    ----------
+    units : Units
+    held, peak : ndarray, shape (n_units,)
+        Bytes.
+    allowed, stride : ndarray of uint8, int
+        ``allowed[u * stride + d]`` is 1 where unit u may run on device d.
+    limit, used, top : ndarray, shape (n_devices,)
+        Bytes.
+    place, order, reason : ndarray of int32, shape (n_units,)
+        Device of each unit (-1: not placed), the units in the order placed, and why (index into the trace's reasons).
+    score : ndarray, shape (n_units * n_devices,), or (1,) when not traced
+        Row i belongs to ``order[i]``; NaN where a device was no candidate.
+
+    Notes
+    -----
+    Source: the memory models of Mayer 2017 eq. 2, Srivastava 2018 §3.1 and Baechi 2020 §4.2, without their times.
+    """
+
+    def __init__(self, problem: Problem, trace: bool = False) -> None:
+        self.problem, self.units, self.traced = problem, units(problem), trace
+        n, k = self.units.n, problem.cluster.n_devices
+        held, peak = needs(problem)
+        self.held, self.peak = self.units.total(held), self.units.largest(peak)
+        unrestricted = problem.mask is None
+        mask = np.ones(k, bool) if unrestricted else problem.mask[self.units.first]
+        self.allowed, self.stride = frozen(mask.reshape(-1).astype(np.uint8)), 0 if unrestricted else k
+        unlimited = problem.memory == "none"
+        self.limit = frozen(np.full(k, np.inf) if unlimited else problem.cluster.memory * (1 + TOLERANCE))
+        self.used, self.top = np.zeros(k), np.zeros(k)
+        self.place = np.full(n, -1, dtype=np.int32)
+        self.order, self.reason = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.int32)
+        self.score = np.full(n * k if trace else 1, np.nan)
+
+    @property
+    def arguments(self) -> tuple:
+        """What every placing kernel takes first."""
+        sizes = (self.units.n, self.problem.cluster.n_devices, int(self.traced), self.stride)
+        needed = (self.allowed, self.held, self.peak, self.limit)
+        return (*sizes, *needed, self.used, self.top, self.place, self.order, self.reason, self.score)
+
+    @cached_property
+    def cost(self) -> np.ndarray:
+        """Like ``problem.cost``, summed over the ops of each unit; shape (n_units * problem.columns,)."""
+        table = self.problem.cost.reshape(-1, self.problem.columns)
+        if self.units.n == len(table):
+            return self.problem.cost
+        return frozen(np.stack([self.units.total(column) for column in table.T], axis=1).reshape(-1))
+
+    @property
+    def traffic_arguments(self) -> tuple:
+        """What kernels take that weigh traffic: inputs of the units, latency and 1 / bandwidth of the links."""
+        graph, cluster, units = self.problem.graph, self.problem.cluster, self.units
+        ptr, source, size = np.zeros(units.n + 1, np.int32), np.zeros(graph.n_edges, np.int32), np.zeros(graph.n_edges)
+        unit_inputs(
+            *(units.ptr, units.ops, units.of, graph.pred_ptr, graph.pred_edge, graph.producer, graph.edge_tensor),
+            *(graph.tensor_bytes, np.zeros(graph.n_tensors, np.int32), ptr, source, size),
+        )
+        inputs = (frozen(ptr), frozen(source), frozen(size))
+        return (*inputs, cluster.latency.reshape(-1), frozen(1 / cluster.bandwidth.reshape(-1)))
+
+    def placement(self, placed: int, reasons: tuple[str, ...], score_name: str) -> Placement:
+        """What a kernel decided, which placed so many units; InfeasibleError when it stopped before the last.
+
+        Parameters
+        ----------
+        placed
+            Number of units placed; if not all, ``order[placed]`` is the one that fitted nowhere.
+        reasons, score_name
+            The words of the trace.
+        """
+        if placed < self.units.n:
+            unit = self.order[placed]
+            needed = self.used + self.held[unit] + np.maximum(self.top, self.peak[unit])
+            raise infeasible(self.problem, self.units.first[unit], needed - self.problem.cluster.memory)
+        trace = None
+        if self.traced:
+            score = frozen(self.score.reshape(self.units.n, -1))
+            trace = Trace(self.units.first[self.order], self.place[self.order], score, self.reason, reasons, score_name)
+        return Placement(self.problem, self.place[self.units.of], trace=trace)
+
+
+def needs(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Bytes each op holds all the time, and its highest need on top of that; shapes (n_ops,)."""
+    graph = problem.graph
+    nothing = frozen(np.zeros(graph.n_ops))
+    if problem.memory == "edges":
+        again = np.zeros(graph.n_edges, dtype=bool)  # an op that reads a tensor twice holds it once
+        again[1:] = (np.diff(graph.edge_tensor) == 0) & (np.diff(graph.consumer) == 0)
+        size = np.where(again, 0.0, graph.edge_bytes)
+        return frozen(np.bincount(graph.consumer, size, minlength=graph.n_ops).astype(np.float64)), nothing
+    if problem.memory == "reserved":
+        return graph.memory, nothing
+    if problem.memory == "dynamic":
+        return graph.persistent, frozen(graph.temporary + graph.outputs)
+    return nothing, nothing
+
+
+def infeasible(problem: Problem, op: int, short: np.ndarray) -> InfeasibleError:
+    """The error that an op and its group fit nowhere: each device is not allowed, or short of so many bytes.
+
+    Parameters
+    ----------
+    op
+        Number of the op that was to be placed.
+    short
+        Bytes missing on each device, shape (n_devices,); not looked at where the op is not allowed, NaN where it may not
+        go because its group is on another device already.
+    """
+    names, members = problem.cluster.names, problem.members(op)
+    allowed = np.zeros(len(names), bool)
+    allowed[problem.feasible(op)] = True
+    closest = np.lexsort((np.arange(len(names)), np.where(allowed, short, np.inf)))
+    followed = np.isnan(short) & allowed
+    missing = {names[d]: float(short[d]) for d in closest if allowed[d] and not followed[d]}
+    absent = lambda d: "is not where its group is" if followed[d] else "is not allowed"  # noqa: E731
+    state = lambda d: f"is short by {short[d]:.6g} bytes" if names[d] in missing else absent(d)  # noqa: E731
+    devices = {names[d]: state(d) for d in closest}
+    op_name, group = str(problem.graph.names[op]), ""
+    what = f"op {op_name!r}"
+    if len(members) > 1 and not followed.any():
+        group, first = problem.group_names[problem.group[op]], problem.graph.names[members[0]]
+        what = f"colocation group {group!r} ({len(members)} ops, first {first!r})"
+    why = listed([f"{name} {text}" for name, text in devices.items()])
+    message = f"{what} fits on no device in memory model {problem.memory!r}: {why}"
+    return InfeasibleError(message, op=op_name, group=group, devices=devices, short=missing)
+
+
+def listed(why: list[str]) -> str:
+    """What is wrong with each device, the first 16 spelt out."""
+    more = [f"and so on for {len(why) - LISTED} more"] if len(why) > LISTED else []
+    return "; ".join(why[:LISTED] + more)

@@ -1,0 +1,44 @@
+"""Which ops and which devices matter most? Mayer's total rank and the devices' speeds, each relative to the largest."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from placelab.planning.ranks import compute_rank, mean_exec
+from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.problem import Problem
+
+STEPS = 2.0**40  # resolution of a relative rank
+
+
+def relative_rank(graph: OpGraph) -> np.ndarray:
+    """Total rank (Mayer 2017 §3.2: upward plus downward) over the largest total rank, in [0, 1]; shape (n_ops,).
+
+    Rounded to multiples of 2⁻⁴⁰: sums of floats along one path differ in their last bits, so that rounding errors would
+    decide ties, which op numbers should.
+    """
+    total = compute_rank(graph)[2]
+    largest = total.max()
+    return frozen(np.rint(total / largest * STEPS) / STEPS if largest > 0 else total)
+
+
+def relative_speed(problem: Problem) -> np.ndarray:
+    """Speed of each device over the fastest one's, in (0, 1]; shape (n_devices,).
+
+    When the graph has measured times, ``speed`` says little: then the mean times (over devices) of the ops a device
+    may run, over its own times for them; 1 before scaling for a device that has nothing to run. Where times are
+    compute over speed, both are the same.
+    """
+    speed = problem.cluster.speed
+    if problem.graph.time is not None:
+        own = problem.cost.reshape(-1, problem.columns)[:, problem.column] / problem.divisor
+        if problem.mask is not None:
+            own = np.where(problem.mask, own, np.nan)
+        took, mean = np.nansum(own, axis=0), np.where(np.isnan(own), 0.0, mean_exec(problem)[:, None]).sum(axis=0)
+        speed = np.divide(mean, took, out=np.ones(len(took)), where=took > 0)
+    return frozen(speed / speed.max())
+
+
+def by_speed(problem: Problem) -> np.ndarray:
+    """Devices from the fastest to the slowest, ties by device number; shape (n_devices,), int32."""
+    return frozen(np.argsort(-relative_speed(problem), kind="stable").astype(np.int32))

@@ -1,0 +1,288 @@
+"""When has a device room for one more op? Memory over time of a plan that is still growing, in each memory model.
+
+What a finished schedule holds is in :mod:`placelab.schedule.memory`. Here a tensor whose consumers are not all placed yet stays
+on its producer's device for ever; when the last one is placed, the bytes after its true end are given back.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from itertools import accumulate
+from math import inf, nextafter
+
+import numpy as np
+
+from placelab.kernels import room_over_time as kernels
+from placelab.problem.graph import frozen
+from placelab.problem.problem import Problem
+from placelab.schedule.memory import TOLERANCE
+
+Span = tuple[float, float, float]  # from [s], to [s], bytes
+
+
+class Steps:
+    """A right-continuous step function of time >= 0, 0 at first."""
+
+    def __init__(self) -> None:
+        self.times, self.level = [0.0], [0.0]
+
+    def add(self, begin: float, end: float, size: float) -> None:
+        """Add `size` on [begin, end). O(steps after `begin`)."""
+        i = self._cut(begin)
+        j = len(self.times) if end == inf else self._cut(end)
+        self.level[i:j] = [value + size for value in self.level[i:j]]
+
+    def _cut(self, time: float) -> int:
+        i = bisect_left(self.times, time)
+        if i == len(self.times) or self.times[i] != time:
+            self.times.insert(i, time)
+            self.level.insert(i, self.level[i - 1])
+        return i
+
+    def peak(self, begin: float = 0.0, end: float = inf) -> float:
+        """Largest value on [begin, end)."""
+        return max(self.level[bisect_right(self.times, begin) - 1 : bisect_left(self.times, end)])
+
+    def end_of_last_above(self, end: float, size: float, bound: float) -> float:
+        """When the last step before `end` ends that with `size` more lies above `bound`; there must be one."""
+        i = bisect_left(self.times, end) - 1
+        while self.level[i] + size <= bound:
+            i -= 1
+        return self.times[i + 1] if i + 1 < len(self.times) else inf
+
+
+class MemoryPlan:
+    """Bytes in use on every device over time, for the ops placed so far.
+
+    Attributes
+    ----------
+    freed : int
+        Grows whenever bytes are given back, so when an (op, device) pair that had no room may have some again.
+
+    Notes
+    -----
+    ``reserved`` is a sum. In ``dynamic`` and ``edges`` checking or placing an op costs as many steps as the device's
+    memory takes from the first transfer to the op on. Source of the memory models: Mayer 2017 eq. 2,
+    Srivastava 2018 §3.1, Baechi 2020 §4.2.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        graph, k = problem.graph, problem.cluster.n_devices
+        self.model, self.freed = problem.memory, 0
+        self.limit = (
+            problem.cluster.memory * (1 + TOLERANCE / 2)
+        ).tolist()  # half the tolerance: sums differ by their order
+        self.reserved = [0.0] * k
+        self.used = [Steps() for _ in range(k)]
+        self._reserve = _for_ever(problem).tolist()
+        self._group, self._group_is_placed = problem.group.tolist(), [False] * problem.n_groups
+        self._temporary, self._tensor_ptr = graph.temporary.tolist(), graph.op_tensor_ptr.tolist()
+        self._size = graph.tensor_bytes.tolist()
+        self._waiting = np.diff(graph.tensor_ptr).tolist()  # consumers of each tensor that are not placed
+        self._end: dict[int, float] = {}  # tensor → when its producer's device is done with it, as far as known
+        self._copy_end: dict[tuple[int, int], float] = {}  # (tensor, device) → the same for a received copy
+        self._timed = self.model in ("dynamic", "edges")
+
+    def earliest(self, op: int, d: int, start: float, length: float, inputs: list[tuple]) -> float:
+        """`start` if op has room on d from then on, else the next time to try (infinite when no later start will do).
+
+        Parameters
+        ----------
+        op, d
+            Numbers of the op and of the device.
+        start, length
+            Seconds.
+        inputs
+            (tensor, its home, transfer's start, transfer's finish) for each input, as if op ran on d.
+        """
+        bound = self._bound(op, d)
+        if bound < 0 or self._rest_is_full(op, d, bound):
+            return inf
+        for begin, end, size in _pieces(self._spans(op, d, start, start + length, inputs)):
+            if self.used[d].peak(begin, end) + size > bound:
+                if begin < start:
+                    return inf
+                retry = self.used[d].end_of_last_above(end, size, bound)
+                return max(retry - length if self.model == "edges" else retry, nextafter(start, inf))
+        return start
+
+    def shortage(self, op: int, d: int, start: float, length: float, inputs: list[tuple]) -> float:
+        """Bytes that are missing for op to run on d at `start`."""
+        bound = self._bound(op, d)
+        short = [-bound, self.used[d].peak() - bound]
+        short += [
+            self.used[d].peak(begin, end) + size - bound
+            for begin, end, size in _pieces(self._spans(op, d, start, start + length, inputs))
+        ]
+        return max(short)
+
+    def place(self, op: int, d: int, start: float, finish: float, inputs: list[tuple]) -> None:
+        """Take the room of op on d, and give back that of tensors whose last consumer it is."""
+        self.reserved[d] += self._needed_for_ever(op)
+        if self._group[op] >= 0:
+            self._group_is_placed[self._group[op]] = True
+        if not self._timed:
+            return
+        spans = self._spans(op, d, start, finish, inputs)
+        for begin, end, size in spans:
+            self.used[d].add(begin, end, size)
+        self.freed += any(size < 0 for _, _, size in spans)
+        for t in self._outputs(op):
+            self._end[t] = finish
+        use = finish if self.model == "dynamic" else start
+        for t, home, sent, arrives in inputs:
+            self._waiting[t] -= 1
+            self._end[t] = max(self._end[t], use if home == d else arrives)
+            if home != d:
+                self._copy_end[t, d] = max(self._copy_end.get((t, d), sent), use)
+                if self._waiting[t] == 0 and self._size[t] > 0:
+                    self.used[home].add(self._end[t], inf, -self._size[t])
+                    self.freed += 1
+
+    def _bound(self, op: int, d: int) -> float:
+        """Bytes of d that may be in use over time next to what is reserved, once op is there."""
+        return self.limit[d] - self.reserved[d] - self._needed_for_ever(op)
+
+    def _rest_is_full(self, op: int, d: int, bound: float) -> bool:
+        return self._needed_for_ever(op) > 0 and self._timed and self.used[d].peak() > bound
+
+    def _needed_for_ever(self, op: int) -> float:
+        """Bytes to reserve when op is placed: its own, or its group's when it is the first of it."""
+        g = self._group[op]
+        return 0.0 if g >= 0 and self._group_is_placed[g] else self._reserve[op]
+
+    def _outputs(self, op: int) -> range:
+        return range(self._tensor_ptr[op], self._tensor_ptr[op + 1])
+
+    def _spans(self, op: int, d: int, start: float, finish: float, inputs: list[tuple]) -> list[Span]:
+        """What placing op on d adds there over time, and (negative) gives back."""
+        if not self._timed:
+            return []
+        dynamic, size = self.model == "dynamic", self._size
+        use = finish if dynamic else start
+        consumed = _total(size[t] for t in self._outputs(op) if self._waiting[t])
+        spans = [(start if dynamic else finish, inf, consumed)]
+        if dynamic:
+            unused = _total(size[t] for t in self._outputs(op) if not self._waiting[t])
+            spans.append((start, finish, self._temporary[op] + unused))
+        for t, home, sent, arrives in inputs:
+            if home != d:
+                spans.append((self._copy_end.get((t, d), sent if dynamic else arrives), use, size[t]))
+            elif self._waiting[t] == 1:
+                spans.append((max(self._end[t], use), inf, -size[t]))
+        return [(begin, end, size) for begin, end, size in spans if begin < end and size != 0]
+
+
+def room_arguments(problem: Problem, plan: bool = True) -> tuple[tuple, tuple]:
+    """The block of arguments of :mod:`placelab.kernels.room_over_time`: (what is fixed, the plan's, uninitialised).
+
+    Parameters
+    ----------
+    plan
+        False: memory is not looked at, the arrays are as short as can be and the model is ``FREE``.
+    """
+    graph, k = problem.graph, problem.cluster.n_devices
+    n, m, tensors, most = graph.n_ops, graph.n_edges, graph.n_tensors, int(np.diff(graph.pred_ptr).max())
+    if not plan:
+        n, m, tensors, most = 0, 0, 0, 0
+    model = getattr(kernels, problem.memory.upper(), kernels.FREE) if plan else kernels.FREE
+    timed = model in (kernels.EDGES, kernels.DYNAMIC)
+    steps = 2 * n + 2 * m + k if timed else 0
+    blocks = k + steps // kernels.HALF + 1  # a block is split when it is full
+    limit = frozen(problem.cluster.memory * (1 + TOLERANCE / 2))  # half the tolerance: sums differ by their order
+    fixed = (
+        model,
+        limit,
+        _for_ever(problem),
+        graph.temporary,
+        graph.op_tensor_ptr,
+        graph.tensor_bytes,
+        graph.edge_tensor,
+    )
+    numbers = lambda size: np.empty(size, np.int32)  # noqa: E731
+    curves = (numbers(k), numbers(2 * blocks), numbers(1), np.empty(k))
+    curves += (np.empty(blocks * kernels.SIZE), np.empty(blocks * kernels.SIZE), np.empty(2 * blocks))
+    held = (np.empty(k), numbers(tensors), np.empty(tensors), np.empty(tensors * k if timed else 0))
+    return fixed, (*held, *curves, *(np.empty(most + 2) for _ in range(3)), *(np.empty(2 * most + 4) for _ in range(2)))
+
+
+def resumed(problem: Problem, plan: tuple, device: np.ndarray) -> MemoryPlan:
+    """What a kernel has planned in the second block of :func:`room_arguments`, to go on with op by op.
+
+    Parameters
+    ----------
+    device
+        Of each op placed so far, shape (n_ops,), -1 for the others.
+    """
+    memory, k = MemoryPlan(problem), problem.cluster.n_devices
+    reserved, waiting, kept, copy_kept, last, chain, _, _, at, level, block = plan[:11]
+    memory.reserved = reserved.tolist()
+    for g in problem.group[(device >= 0) & (problem.group >= 0)]:
+        memory._group_is_placed[g] = True
+    if not memory._timed:
+        return memory
+    memory._waiting, memory._end = waiting.tolist(), dict(enumerate(kept.tolist()))
+    memory._copy_end = {divmod(i, k): float(copy_kept[i]) for i in np.flatnonzero(copy_kept >= 0).tolist()}
+    for used, b in zip(memory.used, last.tolist(), strict=True):
+        blocks = []
+        while b >= 0:
+            blocks.append(b)
+            b = int(chain[2 * b])
+        steps = [slice(b * kernels.SIZE, b * kernels.SIZE + chain[2 * b + 1]) for b in reversed(blocks)]
+        used.times = np.concatenate([at[s] for s in steps]).tolist()
+        used.level = np.concatenate([level[s] + block[2 * (s.start // kernels.SIZE)] for s in steps]).tolist()
+    return memory
+
+
+def can_bind(problem: Problem) -> bool:
+    """Whether some device may run out of memory: not if it could hold everything that is allowed on it for the whole run.
+
+    An upper bound without times, O(ops · devices): ``reserved`` Σ memory; ``edges`` Σ tensors; ``dynamic`` Σ persistent
+    + Σ tensors + max temporary. Bytes of ops that may not run on a device are left out of its sums, tensors are not:
+    they may be sent there.
+    """
+    graph, capacity = problem.graph, problem.cluster.memory
+    if problem.memory == "none" or np.isinf(capacity).all():
+        return False
+    if problem.mask is None:
+        memory, persistent, temporary = graph.memory.sum(), graph.persistent.sum(), graph.temporary.max()
+    else:
+        memory, persistent = graph.memory @ problem.mask, graph.persistent @ problem.mask
+        temporary = np.where(problem.mask, graph.temporary[:, None], 0.0).max(axis=0)
+    tensors = graph.tensor_bytes.sum()
+    most = {"reserved": memory, "edges": tensors, "dynamic": tensors + persistent + temporary}[problem.memory]
+    return bool((most > capacity).any())
+
+
+def held_for_ever(problem: Problem) -> np.ndarray:
+    """Bytes each op keeps from the first moment to the last, shape (n_ops,)."""
+    graph = problem.graph
+    return {"dynamic": graph.persistent, "reserved": graph.memory}.get(problem.memory, np.zeros(graph.n_ops))
+
+
+def _for_ever(problem: Problem) -> np.ndarray:
+    """What :func:`held_for_ever` has; for a member of a group that of the whole group."""
+    grouped = problem.group >= 0
+    own = held_for_ever(problem).copy()
+    own[grouped] = np.bincount(problem.group[grouped], own[grouped], minlength=problem.n_groups)[problem.group[grouped]]
+    return frozen(own)
+
+
+def _total(sizes: Iterable[float]) -> float:
+    """Added one after the other, as kernels do (``sum`` rounds otherwise in newer Pythons)."""
+    total = 0.0
+    for size in sizes:
+        total += size
+    return total
+
+
+def _pieces(spans: list[Span]) -> list[Span]:
+    """The sum of spans as disjoint ones, from the last to the first."""
+    change: dict[float, float] = {}
+    for begin, end, size in spans:
+        change[begin] = change.get(begin, 0.0) + size
+        change[end] = change.get(end, 0.0) - size
+    times = sorted(change)
+    sizes = accumulate(change[time] for time in times)
+    return [(a, b, size) for a, b, size in zip(times, times[1:], sizes, strict=False)][::-1]

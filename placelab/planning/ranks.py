@@ -1,0 +1,235 @@
+"""How long is the way from each op to the end, and from the start to it? The ranks that list scheduling sorts by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from placelab.errors import FormatError, expect
+from placelab.kernels import order as order_kernels
+from placelab.kernels import ranks as kernels
+from placelab.problem.graph import LARGEST, OpGraph, frozen
+from placelab.problem.problem import Problem
+
+
+def upward_rank(problem: Problem) -> np.ndarray:
+    r"""Length of the longest path from each op to an exit op, its own time included (HEFT's priority).
+
+    .. math:: rank_u(v) = \bar w_v + \max_{s \in succ(v)} (\bar c_{vs} + rank_u(s))
+
+    Parameters
+    ----------
+    problem
+        :math:`\bar w_v` is the mean of exec(v, d) over the devices v is allowed on; :math:`\bar c_{vs} = \bar L + t /
+        \bar B` has the mean latency and the mean of 1 / bandwidth over all ordered pairs of distinct devices, so it is
+        the mean transfer time of the tensor; 0 with one device. Send and Receive ops do not count.
+
+    Returns
+    -------
+    ndarray, shape (n_ops,), float64
+        Seconds, indexed like ``problem.graph.names``. An op's rank is never below a successor's, so falling rank, ties
+        by op number, is a topological order, zero-time ops included.
+
+    Notes
+    -----
+    O(ops · columns + edges), ``columns`` being the number of different time tables (1 without measured times).
+    Departure: devices of unequal links are averaged over all pairs, as printed, even where an op is restricted to some
+    of them.
+
+    References
+    ----------
+    Topcuoglu, Hariri, Wu (2002), eq. 1, 2, 8.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> round(upward_rank(pl.datasets.problem("topcuoglu"))[0])
+    108
+    """
+    expect(problem, Problem, "upward_rank")
+    return _sweep(kernels.upward, problem.graph, mean_exec(problem), *mean_transfer(problem))
+
+
+def downward_rank(problem: Problem) -> np.ndarray:
+    r"""Length of the longest path from an entry op to each op, its own time left out.
+
+    .. math:: rank_d(v) = \max_{u \in pred(v)} (rank_d(u) + \bar w_u + \bar c_{uv})
+
+    Means as in :func:`upward_rank`; an entry op has 0. Along the critical path the sum of both ranks is constant.
+
+    Returns
+    -------
+    ndarray, shape (n_ops,), float64
+        Seconds. O(ops · columns + edges).
+
+    References
+    ----------
+    Topcuoglu, Hariri, Wu (2002), eq. 9.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> round(downward_rank(pl.datasets.problem("topcuoglu"))[9])
+    93
+    """
+    expect(problem, Problem, "downward_rank")
+    return _sweep(kernels.downward, problem.graph, mean_exec(problem), *mean_transfer(problem))
+
+
+def static_level(problem: Problem) -> np.ndarray:
+    r"""Longest path to an exit op without transfers: :math:`sl(v) = \bar w_v + \max_s sl(s)` [s], shape (n_ops,).
+
+    Mean times as in :func:`upward_rank`. ETF's and SCT's tie rule. O(ops · columns + edges).
+
+    References
+    ----------
+    Hwang, Chow, Anger, Lee (1989); Srivastava (2018) §4.2.
+    """
+    return _sweep(kernels.upward, problem.graph, mean_exec(problem), 0.0, 0.0)
+
+
+def compute_rank(graph: OpGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    r"""Mayer's upward, downward and total rank: longest paths in operations, transfers left out.
+
+    .. math:: up(v) = c_v + \max_{s \in succ(v)} up(s), \quad
+              down(v) = \max_{u \in pred(v)} (down(u) + c_u), \quad total = up + down
+
+    Returns
+    -------
+    up, down, total : ndarray, each of shape (n_ops,), float64
+        Operations. ``total`` is the same (to rounding) for all ops of a critical path.
+
+    Notes
+    -----
+    O(ops + edges). Departure: eq. 6 prints :math:`c_i` in the downward rank; the text ("predecessor vertices"),
+    Topcuoglu (2002) and the published program have the predecessor's. An op that has measured times only counts as
+    their mean times the graph's ``reference_speed`` (1 operation/s where it names none).
+
+    References
+    ----------
+    Mayer, Mayer, Laich (2017), eq. 5, 6.
+    """
+    expect(graph, OpGraph, "compute_rank")
+    work = operations(graph)
+    up = _sweep(kernels.upward, graph, work, 0.0, 0.0)
+    down = _sweep(kernels.downward, graph, work, 0.0, 0.0)
+    return up, down, up + down
+
+
+def path_computation_time(
+    problem: Problem, device: np.ndarray, transfers: bool | None = None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    r"""PCT: how long the longest path from each op takes under a placement p.
+
+    .. math:: PCT(v) = exec(v, p_v) + \max_{s \in succ(v)} (trans(\tau, p_v, p_s) + PCT(s))
+
+    With ``transfer_ops`` > 0 a tensor that changes device passes a Send and a Receive op of so many operations:
+
+    .. math:: PCT(Receive) = ops / s_{dst} + \max_{s} PCT(s), \quad
+              PCT(Send) = ops / s_{src} + L + t / B + PCT(Receive)
+
+    Parameters
+    ----------
+    problem
+        Graph and cluster.
+    device
+        Device of each op, shape (n_ops,).
+    transfers
+        Whether to return PCT of Sends (without Send ops: of transfers) too. Default: when ``transfer_ops`` > 0.
+
+    Returns
+    -------
+    ops : ndarray, shape (n_ops,), float64
+        Seconds.
+    sends : ndarray, shape (n_tensors, n_devices), float64, or None
+        Seconds, by destination; 0 where the tensor does not travel.
+
+    Notes
+    -----
+    O(ops + edges), and O(tensors · devices) for the Sends.
+
+    References
+    ----------
+    Mayer, Mayer, Laich (2017), eq. 12, and the Send and Receive ops of the program published with it.
+    """
+    graph, cluster = problem.graph, problem.cluster
+    wanted = problem.transfer_ops > 0 if transfers is None else transfers
+    shape = (graph.n_tensors, cluster.n_devices)
+    rank, sends = np.empty(graph.n_ops), np.empty(shape[0] * shape[1] if wanted else 0)
+    kernels.path_computation_time(
+        frozen(problem.exec_times(device)),
+        frozen(np.asarray(device, dtype=np.int32)),
+        graph.succ_ptr,
+        graph.consumer,
+        graph.edge_tensor,
+        graph.tensor_bytes,
+        cluster.latency.reshape(-1),
+        cluster.bandwidth.reshape(-1),
+        frozen(problem.transfer_ops / cluster.speed),
+        rank,
+        sends,
+    )
+    return rank, sends.reshape(shape) if wanted else None
+
+
+def mean_exec(problem: Problem) -> np.ndarray:
+    """Mean of exec(v, d) over the devices each op is allowed on [s], shape (n_ops,).
+
+    O(ops · columns), with restrictions O(ops · devices).
+    """
+    k, columns = problem.cluster.n_devices, problem.columns
+    table = problem.cost.reshape(-1, columns)
+    share = np.zeros((k, columns))
+    share[np.arange(k), problem.column] = 1 / problem.divisor
+    if problem.mask is None:
+        return (table * share.sum(axis=0)).sum(axis=1) / k if columns > 1 else table[:, 0] * (share.sum() / k)
+    share = problem.mask @ share
+    return np.where(share > 0, table * share, 0.0).sum(axis=1) / problem.mask.sum(axis=1)
+
+
+def mean_transfer(problem: Problem) -> tuple[float, float]:
+    """Mean latency [s] and mean time per byte [s] over ordered pairs of distinct devices; (0, 0) with one device."""
+    cluster, k = problem.cluster, problem.cluster.n_devices
+    pairs = max(k * (k - 1), 1)
+    return float(cluster.latency.sum() / pairs), float((1 / cluster.bandwidth).sum() / pairs)  # the diagonal adds 0
+
+
+def operations(graph: OpGraph) -> np.ndarray:
+    """Operations of each op, shape (n_ops,); from its mean measured time × ``reference_speed`` where the graph gives none."""
+    unknown = np.isnan(graph.compute)
+    if not unknown.any():
+        return graph.compute
+    speed = graph.metadata.get("reference_speed", 1.0)
+    if not isinstance(speed, (int, float)) or not 0 < speed <= LARGEST:
+        raise FormatError(f"reference_speed of {graph.title} is {speed!r:.60}; expected operations/s, more than 0")
+    work = graph.compute.copy()
+    work[unknown] = np.nanmean(graph.time[unknown], axis=1) * speed
+    return work
+
+
+def by_falling(priority: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ops by falling priority, ties by op number: (order, place of each op in it), both int32 of shape (n_ops,).
+
+    Falling :func:`upward_rank` is a topological order. O(n log n).
+    """
+    n = len(priority)
+    order, place, run, start = (np.empty(n, dtype=np.int32) for _ in range(4))
+    unstable = frozen(np.argsort(-priority).astype(np.int32))
+    order_kernels.repair_ties(frozen(np.asarray(priority, dtype=np.float64)), unstable, run, start, place, order)
+    return order, place
+
+
+def precedence_order(graph: OpGraph, priority: np.ndarray) -> np.ndarray:
+    """The order of list scheduling: of the ops whose inputs are listed always the one of highest priority, ties by op number.
+
+    Any priority will do. Returns int32, shape (n_ops,). O(n log n + edges).
+    """
+    item, place = by_falling(priority)
+    missing, heap, order = (np.empty(graph.n_ops, dtype=np.int32) for _ in range(3))
+    kernels.precedence_order(frozen(place), graph.succ_ptr, graph.consumer, frozen(item), missing, heap, order)
+    return order
+
+
+def _sweep(kernel: kernels.kernel, graph: OpGraph, weight: np.ndarray, latency: float, per_byte: float) -> np.ndarray:
+    rank = np.empty(graph.n_ops)
+    kernel(frozen(weight), graph.succ_ptr, graph.consumer, graph.edge_bytes, latency, per_byte, rank)
+    return rank

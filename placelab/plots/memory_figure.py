@@ -1,0 +1,110 @@
+"""How much memory is in use, and when is it too much? Curves against capacities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from placelab.plots.style import CRITICAL, PALETTE, byte_unit, dress, in_bytes, quad, time_unit
+from placelab.schedule.schedule import Schedule
+
+if TYPE_CHECKING:
+    from bokeh.models import GridPlot
+    from bokeh.plotting import figure
+
+PANELS = 16  # devices that are drawn, at most
+FAR = 3  # times the largest peak; a capacity above that is said, not drawn, so that the curves can be read
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Units of both axes, and where they end."""
+
+    time: tuple[str, float]
+    bytes: tuple[str, float]
+    end: float
+    top: float
+
+
+def memory(schedule: Schedule, *, width: int = 1000, dark: bool | None = None) -> GridPlot:
+    """Memory in use on each device over time, against its capacity; spans out of memory are red.
+
+    One panel per device, all with the same axes; of more than 16 devices those that come closest to their capacity, or
+    use most where nothing is limited. A capacity of more than three times the largest peak is said, not drawn.
+    """
+    from bokeh.layouts import gridplot
+
+    capacity, peak = _capacity(schedule), schedule.peak_memory
+    drawn = capacity <= FAR * peak.max()
+    top, end = max(peak.max(), capacity[drawn].max(initial=0.0)), schedule.makespan
+    axes = Axes(time_unit(end), byte_unit(top), end, top)
+    panels = [_panel(schedule, d, axes, width, dark) for d in _fullest(peak, capacity)]
+    for panel, d in zip(panels, _fullest(peak, capacity), strict=True):
+        told = f", capacity {in_bytes(capacity[d])}" if np.isfinite(capacity[d]) else ""
+        panel.title.text = f"{schedule.problem.cluster.names[d]}: peak {in_bytes(peak[d])}{told}"
+        panel.x_range, panel.y_range = panels[0].x_range, panels[0].y_range
+        if drawn[d]:
+            _draw_capacity(panel, capacity[d] / axes.bytes[1])
+        dress(panel, dark)
+    panels[-1].xaxis.visible, panels[-1].height = True, panels[-1].height + 40
+    return gridplot(panels, ncols=1, toolbar_options=dict(logo=None))
+
+
+def _panel(schedule: Schedule, d: int, axes: Axes, width: int, dark: bool | None) -> figure:
+    """The curve of one device, and where it is out of memory."""
+    from bokeh.models import ColumnDataSource
+    from bokeh.plotting import figure
+
+    (time_name, time_size), (byte_name, byte_size) = axes.time, axes.bytes
+    plot = figure(
+        width=width,
+        height=130,
+        x_range=(0, max(axes.end / time_size, 1e-12) * 1.01),
+        y_range=(0, max(axes.top / byte_size, 1e-12) * 1.08),
+        x_axis_label=f"time [{time_name}]",
+        y_axis_label=f"memory [{byte_name}]",
+        tools="xpan,xwheel_zoom,reset,save",
+    )
+    plot.xaxis.visible = False
+    time, used = schedule.memory(d)
+    time, used = np.append(time, max(axes.end, time[-1])) / time_size, np.append(used, used[-1]) / byte_size
+    curve = ColumnDataSource(dict(time=time, used=used, nothing=np.zeros(len(time))))
+    colour = PALETTE[4] if dark else PALETTE[0]
+    plot.varea_step("time", "nothing", "used", source=curve, step_mode="after", fill_color=colour, fill_alpha=0.3)
+    plot.step("time", "used", source=curve, mode="after", line_color=colour, name="curve")
+    _draw_short(plot, schedule.oom[schedule.oom["device"] == d], axes)
+    return plot
+
+
+def _draw_short(plot: figure, short: np.ndarray, axes: Axes) -> None:
+    from bokeh.models import HoverTool
+
+    left, right, missing = short["start"] / axes.time[1], short["finish"] / axes.time[1], short["bytes"] / axes.bytes[1]
+    columns = dict(left=left, right=right, missing=missing, bottom=np.zeros(len(short)))
+    columns["top"] = np.full(len(short), plot.y_range.end)
+    spans = quad(plot, columns, fill_color=CRITICAL, fill_alpha=0.3, line_color=CRITICAL, name="short")
+    told = [
+        ("out of memory", f"@missing{{0.[000]}} {axes.bytes[0]} short"),
+        ("time", f"@left{{0.[0000]}} – @right{{0.[0000]}} {axes.time[0]}"),
+    ]
+    plot.add_tools(HoverTool(renderers=[spans], tooltips=told, visible=False))
+
+
+def _draw_capacity(plot: figure, capacity: float) -> None:
+    from bokeh.models import Span
+
+    line = dict(line_color=CRITICAL, line_dash="dashed", name="capacity")
+    plot.add_layout(Span(location=capacity, dimension="width", **line))
+
+
+def _capacity(schedule: Schedule) -> np.ndarray:
+    """Bytes of each device, inf where they are not counted."""
+    size = schedule.problem.cluster.memory
+    return np.full(len(size), np.inf) if schedule.problem.memory == "none" else size
+
+
+def _fullest(peak: np.ndarray, capacity: np.ndarray) -> np.ndarray:
+    """The devices to draw, by number."""
+    return np.sort(np.lexsort((-peak, -peak / capacity))[:PANELS])

@@ -1,0 +1,1 @@
+"""Make a problem smaller before it is placed; each transformation returns the way back, too."""

@@ -1,0 +1,72 @@
+"""What is done to a problem before it is placed? A tuple of transformations, one after the other, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from placelab.errors import FormatError, PlacelabError
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.strategies import find, transforms
+
+Expand = Callable[[Placement], Placement]
+Transform = Callable[[Problem], tuple[Problem, Expand]]
+Steps = str | Transform | Iterable[str | Transform]
+
+
+def pipeline(steps: Steps = ()) -> Transform:
+    """One transformation out of several, each of which is given what the one before it made.
+
+    Parameters
+    ----------
+    steps
+        Names in the catalogue (``placelab.transforms.catalogue()``) or functions ``problem -> (smaller problem, expand)``;
+        ``functools.partial(placelab.transforms.fuse, rule="exact")`` gives one options. A step alone is a pipeline of one.
+
+    Returns
+    -------
+    function
+        ``problem -> (smaller problem, expand)``; without steps the problem itself, and placements as they are.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> problem = pl.Problem(pl.load("convolutional_network"), pl.Cluster.uniform(4))
+    >>> small, expand = pipeline(["coplace", "fuse"])(problem)
+    >>> small.graph.n_ops < problem.graph.n_ops
+    True
+    >>> expand(pl.place(small, "heft")).problem is problem
+    True
+    """
+    several = [steps] if isinstance(steps, str) or callable(steps) else steps
+    if not isinstance(several, Iterable):
+        raise FormatError(
+            f"what prepares a problem is {steps!r:.60}; expected names of transformations, functions, or ()"
+        )
+    functions = [find(transforms(), step, "transform") if isinstance(step, str) else step for step in several]
+
+    def prepare(problem: Problem) -> tuple[Problem, Expand]:
+        expands = []
+        for function in functions:
+            problem, expand = _applied(function, problem)
+            expands.append(expand)
+
+        def back(placement: Placement) -> Placement:
+            for expand in reversed(expands):
+                placement = expand(placement)
+            return placement
+
+        return problem, back
+
+    return prepare
+
+
+def _applied(function: Any, problem: Problem) -> tuple[Problem, Expand]:
+    result = function(problem) if callable(function) else None
+    if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[0], Problem) and callable(result[1])):
+        raise PlacelabError(
+            f"{getattr(function, '__name__', function)!r} is no transformation for placement: expected a function that returns "
+            "(smaller problem, expand)"
+        )
+    return result

@@ -1,0 +1,136 @@
+"""Is it enough to place the forward pass? Backward ops then go where their forward ops are."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from placelab.errors import expect
+from placelab.planning.capacity import needs
+from placelab.planning.ranks import precedence_order
+from placelab.preparing.chain import Expand
+from placelab.preparing.contraction import devices_of_blocks, expansion, in_turn, same_ops, with_rules
+from placelab.preparing.coplacement import tied
+from placelab.preparing.gradients import forward_ops, leaders
+from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.problem import Problem
+from placelab.schedule.memory import TOLERANCE
+from placelab.schedule.placement import Placement
+from placelab.strategies import transform
+
+
+@transform(source="Baechi (2020) §3.3")
+def forward_only(problem: Problem) -> tuple[Problem, Expand]:
+    """Leave the backward ops out; they go where their forward ops do.
+
+    Backward are the ops that names show to be gradients (``gradients/<op>_grad/…``) and all that needs one, weight updates
+    included.
+
+    Returns
+    -------
+    small, expand
+        The problem of the forward ops, and the way from its placements to those of `problem`, :func:`expand_backward`. When no
+        device holds the whole model: the problem of all ops with each gradient op tied to its forward op
+        (:func:`placelab.transforms.coplace`). Without backward ops that have a name for it: the problem itself.
+
+    Notes
+    -----
+    A device holds the model if it may run all ops and has room for them one after the other in topological order.
+    Persistent and reserved bytes of backward ops count with the op they follow, so devices smaller than that one are
+    not overfilled; the backward pass's temporaries, tensors and times do not count. O(n_ops + n_edges).
+    """
+    expect(problem, Problem, "forward_only")
+    lead = leaders(problem.graph, problem.group)
+    if (lead < 0).any():
+        return problem, same_ops(problem)
+    if not _fits_one_device(problem):
+        forward = forward_ops(problem.graph)
+        paired = np.flatnonzero(forward >= 0)
+        return tied(problem, np.stack([paired, forward[paired]], axis=1), "forward-only, memory being short, all ops")
+    return _forward_problem(problem, lead), partial(_expanded, problem, lead)
+
+
+def expand_backward(problem: Problem, placement: Placement) -> Placement:
+    """A placement of the whole problem from one of its forward part: each backward op goes where the op it follows is.
+
+    Parameters
+    ----------
+    problem
+        The problem with both passes.
+    placement
+        Of the problem that :func:`forward_only` made of it: its ops are the forward ops of `problem`, by name.
+
+    Returns
+    -------
+    Placement
+        A backward op follows, whichever it has first: the first forward op of its colocation group; the forward op in its name;
+        the first input, else the first consumer, that follows some op; the first op of the graph. The planned order runs all
+        forward ops first, then the backward ops, those of the last forward op first, as far as edges allow. The estimate
+        and the bound are those of the forward pass and are dropped.
+    """
+    expect(problem, Problem, "expand_backward")
+    lead = leaders(problem.graph, problem.group)
+    return _expanded(problem, np.where(lead < 0, np.arange(len(lead)), lead), placement)
+
+
+def _expanded(problem: Problem, lead: np.ndarray, placement: Placement) -> Placement:
+    expect(placement, Placement, "expand_backward")
+    graph, small = problem.graph, placement.problem
+    of = np.array([small.graph.index(name) for name in graph.names[lead]], dtype=np.int32)
+    mirrored = lead != np.arange(graph.n_ops)
+    order = lambda position: precedence_order(graph, np.where(mirrored, position - len(position), -position))  # noqa: E731
+    return expansion(problem, small, of, "forward-only", order)(placement)
+
+
+def _fits_one_device(problem: Problem) -> bool:
+    """Whether some device may run all ops and has room for them in turn."""
+    graph, n = problem.graph, problem.graph.n_ops
+    held, peak = needs(problem)
+    if problem.memory == "dynamic":
+        peak = in_turn(graph, np.arange(n), np.zeros(n, dtype=np.int64), np.arange(graph.n_tensors))
+    limit = np.inf if problem.memory == "none" else problem.cluster.memory * (1 + TOLERANCE)
+    room = np.broadcast_to(held.sum() + peak.max() <= limit, problem.cluster.n_devices)
+    return bool((room if problem.mask is None else room & problem.mask.all(axis=0)).any())
+
+
+def _forward_problem(problem: Problem, lead: np.ndarray) -> Problem:
+    n = problem.graph.n_ops
+    ops = np.flatnonzero(lead == np.arange(n))
+    of = np.searchsorted(ops, lead)
+    members = np.argsort(of, kind="stable")
+    start = np.concatenate([[0], np.cumsum(np.bincount(of))[:-1]])
+    kept = _forward_graph(problem, ops, of, devices_of_blocks(problem, ops, members, start))
+    facts = (problem.memory, problem.transfers, problem.duplex, problem.transfer_ops)
+    return with_rules(Problem(kept, problem.cluster, *facts), problem, problem.graph.names[lead])
+
+
+def _forward_graph(problem: Problem, ops: np.ndarray, of: np.ndarray, devices: dict) -> OpGraph:
+    """The ops `ops` alone; ``of[v]`` is the place in `ops` of the one that op v follows."""
+    graph, n = problem.graph, len(ops)
+    inside = np.isin(graph.consumer, ops)
+    unused = np.isin(graph.tensor_producer, ops)
+    unused[graph.edge_tensor[inside]] = False
+    unused = np.flatnonzero(unused & ~graph.tensor_control)
+    outputs = zip(
+        of[graph.tensor_producer[unused]].tolist(), unused.tolist(), graph.tensor_bytes[unused].tolist(), strict=True
+    )
+    forward = problem.group_ops[np.isin(problem.group_ops, ops)]
+    return OpGraph.from_arrays(
+        graph.names[ops],
+        graph.compute[ops],
+        of[graph.edges[inside]],
+        edge_bytes=graph.edge_bytes[inside],
+        edge_output=graph.edge_tensor[inside],
+        edge_control=graph.tensor_control[graph.edge_tensor[inside]],
+        outputs=list(outputs),
+        persistent=np.bincount(of, graph.persistent, minlength=n),
+        temporary=graph.temporary[ops],
+        memory=np.bincount(of, graph.memory, minlength=n),
+        kind=graph.kind[ops],
+        time=None if graph.time is None else dict(zip(graph.time_types, frozen(graph.time[ops].T), strict=True)),
+        groups=[of[forward[problem.group[forward] == g]] for g in range(problem.n_groups)],
+        group_names=problem.group_names,
+        devices=devices,
+        metadata={key: value for key, value in graph.metadata.items() if key != "forward"},
+    )

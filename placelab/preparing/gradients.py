@@ -1,0 +1,135 @@
+"""Which ops compute gradients, and of which op? Read from the names that TensorFlow gives them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+
+from placelab.errors import FormatError
+from placelab.problem.graph import OpGraph
+
+SCOPE = re.compile(r"(?:^|/)gradients(?:_\d+)?/(.*)")
+
+
+def forward_ops(graph: OpGraph) -> np.ndarray:
+    """The forward op that each gradient op belongs to.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_ops,)
+        -1 for forward ops, and for backward ops that belong to no single one.
+
+    Notes
+    -----
+    ``[…/]gradients/<op>_grad[/…]`` belongs to ``<op>``, the longest name there that an op bears, as TensorFlow 1 names
+    what ``tf.gradients`` adds. ``metadata["forward"]``, gradient op's name → forward op's name, adds to that and goes first.
+    O(characters in names that hold ``gradients``).
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> g = pl.OpGraph.from_arrays(["a/MatMul", "gradients/a/MatMul_grad/Mul", "gradients/AddN"], 1, [(0, 1), (1, 2)])
+    >>> forward_ops(g).tolist()
+    [-1, 0, -1]
+    """
+    told = graph.metadata.get("forward", {})
+    if not isinstance(told, Mapping):
+        raise FormatError(f"metadata 'forward' of {graph.title} is {told!r:.60}; expected gradient op → forward op")
+    forward = np.full(graph.n_ops, -1, dtype=np.int32)
+    for v in np.flatnonzero(in_backward_scope(graph)):
+        forward[v] = _named(graph._index, SCOPE.search(graph.names[v])[1])
+    for name, op in told.items():
+        forward[graph.index(name)] = graph.index(op)
+    return forward
+
+
+def in_backward_scope(graph: OpGraph) -> np.ndarray:
+    """Whether each op's name says that ``tf.gradients`` added it, shape (n_ops,)."""
+    return np.array(
+        [name.find("gradients") >= 0 and SCOPE.search(name) is not None for name in graph.names], dtype=bool
+    )
+
+
+def _named(index: Mapping[str, int], path: str) -> int:
+    end = path.rfind("_grad")
+    while end >= 0:
+        if path[end + 5 : end + 6] in ("", "/") and path[:end] in index:
+            return index[path[:end]]
+        end = path.rfind("_grad", 0, end)
+    return -1
+
+
+def backward_part(graph: OpGraph) -> np.ndarray:
+    """Whether each op belongs to the backward pass: gradient ops, and all that needs a gradient, such as weight updates.
+
+    Shape (n_ops,), bool. All inputs of forward ops are forward ops. O(n_ops + n_edges).
+    """
+    backward = in_backward_scope(graph) | (forward_ops(graph) >= 0)
+    after = backward.tolist()
+    for u, v in zip(graph.producer.tolist(), graph.consumer.tolist(), strict=True):
+        after[v] = after[v] or after[u]
+    return np.array(after)
+
+
+def leaders(graph: OpGraph, group: np.ndarray) -> np.ndarray:
+    """The forward op whose device each op should be on; a forward op leads itself.
+
+    A backward op follows, whichever it has first: the first forward op of its colocation group; its forward op
+    (:func:`forward_ops`); what the first of its inputs that follows some op follows; what the first such of its consumers
+    does; the first forward op of the graph. A group's backward ops without a forward op all follow what their first one does.
+
+    Parameters
+    ----------
+    group
+        Colocation group of each op, -1 for none.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_ops,)
+        All -1 when there is no forward op or no backward op.
+    """
+    backward = backward_part(graph)
+    if backward.all() or not backward.any():
+        return np.full(graph.n_ops, -1, dtype=np.int32)
+    lead = np.where(backward, _first_forward(forward_ops(graph), backward), np.arange(graph.n_ops)).tolist()
+    bound = _group_leaders(group.tolist(), backward.tolist(), lead)
+    follow = lambda v, other: _follow(v, other, lead, group, bound)  # noqa: E731
+    for v in np.flatnonzero(backward).tolist():
+        if group[v] in bound:
+            lead[v] = bound[group[v]]
+    for u, v in graph.edges.tolist():
+        follow(v, u)
+    for u, v in reversed(graph.edges.tolist()):
+        follow(u, v)
+    first = int(np.flatnonzero(~backward)[0])
+    return np.array(
+        [bound.get(g, first) if u < 0 else u for u, g in zip(lead, group.tolist(), strict=True)], dtype=np.int32
+    )
+
+
+def _first_forward(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
+    """The forward op behind each gradient op, behind gradients of gradients too, up to the eighth order."""
+    for _ in range(8):
+        forward = np.where((forward >= 0) & backward[forward], forward[forward], forward)
+    return np.where(backward[forward], -1, forward)
+
+
+def _group_leaders(group: list[int], backward: list[bool], lead: list[int]) -> dict[int, int]:
+    """What each group's backward ops follow: its first forward op, else what the first member with a leader follows."""
+    bound: dict[int, int] = {}
+    for wanted in (False, True):
+        for v, g in enumerate(group):
+            if g >= 0 and backward[v] == wanted and lead[v] >= 0:
+                bound.setdefault(g, lead[v])
+    return bound
+
+
+def _follow(v: int, other: int, lead: list[int], group: np.ndarray, bound: dict[int, int]) -> None:
+    if lead[v] >= 0:
+        return
+    g = int(group[v])
+    lead[v] = bound.get(g, lead[other]) if g >= 0 else lead[other]
+    if g >= 0 and lead[v] >= 0:
+        bound.setdefault(g, lead[v])

@@ -1,0 +1,231 @@
+"""On what is it computed? Devices on hosts, and the links between every two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from placelab.errors import FormatError
+from placelab.names import is_name
+from placelab.problem.graph import frozen
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Cluster:
+    """Devices and the links between them, SI units.
+
+    Parameters
+    ----------
+    speed
+        Operations per second, one per device.
+    memory
+        Bytes, scalar or one per device; None is unlimited.
+    bandwidth
+        Bytes per second, scalar or a matrix; ``bandwidth[i, j]`` is the link from device i to j, the diagonal is ignored.
+    latency
+        Seconds, scalar or a matrix.
+    names, types, hosts
+        One text per device: unique names (default ``dev0``…), device types (default ``device``), hosts (default ``host0``).
+
+    Raises
+    ------
+    FormatError
+        Sizes that do not match, a speed, memory or bandwidth that is not positive, a negative latency, two equal names.
+
+    Examples
+    --------
+    >>> Cluster(speed=[1.0, 2.0], bandwidth=8.0).names
+    ('dev0', 'dev1')
+    """
+
+    speed: np.ndarray
+    memory: np.ndarray
+    bandwidth: np.ndarray
+    latency: np.ndarray
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+    hosts: tuple[str, ...]
+
+    def __init__(
+        self,
+        speed: Any,
+        memory: Any = None,
+        bandwidth: Any = 1.0,
+        latency: Any = 0.0,
+        names: Sequence[str] | None = None,
+        types: Sequence[str] | None = None,
+        hosts: Sequence[str] | None = None,
+    ) -> None:
+        speed = np.atleast_1d(_numbers(speed, "speed"))
+        k = len(speed)
+        if speed.ndim != 1 or k == 0:
+            raise FormatError(f"speed has shape {speed.shape}; expected one number per device, at least one")
+        names = _texts(names, "names", tuple(f"dev{i}" for i in range(k)))
+        columns = dict(
+            speed=speed,
+            memory=_memory(memory, k),
+            bandwidth=_matrix(bandwidth, k, "bandwidth", diagonal=np.inf),
+            latency=_matrix(latency, k, "latency", diagonal=0.0),
+            names=names,
+            types=_texts(types, "types", ("device",) * k),
+            hosts=_texts(hosts, "hosts", ("host0",) * k),
+        )
+        _check(columns, k)
+        for label, value in columns.items():
+            object.__setattr__(self, label, frozen(value) if isinstance(value, np.ndarray) else value)
+
+    @classmethod
+    def uniform(
+        cls, n: int, speed: float = 1e13, memory: float | None = None, bandwidth: float = 12e9, latency: float = 50e-6
+    ) -> Cluster:
+        """`n` equal devices on one host, every two of them joined by a link of its own."""
+        return cls([speed] * _count(n, "devices"), memory, bandwidth, latency)
+
+    @classmethod
+    def from_hosts(
+        cls,
+        hosts: Mapping[str, int],
+        speed: Any = 1e13,
+        memory: Any = None,
+        inside: tuple[float, float] = (12e9, 10e-6),
+        between: tuple[float, float] = (1.25e9, 50e-6),
+        kind: str = "gpu",
+    ) -> Cluster:
+        """Hosts with so many devices each; `inside` and `between` are (bandwidth, latency) within a host and across.
+
+        >>> Cluster.from_hosts({"a": 2, "b": 1}).names
+        ('a/gpu:0', 'a/gpu:1', 'b/gpu:0')
+        """
+        if not isinstance(hosts, Mapping):
+            raise FormatError(f"hosts is {hosts!r}; expected names and numbers of devices, like {{'host0': 4}}")
+        inside, between = _link(inside, "inside"), _link(between, "between")
+        host = [name for name, n in hosts.items() for _ in range(_count(n, f"devices of host {name!r}"))]
+        names = [
+            f"{name}/{kind}:{i}" if len(hosts) > 1 else f"{kind}:{i}" for name, n in hosts.items() for i in range(n)
+        ]
+        same = np.array(host)[:, None] == np.array(host)[None, :]
+        speeds = np.broadcast_to(_numbers(speed, "speed"), (len(host),)) if np.ndim(speed) == 0 else speed
+        return cls(
+            speeds,
+            memory,
+            np.where(same, inside[0], between[0]),
+            np.where(same, inside[1], between[1]),
+            names,
+            [kind] * len(host),
+            host,
+        )
+
+    @property
+    def n_devices(self) -> int:
+        """Number of devices."""
+        return len(self.names)
+
+    def index(self, name: str | int) -> int:
+        """Number of the device called `name` (a number is returned as it is); FormatError when there is none."""
+        if isinstance(name, (int, np.integer)) and 0 <= name < self.n_devices:
+            return int(name)
+        if not isinstance(name, str) or name not in self.names:
+            known = ", ".join(self.names[:8]) + (", …" if self.n_devices > 8 else "")
+            raise FormatError(f"no device is called {name!r}; the cluster has {known}")
+        return self.names.index(name)
+
+    def matching(self, name: str) -> np.ndarray:
+        """Numbers of the devices that have this name or type or are on this host; FormatError when there is none."""
+        if name in self.names:
+            return np.array([self.names.index(name)])
+        found = np.flatnonzero([name in (kind, host) for kind, host in zip(self.types, self.hosts, strict=True)])
+        if not len(found):
+            raise FormatError(
+                f"no device has the name, type or host {name!r}; the cluster has the types {', '.join(sorted(set(self.types)))} "
+                f"and the devices {', '.join(self.names[:8])}{', …' if self.n_devices > 8 else ''}"
+            )
+        return found
+
+    def replace(self, **changes: Any) -> Cluster:
+        """A cluster with some of the constructor's arguments changed; sizes must still match."""
+        unknown = set(changes) - set(self.__dataclass_fields__)
+        if unknown:
+            raise FormatError(
+                f"a cluster has no {', '.join(sorted(unknown))}; known are {', '.join(self.__dataclass_fields__)}"
+            )
+        return Cluster(**{**{label: getattr(self, label) for label in self.__dataclass_fields__}, **changes})
+
+    def __repr__(self) -> str:
+        return f"Cluster({self.n_devices} devices on {len(set(self.hosts))} hosts)"
+
+
+def _numbers(value: Any, label: str) -> np.ndarray:
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise FormatError(f"{label} is {value!r:.80}; expected numbers") from None
+
+
+def _texts(value: Any, label: str, default: tuple[str, ...]) -> tuple[Any, ...]:
+    if value is None:
+        return default
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise FormatError(f"{label} is {value!r:.80}; expected a list of texts, one per device")
+    return tuple(value)
+
+
+def _link(value: Any, label: str) -> np.ndarray:
+    pair = _numbers(value, label)
+    if pair.shape != (2,):
+        raise FormatError(f"{label} is {value!r}; expected (bandwidth [bytes/s], latency [s])")
+    return pair
+
+
+def _count(n: int, label: str) -> int:
+    if not isinstance(n, (int, np.integer)) or n < 1:
+        raise FormatError(f"number of {label} is {n!r}; expected a whole number, 1 or more")
+    return int(n)
+
+
+def _memory(memory: Any, k: int) -> np.ndarray:
+    if memory is None:
+        return np.full(k, np.inf)
+    if isinstance(memory, (list, tuple)) or getattr(memory, "ndim", 0) == 1:
+        memory = [np.inf if m is None else m for m in memory]
+    column = _numbers(memory, "memory")
+    if column.ndim > 1:
+        raise FormatError(f"memory has shape {column.shape}; expected one number or one per device")
+    return np.full(k, column) if column.ndim == 0 else column.copy()
+
+
+def _matrix(value: Any, k: int, label: str, diagonal: float) -> np.ndarray:
+    matrix = _numbers(value, label)
+    matrix = np.full((k, k), matrix) if matrix.ndim == 0 else matrix.copy()
+    if matrix.shape != (k, k):
+        raise FormatError(f"{label} has shape {matrix.shape}; expected one number or a {k} × {k} matrix")
+    np.fill_diagonal(matrix, diagonal)
+    return matrix
+
+
+def _check(columns: dict[str, Any], k: int) -> None:
+    names = columns["names"]
+    for label in ("memory", "names", "types", "hosts"):
+        if len(columns[label]) != k:
+            raise FormatError(f"there are {k} speeds but {len(columns[label])} {label}; give one per device")
+    for name in (*names, *columns["types"], *columns["hosts"]):
+        if not is_name(name):
+            raise FormatError(f"{name!r} is not a device, type or host name: expected non-empty text on one line")
+    if len(set(names)) < k:
+        raise FormatError(
+            f"two devices are called {next(n for n in names if names.count(n) > 1)!r}; device names must be unique"
+        )
+    for label, unit in (("speed", "operations/s"), ("memory", "bytes")):
+        bad = np.flatnonzero(~(columns[label] > 0) | (np.isinf(columns[label]) & (label == "speed")))
+        if len(bad):
+            raise FormatError(
+                f"{label} of device {names[bad[0]]!r} is {columns[label][bad[0]]:g} {unit}; expected more than 0"
+            )
+    for label, unit, least in (("bandwidth", "bytes/s", "more than 0"), ("latency", "s", "a finite number, 0 or more")):
+        matrix = columns[label]
+        good = matrix > 0 if label == "bandwidth" else (matrix >= 0) & ~np.isinf(matrix)
+        if not good.all():
+            i, j = np.argwhere(~good)[0]
+            raise FormatError(f"{label} from {names[i]!r} to {names[j]!r} is {matrix[i, j]:g} {unit}; expected {least}")

@@ -1,0 +1,101 @@
+"""Clusters people actually have: presets for the cluster canvas and for experiments."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from placelab.errors import FormatError
+from placelab.problem.cluster import Cluster, _count
+from placelab.seeds import generator
+
+
+def uniform(n: int = 4) -> Cluster:
+    """`n` equal devices of 10¹³ operations/s, 16 GB each, every two joined at 12 GB/s and 50 µs."""
+    return Cluster.uniform(n, speed=1e13, memory=16e9, bandwidth=12e9, latency=50e-6)
+
+
+def mayer50(seed: int = 0, devices: int = 50) -> Cluster:
+    """The simulated devices of Mayer 2017 §5.1: speeds U(10, 100) operations and rates U(10, 60) bytes per time unit.
+
+    Whole numbers, as in the published device file; rates are symmetric; no latency, no memory limit. One time unit is 1 s.
+    """
+    rng = generator(seed)
+    k = _count(devices, "devices")
+    speed = rng.integers(10, 100, k, endpoint=True)
+    rate = np.triu(rng.integers(10, 60, (k, k), endpoint=True), 1)
+    return Cluster(speed, None, rate + rate.T + np.eye(k), 0.0, [f"dev{i}" for i in range(k)], ["device"] * k)
+
+
+def pcie_box(gpus: int = 4) -> Cluster:
+    """One server with `gpus` GPUs on PCIe 3 × 16, like the four-GPU server of Baechi §5.1.
+
+    8 GB and 10¹³ operations/s each; GPU to GPU through the host: 6 GB/s and 50 µs.
+    """
+    return Cluster.from_hosts({"server": gpus}, speed=1e13, memory=8e9, inside=(6e9, 50e-6))
+
+
+def nvlink_box(gpus: int = 8) -> Cluster:
+    """One server with `gpus` GPUs behind an NVLink switch: 10¹⁴ operations/s, 80 GB, 300 GB/s and 5 µs between any two."""
+    return Cluster.from_hosts({"server": gpus}, speed=1e14, memory=80e9, inside=(300e9, 5e-6))
+
+
+def two_nodes(gpus: int = 4) -> Cluster:
+    """Two servers with `gpus` GPUs each: NVLink inside (300 GB/s, 5 µs), 100 Gbit/s Ethernet between (12.5 GB/s, 20 µs)."""
+    return Cluster.from_hosts(
+        {"node0": gpus, "node1": gpus}, speed=1e14, memory=80e9, inside=(300e9, 5e-6), between=(12.5e9, 20e-6)
+    )
+
+
+def parameter_server(workers: int = 4, servers: int = 1) -> Cluster:
+    """`workers` GPU machines and `servers` CPU machines (type ``ps``), joined by 10 Gbit/s Ethernet: 1.25 GB/s, 50 µs."""
+    w, s = _count(workers, "workers"), _count(servers, "servers")
+    names = [f"ps:{i}" for i in range(s)] + [f"worker:{i}" for i in range(w)]
+    return Cluster(
+        [1e12] * s + [1e13] * w,
+        [256e9] * s + [16e9] * w,
+        1.25e9,
+        50e-6,
+        names,
+        ["ps"] * s + ["gpu"] * w,
+        [name.replace(":", "") for name in names],
+    )
+
+
+def rtx2080ti_box(gpus: int = 4) -> Cluster:
+    """One server with `gpus` GeForce RTX 2080 Ti on PCIe 3 × 16: 13.4 TFLOP/s and 11 GB each; 15.75 GB/s and 10 µs.
+
+    Devices of the type ``rtx2080ti``, for which models come with estimated times (:func:`placelab.costs.estimate`).
+    """
+    return Cluster.from_hosts({"server": gpus}, 13.4e12, 11e9, inside=(15.754e9, 10e-6)).replace(
+        types=["rtx2080ti"] * gpus
+    )
+
+
+def h100_box(gpus: int = 8) -> Cluster:
+    """One server with `gpus` H100 (SXM) behind an NVLink switch: 66.9 TFLOP/s and 80 GB each; 450 GB/s and 5 µs.
+
+    Devices of the type ``h100``, for which models come with estimated times (:func:`placelab.costs.estimate`).
+    """
+    return Cluster.from_hosts({"server": gpus}, 66.9e12, 80e9, inside=(450e9, 5e-6)).replace(types=["h100"] * gpus)
+
+
+PRESETS = {
+    preset.__name__: preset
+    for preset in (
+        uniform,
+        mayer50,
+        pcie_box,
+        nvlink_box,
+        two_nodes,
+        parameter_server,
+        rtx2080ti_box,
+        h100_box,
+    )
+}
+
+
+def preset(name: str) -> Cluster:
+    """The preset of that name with its defaults; FormatError when there is none."""
+    if not isinstance(name, str) or name not in PRESETS:
+        raise FormatError(f"no cluster preset is called {name!r}; there are {', '.join(PRESETS)}")
+    return PRESETS[name]()

@@ -1,0 +1,190 @@
+"""placelab JSON: a graph as columns, gzipped when the name says so. The schema is in ``datasets/README.md``."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from placelab.errors import FormatError
+from placelab.files.fields import read_from
+from placelab.files.saving import save
+
+if TYPE_CHECKING:
+    from placelab.problem.graph import OpGraph
+
+FORMAT, VERSION = "placelab-graph", 1
+EXPECTED = "placelab JSON"
+
+WORDS = {str: "texts", list: "lists"}
+
+
+def is_one(document: Any) -> bool:
+    """Whether parsed JSON says that it is a placelab graph."""
+    return isinstance(document, dict) and document.get("format") == FORMAT
+
+
+def columns(document: Any, where: str) -> dict[str, Any]:
+    """The arguments of :meth:`OpGraph.from_arrays` in parsed JSON; `where` names it in messages.
+
+    Raises
+    ------
+    FormatError
+        Not a placelab graph, another version, a column that is missing or does not fit.
+    """
+    if not is_one(document):
+        raise FormatError(f'{where} is not a placelab graph: expected {{"format": "{FORMAT}", …}} at the top')
+    if type(document.get("version")) is not int or document["version"] != VERSION:
+        raise FormatError(f"{where} has version {document.get('version')!r:.40}; this placelab reads version {VERSION}")
+    with read_from(where):
+        return _columns(document)
+
+
+def write(graph: OpGraph, path: Any) -> None:
+    """Write a graph; the same graph always gives the same bytes. The file appears only when it is complete."""
+    save(dumps(graph), path)
+
+
+def dumps(graph: OpGraph) -> str:
+    """The graph as placelab JSON text."""
+    names = graph.names.tolist()
+    default = graph.persistent + graph.temporary + graph.outputs
+    kinds = list(dict.fromkeys(graph.kind.tolist()))
+    number = {kind: i for i, kind in enumerate(kinds)}
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "metadata": graph.metadata,
+        "ops": {
+            "name": names,
+            "kind": [number[kind] for kind in graph.kind],
+            "compute": _numbers(graph.compute),
+            "persistent": _numbers(graph.persistent),
+            "temporary": _numbers(graph.temporary),
+            "memory": None if np.array_equal(default, graph.memory) else _numbers(graph.memory),
+            "time": {t: _numbers(graph.time[:, j]) for j, t in enumerate(graph.time_types)} or None,
+            "group": graph.group.tolist(),
+            "devices": graph.device_set.tolist(),
+            "outputs": np.diff(graph.op_tensor_ptr).tolist(),
+        },
+        "kinds": kinds,
+        "groups": list(graph.group_names),
+        "device_sets": [list(s) for s in graph.device_sets],
+        "tensors": {
+            "bytes": _numbers(graph.tensor_bytes),
+            "consumers": np.diff(graph.tensor_ptr).tolist(),
+            "control": np.flatnonzero(graph.tensor_control).tolist(),
+        },
+        "edges": {"consumer": graph.consumer.tolist()},
+    }
+    try:
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise FormatError(f"the metadata of {graph.title} is not JSON: {error}") from None
+
+
+def _numbers(column: np.ndarray) -> list:
+    """Whole numbers without a point, NaN as null."""
+    return [None if x != x else int(x) if x == int(x) and abs(x) < 2**53 else x for x in column.tolist()]
+
+
+def _columns(document: dict) -> dict[str, Any]:
+    ops, tensors, edges = (_object(document, key) for key in ("ops", "tensors", "edges"))
+    names = _list(ops, "name", str)
+    n = len(names)
+    kinds = _list(document, "kinds", str)
+    consumer = _integers(edges, "consumer", n, None)
+    n_tensors = len(_list(tensors, "bytes", int, float))
+    producer = _repeated(_integers(ops, "outputs", n_tensors + 1, n), n_tensors, "outputs", "tensors")
+    edge_tensor = _repeated(
+        _integers(tensors, "consumers", len(consumer) + 1, n_tensors), len(consumer), "consumers", "edges"
+    )
+    size = _floats(tensors, "bytes", n_tensors)
+    control = np.zeros(n_tensors, bool)
+    control[_integers(tensors, "control", n_tensors, None)] = True
+    output = np.arange(n_tensors)
+    used = np.zeros(n_tensors, bool)
+    used[edge_tensor] = True
+    group, labels = _integers(ops, "group", len(_list(document, "groups", str)), n, low=-1), document["groups"]
+    sets = [_texts(s) for s in _list(document, "device_sets", list)]
+    device = _integers(ops, "devices", len(sets), n, low=-1)
+    time = ops.get("time")
+    return dict(
+        names=names,
+        compute=_floats(ops, "compute", n, null=True),
+        edges=np.stack([producer[edge_tensor], consumer], axis=1) if len(consumer) else np.empty((0, 2)),
+        edge_bytes=size[edge_tensor],
+        edge_output=output[edge_tensor],
+        edge_control=control[edge_tensor],
+        outputs=[(int(producer[t]), int(output[t]), float(size[t])) for t in np.flatnonzero(~used & ~control)],
+        persistent=_floats(ops, "persistent", n),
+        temporary=_floats(ops, "temporary", n),
+        memory=None if ops.get("memory") is None else _floats(ops, "memory", n),
+        kind=[kinds[i] for i in _integers(ops, "kind", len(kinds), n)],
+        time=None
+        if time is None
+        else {t: _floats(_object(ops, "time"), t, n, null=True) for t in _object(ops, "time")},
+        groups=_members(group, len(labels)),
+        group_names=labels,
+        devices={int(v): sets[device[v]] for v in np.flatnonzero(device >= 0)},
+        metadata=_object(document, "metadata"),
+    )
+
+
+def _object(parent: dict, key: str) -> dict:
+    value = parent.get(key)
+    if not isinstance(value, dict):
+        raise FormatError(f"{key!r} is {type(value).__name__}; expected an object")
+    return value
+
+
+def _list(parent: dict, key: str, *kinds: type) -> list:
+    value = parent.get(key)
+    if not isinstance(value, list) or not set(map(type, value)) <= set(kinds):
+        raise FormatError(f"{key!r} must be a list of {WORDS.get(kinds[0], 'numbers')}")
+    return value
+
+
+def _texts(value: list) -> tuple[str, ...]:
+    if not all(isinstance(x, str) for x in value):
+        raise FormatError("'device_sets' must be lists of names or types")
+    return tuple(value)
+
+
+def _members(group: np.ndarray, n: int) -> list[list[int]]:
+    """The ops of each of n groups."""
+    order = np.argsort(group, kind="stable")
+    ends = np.searchsorted(group[order], np.arange(n + 1))
+    return [order[a:b].tolist() for a, b in pairwise(ends.tolist())]
+
+
+def _repeated(counts: np.ndarray, total: int, key: str, what: str) -> np.ndarray:
+    """Each index as often as it counts."""
+    if counts.sum() != total:
+        raise FormatError(f"{key!r} add up to {counts.sum()}, but there are {total} {what}")
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+def _integers(parent: dict, key: str, high: int, length: int | None, low: int = 0) -> np.ndarray:
+    value = parent.get(key)
+    if not isinstance(value, list) or not set(map(type, value)) <= {int}:
+        raise FormatError(f"{key!r} must be a list of whole numbers")
+    if value and (min(value) < low or max(value) >= high):
+        raise FormatError(
+            f"{key!r} holds {next(x for x in value if not low <= x < high)!r:.24}; expected {low} to {high - 1}"
+        )
+    if length is not None and len(value) != length:
+        raise FormatError(f"{key!r} has {len(value)} entries, expected {length}")
+    return np.array(value, dtype=np.int64)
+
+
+def _floats(parent: dict, key: str, length: int, null: bool = False) -> np.ndarray:
+    value = _list(parent, key, int, float, *[type(None)] * null)
+    if len(value) != length:
+        raise FormatError(f"{key!r} has {len(value)} entries, expected {length}")
+    try:
+        return np.array(value, dtype=np.float64)  # None is NaN
+    except OverflowError:
+        raise FormatError(f"{key!r} holds a number that is too large") from None

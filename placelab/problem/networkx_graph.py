@@ -1,0 +1,229 @@
+"""networkx graphs in and out.
+
+Node attributes, all optional but ``compute`` (or ``time``): ``compute`` [operations], ``time`` {device name or type: seconds},
+``persistent``, ``temporary``, ``memory`` [bytes], ``kind``, ``group`` (a name, or a list of names), ``devices`` (names or
+types), ``outputs`` {output id: bytes} for outputs that no edge carries.
+Edge attributes: ``bytes``, ``tensor`` (id of the producer's output; absent: a tensor of its own), ``control``.
+Graph attributes travel as the graph's metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from placelab.errors import FormatError
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from placelab.problem.graph import OpGraph
+
+NODE = {"compute", "time", "persistent", "temporary", "memory", "kind", "group", "devices", "outputs"}
+EDGE = {"bytes", "tensor", "control"}
+
+
+def columns(graph: nx.DiGraph) -> dict[str, Any]:
+    """The arguments of :meth:`OpGraph.from_arrays` for a DiGraph or MultiDiGraph. Nodes become op names by ``str``.
+
+    Raises
+    ------
+    FormatError
+        Not a directed graph, an attribute that does not exist or has the wrong form.
+    """
+    if not hasattr(graph, "is_directed") or not graph.is_directed():
+        raise FormatError(f"expected a networkx DiGraph or MultiDiGraph, found {type(graph).__name__}")
+    nodes = list(graph.nodes(data=True))
+    number = {node: v for v, (node, _) in enumerate(nodes)}
+    names = [str(node) for node, _ in nodes]
+    for node, attributes in nodes:
+        _check_attributes(attributes, NODE, "op {}", node)
+        for label, form in (("time", "{device name or type: seconds}"), ("outputs", "{output id: bytes}")):
+            if attributes.get(label) is not None and not isinstance(attributes[label], Mapping):
+                raise FormatError(f"{label} of op {said(node)} is {said(attributes[label])}; expected {form}")
+        if not isinstance(attributes.get("kind", ""), (str, type(None))):
+            raise FormatError(f"kind of op {said(node)} is {said(attributes['kind'])}; expected a text")
+    costs = [_costs(name, attributes) for name, (_, attributes) in zip(names, nodes, strict=True)]
+    edges, size, output, control, unused = _read_edges(graph, number, nodes)
+    groups: dict[str, list[int]] = {}
+    for v, (_, attributes) in enumerate(nodes):
+        for group in _texts(attributes.get("group"), "group of op {}", names[v]):
+            groups.setdefault(group, []).append(v)
+    return dict(
+        names=names,
+        compute=[c[0] for c in costs],
+        edges=edges,
+        edge_bytes=size,
+        edge_output=output,
+        edge_control=control,
+        outputs=unused,
+        persistent=[c[1] for c in costs],
+        temporary=[c[2] for c in costs],
+        memory=_memory(nodes, costs, edges, size, output, control, unused),
+        kind=[str(a.get("kind") or "") for _, a in nodes],
+        time=_times(nodes),
+        groups=list(groups.values()),
+        group_names=list(groups),
+        devices={
+            v: _texts(a["devices"], "devices of op {}", names[v])
+            for v, (_, a) in enumerate(nodes)
+            if a.get("devices") is not None
+        },
+        metadata={k: v for k, v in graph.graph.items() if isinstance(k, str)},
+    )
+
+
+def write(graph: OpGraph) -> nx.DiGraph:
+    """A DiGraph with every attribute that is not its default; a MultiDiGraph when two edges join the same two ops."""
+    import networkx as nx
+
+    m = graph.n_edges
+    parallel = m and len(np.unique(graph.producer.astype(np.int64) * graph.n_ops + graph.consumer)) < m
+    result = nx.MultiDiGraph() if parallel else nx.DiGraph()
+    result.graph.update(graph.metadata)
+    local = np.arange(graph.n_tensors) - graph.op_tensor_ptr[graph.tensor_producer]
+    unused = np.diff(graph.tensor_ptr) == 0
+    default = graph.persistent + graph.temporary + graph.outputs
+    for v, name in enumerate(graph.names):
+        result.add_node(name, **_node(graph, v, default, local, unused))
+    for e, (u, w) in enumerate(graph.edges.tolist()):
+        t = graph.edge_tensor[e]
+        data = (
+            {"control": True}
+            if graph.tensor_control[t]
+            else {"bytes": float(graph.tensor_bytes[t]), "tensor": int(local[t])}
+        )
+        result.add_edge(graph.names[u], graph.names[w], **data)
+    return result
+
+
+def said(value: Any) -> str:
+    """A value in a message: on one line, and not for ever."""
+    return f"{' '.join(repr(value).split()):.60}"
+
+
+def _node(graph: OpGraph, v: int, default: np.ndarray, local: np.ndarray, unused: np.ndarray) -> dict[str, Any]:
+    node: dict[str, Any] = {}
+    if not np.isnan(graph.compute[v]):
+        node["compute"] = float(graph.compute[v])
+    for label in ("persistent", "temporary"):
+        if getattr(graph, label)[v]:
+            node[label] = float(getattr(graph, label)[v])
+    if graph.memory[v] != default[v]:
+        node["memory"] = float(graph.memory[v])
+    if graph.kind[v]:
+        node["kind"] = graph.kind[v]
+    if graph.time is not None:
+        node["time"] = {k: float(t) for k, t in zip(graph.time_types, graph.time[v], strict=True) if not np.isnan(t)}
+    if graph.group[v] >= 0:
+        node["group"] = graph.group_names[graph.group[v]]
+    if graph.device_set[v] >= 0:
+        node["devices"] = list(graph.device_sets[graph.device_set[v]])
+    tensors = range(graph.op_tensor_ptr[v], graph.op_tensor_ptr[v + 1])
+    outputs = {int(local[t]): float(graph.tensor_bytes[t]) for t in tensors if unused[t]}
+    if outputs:
+        node["outputs"] = outputs
+    return node
+
+
+def _check_attributes(attributes: dict, known: set[str], where: str, *of: Any) -> None:
+    for name in attributes:
+        if name not in known:
+            raise FormatError(f"{_told(where, of)} has an attribute {said(name)}; known are {', '.join(sorted(known))}")
+
+
+def _told(where: str, of: tuple) -> str:
+    """Where something is, put into words only when a message needs them."""
+    return where.format(*map(said, of))
+
+
+def _costs(name: str, attributes: dict) -> tuple[float, float, float]:
+    if "compute" not in attributes and not attributes.get("time"):
+        raise FormatError(f"op {said(name)} has neither compute [operations] nor time {{device: seconds}}; give one")
+    return (
+        _number(attributes.get("compute", np.nan), "compute of op {}", name),
+        _number(attributes.get("persistent", 0.0), "persistent of op {}", name),
+        _number(attributes.get("temporary", 0.0), "temporary of op {}", name),
+    )
+
+
+def _number(value: Any, where: str, *of: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise FormatError(f"{_told(where, of)} is {said(value)}; expected a number") from None
+
+
+def _texts(value: Any, where: str, *of: Any) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, (list, tuple, set, frozenset)) or not all(isinstance(x, str) for x in value):
+        raise FormatError(f"{_told(where, of)} is {said(value)}; expected a name or a list of names")
+    return tuple(value) if isinstance(value, (list, tuple)) else tuple(sorted(value))
+
+
+def _read_edges(graph: Any, number: dict, nodes: list) -> tuple[list, list, list, list, list]:
+    """Edges as columns; outputs renumbered per producer: integer ids in order, then others by first appearance."""
+    edges, size, ids, control = [], [], [], []
+    for u, w, attributes in graph.edges(data=True):
+        _check_attributes(attributes, EDGE, "edge {} → {}", u, w)
+        _check_kind(attributes, "control", (bool, int, np.bool_), "True or False", u, w)
+        _check_kind(attributes, "tensor", Hashable, "a number or a text", u, w)
+        edges.append((number[u], number[w]))
+        control.append(bool(attributes.get("control", False)))
+        size.append(_number(attributes.get("bytes", 0.0), "bytes of edge {} → {}", u, w))
+        ids.append(attributes.get("tensor"))
+    unused = [
+        (v, o, _number(b, "output {} of op {}", o, n))
+        for v, (n, a) in enumerate(nodes)
+        for o, b in (a.get("outputs") or {}).items()
+    ]
+    named = {(u, i) for (u, _), i, c in zip(edges, ids, control, strict=True) if i is not None and not c}
+    named |= {(v, o) for v, o, _ in unused}
+    position = {key: j for j, key in enumerate(sorted(named, key=_output_key))}
+    own = len(position)  # tensors without an id come after those with one, by consumer
+    order = sorted((e for e in range(len(edges)) if ids[e] is None), key=lambda e: (edges[e], e))
+    anonymous = {e: own + j for j, e in enumerate(order)}
+    output = [
+        position[edges[e][0], ids[e]] if ids[e] is not None and not control[e] else anonymous.get(e, 0)
+        for e in range(len(edges))
+    ]
+    return edges, size, output, control, [(v, position[v, o], b) for v, o, b in unused]
+
+
+def _check_kind(attributes: dict, name: str, kind: Any, expected: str, u: Any, w: Any) -> None:
+    if name in attributes and not isinstance(attributes[name], kind):
+        where = _told(f"{name} of edge {{}} → {{}}", (u, w))
+        raise FormatError(f"{where} is {said(attributes[name])}; expected {expected}")
+
+
+def _output_key(key: tuple[int, Any]) -> tuple:
+    producer, output = key
+    is_number = isinstance(output, (int, np.integer))
+    return producer, not is_number, int(output) if is_number else 0, str(output)
+
+
+def _memory(
+    nodes: list, costs: list, edges: list, size: list, output: list, control: list, unused: list
+) -> list[float] | None:
+    """Given memory, the default where it is not given; None when no op gives it."""
+    if not any("memory" in a for _, a in nodes):
+        return None
+    tensors = {(u, o): b for (u, _), b, o, c in zip(edges, size, output, control, strict=True) if not c}
+    tensors.update({(v, o): b for v, o, b in unused})
+    total = [c[1] + c[2] for c in costs]
+    for (u, _), b in tensors.items():
+        total[u] += b
+    return [_number(a.get("memory", total[v]), "memory of op {}", n) for v, (n, a) in enumerate(nodes)]
+
+
+def _times(nodes: list) -> dict[str, list[float]] | None:
+    types = dict.fromkeys(t for _, a in nodes for t in (a.get("time") or {}))
+    times = {
+        t: [_number((a.get("time") or {}).get(t, np.nan), "time of op {} on {}", n, t) for n, a in nodes] for t in types
+    }
+    return times or None

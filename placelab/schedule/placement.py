@@ -1,0 +1,205 @@
+"""Hold where each op runs, and why: a placement and the trace of the decisions behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from placelab.errors import FormatError, InfeasibleError, expect
+from placelab.files.fields import read_from
+from placelab.problem.graph import frozen
+from placelab.problem.problem import Problem
+from placelab.schedule import placement_json
+from placelab.units import seconds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Why each op is where it is: one row per decision, in the order decided.
+
+    Attributes
+    ----------
+    op, device : ndarray of int32, shape (n_decisions,)
+        The op (first member of its group) and the device it was given.
+    score : ndarray, shape (n_decisions, n_devices)
+        What the partitioner compared, NaN where a device was no candidate.
+    reason : ndarray of int32, shape (n_decisions,)
+        Index into `reasons`.
+    score_name : str
+        What a score is, with its unit.
+    """
+
+    op: np.ndarray
+    device: np.ndarray
+    score: np.ndarray
+    reason: np.ndarray
+    reasons: tuple[str, ...]
+    score_name: str
+
+    def line(self, problem: Problem, op: int) -> str:
+        """The decision about `op` (or about its group) as one sentence."""
+        rows = np.flatnonzero(np.isin(self.op, problem.members(op)))
+        if not len(rows):
+            return f"{problem.graph.names[op]}: no decision recorded"
+        i, names = rows[0], problem.cluster.names
+        chosen, score = self.device[i], self.score[i]
+        said = self._said
+        others = [d for d in np.argsort(score, kind="stable") if d != chosen and not np.isnan(score[d])][:4]
+        compared = "; ".join([f"{said(score[chosen])}", *(f"{names[d]} {said(score[d])}" for d in others)])
+        text = f"{problem.graph.names[op]} on {names[chosen]}: {self.reasons[self.reason[i]]}"
+        if self.op[i] != op:
+            text += f", with {problem.graph.names[self.op[i]]} of its group"
+        if np.isnan(score[chosen]):
+            return text
+        tie = "; of equals the first" if (score == score[chosen]).sum() > 1 else ""
+        return f"{text} ({self.score_name.partition(' [')[0]} {compared}{tie})"
+
+    @property
+    def _said(self) -> Callable[[float], str]:
+        """How a score is written: times with the unit that fits, other numbers with three digits."""
+        return seconds if self.score_name.endswith("[s]") else "{:.3g}".format
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """One device for each op of a problem.
+
+    Attributes
+    ----------
+    problem : Problem
+    device : ndarray of int32, shape (n_ops,)
+    planned : ndarray of int32, shape (n_ops,), or None
+        Ops in the order the partitioner planned, for the ``planned`` scheduler.
+    estimate : float or None
+        Makespan the partitioner expects [s].
+    trace : Trace or None
+    partitioner : str
+        Name of the partitioner that made it, "" for a placement by hand.
+    bound : float or None
+        Lower bound on the makespan of every schedule of the problem that the partitioner proved [s].
+    notes : tuple of str
+        Sentences that belong to the result: what was assumed, that it is a preview, which approximation ratio holds.
+    table : DataFrame or None
+        What the partitioner tried, for those that try several.
+    """
+
+    problem: Problem
+    device: np.ndarray
+    planned: np.ndarray | None = None
+    estimate: float | None = None
+    trace: Trace | None = None
+    partitioner: str = ""
+    bound: float | None = None
+    notes: tuple[str, ...] = ()
+    table: pd.DataFrame | None = None
+
+    def __post_init__(self) -> None:
+        expect(self.problem, Problem, "a placement")
+        object.__setattr__(self, "device", _numbers(self.device, "devices"))
+        if self.planned is not None:
+            object.__setattr__(self, "planned", _numbers(self.planned, "ops in the planned order"))
+        _check_placement(self)
+
+    @classmethod
+    def from_mapping(cls, problem: Problem, where: Mapping[str, Any]) -> Placement:
+        """A placement from op name → device name; members of a group may be left out, all others must be there."""
+        expect(problem, Problem, "Placement.from_mapping")
+        expect(where, Mapping, "Placement.from_mapping")
+        device = np.full(problem.graph.n_ops, -1, dtype=np.int32)
+        for name, where_to in where.items():
+            device[problem.graph.index(name)] = problem.cluster.index(where_to)
+        for v in np.flatnonzero(device < 0):
+            placed = problem.members(v)[device[problem.members(v)] >= 0]
+            if not len(placed):
+                raise FormatError(
+                    f"op {problem.graph.names[v]!r} has no device; the mapping must name one for every op"
+                )
+            device[v] = device[placed[0]]
+        return cls(problem, device)
+
+    @classmethod
+    def load(cls, problem: Problem, path: Any) -> Placement:
+        """A placement from a JSON file, as :meth:`save` or a hand writes it: ``{"op": "device", …}``.
+
+        Parameters
+        ----------
+        problem
+            Whose ops and devices the file names.
+        path
+            The file, gzipped or not.
+
+        Raises
+        ------
+        FormatError
+            Not such a file; an op or a device that the problem does not have, or an op without a device.
+        """
+        expect(problem, Problem, "Placement.load(problem, path)")
+        return cls._of(problem, placement_json.read(path), str(path))
+
+    @classmethod
+    def loads(cls, problem: Problem, data: bytes, where: str = "the upload") -> Placement:
+        """A placement from the bytes of such a file; `where` names it in messages. Errors: as :meth:`load`."""
+        expect(problem, Problem, "Placement.loads(problem, data)")
+        return cls._of(problem, placement_json.loads(data, where), where)
+
+    @classmethod
+    def _of(cls, problem: Problem, told: placement_json.PlacementColumns, where: str) -> Placement:
+        with read_from(where):
+            order = None if told.planned is None else np.array([problem.graph.index(op) for op in told.planned], "i4")
+            placement = cls.from_mapping(problem, told.device)
+            return replace(placement, planned=order, estimate=told.estimate, partitioner=told.partitioner)
+
+    def save(self, path: Any) -> None:
+        """Write the placement as JSON, op name → device name; gzipped when the name ends in ``.gz``."""
+        placement_json.write(self, path)
+
+    def to_mapping(self) -> dict[str, str]:
+        """Op name → device name."""
+        return {
+            name: self.problem.cluster.names[d] for name, d in zip(self.problem.graph.names, self.device, strict=True)
+        }
+
+    def __repr__(self) -> str:
+        used, k = len(np.unique(self.device)), self.problem.cluster.n_devices
+        return f"Placement({self.problem.graph.n_ops} ops on {used} of {k} devices)"
+
+
+def _numbers(value: Any, what: str) -> np.ndarray:
+    """Numbers of `what` as int32; fractions and what does not fit are refused, not cut off."""
+    given = np.asarray(value)
+    if given.dtype.kind not in "iu" or (given.size and max(-int(given.min()), int(given.max())) >= 2**31):
+        raise FormatError(f"{what} must be whole numbers, one per op; from_mapping takes names")
+    return frozen(given.astype(np.int32, copy=False))
+
+
+def _check_placement(placement: Placement) -> None:
+    problem, device = placement.problem, placement.device
+    names, n, k = problem.graph.names, problem.graph.n_ops, problem.cluster.n_devices
+    if device.shape != (n,):
+        raise FormatError(f"the placement has {device.shape} devices; expected one for each of {n} ops")
+    if device.min() < 0 or device.max() >= k:
+        v = int(np.flatnonzero((device < 0) | (device >= k))[0])
+        raise FormatError(f"op {names[v]!r} is on device {device[v]}; the cluster has devices 0 to {k - 1}")
+    if problem.mask is not None and not problem.mask[np.arange(n), device].all():
+        v = int(np.flatnonzero(~problem.mask[np.arange(n), device])[0])
+        raise InfeasibleError(
+            f"op {names[v]!r} is on {problem.cluster.names[device[v]]!r}, but may only run on "
+            f"{', '.join(problem.cluster.names[d] for d in problem.feasible(v))}"
+        )
+    if problem.n_groups:
+        first = problem.group_ops[problem.group_ptr[:-1]]
+        apart = np.flatnonzero(device[problem.group_ops] != device[first][problem.group[problem.group_ops]])
+        if len(apart):
+            v = problem.group_ops[apart[0]]
+            raise InfeasibleError(
+                f"op {names[v]!r} is not on the device of {names[first[problem.group[v]]]!r}, but both are in colocation group "
+                f"{problem.group_names[problem.group[v]]!r}"
+            )
+    if placement.planned is not None and not np.array_equal(np.sort(placement.planned), np.arange(n)):
+        raise FormatError(f"the planned order must name each of the {n} ops once")

@@ -1,0 +1,101 @@
+"""Placements as JSON: ``{"op": "device", …}`` with a few words about where it comes from, written and read again.
+
+::
+
+    {"format": "placelab-placement", "version": 1, "graph": "bert", "partitioner": "heft", "estimate": 0.012,
+     "devices": ["gpu:0", "gpu:1"], "placement": {"embed": "gpu:0", …}, "planned": ["embed", …] or null}
+
+``estimate`` is in seconds or null; ``planned`` is the order the partitioner planned. What is read may also be the object
+under ``placement`` alone, as a hand or another program writes it; members of a group may be left out then.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from placelab.errors import FormatError
+from placelab.files.fields import cost, read_from, record, text, texts
+from placelab.files.limits import json_of, read_file
+from placelab.files.saving import save
+from placelab.problem import graph_json
+
+if TYPE_CHECKING:
+    from placelab.schedule.placement import Placement
+
+FORMAT, VERSION = "placelab-placement", 1
+EXPECTED = "a placement: an object of op name → device name"
+
+
+class PlacementColumns(NamedTuple):
+    """What a file says of a placement, in names; :meth:`Placement.load` makes the placement of a problem from it."""
+
+    device: dict[str, str]
+    planned: list[str] | None
+    estimate: float | None
+    partitioner: str
+
+
+def write(placement: Placement, path: Any) -> Path:
+    """Write a placement; gzipped when the name ends in ``.gz``."""
+    return save(dumps(placement), path)
+
+
+def dumps(placement: Placement) -> str:
+    """A placement as JSON text, an op per line."""
+    names = placement.problem.graph.names
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "graph": placement.problem.graph.title,
+        "partitioner": placement.partitioner,
+        "estimate": placement.estimate,
+        "devices": list(placement.problem.cluster.names),
+        "placement": placement.to_mapping(),
+        "planned": None if placement.planned is None else names[placement.planned].tolist(),
+    }
+    return json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def read(path: Any) -> PlacementColumns:
+    """What a file says of a placement.
+
+    Raises
+    ------
+    FormatError
+        Not such a file.
+    """
+    return loads(read_file(path, EXPECTED), str(path))
+
+
+def loads(data: bytes, where: str = "the upload") -> PlacementColumns:
+    """What the bytes of a file say of a placement, gzipped or not; `where` names it in messages."""
+    document = json_of(data, where, EXPECTED)
+    if not isinstance(document, dict):
+        raise FormatError(f"{where} is not {EXPECTED}")
+    if graph_json.is_one(document):
+        raise FormatError(f"{where} is a graph, which pl.load reads; expected {EXPECTED}")
+    told = document if is_one(document) else {"version": VERSION, "placement": document}
+    if type(told.get("version")) is not int or told["version"] != VERSION:
+        raise FormatError(f"{where} has version {told.get('version')!r:.40}; this placelab reads version {VERSION}")
+    with read_from(where):
+        return _columns(told)
+
+
+def is_one(document: Any) -> bool:
+    """Whether parsed JSON says that it is a placement."""
+    return isinstance(document, dict) and document.get("format") == FORMAT
+
+
+def _columns(told: dict[str, Any]) -> PlacementColumns:
+    device = record(told.get("placement"), "placement")
+    for op, name in device.items():
+        text(name, f"the device of op {op!r:.80}")
+    planned, estimate = told.get("planned"), told.get("estimate")
+    return PlacementColumns(
+        device,
+        planned=None if planned is None else texts(planned, "planned"),
+        estimate=None if estimate is None else cost(estimate, "estimate"),
+        partitioner=text(told.get("partitioner", ""), "partitioner"),
+    )

@@ -1,0 +1,358 @@
+r"""Which plan is shortest? Scheduling with optional intervals, for the constraint solver of OR-tools.
+
+Per unit (op or colocation group) and device a Boolean y says whether it is there, per op an integer its start s:
+
+- exactly one y of a unit, on devices it may use;
+- an interval of each op on each device, present where y is: no two overlap;
+- s_v ≥ s_u + exec(u) for each arc, and + delay where y_ud and not y_vd (for links that are not all equal: and y_ve);
+- makespan ≥ s_v + exec(v), and ≥ the work of each device;
+- ``reserved`` memory, and the persistent bytes of ``dynamic``: Σ bytes · y ≤ capacity.
+
+Added because they help the proof, and lose no optimum: windows of the starts under the makespan of a known plan, all ops as one
+cumulative resource of as many units as there are devices, and of interchangeable devices the next is used only after the one
+before it.
+
+Times are whole units (:func:`placelab.solvers.tables.whole`), rounded down, so what is proven holds for the problem as it is.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from itertools import count
+from threading import Thread
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from placelab.errors import PlacelabError, UnsupportedError
+from placelab.planning.list_scheduler import planned_order
+from placelab.problem.problem import Problem
+from placelab.progress import never
+from placelab.schedule.memory import TOLERANCE
+from placelab.solvers.incumbent import Incumbent
+from placelab.solvers.tables import Tables, infeasible, interchangeable, lasting, neighbours, tables, whole
+
+POLL = 0.05  # seconds between two looks at whether to stop
+ORDERED = 32  # units for which the order among interchangeable devices is spelt out
+WORK = 0.5  # what the solver counts as one unit takes about two seconds here
+FIRST_SHARE = 1.0  # seconds, about
+SEARCH = dict(use_overload_checker_in_cumulative=True, use_timetable_edge_finding_in_cumulative=True)
+PROOF = SEARCH | dict(use_objective_lb_search=True)  # raises the bound step by step; without it, plans get shorter
+
+
+def search(
+    problem: Problem,
+    incumbent: Incumbent,
+    effort: float,
+    time_limit: float,
+    seed: int = 0,
+    cancel: Callable[[], bool] = never,
+) -> str:
+    """Improve the incumbent and its bound, until it is proven optimal or until one of the limits.
+
+    Parameters
+    ----------
+    incumbent
+        Plans already offered are where the search begins; found ones are offered.
+    effort
+        In seconds of an idle core, roughly: work that the solver counts itself, so that the search is the same everywhere.
+    time_limit
+        Seconds of the clock.
+    cancel
+        Asked several times a second.
+
+    Returns
+    -------
+    str
+        What ended the search: ``""`` where it came to its end.
+
+    Raises
+    ------
+    InfeasibleError
+        The ops' memory fits on the devices in no way.
+
+    Notes
+    -----
+    One core. Searches for shorter plans and for a better bound take turns, in each round twice as long as in the one before,
+    and begin with the best plan and bound so far. Contention for links, the time that Sends take and memory over time are left
+    out, so the bound holds with them; every plan found is judged by its run with them.
+    """
+    end = monotonic() + time_limit
+    model = Model(problem, incumbent)
+    left, share = effort, FIRST_SHARE
+    for turn in count():
+        if incumbent.proven or model.closed:
+            return ""
+        if left <= 0:
+            return f"after {effort:g} s of work"
+        spent = min(share, left)
+        options = (PROOF if turn % 2 else SEARCH) | dict(max_deterministic_time=WORK * spent, random_seed=seed + turn)
+        stopped = model.solve(options, (1 - left / effort, 1 - (left - spent) / effort), spent, end, cancel)
+        if stopped:
+            return stopped
+        left -= spent
+        share *= 2 if turn % 2 else 1
+
+
+def _solver() -> Any:
+    """OR-tools' module of constraint models, which crashes the process when it is first loaded after TensorFlow."""
+    name = "ortools.sat.python.cp_model"
+    if name not in sys.modules and "tensorflow" in sys.modules:
+        raise UnsupportedError(
+            f"cp-sat cannot start in a process that has loaded TensorFlow; in a new one, import {name} before tensorflow"
+        )
+    return import_module(name)
+
+
+class Model:
+    """The model of a problem, and what the solver has found out about it so far.
+
+    Attributes
+    ----------
+    closed : bool
+        No better plan is left in the model.
+    """
+
+    def __init__(self, problem: Problem, incumbent: Incumbent) -> None:
+        cp_model = _solver()
+        self.cp, self.problem, self.incumbent, self.closed = cp_model, problem, incumbent, False
+        table = tables(problem)
+        known = _shortest(table, incumbent)
+        limit = table.serial if known is None else known[2]
+        incumbent.prove(table.longest_path)
+        if limit <= 0:  # nothing takes any time
+            self.closed = known is not None
+            limit = 1.0
+        self.table, self.unit = whole(table, limit)
+        kind = interchangeable(problem)
+        if known is not None:
+            device = renamed(known[0], self.table.units.first, kind)
+            start = self.table.starts(device, known[1])
+            self.best = device, start
+            self.most = int(self.table.makespan(device, start))
+        else:
+            self.best, self.most = None, int(np.ceil(limit / self.unit))
+        self.least = int(self.table.longest_path)
+        self.build(kind)
+
+    # ---------------------------------------------------------------- the model
+
+    def build(self, kind: np.ndarray) -> None:
+        """State everything; O(units · devices + arcs · devices²) constraints."""
+        table, model = self.table, self.cp.CpModel()
+        self.model = model
+        of, head, latest = table.units.of, table.head, self.most - table.tail
+        may = table.allowed.copy()
+        np.logical_and.at(may, of, head <= latest)
+        self.here = [[model.new_bool_var("") if yes else None for yes in row] for row in may.tolist()]
+        for row in self.here:
+            model.add_exactly_one(y for y in row if y is not None)
+        window = zip(
+            np.where(may[of], head, np.inf).min(axis=1), np.where(may[of], latest, -np.inf).max(axis=1), strict=True
+        )
+        self.start = [model.new_int_var(int(first), max(int(first), int(last)), "") for first, last in window]
+        self.makespan = model.new_int_var(self.least, self.most, "")
+        self.end = [self._intervals(v) for v in range(table.n_ops)]
+        self._no_overlap()
+        for a in range(len(table.producer)):
+            self._precedence(a)
+        self._memory()
+        self._symmetry(kind)
+        model.minimize(self.makespan)
+
+    def _row(self, v: int) -> list[tuple[int, Any, int]]:
+        """(device, Boolean, time) of op v, wherever it may run."""
+        row = self.here[self.table.units.of[v]]
+        return [(d, y, int(self.table.time[v, d])) for d, y in enumerate(row) if y is not None]
+
+    def _intervals(self, v: int) -> Any:
+        """The end of op v."""
+        row, start = self._row(v), self.start[v]
+        if len({time for _, _, time in row}) == 1:
+            return start + row[0][2]
+        end = self.model.new_int_var(0, self.most, "")
+        self.model.add(end == start + sum(time * y for _, y, time in row))
+        return end
+
+    def _no_overlap(self) -> None:
+        model, table = self.model, self.table
+        lanes = [[] for _ in range(table.n_devices)]
+        work = [[] for _ in range(table.n_devices)]
+        every = []
+        for v, (start, end) in enumerate(zip(self.start, self.end, strict=True)):
+            row = self._row(v)
+            for d, y, time in row:
+                lanes[d].append(model.new_optional_interval_var(start, time, end, y, ""))
+                work[d].append(time * y)
+            times = {time for _, _, time in row}
+            size = row[0][2] if len(times) == 1 else model.new_int_var(min(times), max(times), "")
+            every.append(model.new_interval_var(start, size, end, ""))
+            model.add(self.makespan >= end)
+        for lane, load in zip(lanes, work, strict=True):
+            model.add_no_overlap(lane)
+            model.add(sum(load) <= self.makespan)
+        model.add_cumulative(every, [1] * len(every), table.n_devices)
+
+    def _precedence(self, a: int) -> None:
+        """The consumer of arc a starts after its producer, and after the transfer where there is one."""
+        table, add = self.table, self.model.add
+        u, v = int(table.producer[a]), int(table.consumer[a])
+        add(self.start[v] >= self.end[u])
+        if not table.apart[a]:
+            return
+        there = self.here[table.units.of[v]]
+        for d, y, _ in self._row(u):
+            delay = {e: int(table.delay[a, d, e]) for e, z in enumerate(there) if z is not None and e != d}
+            least = min(delay.values(), default=0)
+            if least > 0:
+                moved = [y] if there[d] is None else [y, there[d].negated()]
+                add(self.start[v] >= self.end[u] + least).only_enforce_if(moved)
+            for e, longer in delay.items():
+                if longer > least:
+                    add(self.start[v] >= self.end[u] + longer).only_enforce_if([y, there[e]])
+
+    def _memory(self) -> None:
+        held = self.table.units.total(lasting(self.problem))
+        for d, capacity in enumerate(self.problem.cluster.memory.tolist()):
+            users = [(row[d], size) for row, size in zip(self.here, held.tolist(), strict=True) if row[d] is not None]
+            if np.isfinite(capacity) and sum(size for _, size in users) > capacity:
+                scale = 1.0 if (held % 1 == 0).all() else 2.0**40 / capacity
+                size = [int(min(size, 2 * capacity) * scale) for _, size in users]
+                self.model.add(
+                    sum(b * y for b, (y, _) in zip(size, users, strict=True)) <= int(capacity * (1 + TOLERANCE) * scale)
+                )
+
+    def _symmetry(self, kind: np.ndarray) -> None:
+        """Of interchangeable devices the next holds a unit only if the one before holds an earlier unit."""
+        for one, next_one in neighbours(kind):
+            earlier: list[Any] = []
+            for row in self.here[:ORDERED]:
+                if row[next_one] is not None:
+                    self.model.add_bool_or([row[next_one].negated(), *earlier])
+                earlier += [row[one]] if row[one] is not None else []
+
+    # ---------------------------------------------------------------- the search
+
+    def solve(
+        self,
+        options: dict[str, Any],
+        part: tuple[float, float],
+        expected: float,
+        end: float,
+        cancel: Callable[[], bool],
+    ) -> str:
+        """Search once; returns what stopped it before its own limit.
+
+        Parameters
+        ----------
+        options
+            Of the solver.
+        part
+            From and to which fraction of the whole search this one goes.
+        expected
+            Seconds it may take, roughly.
+        end
+            When it must stop, by the monotonic clock [s].
+        """
+        solver, found, bounds = self.cp.CpSolver(), [], []
+        solver.parameters.num_workers = 1
+        solver.parameters.symmetry_level = 0  # of OR-tools' own: 9.15 fails with it on some cumulatives
+        solver.parameters.max_time_in_seconds = max(end - monotonic(), 0.0)
+        for name, value in options.items():
+            setattr(solver.parameters, name, value)
+        self._hint()
+        solver.best_bound_callback = bounds.append
+        stopped, failed, begun = "", [], monotonic()
+        thread = Thread(target=lambda: self._run(solver, found, failed))
+        thread.start()
+        try:
+            while thread.is_alive():
+                thread.join(POLL)
+                stopped = stopped or ("on request" if cancel() else "")
+                if stopped:
+                    solver.stop_search()
+                self.incumbent.fraction = part[0] + (part[1] - part[0]) * min((monotonic() - begun) / expected, 1)
+                self._take(found, bounds)
+                self.incumbent.tell()
+        finally:
+            solver.stop_search()
+            thread.join()
+        if failed:
+            raise PlacelabError(
+                f"OR-tools failed on this problem ({failed[0]}); try another seed, or 'ilp'"
+            ) from failed[0]
+        self._take(found, bounds)
+        return stopped or self._conclude(end)
+
+    def _hint(self) -> None:
+        """Begin with the best plan and bound so far."""
+        self.model.clear_hints()
+        if self.best is not None:
+            device, start = self.best
+            of_unit = device[self.table.units.first]
+            for row, at in zip(self.here, of_unit.tolist(), strict=True):
+                for d, y in enumerate(row):
+                    if y is not None:
+                        self.model.add_hint(y, d == at)
+            for variable, value in zip(self.start, start.tolist(), strict=True):
+                self.model.add_hint(variable, value)
+            self.model.add_hint(self.makespan, self.most)
+            self.model.add(self.makespan <= self.most)
+        self.model.add(self.makespan >= self.least)
+
+    def _run(self, solver: Any, found: list, failed: list) -> None:
+        here, start, cp = self.here, self.start, self.cp
+
+        class Found(cp.CpSolverSolutionCallback):
+            def on_solution_callback(self) -> None:
+                places = [next(d for d, y in enumerate(row) if y is not None and self.boolean_value(y)) for row in here]
+                found.append((places, [self.value(s) for s in start], int(self.objective_value)))
+
+        try:
+            self.status, self.proved = solver.solve(self.model, Found()), solver.best_objective_bound
+        except Exception as error:  # to be raised in the caller's thread
+            failed.append(error)
+
+    def _take(self, found: list, bounds: list) -> None:
+        """Offer the plans found, in the order found, and raise the bound."""
+        while found:
+            places, start, makespan = found.pop(0)
+            device, start = np.array(places)[self.table.units.of], np.array(start)
+            self.best, self.most = (device, start), makespan
+            finish = start + self.table.time[np.arange(len(start)), device]
+            self.incumbent.offer(device, planned_order(start, finish))
+        while bounds:
+            self._raise(bounds.pop(0))
+
+    def _raise(self, bound: float) -> None:
+        self.least = max(self.least, min(int(np.ceil(bound - 0.5)), self.most))
+        self.incumbent.prove(self.least * self.unit)
+
+    def _conclude(self, end: float) -> str:
+        cp = self.cp
+        if self.status == cp.INFEASIBLE and self.best is None:
+            raise infeasible(self.problem)
+        self._raise(self.proved)
+        self.closed = self.status == cp.OPTIMAL
+        return "by the time limit" if not self.closed and monotonic() >= end else ""
+
+
+def _shortest(table: Tables, incumbent: Incumbent) -> tuple[np.ndarray, np.ndarray, float] | None:
+    """Device, order and makespan [s] of the incumbent in the tables' terms."""
+    if incumbent.placement is None:
+        return None
+    device, order = incumbent.placement.device, incumbent.placement.planned
+    return device, order, float(table.makespan(device, table.starts(device, order)))
+
+
+def renamed(device: np.ndarray, first: np.ndarray, kind: np.ndarray) -> np.ndarray:
+    """The same placement with interchangeable devices used in the order of their numbers; `first` op of each unit."""
+    new = np.full(len(kind), -1)
+    unused = {c: iter(np.flatnonzero(kind == c).tolist()) for c in np.unique(kind).tolist()}
+    for d in device[first].tolist():
+        if new[d] < 0:
+            new[d] = next(unused[int(kind[d])])
+    return new[device]

@@ -1,0 +1,68 @@
+"""What if the profile is wrong? Costs with random errors."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeVar
+
+import numpy as np
+
+from placelab.errors import FormatError
+from placelab.preparing.contraction import on_graph
+from placelab.problem.graph import OpGraph
+from placelab.problem.problem import Problem
+from placelab.seeds import generator
+
+Either = TypeVar("Either", OpGraph, Problem)
+
+
+def perturb(
+    graph: Either, factor: float = 0.2, seed: int = 0, distribution: Literal["uniform", "extremes"] = "uniform"
+) -> Either:
+    """A graph, or a problem with its graph, whose computes and transfers are off by a factor each.
+
+    Parameters
+    ----------
+    graph
+        An OpGraph or a Problem.
+    factor
+        f, 0 to 1: costs are multiplied by factors between 1 - f and 1 + f.
+    seed
+        Same seed, same errors.
+    distribution
+        ``"uniform"``: factors from U(1 - f, 1 + f). ``"extremes"``: 1 - f or 1 + f, each half of the time.
+
+    Returns
+    -------
+    OpGraph or Problem
+        As given. One factor per op, for its compute and all its measured times, in topological order; then one per tensor
+        for its bytes. Persistent, temporary and reserved bytes stay; groups, constraints and pins too. To run a
+        placement of the perturbed problem with the true costs: ``Placement(problem, placement.device, placement.planned)``.
+
+    References
+    ----------
+    Baechi (2020) §5.5, Fig. 8: up to 20 % hardly moves step times.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> graph = pl.generators.fork_join(3)
+    >>> wrong = perturb(graph, 0.5, seed=1, distribution="extremes")
+    >>> sorted({round(float(x), 3) for x in wrong.compute / graph.compute})
+    [0.5, 1.5]
+    """
+    if isinstance(graph, Problem):
+        return on_graph(graph, perturb(graph.graph, factor, seed, distribution))
+    if not isinstance(graph, OpGraph):
+        raise FormatError(f"perturb needs an OpGraph or a Problem, found {type(graph).__name__}")
+    if not isinstance(factor, (int, float, np.number)) or not 0 <= factor <= 1:
+        raise FormatError(f"factor is {factor!r}; expected a number from 0 to 1")
+    if distribution not in ("uniform", "extremes"):
+        raise FormatError(f"distribution is {distribution!r}; expected 'uniform' or 'extremes'")
+    drawn = 2 * generator(seed).random(graph.n_ops + graph.n_tensors) - 1
+    off = 1 + factor * (drawn if distribution == "uniform" else np.where(drawn < 0, -1.0, 1.0))
+    op, tensor = off[: graph.n_ops], off[graph.n_ops :]
+    return graph.replace(
+        compute=graph.compute * op,
+        tensor_bytes=graph.tensor_bytes * tensor,
+        time=None if graph.time is None else graph.time * op[:, None],
+    )

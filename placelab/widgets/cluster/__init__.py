@@ -1,0 +1,1 @@
+"""Draw and edit a cluster by hand."""

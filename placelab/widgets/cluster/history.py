@@ -1,0 +1,75 @@
+"""What can be undone on the cluster canvas? Each drag, however many messages it sends, is one step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from placelab.problem.cluster import Cluster
+from placelab.widgets.cluster.edit import State, apply
+from placelab.widgets.cluster.layout import Layout
+
+LIMIT = 200  # steps kept
+
+
+@dataclass(frozen=True)
+class History:
+    """A cluster and its layout now, before, and after what was undone.
+
+    `gesture` is the number of the drag in progress, or None. Every edit of a drag applies to the state in which the
+    drag began, the last of `past`: the newest message alone decides, and those before it may be lost.
+    """
+
+    now: State
+    past: tuple[State, ...] = ()
+    future: tuple[State, ...] = ()
+    gesture: int | None = None
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> History:
+        """The start: a cluster in its plain arrangement."""
+        return cls((cluster, Layout.of(cluster)))
+
+    def handle(self, message: Mapping[str, Any]) -> History:
+        """After one message of the browser; PlacelabError when it is refused."""
+        steps = {"undo": self.undo, "redo": self.redo, "release": lambda: self}
+        kind = message.get("kind")
+        return steps[kind]() if kind in steps else self.edit(message)
+
+    def edit(self, edit: Mapping[str, Any]) -> History:
+        """One edit more, in the drag in progress or as the beginning of a new one."""
+        gesture = edit.get("gesture")
+        if self.gesture is not None and gesture == self.gesture:
+            return replace(self, now=apply(*self.past[-1], edit))
+        begun = self.settle()
+        return begun.then(apply(*begun.now, edit), gesture)
+
+    def then(self, state: State, gesture: int | None = None) -> History:
+        """`state` as a new step; what was undone before is forgotten."""
+        return History(state, (*self.past, self.now)[-LIMIT:], (), gesture)
+
+    def settle(self) -> History:
+        """The drag is over; a step that changed nothing is none."""
+        if self.gesture is not None and _same(self.now, self.past[-1]):
+            return History(self.past[-1], self.past[:-1], self.future)
+        return replace(self, gesture=None)
+
+    def undo(self) -> History:
+        """Back one step, if there is one."""
+        if not self.past:
+            return self
+        return History(self.past[-1], self.past[:-1], (*self.future, self.now))
+
+    def redo(self) -> History:
+        """Forward to what the last undo left, if there is such."""
+        if not self.future:
+            return self
+        return History(self.future[-1], (*self.past, self.now), self.future[:-1])
+
+
+def _same(a: State, b: State) -> bool:
+    columns = ("names", "types", "hosts", "speed", "memory", "bandwidth", "latency")
+    return a[1] == b[1] and all(np.array_equal(getattr(a[0], c), getattr(b[0], c)) for c in columns)

@@ -1,0 +1,172 @@
+"""All pairs side by side: rows are what solve gives, failures are rows, and a hand can stop it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import placelab as pl
+from placelab import strategies
+from placelab.comparing import COLUMNS
+
+
+@pytest.fixture
+def problem():
+    """Gaussian elimination on four unequal devices."""
+    return pl.Problem(pl.generators.gaussian_elimination(6), pl.clusters.mayer50(devices=4))
+
+
+def test_every_pair_is_a_row_that_solve_confirms(problem):
+    """Partitioner × seed × scheduler, in order; makespan, gap and validity are solve's."""
+    quick = [name for name, function in pl.partitioners().items() if not function.slow]
+    frame = pl.compare(problem, quick, seeds=2)
+    assert tuple(frame.columns) == COLUMNS
+    assert len(frame) == len(quick) * len(pl.schedulers()) * 2
+    assert not frame.duplicated(["partitioner", "scheduler", "seed"]).any()
+    bound = max(pl.bounds(problem).values())
+    for row in frame[frame["error"] == ""].itertuples():
+        schedule = pl.solve(problem, row.partitioner, row.scheduler, seed=row.seed)
+        assert row.makespan == schedule.makespan
+        assert row.bound_gap == pytest.approx(schedule.makespan / bound - 1)
+        assert row.valid
+        assert not row.oom
+        assert row.seconds > 0
+    assert set(frame["seed"]) == {0, 1}
+
+
+def test_pairs_that_do_not_fit_say_why(problem):
+    """`planned` after a partitioner without a plan: no makespan, but a reason."""
+    frame = pl.compare(problem, ["hash", "heft"], ["planned"])
+    assert frame["makespan"].isna().tolist() == [True, False]
+    assert "planned" in frame["error"][0]
+    assert frame["error"][1] == ""
+    assert frame["valid"].tolist() == [False, True]
+
+
+def test_an_infeasible_placement_says_why():
+    """No room anywhere: every scheduler's row has the partitioner's reason."""
+    graph = pl.OpGraph.from_arrays(["a"], [1.0], [], persistent=[9.0])
+    frame = pl.compare(pl.Problem(graph, pl.Cluster([1.0], memory=[4.0])), ["single", "hash"], ["fifo", "pct"])
+    assert frame["error"].str.contains("short by 5 bytes").all()
+
+
+def test_lack_of_memory_over_time_is_marked():
+    """A run that overfills a device is legal but for that."""
+    graph = pl.OpGraph.from_arrays(["a", "b"], [1.0, 1.0], [(0, 1)], edge_bytes=[3.0], persistent=[1.0, 1.0])
+    frame = pl.compare(pl.Problem(graph, pl.Cluster([1.0], memory=[5.0])), ["single"], ["fifo"])
+    assert (frame["valid"][0], frame["oom"][0]) == (True, False)
+    crowded = pl.OpGraph.from_arrays(
+        list("abc"), [1.0] * 3, [(0, 2), (1, 2)], edge_bytes=[3.0, 3.0], persistent=[1.0] * 3
+    )
+    frame = pl.compare(pl.Problem(crowded, pl.Cluster([1.0], memory=[6.5])), ["single"], ["fifo"])
+    assert (frame["valid"][0], frame["oom"][0]) == (True, True)
+
+
+def test_a_strategy_that_fails_is_a_row(problem):
+    """A user's partitioner may raise anything; the comparison goes on."""
+
+    @pl.partitioner
+    def divides_by_zero(problem):
+        """Fails."""
+        return 1 / 0
+
+    try:
+        frame = pl.compare(problem, ["divides-by-zero", "single"], ["fifo"])
+    finally:
+        del strategies._partitioners["divides-by-zero"]
+    assert frame["error"].tolist() == ["division by zero", ""]
+
+
+def test_progress_and_cancel(problem):
+    """Each pair is reported when done; after the third the hand stops it."""
+    told = []
+    frame = pl.compare(
+        problem,
+        ["single", "hash"],
+        ["fifo", "pct"],
+        progress=lambda *report: told.append(report),
+        cancel=lambda: len(told) == 3,
+    )
+    assert [(done, total) for done, total, _ in told] == [(1, 4), (2, 4), (3, 4)]
+    assert [row for _, _, row in told] == frame.to_dict("records")
+
+
+def test_seeds_may_be_given(problem):
+    """The seeds themselves instead of their number; placements differ between them."""
+    frame = pl.compare(problem, ["random"], ["fifo"], seeds=[7, 3])
+    assert frame["seed"].tolist() == [7, 3]
+    assert frame["makespan"].nunique() == 2
+
+
+def test_the_order_of_names_is_kept(problem):
+    """Rows come as asked for; decorated functions do as well as names; an empty list is nothing."""
+    frame = pl.compare(problem, [pl.partitioners()["single"], "hash"], ["pct", "fifo"])
+    assert frame["partitioner"].tolist() == ["single", "single", "hash", "hash"]
+    assert frame["scheduler"].tolist() == ["pct", "fifo"] * 2
+    assert pl.compare(problem, [], ["fifo"]).empty
+
+
+@pytest.fixture
+def search(monkeypatch):
+    """A partitioner that searches until it is told to stop, or at once when it has proven its bound."""
+    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
+
+    @pl.partitioner(slow=True, name="search")
+    def search(problem, *, progress=None, cancel=None):
+        best = pl.place(problem, "single")
+        length = pl.simulate(problem, best).makespan
+        while problem.cluster.n_devices > 1 and not cancel():
+            pass
+        return pl.Placement(problem, best.device, bound=length)
+
+    return search
+
+
+def test_what_searches_comes_last_and_hears_cancel(problem, search):
+    """Its rows follow all others; a hand that stops it keeps the pairs that are complete."""
+    told = []
+    frame = pl.compare(
+        problem,
+        ["search", "hash"],
+        ["fifo", "pct"],
+        progress=lambda *report: told.append(report),
+        cancel=lambda: len(told) == 2,
+    )
+    assert frame["partitioner"].tolist() == ["hash", "hash"]
+
+
+def test_a_proven_bound_counts_for_all(search):
+    """The gap is to the best bound there is, also for pairs that were done before it was proven."""
+    problem = pl.Problem(pl.generators.layered(20, seed=1), pl.Cluster.uniform(1))
+    frame = pl.compare(problem, ["search", "single"], ["fifo"])
+    assert frame["bound_gap"].tolist() == pytest.approx([0.0, 0.0])
+
+
+def test_a_placement_of_another_problem_is_no_result(problem, monkeypatch):
+    """What is reported is always a run of the problem that was given."""
+    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
+
+    @pl.partitioner(name="elsewhere")
+    def elsewhere(problem):
+        return pl.place(pl.Problem(pl.generators.fork_join(2), pl.Cluster.uniform(1)), "single")
+
+    row = pl.compare(problem, "elsewhere", "fifo").iloc[0]
+    assert np.isnan(row["makespan"])
+    assert "devices" in row["error"]
+
+
+@pytest.mark.parametrize("seeds", [-1, [-1], "x", None, 1.5])
+def test_seeds_of_the_wrong_kind_are_named(problem, seeds):
+    """One sentence instead of an empty table."""
+    with pytest.raises(pl.FormatError, match="seed is"):
+        pl.compare(problem, "random", "fifo", seeds=seeds)
+
+
+def test_measures_say_what_they_measure(problem):
+    """Given a problem for a schedule, or the other way round."""
+    for measure in (pl.metrics, pl.critical_path, pl.idle_reasons, pl.validate):
+        with pytest.raises(pl.FormatError, match="needs a Schedule, found a Problem"):
+            measure(problem)
+    for measure in (pl.bounds, pl.upward_rank, pl.downward_rank, pl.ListScheduler, pl.compare):
+        with pytest.raises(pl.FormatError, match="needs a Problem, found an OpGraph"):
+            measure(problem.graph)

@@ -1,0 +1,92 @@
+"""Every strategy in the catalogues keeps its contract: adding one adds no test."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import product
+
+import problems
+import pytest
+from hypothesis import given, settings
+
+import placelab as pl
+from placelab import testing
+from placelab.analysis.validation import validate
+from placelab.problem.problem import MEMORY_MODELS, TRANSFER_MODELS
+
+NETWORKS = ("convolutional_network", "recurrent_network", "dynamic_rnn")
+QUICK = [name for name, function in pl.partitioners().items() if not function.slow]
+
+
+def legal(schedule: pl.Schedule) -> bool:
+    """Nothing for the validator to find but what the schedule marks as out of memory itself."""
+    found = validate(schedule)
+    return {violation.kind for violation in found} <= {"memory"} and len(found) == len(schedule.oom)
+
+
+@pytest.mark.parametrize("name", pl.partitioners())
+def test_partitioner(name):
+    """On the built-in problems, and on random ones of every memory and transfer model."""
+    testing.check_partitioner(name)
+
+    @settings(max_examples=60 if name in QUICK else 10)
+    @given(problem=problems.problems())
+    def on_any(problem):
+        testing.check_partitioner(name, [problem])
+
+    on_any()
+
+
+@pytest.mark.parametrize("name", pl.schedulers())
+def test_scheduler(name):
+    """On the built-in problems, and on random ones of every memory and transfer model."""
+    testing.check_scheduler(name)
+
+    @settings(max_examples=60)
+    @given(problem=problems.problems())
+    def on_any(problem):
+        testing.check_scheduler(name, [problem])
+
+    on_any()
+
+
+@pytest.mark.parametrize(("memory", "transfers"), list(product(MEMORY_MODELS, TRANSFER_MODELS)))
+def test_every_pair_runs_and_is_legal(memory, transfers):
+    """Partitioner × scheduler in this memory and transfer model; a pair that does not fit together says so."""
+
+    @settings(max_examples=15)
+    @given(problem=problems.problems(memory=(memory,), transfers=(transfers,), ops=9))
+    def on_any(problem):
+        for partitioner in QUICK:
+            with suppress(pl.InfeasibleError):
+                placement = pl.place(problem, partitioner)
+                for scheduler in pl.schedulers():
+                    with suppress(pl.UnsupportedError):
+                        schedule = pl.simulate(problem, placement, scheduler)
+                        assert legal(schedule), (partitioner, scheduler, testing.as_code(problem))
+
+    on_any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("memory", MEMORY_MODELS)
+@pytest.mark.parametrize("network", NETWORKS)
+def test_every_pair_on_the_networks(network, memory):
+    """Every partitioner × scheduler × transfer model on a real model, with memory that one device alone has not."""
+    graph = pl.load(network)
+    needed = {"reserved": graph.memory.sum(), "edges": graph.edge_bytes.sum(), "none": 1.0}
+    capacity = 0.4 * needed.get(memory, graph.persistent.sum() + graph.outputs.sum())
+    base = pl.Problem(graph, pl.clusters.pcie_box().replace(memory=[capacity] * 4), memory=memory)
+    refused = set()
+    for name in QUICK:
+        try:
+            placement = pl.place(base, name)
+        except pl.InfeasibleError:
+            refused.add(name)  # says so, and why
+            continue
+        for transfers, scheduler in product(TRANSFER_MODELS, pl.schedulers()):
+            if scheduler == "planned" and placement.planned is None:
+                continue
+            schedule = pl.simulate(base.replace(transfers=transfers), placement, scheduler)
+            assert legal(schedule), (name, transfers, scheduler)
+    assert refused <= {"single", "etf", "sct"}  # on one device, or without regard to memory

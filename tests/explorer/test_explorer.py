@@ -1,0 +1,794 @@
+"""The explorer without a browser: the same messages, the same widgets, no picture."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import ipywidgets as w
+import numpy as np
+import pytest
+from bokeh.events import Tap
+
+import placelab as pl
+from placelab import strategies
+from placelab.analysis import explanation
+from placelab.explorer import Explorer, application
+from placelab.explorer.options import Controls, control
+from placelab.explorer.pace import Pace
+from placelab.explorer.rejection import explained
+from placelab.explorer.state import Steps, begin
+
+CLUSTER = pl.Cluster.from_hosts({"a": 2, "b": 2}, memory=16e9, inside=(300e9, 5e-6), between=(12e9, 50e-6))
+
+
+@pytest.fixture(autouse=True)
+def _catalogues_stay_as_they_were(monkeypatch):
+    """Strategies that a test enters leave with it."""
+    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
+    monkeypatch.setattr(strategies, "_schedulers", dict(strategies._schedulers))
+    monkeypatch.setattr(strategies, "_transforms", dict(strategies._transforms))
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """Files are written to a folder of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def explorer():
+    """A small graph on two hosts."""
+    opened = pl.explore(pl.generators.layered(60, seed=3), CLUSTER)
+    yield opened
+    opened.close()
+
+
+def pick(explorer: Explorer, label: str, value: Any) -> None:
+    """Choose in the menu with this label, as the browser does."""
+    next(menu for menu in widgets(explorer) if getattr(menu, "description", "") == label).value = value
+
+
+def widgets(widget: w.Widget) -> list[w.Widget]:
+    """A widget and all below it."""
+    return [widget, *(found for child in getattr(widget, "children", ()) for found in widgets(child))]
+
+
+def said(explorer: Explorer) -> str:
+    """The sentence in place."""
+    return explorer._message.value
+
+
+def edit(explorer: Explorer, kind: str, **message: Any) -> None:
+    """One message of the canvas."""
+    explorer.canvas.edit = {"kind": kind, "seq": explorer.canvas.ack + 1, **message}
+
+
+def drag(explorer: Explorer, *values: float, release: bool = True) -> None:
+    """Pull the link between the first two devices."""
+    gesture = explorer.canvas.ack + 1000
+    for value in values:
+        edit(explorer, "bandwidth", pairs=[[0, 1], [1, 0]], value=value, gesture=gesture, final=False)
+    if release:
+        edit(explorer, "release", gesture=gesture, final=True)
+
+
+def upload(explorer: Explorer, name: str, data: bytes, piece: int = 1 << 20) -> None:
+    """Send a file as the browser does, and wait until it is read."""
+    files = explorer._pickers.models.upload
+    for at in range(0, max(len(data), 1), piece):
+        message = {"name": name, "size": len(data), "at": at}
+        files._handle_custom_msg(message, [memoryview(data)[at : at + piece]])
+    assert explorer._pickers.models.opening.settled(120)
+
+
+def wait_for(holds: Any) -> None:
+    """Wait until a background thread has made it so."""
+    until = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+def cell(explorer: Explorer) -> pl.Schedule:
+    """What the copied cell comes to."""
+    names: dict[str, Any] = {}
+    exec(explorer.code, names)
+    return names["schedule"]
+
+
+def reproduces(explorer: Explorer) -> bool:
+    """Whether the copied cell makes exactly what is shown."""
+    shown, made = explorer.schedule, cell(explorer)
+    columns = ("speed", "memory", "bandwidth", "latency", "names", "types", "hosts")
+    same_cluster = all(
+        np.array_equal(getattr(shown.problem.cluster, c), getattr(made.problem.cluster, c)) for c in columns
+    )
+    same_times = np.array_equal(shown.start, made.start) and np.array_equal(shown.finish, made.finish)
+    return same_cluster and same_times and np.array_equal(shown.device, made.device)
+
+
+# ---------------------------------------------------------------- opening and reading
+
+
+def test_opens_on_a_real_model():
+    """Without a word: the RNN on four GPUs over PCIe, HEFT's plan followed."""
+    explorer = pl.explore()
+    assert explorer.problem.graph.n_ops == 5333 and explorer.problem.cluster.n_devices == 4
+    expected = pl.solve(pl.Problem(pl.load("dynamic_rnn"), pl.clusters.pcie_box(4)), "heft", "planned")
+    assert explorer.schedule.makespan == expected.makespan
+    assert repr(explorer) == "Explorer(dynamic_rnn: 5,333 ops on 4 devices, heft + planned: 7.16 ms)"
+    assert explorer.placement is explorer.schedule.placement
+    explorer.close()
+
+
+def test_numbers_are_the_librarys(explorer):
+    """What the strip says is what metrics, bounds and validate say."""
+    m = pl.metrics(explorer.schedule)
+    strip = {item["key"]: item for item in explorer.gantt.numbers}
+    assert strip["makespan"]["value"] == pl.units.seconds(m["makespan"])
+    assert strip["speedup"]["value"] == f"× {m['speedup']:.3g}"
+    assert strip["gap"]["value"] == f"≤ {100 * m['bound_gap']:.0f} %"
+    assert strip["legal"]["value"] == "✓ legal" and not pl.validate(explorer.schedule)
+    assert strip["moved"]["title"] == f"{m['transfers']:,} transfers between devices"
+
+
+def test_load_of_links(explorer):
+    """A link is busy while one or more of its transfers travel; the canvas is told."""
+    schedule = explorer.schedule
+    busy = np.zeros((4, 4))
+    for source, destination in np.ndindex(4, 4):
+        mine = schedule.transfers[
+            (schedule.transfers["source"] == source) & (schedule.transfers["destination"] == destination)
+        ]
+        edges = np.unique(np.concatenate([mine["start"], mine["finish"]]))
+        for begin_, end in pairwise(edges):
+            busy[source, destination] += (end - begin_) * any((mine["start"] <= begin_) & (mine["finish"] >= end))
+    assert busy.any() and np.allclose(explorer.canvas.load, busy / schedule.makespan, rtol=1e-9)
+
+
+def test_one_device_works():
+    """No links, nothing to move, nothing to compare with: all the same a schedule."""
+    explorer = pl.explore(pl.generators.fork_join(3), pl.Cluster.uniform(1))
+    assert explorer.schedule.makespan > 0
+    strip = {item["key"]: item["value"] for item in explorer.gantt.numbers}
+    assert strip["speedup"] == "× 1" and strip["moved"] == "0 B"
+    assert explorer.gantt.warning == ""
+    explorer._actions.save_graph()
+    assert reproduces(explorer)
+    explorer.close()
+
+
+# ---------------------------------------------------------------- copy as code
+
+
+def test_code_of_an_edited_cluster(explorer):
+    """A pulled link, a moved, a renamed and a copied device: the cell makes that very cluster."""
+    explorer._actions.save_graph()
+    drag(explorer, 7.3e9, 1.1e10 / 3)
+    edit(explorer, "host", device=2, host="a")
+    edit(explorer, "speed", device=1, value=2.5e13)
+    assert "cluster = pl.Cluster(" in explorer.code and reproduces(explorer)
+    edit(explorer, "copy", device=0)
+    edit(explorer, "rename", device=0, name="left 'one'")
+    assert reproduces(explorer)
+
+
+def test_code_of_a_preset_says_only_what_changed():
+    """Of fifty devices only the entries that a hand changed are written."""
+    explorer = pl.explore("topcuoglu")
+    explorer._go(lambda s: s.with_model(begin("convolutional_network").model).with_preset(preset("mayer50")))
+    drag(explorer, 55.5)
+    lines = explorer.code.splitlines()
+    assert "bandwidth[0, 1] = 55.5" in lines and len(lines) < 15
+    assert reproduces(explorer)
+    explorer.close()
+
+
+def preset(name: str) -> Any:
+    """A preset with its code."""
+    from placelab.explorer.state import preset
+
+    return preset(name)
+
+
+@pytest.mark.parametrize("transfers", ["parallel", "sequential", "sequential, duplex", "channel"])
+def test_code_of_every_picker(explorer, transfers):
+    """Options, seed, transfer and memory model are in the cell."""
+    explorer._actions.save_graph()
+    pick(explorer, "Transfers", transfers)
+    pick(explorer, "Memory", "edges")
+    pick(explorer, "Partitioner", "hash")
+    pick(explorer, "Scheduler", "random")
+    pick(explorer, "Seed", 7)
+    assert reproduces(explorer)
+    pick(explorer, "Partitioner", "heft")
+    pick(explorer, "insertion", False)
+    pick(explorer, "Scheduler", "msr")
+    assert "partitioner_options={'insertion': False}" in explorer.code
+    assert reproduces(explorer)
+
+
+def test_code_of_a_problem_with_rules():
+    """Pins, groups and Send ops of a problem that was given are kept and written, also when the cluster changes."""
+    graph = pl.generators.layered(30, seed=1)
+    problem = pl.Problem(graph, CLUSTER, transfers="channel", transfer_ops=1e8, groups=[list(graph.names[3:6])])
+    problem = problem.pin({graph.names[0]: "b", graph.names[7]: ["a/gpu:1", "b/gpu:1"]}).pin(
+        {graph.names[0]: "b/gpu:1"}
+    )
+    explorer = pl.explore(problem)
+    explorer._actions.save_graph()
+    assert explorer.placement.device[0] == 3 and reproduces(explorer)
+    edit(explorer, "remove", device=1)
+    assert explorer.problem.cluster.n_devices == 3 and explorer.placement.device[7] == 2 and reproduces(explorer)
+    edit(explorer, "remove", device=2)
+    assert "may only run on" in explorer.canvas.error
+    assert explorer.problem.cluster.n_devices == explorer.canvas.value.n_devices == 3
+    explorer.close()
+
+
+# ---------------------------------------------------------------- undo
+
+
+def test_undo_goes_back_over_pickers_and_canvas_alike(explorer):
+    """One history: a pick, a drag, an option, then all the way back and forward."""
+    before, states = explorer.state, []
+    pick(explorer, "Scheduler", "fifo")
+    states.append(explorer.state)
+    drag(explorer, 1e9, 2e9, 3e9)
+    states.append(explorer.state)
+    pick(explorer, "insertion", False)
+    states.append(explorer.state)
+    edit(explorer, "undo")  # by the canvas' own button
+    assert explorer.state == states[1]
+    explorer.undo()
+    assert explorer.state == states[0] and explorer.canvas.value is CLUSTER
+    explorer.undo()
+    assert explorer.state == before and not explorer.canvas.can_undo and explorer.canvas.can_redo
+    explorer.undo()
+    assert explorer.state == before
+    for state in states:
+        explorer.redo()
+        assert explorer.state == state
+    assert explorer.schedule.problem.cluster.bandwidth[0, 1] == 3e9
+
+
+def test_layout_is_undone_too(explorer):
+    """Where a card stands is a step, though nothing is computed anew."""
+    result = explorer.schedule
+    edit(explorer, "move", device=0, slot=1)
+    assert explorer.canvas.cluster["order"] == [1, 0, 2, 3]
+    assert np.array_equal(explorer.schedule.start, result.start)
+    explorer.undo()
+    assert explorer.canvas.cluster["order"] == [0, 1, 2, 3]
+
+
+def test_a_slider_in_motion_is_one_step():
+    """Changes of one control that follow each other closely are undone together."""
+    a, b, c = begin("topcuoglu"), begin("topcuoglu"), begin("topcuoglu")
+    steps = Steps(a).to(b, "seed", 1.0).to(c, "seed", 1.5)
+    assert steps.undo().now is a
+    assert steps.to(a, "seed", 9.0).undo().now is c
+
+
+# ---------------------------------------------------------------- under the hand
+
+
+def test_a_drag_shows_every_value_that_was_handled(explorer):
+    """Each message is acknowledged after its own result is there; the whole drag is one step."""
+    explorer._worker.settled(120)
+    before = explorer.schedule.makespan
+    drag(explorer, 1e6, release=False)
+    assert explorer.canvas.dragging and explorer._answered is explorer.state and not explorer.gantt.stale
+    assert explorer.schedule.makespan != before
+    drag(explorer, 1e6, 2e6)
+    assert len(explorer._steps.past) == 1
+
+
+def test_slow_strategies_catch_up_on_release(explorer, monkeypatch):
+    """What cannot follow the hand is not tried meanwhile, and shown as stale."""
+    calls = []
+
+    @pl.partitioner
+    def slow(problem: pl.Problem) -> pl.Placement:
+        calls.append(problem)
+        time.sleep(0.1)
+        return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
+
+    pick(explorer, "Partitioner", "slow")
+    assert explorer.comparison.settled(120) and explorer._worker.settled(120)
+    seen = len(calls)
+    drag(explorer, 1e9, 2e9, 3e9, release=False)
+    assert len(calls) == seen and explorer.gantt.stale
+    edit(explorer, "release", gesture=explorer.canvas._history.gesture, final=True)
+    assert explorer.schedule.problem.cluster.bandwidth[0, 1] == 3e9 and not explorer.gantt.stale
+    assert calls[-1] is explorer.problem and len(calls) == seen + 1
+
+
+def test_newest_state_wins(explorer):
+    """A computation that is overtaken is followed by that of the newest state alone."""
+    begun = []
+
+    @pl.partitioner
+    def slow(problem: pl.Problem, *, seed: int = 0) -> pl.Placement:
+        begun.append(seed)
+        time.sleep(0.3)
+        return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
+
+    pick(explorer, "Partitioner", "slow")
+    for seed in range(1, 6):
+        explorer._pickers.seed.value = seed
+    assert explorer.schedule.seed == 5
+    assert begun[-1] == 5 and len(set(begun)) <= 4  # each pick waits a tenth of a second, no longer
+
+
+def test_many_ops_are_validated_on_release(explorer, monkeypatch):
+    """Under the hand the badge waits; on release it tells."""
+    monkeypatch.setattr(application, "MANY", 10)
+    drag(explorer, 1e6, release=False)
+    badge = {item["key"]: item["value"] for item in explorer.gantt.numbers}["legal"]
+    assert badge == "…"
+    edit(explorer, "release", gesture=explorer.canvas._history.gesture, final=True)
+    wait_for(lambda: "✓ legal" in [item["value"] for item in explorer.gantt.numbers])
+
+
+def test_the_selected_op_is_explained(explorer):
+    """Why here: the decision trace's line; why then: what it waited for."""
+    assert explorer.schedule  # a browser, too, can only click what it sees
+    explorer.gantt.selection = 5
+    wait_for(lambda: explorer.gantt.detail)
+    problem, schedule = explorer.problem, explorer.schedule
+    trace = pl.place(problem, "heft", trace=True).trace
+    assert explorer.gantt.detail == "\n".join([trace.line(problem, 5), explanation.why(schedule, 5)])
+    pick(explorer, "Partitioner", "single")
+    wait_for(lambda: "single" in explorer.gantt.detail or explorer.gantt.detail.count("\n"))
+    explorer._worker.settled(120)
+    assert explanation.why(explorer.schedule, 5) in explorer.gantt.detail
+
+
+# ---------------------------------------------------------------- what goes wrong stays in place
+
+
+def test_a_partitioner_without_a_plan(explorer):
+    """`planned` has nothing to follow after hash: another scheduler runs it, one sentence says so, undo brings HEFT back."""
+    pick(explorer, "Partitioner", "hash")
+    assert explorer.schedule.scheduler == "pct" and "pct decides who runs next" in said(explorer)
+    explorer.undo()
+    assert (explorer.state.partitioner, explorer.state.scheduler) == ("heft", "planned")
+    pick(explorer, "Partitioner", "hash")
+    pick(explorer, "Scheduler", "planned")
+    wait_for(lambda: explorer.state.scheduler == "pct")
+    assert explorer._pickers.scheduler.value == "pct"
+    explorer.undo()
+    assert explorer.state.partitioner == "heft"
+
+
+def document() -> dict:
+    """A placelab JSON: op x, whose output goes to op y."""
+    path = Path("two.json")
+    pl.OpGraph.from_arrays(["x", "y"], [1.0, 1.0], [(0, 1)], edge_bytes=[4.0]).save(path)
+    return json.loads(path.read_text())
+
+
+def cyclic() -> dict:
+    """Two ops that wait for each other."""
+    graph = document()
+    graph["ops"]["outputs"] = [1, 1]
+    return graph | {"tensors": {"bytes": [4, 4], "consumers": [1, 1], "control": []}, "edges": {"consumer": [1, 0]}}
+
+
+def clash() -> dict:
+    """A colocation group whose members may run on different types only."""
+    graph = document()
+    graph["ops"] |= {"group": [0, 0], "devices": [0, 1]}
+    return graph | {"groups": ["g"], "device_sets": [["a"], ["b"]]}
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (lambda: b"\x00 nothing", "JSON"),
+        (lambda: b"{}", "JSON of another kind, an empty object"),
+        (lambda: json.dumps(cyclic()).encode(), "cycle"),
+        (lambda: gzip.compress(json.dumps(clash()).encode()), "no device left"),
+    ],
+    ids=["bytes", "other JSON", "cycle", "clash"],
+)
+@pytest.mark.parametrize("way", ["path", "upload"])
+def test_bad_files_lose_nothing(explorer, content, sentence, way):
+    """One sentence; the model, the schedule and the picker stay what they were."""
+    before, schedule, data = explorer.state, explorer.schedule, content()
+    picker = explorer._pickers.models
+    if way == "path":
+        Path("bad.json.gz" if data[:2] == b"\x1f\x8b" else "bad.json").write_bytes(data)
+        picker.path.value = "bad.json.gz" if data[:2] == b"\x1f\x8b" else "bad.json"
+    else:
+        upload(explorer, "bad.json", data)
+    assert picker.opening.settled(120)
+    assert sentence in said(explorer) and 'role="alert"' in said(explorer)
+    assert explorer.state is before and explorer.schedule is schedule and not explorer.gantt.stale
+    assert picker.menu.value == before.model.title and not explorer._steps.past
+
+
+def test_an_upload_is_shown_and_can_be_copied(explorer):
+    """A good file is a model like the others; the copied cell finds it beside the notebook."""
+    data = json.dumps(document()).encode()
+    picker = explorer._pickers.models
+    upload(explorer, "my model.json", data)
+    assert explorer.problem.graph.n_ops == 2 and picker.menu.value == "my model.json"
+    explorer._actions.code.copies += 1
+    assert Path("my_model.json.gz").exists() and "my_model.json.gz" in explorer._actions.code.note
+    assert reproduces(explorer)
+    pick(explorer, "Model", "topcuoglu")
+    assert picker.opening.settled(120) and explorer.problem.cluster.names == ("P1", "P2", "P3")
+    explorer.undo()
+    assert explorer.problem.graph.n_ops == 2 and explorer.problem.cluster is CLUSTER
+
+
+def test_bandwidth_zero_is_refused(explorer):
+    """The canvas says why, and the link stays."""
+    before = explorer.state
+    edit(explorer, "bandwidth", pairs=[[0, 1]], value=0)
+    assert "bandwidth" in explorer.canvas.error
+    assert explorer.state == before and explorer.canvas.value is CLUSTER
+
+
+def test_a_failing_strategy_keeps_the_last_chart(explorer):
+    """Its sentence in place, the last good chart stale; a cell that reads the schedule gets the error itself."""
+
+    @pl.partitioner
+    def hopeless(problem: pl.Problem) -> pl.Placement:
+        raise pl.InfeasibleError("op 'x' needs more room than any device has")
+
+    chart = explorer.schedule and explorer.gantt.schedule
+    pick(explorer, "Partitioner", "hopeless")
+    with pytest.raises(pl.InfeasibleError, match="more room"):
+        _ = explorer.schedule
+    wait_for(lambda: "more room than any device has" in said(explorer))
+    assert explorer.gantt.stale and explorer.gantt.schedule == chart
+    assert "more room" in repr(explorer) and "pl-failed" in explorer._chart._dom_classes
+    pick(explorer, "Partitioner", "heft")
+    assert explorer.schedule.makespan > 0 and not explorer.gantt.stale and said(explorer) == ""
+    assert "pl-failed" not in explorer._chart._dom_classes
+
+
+def test_a_strategy_with_a_bug_is_told_its_line(explorer):
+    """The exception, the line of the strategy it came through, and where the traceback is."""
+
+    @pl.partitioner
+    def buggy(problem: pl.Problem) -> pl.Placement:
+        return {}["x"]
+
+    line = buggy.__code__.co_firstlineno + 2
+    pick(explorer, "Partitioner", "buggy")
+    wait_for(lambda: f"KeyError: &#x27;x&#x27; in line {line} of buggy" in said(explorer))
+
+
+def test_warnings_are_plain():
+    """Out of memory, worse than one device, and a planner that did not reckon with contention are said in words."""
+    graph = pl.OpGraph.from_arrays(list("abcd"), [1e9] * 4, [(0, 1), (0, 2), (0, 3)], edge_bytes=[1e9] * 3)
+    cluster = pl.Cluster([1e12] * 3, [1.5e9] * 3, bandwidth=1e9)
+    explorer = pl.explore(pl.Problem(graph, cluster, transfers="sequential"))
+
+    @pl.partitioner
+    def careless(problem: pl.Problem) -> pl.Placement:
+        return pl.Placement(problem, [0, 1, 2, 1])
+
+    pick(explorer, "Scheduler", "fifo")
+    pick(explorer, "Partitioner", "careless")
+    assert explorer.schedule.makespan > 1
+    assert "One device alone would be faster: 4 ms" in explorer.gantt.warning
+    assert "is out of memory at" in explorer.gantt.warning
+    tones = {item["key"]: item["tone"] for item in explorer.gantt.numbers}
+    assert tones["speedup"] == tones["memory"] == "bad"
+    explorer.close()
+
+
+# ---------------------------------------------------------------- strategies
+
+
+def test_a_new_strategy_is_in_the_pickers_at_once(explorer):
+    """Defined in another cell, chosen here; run again, the new one is used."""
+
+    def define(device: int) -> None:
+        @pl.partitioner(name="all-on-one")
+        def f(problem: pl.Problem, *, spread: Annotated[float, (0.0, 1.0)] = 0.5) -> pl.Placement:
+            """Everything on one device."""
+            return pl.Placement(problem, np.full(problem.graph.n_ops, device))
+
+    define(1)
+    assert "all-on-one" in explorer._pickers.partitioner.options
+    pick(explorer, "Partitioner", "all-on-one")
+    assert (explorer.placement.device == 1).all()
+    assert any(isinstance(x, w.FloatSlider) and x.description == "spread" for x in widgets(explorer))
+    define(2)
+    assert (explorer.placement.device == 2).all()
+    assert explorer.code.splitlines()[1] == "# run the cell that defines all-on-one first"
+
+
+@pytest.mark.parametrize(
+    ("annotation", "default", "kind"),
+    [
+        (bool, True, w.Checkbox),
+        (Literal["a", "b"], "b", w.Dropdown),
+        (Annotated[float, (0.0, 2.0)], 0.5, w.FloatSlider),
+        (Annotated[int, (1, 9)], 3, w.IntSlider),
+        (int, 3, w.IntText),
+        (float, 0.25, w.FloatText),
+        (str, "x", w.Text),
+        (int | None, None, w.Text),
+        (tuple, (1, 2.5), w.Text),
+    ],
+)
+def test_controls_follow_the_signature(annotation, default, kind):
+    """Each annotation has its control; what it shows reads back as the same value."""
+    from placelab.explorer.options import read
+
+    widget = control("some_option", annotation, default, default)
+    assert type(widget) is kind and widget.description == "some option"
+    assert read(widget) == default
+
+
+def test_options_of_every_strategy_have_controls():
+    """The whole catalogue can be shown, and its defaults are no changes."""
+    for function in [*pl.partitioners().values(), *pl.schedulers().values()]:
+        moved = []
+        controls = Controls(lambda values, name, moved=moved: moved.append(values))
+        controls.show(function, {})
+        assert [x.description.replace(" ", "_") for x in controls.box.children] == list(function.options)
+        assert not moved
+
+
+# ---------------------------------------------------------------- comparison
+
+
+def test_all_pairs_are_compared_in_the_background(explorer):
+    """The figure is what compare says; a pick shows that pair; a new cluster makes it stale, then new."""
+    comparison = explorer.comparison
+    wait_for(lambda: comparison.frame is not None)
+    comparison.settled(120)
+    expected = pl.compare(explorer.problem, quick())
+    assert np.array_equal(comparison.frame["makespan"], expected["makespan"], equal_nan=True)
+    first = comparison.frame
+    tap(comparison, "mite", "fifo")
+    assert (explorer.state.partitioner, explorer.state.scheduler) == ("mite", "fifo")
+    assert explorer.schedule.makespan == cells_makespan(first, "mite", "fifo")
+    drag(explorer, 1e6, release=False)
+    assert "pl-stale" in comparison._figure._dom_classes
+    comparison.settled(120)
+    assert comparison.frame is first
+    edit(explorer, "release", gesture=explorer.canvas._history.gesture, final=True)
+    wait_for(lambda: comparison.frame is not first)
+    comparison.settled(120)
+    assert "pl-stale" not in comparison._figure._dom_classes
+
+
+def quick() -> list[str]:
+    """The partitioners that do not search for seconds."""
+    return [name for name, function in pl.partitioners().items() if not function.slow]
+
+
+def tap(comparison: Any, partitioner: str, scheduler: str) -> None:
+    """A click on a cell of the figure."""
+    figure = comparison._figure.children[1]._model
+    x, y = figure.x_range.factors.index(scheduler) + 0.3, figure.y_range.factors.index(partitioner) + 0.8
+    comparison._tapped(Tap(figure, x=x, y=y))
+
+
+def cells_makespan(frame: Any, partitioner: str, scheduler: str) -> float:
+    """Makespan of a pair."""
+    row = frame[(frame["partitioner"] == partitioner) & (frame["scheduler"] == scheduler)]
+    return float(row["makespan"].iloc[0])
+
+
+def test_the_best_partitioners_come_first(explorer):
+    """Rows by the least makespan that is legal and has room; those without a result last, the names above in one line."""
+    comparison = explorer.comparison
+    wait_for(lambda: comparison.frame is not None)
+    comparison.settled(120)
+    frame = comparison.frame[comparison.frame["valid"] & ~comparison.frame["oom"]]
+    least = frame.groupby("partitioner")["makespan"].min()
+    names, figure = (child for child in comparison._figure.children)
+    rows = figure._model.y_range.factors[::-1]
+    ranked = [name for name in rows if name in least.index]
+    assert rows[: len(ranked)] == ranked and least[ranked].is_monotonic_increasing
+    assert re.findall(r">([^<>]+)</span>", names.value) == figure._model.x_range.factors
+
+
+def test_the_best_pair_is_a_button(explorer):
+    """By keyboard, too: the button shows the pair of least makespan."""
+    wait_for(lambda: explorer.comparison.frame is not None)
+    explorer.comparison.settled(120)
+    explorer.comparison._best.click()
+    frame = explorer.comparison.frame
+    assert explorer.schedule.makespan == frame.loc[frame["valid"] & ~frame["oom"], "makespan"].min()
+
+
+def test_comparing_can_be_cancelled(explorer):
+    """Cancel stops at the next pair, Compare begins again."""
+
+    @pl.partitioner
+    def slow(problem: pl.Problem) -> pl.Placement:
+        time.sleep(0.5)
+        return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
+
+    comparison = explorer.comparison
+    explorer._view_count = 1  # somebody looks
+    comparison.again()
+    wait_for(lambda: comparison._cancel.layout.display == "" and comparison._progress.value)
+    comparison._cancel.click()
+    comparison.settled(120)
+    assert comparison.frame is None and comparison._again.layout.display == ""
+    comparison._again.click()
+    wait_for(lambda: comparison.frame is not None)
+
+
+# ---------------------------------------------------------------- export
+
+
+def test_exports_say_where_they_are(explorer, here):
+    """Both files are in the working directory, and the path is shown."""
+    buttons = {b.description: b for b in widgets(explorer) if isinstance(b, w.Button)}
+    buttons["⤓ Page"].click()
+    page = next(here.glob("*.html"))
+    assert str(page) in said(explorer) and page.read_text().startswith("<!doctype html>")
+    buttons["⤓ Trace"].click()
+    trace = next(here.glob("*.trace.json"))
+    assert str(trace) in said(explorer) and json.loads(trace.read_text())
+
+
+def test_pace_is_measured_warm_and_alone():
+    """A first or disturbed measurement does not make a strategy slow; a second, undisturbed one does."""
+    first = Pace().measured(("a",), 0.5, alone=True, compiling=False)
+    assert first.unsure and not first.follows
+    assert first.measured(("a",), 0.01, alone=True, compiling=False).follows
+    slow = first.measured(("a",), 0.2, alone=True, compiling=False)
+    assert not slow.unsure and not slow.follows
+    assert slow.measured(("a",), 0.9, alone=False, compiling=False).seconds == 0.2
+    disturbed = Pace().measured(("b",), 0.2, alone=False, compiling=False)
+    assert disturbed.follows and disturbed.unsure
+    assert Pace().measured(("c",), 60.0, alone=False, compiling=True).unsure
+    assert not Pace().measured(("c",), 60.0, alone=True, compiling=False).unsure
+
+
+# ---------------------------------------------------------------- preparing
+
+
+def prepare(explorer: Explorer, *names: str) -> None:
+    """Press these toggles."""
+    for name in names:
+        toggle = explorer._pickers.prepare._toggles[name]
+        toggle.value = not toggle.value
+
+
+def test_the_graph_can_be_made_smaller_first(explorer):
+    """In the order pressed; the text says so, the count is there, all ops are placed; undo takes one step back."""
+    explorer._actions.save_graph()
+    button, about = explorer._pickers.prepare.toggle, explorer._pickers.prepare.about
+    assert button.description == "Prepare…"
+    prepare(explorer, "fuse", "coplace")
+    assert explorer.state.prepare == ("fuse", "coplace") and button.description == "Prepare: fuse → coplace"
+    prepare(explorer, "fuse", "fuse")
+    assert explorer.state.prepare == ("coplace", "fuse")
+    assert [t.description for t in explorer._pickers.prepare._toggles.values() if t.value] == [
+        "1 · coplace",
+        "2 · fuse",
+    ]
+    expected = pl.place(explorer.problem, "heft", prepare=["coplace", "fuse"])
+    assert np.array_equal(explorer.placement.device, expected.device)
+    small, _ = pl.transforms.pipeline(["coplace", "fuse"])(explorer.problem)
+    wait_for(lambda: f"60 → {small.graph.n_ops} ops" in about.value)
+    assert "prepare=['coplace', 'fuse']" in explorer.code and reproduces(explorer)
+    explorer.undo()
+    assert explorer.state.prepare == ("coplace",)
+    explorer.undo()
+    explorer.undo()
+    explorer.undo()
+    assert explorer.state.prepare == () and button.description == "Prepare…"
+    assert explorer.schedule and about.value == ""
+
+
+def test_transformations_have_options(explorer):
+    """Their controls are there when they are chosen, and the copied cell says what was set."""
+    explorer._actions.save_graph()
+    prepare(explorer, "coplace", "fuse")
+    picker = explorer._pickers.prepare
+    assert (
+        picker._controls["fuse"].box.layout.display == "" and picker._controls["colocate"].box.layout.display == "none"
+    )
+    pick(explorer, "rule", "exact")
+    assert explorer.state.preparation == (("coplace", {}), ("fuse", {"rule": "exact"}))
+    assert "functools.partial(pl.transforms.catalogue()['fuse'], rule='exact')" in explorer.code
+    assert reproduces(explorer)
+
+
+def test_pairs_are_compared_as_prepared(explorer):
+    """The heat map is that of the smaller graph, too."""
+    prepare(explorer, "coplace", "fuse")
+    wait_for(lambda: explorer.comparison.frame is not None and explorer.comparison.settled(120))
+    expected = pl.compare(explorer.problem, quick(), prepare=["coplace", "fuse"])
+    assert np.array_equal(explorer.comparison.frame["makespan"], expected["makespan"], equal_nan=True)
+
+
+# ---------------------------------------------------------------- memory
+
+
+def test_the_first_capacity_is_counted(explorer):
+    """Where memory was unlimited its natural model changes with the first capacity, and back; undo knows both."""
+    explorer = pl.explore(pl.generators.layered(60, seed=3), CLUSTER.replace(memory=None))
+    needed = float(explorer.schedule.peak_memory.max())
+    assert explorer.state.memory == "none" and explorer.canvas.peak == []
+    edit(explorer, "memory", device=1, value=2 * needed)
+    assert explorer.state.memory == explorer.problem.memory == explorer._pickers.memory.value == "dynamic"
+    assert explorer.schedule and explorer.canvas.peak == explorer.schedule.peak_memory.tolist()
+    wait_for(lambda: "Memory model dynamic: a device has a capacity now." in explorer._line._text.value)
+    edit(explorer, "memory", device=1, value=None)
+    assert explorer.state.memory == "none" and explorer.schedule and explorer.canvas.peak == []
+    explorer.undo()
+    assert explorer.state.memory == "dynamic" and explorer.problem.cluster.memory[1] == 2 * needed
+    explorer.undo()
+    assert explorer.state.memory == "none"
+    pick(explorer, "Memory", "reserved")
+    edit(explorer, "memory", device=1, value=2 * needed)
+    assert explorer.state.memory == "reserved"
+    explorer.close()
+
+
+def squeeze(explorer: Explorer, *capacities: float, release: bool = True) -> None:
+    """Pull the memory of the first device."""
+    gesture = explorer.canvas.ack + 1000
+    for value in capacities:
+        edit(explorer, "memory", device=0, value=value, gesture=gesture, final=False)
+    if release:
+        edit(explorer, "release", gesture=gesture, final=True)
+
+
+def test_no_room_is_explained_in_place():
+    """Under the hand, too: which op, and device by device how much is missing; more room takes the panel away."""
+    graph = pl.OpGraph.from_arrays(list("abc"), [1e9] * 3, [(0, 1), (1, 2)], persistent=[1e9, 6e9, 1e9])
+    explorer = pl.explore(graph, pl.Cluster([1e12] * 2, memory=[8e9, 4e9], names=["big", "small"]))
+    panel, before = explorer._rejection, explorer.schedule
+    assert panel.box.layout.display == "none"
+    squeeze(explorer, 7e9, 5e9, release=False)
+    wait_for(lambda: panel.box.layout.display == "")
+    assert "Op &#x27;b&#x27; fits on no device (memory model dynamic)" in panel._text.value
+    for words in (
+        "<td>big</td><td>short by 2 GB</td><td>5 GB</td>",
+        "<td>small</td><td>short by 2 GB",
+    ):
+        assert words in panel._text.value
+    assert explorer.gantt.stale and said(explorer) == ""  # nothing moves under the hand
+    squeeze(explorer, 5e9)
+    with pytest.raises(pl.InfeasibleError):
+        _ = explorer.schedule
+    panel._show_op.click()
+    assert explorer.gantt.selection == 1 and panel._show_op.description == "Show b"
+    explorer.undo()
+    assert explorer.schedule.makespan == before.makespan and panel.box.layout.display == "none"
+    explorer.redo()
+    wait_for(lambda: panel.box.layout.display == "")
+    panel._none()
+    assert explorer.state.memory == "none" and explorer.schedule and panel.box.layout.display == "none"
+    assert not explorer.gantt.stale
+    explorer.close()
+
+
+def test_a_group_without_room_is_named():
+    """With its first op, its size, and the devices that are not allowed; many devices are cut short; names are text."""
+    error = pl.InfeasibleError(
+        "no room",
+        op="<a>",
+        group="pair",
+        devices={f"d{i}": "is not allowed" for i in range(20)} | {"g": "is short by 5 bytes"},
+    )
+    graph = pl.OpGraph.from_arrays(["<a>", "b"], [1.0, 1.0], [], groups=[[0, 1]], group_names=["pair"])
+    cluster = pl.Cluster([1.0] * 21, names=[*(f"d{i}" for i in range(20)), "g"])
+    text = explained(error, pl.Problem(graph, cluster))
+    assert "Colocation group &#x27;pair&#x27; of 2 ops, &#x27;&lt;a&gt;&#x27; the first, fits on no device" in text
+    assert text.count("is not allowed") == 16 and "and so on for 5 more" in text

@@ -1,0 +1,142 @@
+"""An exported page holds the schedule, safely; an exported trace says the same to Perfetto."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+import struct
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import placelab as pl
+from placelab import export
+from placelab.widgets.gantt.wire import pack_schedule
+
+HOSTILE = "</script><script>alert(1)</script>\"'&\u2028"
+
+
+@pytest.fixture
+def schedule():
+    """A chain over two devices whose first op has a hostile name."""
+    graph = pl.OpGraph.from_arrays([HOSTILE, "b", "c"], [2.0, 3.0, 1.0], [(0, 1), (0, 2)], edge_bytes=[4.0, 4.0])
+    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=2.0))
+    return pl.simulate(problem, pl.Placement(problem, [0, 1, 0]), "fifo")
+
+
+def payload(page: str) -> tuple[dict, dict[str, bytes]]:
+    """The header and the buffers in a page, as player.ts reads them."""
+    block = re.search(r'<script type="text/plain" id="placelab-schedule">([A-Za-z0-9+/=]*)</script>', page)[1]
+    data = gzip.decompress(base64.b64decode(block))
+    (length,) = struct.unpack_from("<I", data)
+    header, at, buffers = json.loads(data[4 : 4 + length]), 4 + length, {}
+    for name, size in header["buffers"]:
+        buffers[name], at = data[at : at + size], at + size
+    assert at == len(data)
+    return header["traits"], buffers
+
+
+def test_page_holds_the_schedule(schedule, tmp_path):
+    """The payload is the widget's own traits."""
+    numbers = [{"key": "makespan", "label": "makespan", "value": "7 s"}]
+    page = export.html(schedule, tmp_path / "page.html", numbers=numbers).read_text(encoding="utf-8")
+    traits, buffers = payload(page)
+    assert traits["devices"] == ["dev0", "dev1"] and traits["numbers"] == numbers and traits["selection"] == -1
+    assert buffers["schedule"] == pack_schedule(schedule)
+    assert buffers["names"].decode().split("\n")[0] == HOSTILE
+
+
+def test_page_runs_and_fetches_nothing_but_its_own_code(schedule, tmp_path):
+    """The policy names the hash of the one script that is there, and allows no source besides."""
+    page = export.html(schedule, tmp_path / "page.html").read_text(encoding="utf-8")
+    code = re.search(r'<script type="module" nonce="[^"]+">(.*?)</script>', page, re.DOTALL)[1]
+    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
+    assert policy.startswith("default-src 'none'; ") and f"script-src 'sha256-{digest}'; " in policy
+    assert "unsafe" not in policy and "http" not in policy
+    assert page.count("<script") == 2
+
+
+def test_names_cannot_leave_their_block(schedule, tmp_path):
+    """Neither an op's name nor the title becomes markup."""
+    page = export.html(schedule, tmp_path / "page.html", title=HOSTILE).read_text(encoding="utf-8")
+    assert "alert(1)</script>" not in page
+    assert "<title>&lt;/script&gt;" in page
+
+
+def test_same_schedule_same_page(schedule, tmp_path):
+    """Nothing random and no clock goes into a page."""
+    first, second = (export.html(schedule, tmp_path / name).read_bytes() for name in ("a.html", "b.html"))
+    assert first == second
+
+
+def test_page_of_20000_ops_is_small(tmp_path):
+    """At most 0.6 MB, module included."""
+    problem = pl.Problem(pl.generators.layered(20_000, seed=0), pl.Cluster.uniform(8))
+    page = export.html(pl.solve(problem, "heft", "planned"), tmp_path / "page.html")
+    assert page.stat().st_size <= 600_000
+
+
+def events(schedule, path):
+    """The events of a trace by phase."""
+    text = export.chrome_trace(schedule, path).read_bytes()
+    trace = json.loads(gzip.decompress(text) if path.suffix == ".gz" else text)["traceEvents"]
+    return {phase: [event for event in trace if event["ph"] == phase] for phase in "MXstfC"}
+
+
+def test_trace_has_a_process_per_device_and_every_op_in_microseconds(schedule, tmp_path):
+    """Names, processes, times."""
+    trace = events(schedule, tmp_path / "trace.json")
+    processes = {e["pid"]: e["args"]["name"] for e in trace["M"] if e["name"] == "process_name"}
+    assert processes == {0: "dev0", 1: "dev1"}
+    ops = [(e["name"], e["pid"], e["ts"], e["dur"]) for e in trace["X"] if e["cat"] == "op"]
+    assert ops == [(HOSTILE, 0, 0.0, 2e6), ("c", 0, 2e6, 1e6), ("b", 1, 4e6, 3e6)]
+
+
+def test_trace_shows_a_transfer_on_both_devices_and_its_flow(schedule, tmp_path):
+    """It leaves and arrives; the flow leads from producer over transfer to consumer."""
+    trace = events(schedule, tmp_path / "trace.json.gz")
+    threads = {(e["pid"], e["tid"]): e["args"]["name"] for e in trace["M"] if e["name"] == "thread_name"}
+    moved = [(threads[e["pid"], e["tid"]], e["pid"], e["ts"], e["dur"]) for e in trace["X"] if e["cat"] == "transfer"]
+    assert sorted(moved) == [("transfers in", 1, 2e6, 2e6), ("transfers out", 0, 2e6, 2e6)]
+    flow = [(e["pid"], e["tid"], e["ts"]) for phase in "stf" for e in trace[phase]]
+    assert flow == [(0, 0, 0.0), (1, 1, 2e6), (1, 0, 4e6)]
+
+
+def test_slices_of_a_thread_never_overlap(tmp_path):
+    """A viewer would nest or drop them; transfers that run at once have threads of their own."""
+    cluster = pl.Cluster.uniform(4, speed=7e12, bandwidth=3e9, latency=1e-3)
+    problem = pl.Problem(pl.generators.layered(400, seed=3), cluster, transfer_ops=1e6)
+    schedule = pl.simulate(problem, pl.place(problem, "round-robin"), "fifo")
+    lanes: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for e in events(schedule, tmp_path / "trace.json")["X"]:
+        begin = round(e["ts"] * 1000)
+        lanes.setdefault((e["pid"], e["tid"]), []).append((begin, begin + round(e["dur"] * 1000)))
+    assert max(tid for _, tid in lanes) > 1001  # some transfers did run at once
+    for spans in lanes.values():
+        assert all(before[1] <= after[0] for before, after in pairwise(sorted(spans)))
+
+
+def test_memory_counter_is_the_schedules_curve(schedule, tmp_path):
+    """One counter per device."""
+    counters = [e for e in events(schedule, tmp_path / "trace.json")["C"] if e["pid"] == 0]
+    times, sizes = schedule.memory(0)
+    np.testing.assert_allclose([e["ts"] for e in counters], times * 1e6)
+    assert [e["args"]["bytes"] for e in counters] == sizes.tolist()
+
+
+@pytest.mark.parametrize("write", [pl.export.html, pl.export.chrome_trace])
+def test_what_cannot_be_written_is_said(write, schedule, tmp_path):
+    """A folder, a missing one, no path, no schedule: one sentence each, as `graph.save` has."""
+    for what, path, words in (
+        (schedule, tmp_path, "cannot be written"),
+        (schedule, tmp_path / "no" / "x.html", "cannot be written"),
+        (schedule, None, "not the path of a file"),
+        (schedule.problem, tmp_path / "x", "needs a Schedule, found a Problem"),
+    ):
+        with pytest.raises(pl.FormatError, match=words):
+            write(what, path)

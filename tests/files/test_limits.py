@@ -1,0 +1,155 @@
+"""What strangers' files may not do: fill the memory, nest without end, unpack without end, name what is no file."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import placelab as pl
+from placelab.files import limits
+
+MIB = 1 << 20
+
+
+def parse(data: bytes):
+    """What `data` holds as JSON."""
+    return limits.json_of(data, "bad.json", "a graph")
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"[" * 1_000_000, "nested too deeply"),
+        (b'{"a":' * 100_000, "nested too deeply"),
+        (b"[" * 101 + b"]" * 101, "nested too deeply for a graph: over 100"),
+        (b'{"a":' * 101 + b"1" + b"}" * 101, "nested too deeply for a graph: over 100"),
+        (b"[" + b"{}," * (2 * MIB) + b"1]", "so many lists, objects or values"),
+        (b"[" + b"[]," * (4 * MIB) + b"1]", "so many lists, objects or values"),
+        (b'{"a":1,"a":2}', "gives 'a' twice"),
+        (b"[1,Infinity]", "holds Infinity, which is not JSON"),
+        (b"[" + b"9" * 5000 + b"]", "is not JSON"),
+        (b"\xef\xbb\xbf{", "is not JSON"),
+        (b"\x80", "is not text in UTF-8"),
+        (b" \n", "is empty; expected a graph"),
+        (b"", "is empty; expected a graph"),
+    ],
+)
+def test_json_that_breaks_programs_is_refused_in_a_sentence(data, words):
+    """One line that begins with the file's name."""
+    with pytest.raises(pl.FormatError, match=words) as caught:
+        parse(data)
+    assert str(caught.value).startswith("bad.json ") and "\n" not in str(caught.value)
+
+
+def test_json_nested_as_deep_as_allowed_is_read():
+    """A hundred lists or objects in each other, and a byte order mark."""
+    assert parse(b"\xef\xbb\xbf" + b"[" * 100 + b"]" * 100) is not None
+    assert parse(b'{"a":' * 100 + b"1" + b"}" * 100)["a"]["a"]
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+                    lambda some: st.lists(some) | st.dictionaries(st.text(), some)))  # fmt: skip
+def test_json_of_ordinary_files_is_read_as_it_is(document):
+    """Zipped or not."""
+    data = json.dumps(document).encode()
+    assert parse(data) == document == parse(gzip.compress(data, 1))
+
+
+def test_a_column_of_numbers_may_be_long():
+    """What a graph of a million ops needs is not taken for an attack."""
+    assert len(parse(b"[" + b"12.5," * MIB + b"0]")) == MIB + 1
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (gzip.compress(bytes(40 * MIB), 1, mtime=0), "unpacks to more than 33,554,432 bytes"),
+        (gzip.compress(b"x", mtime=0)[:-1], "not a whole gzip file"),
+        (gzip.compress(b"x", mtime=0) + b"rubbish", "not a whole gzip file"),
+        (b"\x1f\x8b", "not a whole gzip file"),
+        (b"\x1f\x8b\x08\x00" + b"\xff" * 100, "not a whole gzip file"),
+        (gzip.compress(b"abc" * 99, mtime=0)[:20] + b"\x00" * 40, "not a whole gzip file"),
+    ],
+)
+def test_gzip_files_that_lie(data, words):
+    """Bombs, cut off, damaged."""
+    with pytest.raises(pl.FormatError, match=words):
+        limits.unzipped(data, "bad.gz")
+
+
+def test_a_bomb_of_many_parts_is_stopped_too():
+    """A gzip file may hold several, which unpack one after another."""
+    part = gzip.compress(bytes(8 * MIB), 1)
+    with pytest.raises(pl.FormatError, match="unpacks to more than"):
+        limits.unzipped(part * 5, "bad.gz")
+
+
+def test_a_file_zipped_twice_is_refused():
+    """The sentence says what to do."""
+    with pytest.raises(pl.FormatError, match=r"x\.gz is a gzip file inside a gzip file; unpack it once"):
+        limits.unzipped(gzip.compress(gzip.compress(b"x")), "x.gz")
+
+
+def test_what_unpacks_to_less_than_a_hundred_times_its_size_is_read():
+    """Also beyond 32 MiB, up to 1 GiB."""
+    data = b"".join(zlib.crc32(i.to_bytes(4, "big")).to_bytes(4, "big") + bytes(196) for i in range(200_000))
+    assert len(data) > limits.MAX_SMALL and limits.unzipped(gzip.compress(data, 1), "x") == data
+
+
+def test_files_larger_than_the_limit_are_not_read(tmp_path):
+    """A hole of a terabyte costs nothing but its size is told."""
+    path = tmp_path / "large.json"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(pl.FormatError, match=r"large\.json has 1,099,511,627,776 bytes; files over 268,435,456"):
+        limits.read_file(path, "a graph")
+
+
+def test_a_file_that_grows_is_not_read(tmp_path, monkeypatch):
+    """Its size was looked at before; what comes after that might never end."""
+    path = tmp_path / "log.json"
+    path.write_bytes(b"{}")
+    small = os.stat_result((0o100644, *[0] * 5, 1, *[0] * 3))
+    with monkeypatch.context() as patched:
+        patched.setattr(limits.Path, "stat", lambda self, **_: small)
+        with pytest.raises(pl.FormatError, match=r"log\.json grows while it is read"):
+            limits.read_file(path, "a graph")
+
+
+HOSTILE = {
+    "deep": 'b"[" * 10**6',
+    "objects": 'b"[" + b"{}," * (4 << 20) + b"1]"',
+    "open objects": 'b"{" * (8 << 20)',
+    "bomb": "b''.join([zip.compress(bytes(1 << 20)) for _ in range(400)] + [zip.flush()])",
+    "columns": 'b"[" + b"1.5," * (2 << 20) + b"1]"',
+    "texts": 'b"[" + b\'"a",\' * (2 << 20) + b"1]"',
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_uploads_stay_within_200_mb(name):
+    """In a process of its own, whose greatest size is what the system counted; up to 8 MiB of the worst there is."""
+    code = f"""
+import resource, zlib
+from placelab.formats.limits import json_of
+import placelab
+zip = zlib.compressobj(1, zlib.DEFLATED, 31)
+held = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+data = {HOSTILE[name]}
+before = held()
+try:
+    json_of(data, "x", "a graph")
+except placelab.FormatError:
+    pass
+print(held() - before)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(run.stdout) < 200

@@ -1,0 +1,255 @@
+"""Chakra traces: protobuf, JSON, and PyTorch's host traces, of which one is made here."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import resource
+from pathlib import Path
+
+import fuzz
+import numpy as np
+import pytest
+from chakra_files import ET, HOST, MATRIX, OUTPUTS, WORKLOAD, attribute, node, seeds, tensor, trace, varint
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import placelab as pl
+from placelab.files.protobuf import tagged
+from placelab.formats.chakra import execution_trace, host_trace
+
+# -------------------------------------------------------------------- what a graph is
+
+
+def test_nodes_dependencies_times_and_sizes():
+    """A hand-made trace, written out; a name that two nodes have gets their ids."""
+    graph = execution_trace.loads(ET, "rank.0.et")
+    assert graph.names.tolist() == ["load", "layer_8", "sum", "layer_10"]
+    assert graph.kind.tolist() == ["MEM_LOAD", "COMP", "COMM_ALL_REDUCE", "COMP"]
+    assert graph.compute.tolist() == [0, 1000, 0, 3]
+    assert graph.edges.tolist() == [[0, 1], [0, 2], [1, 2], [1, 3], [2, 3]]
+    assert graph.tensor_control[graph.edge_tensor].tolist() == [False, True, False, False, False]
+    assert graph.edge_bytes.tolist() == [4096, 0, 512, 512, 2048]
+    np.testing.assert_allclose(graph.time[:, 0], [5e-6, 250e-6, 100e-6, np.nan])
+    assert graph.metadata["costs"]["outside"] == 1
+
+
+def test_durations_hold_on_a_device_of_the_reference_speed_and_shrink_on_a_faster_one():
+    """10¹³ operations/s."""
+    graph = execution_trace.loads(ET, "rank.0.et")
+    for speed, factor in ((1e13, 1), (2e13, 2)):
+        problem = pl.Problem(graph, pl.Cluster.uniform(1, speed=speed))
+        assert problem.exec_time(1, 0) == pytest.approx(250e-6 / factor)
+
+
+def test_outputs_that_are_told_come_before_announced_sizes():
+    """Each tensor once, those in lists too."""
+    first = node(1, "a", 4, (), (), 0, attribute("tensor_size", 7), tagged(9, tagged(1, OUTPUTS.encode())))
+    graph = execution_trace.loads(trace(first, node(2, "b", 4, (1,))))
+    assert graph.edge_bytes.tolist() == [512 * 4 + 10 * 2]
+    assert graph.time is None
+
+
+@pytest.mark.parametrize(("type", "kind"), list(enumerate(execution_trace.TYPES)))
+def test_types_are_kinds(type, kind):
+    """As the definition numbers them; a collective of no known number is just one."""
+    assert execution_trace.loads(trace(node(1, "a", type))).kind.tolist() == [kind]
+
+
+def test_callers_that_wait_for_what_they_called_are_left_out():
+    """As in traces that are made from PyTorch's: control says 1 before 2, data says 2 before 1."""
+    graph = execution_trace.loads(trace(node(1, "caller", 4, (2,)), node(2, "callee", 4, (), (1,))))
+    assert graph.names.tolist() == ["callee", "caller"]
+    assert graph.n_edges == 1
+    assert "contradict" in graph.metadata["left_out"]
+
+
+def test_the_json_form_is_the_same_graph():
+    """Times in microseconds, dependencies under either spelling, names where they are missing."""
+    graph = execution_trace.graph_of(WORKLOAD, "w.json")
+    assert graph.names.tolist() == ["a", "b", "COMM_ALL_GATHER_5"]
+    assert graph.kind.tolist() == ["COMP", "COMM_SEND", "COMM_ALL_GATHER"]
+    assert sorted(graph.edge_bytes.tolist()) == [0, 0, 0, 64]
+    np.testing.assert_allclose(graph.time[:, 0], [10e-6, np.nan, 2.5e-6])
+    assert execution_trace.loads(json.dumps(WORKLOAD).encode()).names.tolist() == graph.names.tolist()
+
+
+def test_forms_are_told_apart():
+    """A file of protobuf whose first byte is a brace is none of JSON."""
+    metadata = tagged(1, b"x" * 121)
+    assert len(metadata) == ord("{")
+    data = varint(len(metadata)) + metadata + varint(len(node(1, "a"))) + node(1, "a")
+    assert execution_trace.loads(data).names.tolist() == ["a"]
+    assert execution_trace.loads(gzip.compress(data)).names.tolist() == ["a"]
+    assert execution_trace.is_one(WORKLOAD) and execution_trace.is_one(HOST)
+    assert not execution_trace.is_one({"nodes": [], "schema": 3}) and not execution_trace.is_one([])
+
+
+def test_host_traces_are_the_outermost_calls_that_can_be_counted():
+    """``aten::linear`` stands for the ``aten::addmm`` in it, autograd's wrapper for nothing; storages tell what a tensor is."""
+    graph = execution_trace.loads(json.dumps(HOST).encode(), "h.json")
+    assert graph.names.tolist() == ["aten::linear_3", "aten::mm_6", "record_param_comms_7", "aten::add__8"]
+    assert graph.kind.tolist() == ["aten::linear", "aten::mm", "COMM_ALL_REDUCE", "aten::add_"]
+    assert graph.edges.tolist() == [[0, 1], [1, 2], [2, 3]]
+    assert graph.compute.tolist() == [16, 16, 0, 4]
+    assert graph.persistent.tolist() == [32, 0, 0, 0]
+    assert graph.metadata["costs"]["unknown"] == {"COMM_ALL_REDUCE": 1}
+
+
+def test_a_trace_of_pytorch_itself(tmp_path):
+    """A training step of two layers: the products' operations are all there, and every op is reached by data."""
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
+    optimiser, batch = torch.optim.SGD(model.parameters(), lr=0.1), torch.randn(32, 64)
+    observer = torch.profiler.ExecutionTraceObserver().register_callback(str(tmp_path / "host.json"))
+    observer.start()
+    model(batch).sum().backward()
+    optimiser.step()
+    observer.stop()
+    observer.unregister_callback()
+    graph = execution_trace.read(tmp_path / "host.json")
+    products = [kind.split("::")[1] in ("linear", "addmm", "mm") for kind in graph.kind]
+    first, second = 2 * 32 * 64 * 128, 2 * 32 * 128 * 10
+    assert graph.compute[products].sum() == 2 * first + 3 * second  # no gradient of the batch
+    parameters = 64 * 128 + 128 + 128 * 10 + 10
+    assert graph.persistent.sum() == 4 * (parameters + 32 * 64)
+    assert graph.metadata["costs"]["unsized"] == 0
+    updates = [v for v, kind in enumerate(graph.kind) if kind == "aten::add_"]
+    assert len(updates) == 4 and all(v in graph.consumer for v in updates)
+
+
+# -------------------------------------------------------------------- files from strangers
+
+
+def with_first(**changes):
+    """WORKLOAD with keys of its second node changed."""
+    document = json.loads(json.dumps(WORKLOAD))
+    document["workload_graph"][1] |= changes
+    return json.dumps(document).encode()
+
+
+def with_call(**changes):
+    """HOST with keys of its fourth node changed."""
+    document = json.loads(json.dumps(HOST))
+    document["nodes"][3] |= changes
+    return json.dumps(document).encode()
+
+
+HOSTILE = {
+    "empty": (lambda: b"", "it has no node"),
+    "text": (lambda: b"digraph {a -> b}", "a record of 100 bytes is announced"),
+    "a huge record": (lambda: varint(2**60) + b"x", "is announced"),
+    "a length without end": (lambda: b"\xff" * 50, "is announced"),
+    "truncated": (lambda: ET[:-5], "is announced"),
+    "only metadata": (lambda: trace(), "it has no node"),
+    "records of nothing": (lambda: trace() + bytes(3_000_000), "two nodes have the id 0"),
+    "a node that is none": (lambda: trace(b"\x0a" * 9), "node 1 is not a protobuf message"),
+    "a name that is no text": (lambda: trace(tagged(2, b"\xff\xfe")), "node 1 is not a protobuf message"),
+    "ids twice": (lambda: trace(node(1, "a"), node(1, "b")), "two nodes have the id 1"),
+    "data from nowhere": (
+        lambda: trace(node(1, "a", 4, (5,))),
+        "node 1 .a. waits for data of 5, which is no node's id",
+    ),
+    "a cycle": (lambda: trace(node(1, "a", 4, (2,)), node(2, "b", 4, (1,))), "cycle"),
+    "a node that waits for itself": (lambda: trace(node(1, "a", 4, (1,))), "consumes its own output"),
+    "an unknown type": (lambda: trace(node(1, "a", 77)), "type of node 1 .a. is 77"),
+    "a negative size": (
+        lambda: trace(node(1, "a", 4, (), (), 0, attribute("num_ops", 2**64 - 1, 9))),
+        "num_ops of node 1 .a. is -1",
+    ),
+    "a size that is not a number": (
+        lambda: trace(
+            node(1, "a", 4, (), (), 0, tagged(10, tagged(1, b"num_ops") + b"\x19" + b"\x00" * 6 + b"\xf8\x7f"))
+        ),
+        "num_ops of node 1 .a. is nan",
+    ),
+    "a million dependencies, often": (
+        lambda: trace(*[node(i, f"n{i}", 4, (), (), 0, tagged(5, bytes(900_000))) for i in range(6)]),
+        "more than 5,000,000 dependencies",
+    ),
+    "no list": (lambda: b'{"workload_graph": 3}', "workload_graph is 3; expected a list"),
+    "no workload": (lambda: b"{}", "expected workload_graph"),
+    "an Id that is a text": (lambda: with_first(Id="4"), "Id of node 1 is '4'"),
+    "dependencies that are none": (lambda: with_first(data_deps=[1.5]), "an entry of data_deps of node 4 .b. is 1.5"),
+    "dependencies in no list": (
+        lambda: with_first(ctrl_deps=3),
+        "ctrl_deps of node 4 .b. is 3; expected a list of Ids",
+    ),
+    "a negative time": (lambda: with_first(runtime=-1), "runtime of node 4 .b. is -1"),
+    "an infinite time": (lambda: with_first(runtime=10**400), "runtime of node 4 .b. is 1000"),
+    "a call without a name": (lambda: with_call(name=None), "name of node 3 is None"),
+    "a call with an id twice": (lambda: with_call(id=4), "two nodes have the id 4"),
+    "a side that is none": (lambda: with_call(inputs=[]), "inputs of node 3 .aten::linear. are .."),
+    "values in no list": (
+        lambda: with_call(outputs={"values": 3}),
+        "outputs of node 3 .aten::linear. are .'values': 3.",
+    ),
+    "a tensor of negative size": (
+        lambda: with_call(inputs={"values": [tensor(1, 1, -4)]}),
+        "elements of tensor 1 of node 3 .aten::linear. is -4",
+    ),
+    "no call": (lambda: b'{"schema": "1-chakra", "nodes": []}', "no node is a call"),
+    "no nodes": (lambda: b'{"schema": "1-chakra", "nodes": 1}', "nodes is 1; expected a list"),
+    "nested": (lambda: b'{"workload_graph": ' + b"[" * 1_000_000, "nested|deep"),
+    "a zip bomb": (lambda: gzip.compress(bytes(100 << 20)), "unpacks to more than"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_are_refused_in_one_sentence(name):
+    """In little memory, with the file's name and what was found."""
+    make, words = HOSTILE[name]
+    data = make()
+    execution_trace.loads(ET)  # imports are paid for
+    before = peak()
+    with pytest.raises(pl.PlacelabError, match=words) as refusal:
+        execution_trace.loads(data, "h.et")
+    assert peak() - before < 200 << 20
+    assert str(refusal.value).startswith("h.et") and "\n" not in str(refusal.value)
+
+
+def peak():
+    """Most memory this process has held so far [bytes]."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def test_values_nested_deeply_are_not_searched():
+    """Tensors stand in lists of lists at most; what lies deeper is no tensor."""
+    deep = tensor(5, 5)
+    for _ in range(50):
+        deep = [deep]
+    graph = execution_trace.loads(with_call(inputs={"values": [deep, tensor(1, 1)], "shapes": MATRIX[0]}))
+    assert graph.persistent[graph.index("aten::linear_3")] == 16
+
+
+def test_a_path_is_read(tmp_path):
+    """As its bytes are; the graph is called like the file."""
+    path = Path(tmp_path, "rank.0.et")
+    path.write_bytes(ET)
+    assert execution_trace.read(path).metadata["name"] == "rank.0"
+    with pytest.raises(pl.FormatError, match="cannot be read"):
+        execution_trace.read(tmp_path / "none.et")
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_damaged_traces_are_read_or_refused(data):
+    """Bytes changed, cut, inserted: a graph or a PlacelabError of one line, nothing else."""
+    whole = bytearray(data.draw(st.sampled_from(seeds())))
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(whole) - 1))
+        whole[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
+    assert not fuzz.attempt(execution_trace.loads, bytes(whole)).startswith("! ")
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists, max_leaves=10))
+def test_any_json_in_any_place_is_read_or_refused(value):
+    """Each key of a call and of a node, replaced."""
+    for key in ("id", "name", "ctrl_deps", "inputs", "outputs"):
+        document = json.loads(json.dumps(HOST))
+        document["nodes"][3][key] = value
+        assert not fuzz.attempt(lambda data: host_trace.graph_of(data, "h.json"), document).startswith("! ")
+    for key in ("Id", "Name", "NodeType", "data_deps", "ctrl_deps", "runtime", "comm_size", "comm_type"):
+        document = json.loads(json.dumps(WORKLOAD))
+        document["workload_graph"][1][key] = value
+        assert not fuzz.attempt(lambda data: execution_trace.graph_of(data, "w.json"), document).startswith("! ")

@@ -1,0 +1,166 @@
+"""``placelab.load``: every suffix finds its reader, and what is no graph is told in one sentence."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from contextlib import suppress
+from importlib import import_module
+
+import networkx as nx
+import onnx_models
+import pytest
+import tensorflow_samples
+
+import placelab as pl
+from placelab import loading
+from placelab.costs import Profile
+from placelab.costs.source_table import sources
+from placelab.loading import loads, opened, suffixes
+from placelab.problem import graph_json
+
+
+@pytest.mark.parametrize("reader", sorted({r for readers in loading.READERS.values() for r in readers}))
+def test_every_reader_is_there(reader):
+    """Each has the functions that the loader calls."""
+    module = import_module(f"placelab.{reader}")
+    assert callable(module.loads) and (reader == "profiles" or callable(module.read))
+    assert reader not in loading.READERS[".json"] or (callable(module.is_one) and callable(module.graph_of))
+
+
+TIMELINE = {"ph": "X", "name": "Add", "pid": 1, "ts": 1, "dur": 2, "args": {"name": "L0.0", "op": "Add"}}
+
+
+@pytest.fixture
+def graph():
+    """A small graph of no particular costs."""
+    return pl.generators.layered(20, seed=1)
+
+
+def test_bytes_are_loaded_as_the_file_would_be(graph, tmp_path):
+    """An upload is a name and bytes; gzipped or not, whatever the case of its suffix."""
+    path = tmp_path / "g.json.gz"
+    graph.save(path)
+    data = path.read_bytes()
+    for name, content in (("g.json.gz", data), ("G.JSON", gzip.decompress(data)), ("a folder/g.json", data)):
+        assert loads(content, name).names.tolist() == graph.names.tolist()
+    assert pl.load(path).names.tolist() == graph.names.tolist()
+
+
+def test_networkx_graphs_and_op_graphs_are_taken():
+    """A DiGraph is read by its attributes; an OpGraph comes back itself."""
+    g = nx.DiGraph()
+    g.add_node("a", compute=1.0)
+    assert pl.load(g).names.tolist() == ["a"]
+    graph = pl.load("topcuoglu")
+    assert pl.load(graph) is graph
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ({"traceEvents": [TIMELINE]}, "is a profile of a run"),
+        ({"x": 1, "\x1b[31m": 2}, r"JSON of another kind, with the keys 'x', '\\x1b\[31m'; expected placelab JSON"),
+        ({"format": "placelab-placement", "version": 1}, r"is a placement, which Placement\.load reads; expected"),
+        (3, "JSON of another kind, int"),
+    ],
+)
+def test_json_that_is_no_graph_is_described(content, sentence):
+    """What it is as far as one can tell, and what was expected."""
+    with pytest.raises(pl.FormatError, match=sentence):
+        loads(json.dumps(content).encode(), "a.json")
+
+
+def test_unknown_suffixes_name_those_that_are_known(tmp_path):
+    """For files, bytes and folders."""
+    (tmp_path / "a.xyz").write_text("")
+    for call in (lambda: pl.load(tmp_path / "a.xyz"), lambda: pl.load(tmp_path), lambda: loads(b"", "a.xyz")):
+        with pytest.raises(pl.FormatError, match=r"files end in \.json, .*\.onnx"):
+            call()
+    with pytest.raises(pl.FormatError, match=r"without saved_model\.pb"):
+        pl.load(tmp_path)
+
+
+@pytest.mark.parametrize("what", ["x" * 10_000, "x" * 10_000 + ".json", "a\0b.json", "", ".json", "\ud800.onnx"])
+def test_no_path_is_a_traceback(what):
+    """Names that are too long, or no names."""
+    with pytest.raises(pl.FormatError) as caught:
+        pl.load(what)
+    assert len(str(caught.value)) < 11_000 and "\0" not in str(caught.value)
+    with pytest.raises(pl.FormatError):
+        loads(b"", what)
+
+
+def test_options_are_for_the_reader(tmp_path, graph):
+    """One that a format does not have is refused by name."""
+    path = tmp_path / "g.json"
+    graph.save(path)
+    with pytest.raises(pl.FormatError, match="placelab_json has no option 'dimensions'; there are none"):
+        pl.load(path, dimensions={})
+
+
+def test_suffixes_come_packed_and_not():
+    """For file dialogues."""
+    assert [s for s in suffixes() if s.endswith(".gz")] == [s + ".gz" for s in suffixes() if not s.endswith(".gz")]
+
+
+def test_a_profile_is_opened_as_one(graph):
+    """Dropped beside a model it is a profile; as a graph it is refused."""
+    data = json.dumps({"traceEvents": [TIMELINE]}).encode()
+    assert opened(data, "timeline.json").seconds == {"L0.0": 2e-6}
+    assert isinstance(opened(graph_json.dumps(graph).encode(), "graph.json"), pl.OpGraph)
+
+
+def test_protobuf_files_are_told_apart(graph):
+    """GraphDef, ONNX and RunMetadata may all end in .pb; what is none of them is said to be no TensorFlow graph."""
+    assert opened(tensorflow_samples.training(), "a.pb").n_ops == 10
+    assert opened(onnx_models.model(onnx_models.LINEAR).SerializeToString(), "a.pb").n_ops == 5
+    assert isinstance(opened(tensorflow_samples.step(), "a.pb"), Profile)
+    with pytest.raises(pl.FormatError, match=r"a\.pb is a profile of a run"):
+        loads(tensorflow_samples.step(), "a.pb")
+    with pytest.raises(pl.FormatError, match=r"a\.pb .*TensorFlow"):
+        opened(b"", "a.pb")
+
+
+def test_estimates_come_with_what_was_counted(tmp_path):
+    """FLOP from shapes bring seconds for two accelerators; a table that is there already stays alone."""
+    metadata = {"costs": {"compute": "FLOP"}}
+    counted = pl.OpGraph.from_arrays(["a"], [1e12], [], kind=["MatMul"], metadata=metadata)
+    counted.save(tmp_path / "a.json")
+    assert pl.load(tmp_path / "a.json").time_types == ("h100", "rtx2080ti")
+    own = pl.OpGraph.from_arrays(["a"], [1e12], [], time={"h100": [1.0]}, metadata=metadata)
+    own.save(tmp_path / "b.json")
+    assert pl.load(tmp_path / "b.json").time.tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "refused"),
+    [
+        ({"costs": {"compute": "FLOP", "unknown": 3, "columns": [1], "scaled": "x"}}, False),
+        ({"costs": {"compute": "FLOP"}, "times": 7}, True),
+        ({"costs": {"compute": "FLOP"}, "times": {"speed": 7, "default": []}}, True),
+        ({"costs": [1, 2]}, False),
+    ],
+)
+def test_metadata_of_strangers_are_read_or_refused(tmp_path, metadata, refused):
+    """In one sentence."""
+    pl.OpGraph.from_arrays(["a"], [1e12], [], kind=["MatMul"], metadata=metadata).save(tmp_path / "a.json")
+    loaded = None
+    with suppress(pl.FormatError):
+        loaded = pl.load(tmp_path / "a.json")
+    assert (loaded is None) == refused
+    assert refused or sources(loaded)
+
+
+def test_a_live_module_is_loaded_forward_or_with_its_gradients():
+    """By what it is called with, and by what makes one number of its output; what is missing is named."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install placelab[torch]")
+    model, batch = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()), torch.zeros(2, 4)
+    forward = pl.load(model, args=(batch,))
+    training = pl.load(model, args=(batch,), loss=lambda output: output.sum())
+    assert forward.kind.tolist() == ["input", "aten.linear.default", "aten.relu.default"]
+    assert training.n_ops > forward.n_ops
+    assert any(name.startswith("gradients/") for name in training.names)
+    assert training.time_types == ("h100", "rtx2080ti")
+    with pytest.raises(pl.FormatError, match="has no option 'batch'; there are args, kwargs, name"):
+        pl.load(model, batch=2)

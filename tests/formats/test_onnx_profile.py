@@ -1,0 +1,103 @@
+"""ONNX Runtime profiles: seconds and bytes by op, the median over runs and files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import fuzz
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx_models import kernel, profile, profiles
+
+import placelab as pl
+from placelab.formats.onnx import runtime_profile
+
+
+def loaded(events):
+    return runtime_profile.loads(json.dumps(events).encode(), "p.json")
+
+
+def test_median_over_runs_and_sum_over_kernels():
+    """Three runs, the first of them warming up; two kernels of one node add up; names are those of ops."""
+    found = loaded(profile())
+    assert found.seconds == pytest.approx({"a/mm": 30e-6, "Relu_7": 7e-6})
+    assert found.outputs == {("a/mm", 0): 24, ("Relu_7", 0): 8}
+    assert found.device == {"a/mm": "CPU", "Relu_7": "CPU"}
+    assert "ONNX Runtime" in found.source and "3 profiles" in found.source
+
+
+def test_several_files_are_more_runs(tmp_path):
+    """Gzipped or not."""
+    slow = json.loads(json.dumps(profile()).replace('"dur": 5,', '"dur": 50,'))
+    (tmp_path / "a.json").write_text(json.dumps(profile()))
+    (tmp_path / "b.json.gz").write_bytes(gzip.compress(json.dumps(slow).encode()))
+    (tmp_path / "c.json").write_text(json.dumps(slow))
+    paths = [tmp_path / name for name in ("a.json", "b.json.gz", "c.json")]
+    assert runtime_profile.read_profile(*paths).seconds["Relu_7"] == pytest.approx(52e-6)
+
+
+def test_a_profile_without_runs_is_one_run():
+    """As a run alone, cut out of a file."""
+    assert loaded([kernel("x", 1, 4), kernel("x", 2, 4)]).seconds == pytest.approx({"x": 8e-6})
+
+
+def test_other_events_are_passed_over():
+    """Fences of older versions, sessions, whatever is no event."""
+    fence = kernel("x", 1, 99) | {"name": "x_fence_before"}
+    assert loaded([3, {}, fence, kernel("x", 1, 4)]).seconds == pytest.approx({"x": 4e-6})
+
+
+def test_it_fits_a_model_that_ran_as_it_is():
+    """Times by name go to the ops of the graph, as ``costs.measured`` puts them there."""
+    onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+    from onnx_models import built
+
+    from placelab.formats.onnx import model_proto
+
+    nodes = [onnx.helper.make_node("Abs", ["x"], ["y"], name="/a/abs"), onnx.helper.make_node("Relu", ["y"], ["z"])]
+    graph = model_proto.loads(built(nodes, {"x": (1, [6])}).SerializeToString())
+    found = loaded([kernel("/a/abs", 1, 4, [{"float": [6]}]), kernel("Relu_1", 2, 3)])
+    assert set(found.seconds) < set(graph.names)
+    assert found.outputs["a/abs", 0] == graph.outputs[graph.index("a/abs")]
+
+
+HOSTILE = {
+    "no list": ({"traceEvents": []}, "is not a profile that ONNX Runtime wrote"),
+    "no kernels": ([{"cat": "Session", "name": "model_run", "ts": 0, "dur": 1}], "events named …_kernel_time"),
+    "a negative time": ([kernel("x", 1, -4)], "'dur' of event 'x_kernel_time' is -4; expected microseconds"),
+    "a time that is a text": ([kernel("x", 1, "4")], "'dur' of event 'x_kernel_time' is '4'"),
+    "no beginning": ([kernel("x", None, 4)], "'ts' of event 'x_kernel_time' is None"),
+    "a huge time": ([kernel("x", 1, 10**300)], "'dur' of event 'x_kernel_time' is 1000"),
+    "a negative shape": ([kernel("x", 1, 1, [{"float": [-1, 2]}])], "has the shape .-1, 2.; expected sizes"),
+    "a huge shape": ([kernel("x", 1, 1, [{"float": [10**17] * 2}])], "has the shape .1000"),
+    "a shape of many sizes": ([kernel("x", 1, 1, [{"float": [1] * 99}])], "has the shape"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_are_refused_in_one_sentence(name):
+    """With the file's name, the event and what was found."""
+    events, words = HOSTILE[name]
+    with pytest.raises(pl.FormatError, match=words) as refusal:
+        loaded(events)
+    assert str(refusal.value).startswith("p.json") and "\n" not in str(refusal.value)
+
+
+def test_a_run_that_did_not_end_is_refused():
+    """A crashed session leaves JSON without its end."""
+    with pytest.raises(pl.FormatError, match=r"p.json is not JSON"):
+        runtime_profile.loads(profiles()[0][:-1], "p.json")
+
+
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists, max_leaves=10)
+
+
+@settings(max_examples=200)
+@given(st.sampled_from(("name", "cat", "ts", "dur", "args")), JSON)
+def test_any_json_in_any_place_is_read_or_refused(key, value):
+    """A profile or a PlacelabError of one line."""
+    for shapes in (None, value, [value], [{"float": value}]):
+        event = kernel("y", 1, 2, shapes) | {key: value}
+        assert not fuzz.attempt(loaded, [kernel("x", 1, 4), event]).startswith("! ")

@@ -1,0 +1,163 @@
+"""Against TensorFlow, where it is installed: our counts are its counts, and it runs what we place where we placed it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from math import prod
+from pathlib import Path
+
+import pytest
+
+import placelab as pl
+from placelab.formats.tensorflow.graph_def import read
+from placelab.formats.tensorflow.op_types import size_of
+from placelab.formats.tensorflow.run_metadata import read_profile
+from placelab.formats.tensorflow.write_graph_def import write
+
+if find_spec("tensorflow") is None:
+    pytest.skip("TensorFlow is not installed: pip install tensorflow-cpu==2.21.*", allow_module_level=True)
+
+CHILD = Path(__file__).parents[1] / "tensorflow_child.py"
+BATCH = 8
+
+
+def child(*arguments: object) -> str:
+    """What tests/tensorflow_child.py prints; a process of its own, as TensorFlow keeps devices and threads for itself."""
+    done = subprocess.run([sys.executable, CHILD, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Networks that TensorFlow wrote."""
+    made = tmp_path_factory.mktemp("tensorflow")
+    child("build", made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def counted(folder) -> dict:
+    """What TensorFlow counts in its network."""
+    return json.loads((folder / "network.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def placed(folder) -> pl.Placement:
+    """The network, placed on four devices at random within its groups, and written back in both forms."""
+    problem = pl.Problem(read(folder / "network.pb", batch=BATCH), pl.clusters.uniform(4))
+    placement = pl.place(problem, "random", seed=3)
+    for suffix in ("pb", "pbtxt"):
+        write(folder / f"network.{suffix}", placement, folder / f"placed.{suffix}")
+    return placement
+
+
+@pytest.mark.parametrize("suffix", ["pb", "pbtxt"])
+def test_ops_and_edges_are_tensorflows(folder, counted, suffix):
+    """Every op, data edge with its output's number, and control edge, but for the loops' edges back to their next round."""
+    g = read(folder / f"network.{suffix}")
+    assert dict(zip(g.names, g.kind, strict=True)) == counted["ops"]
+    data, control = [], []
+    first = g.op_tensor_ptr
+    for (u, v), t in zip(g.edges.tolist(), g.edge_tensor.tolist(), strict=True):
+        if g.tensor_control[t]:
+            control.append([g.names[u], g.names[v]])
+        else:
+            data.append([g.names[u], t - int(first[u]), g.names[v]])
+    back = [
+        [u, k, v] for u, k, v in counted["data"] if (counted["ops"][u], counted["ops"][v]) == ("NextIteration", "Merge")
+    ]
+    assert back
+    assert sorted(data + back) == counted["data"]
+    assert sorted(control) == counted["control"]
+
+
+def test_bytes_are_those_of_tensorflows_shapes(folder, counted):
+    """Every output whose shape is known but for the batch: type's size times the dimensions; references and resources 0."""
+    g = read(folder / "network.pb", batch=BATCH)
+    known = 0
+    for op, outputs in counted["outputs"].items():
+        v = g.index(op)
+        tensors = [t for t in range(g.op_tensor_ptr[v], g.op_tensor_ptr[v + 1]) if not g.tensor_control[t]]
+        assert len(tensors) == len(outputs), op
+        for t, (kind, shape) in zip(tensors, outputs, strict=True):
+            if shape is not None and shape.count(None) < 2 and size_of(kind) is not None:
+                assert g.tensor_bytes[t] == size_of(kind) * prod(BATCH if d is None else d for d in shape), op
+                known += 1
+    assert known > 0.9 * sum(map(len, counted["outputs"].values()))
+
+
+def test_shapes_we_follow_are_tensorflows(folder, counted):
+    """From a file without shapes: what we say follows from constants, inputs and variables is what TensorFlow inferred."""
+    from placelab.formats.tensorflow.containers import binary
+    from placelab.formats.tensorflow.graph_def import data_inputs, edges_of, without_loops
+    from placelab.formats.tensorflow.output_shapes import Sizes
+    from placelab.problem.graph import _topological_order
+
+    nodes = [node._replace(shapes=None) for node in binary((folder / "network.pb").read_bytes(), "network.pb").nodes]
+    source, consumer, _ = without_loops(nodes, *edges_of(nodes, "network.pb"))
+    import numpy as np
+
+    pairs = np.array([(u, v) for (u, _), v in zip(source, consumer, strict=True)])
+    order = _topological_order(len(nodes), pairs, [node.name for node in nodes])
+    sizes = Sizes(nodes, data_inputs(len(nodes), source, consumer), order.tolist(), BATCH)
+    followed = 0
+    for v, node in enumerate(nodes):
+        theirs = counted["outputs"][node.name]
+        ours = next(iter(sizes.raw[v]), None) if node.holds is None and theirs else None
+        if ours is not None and theirs[0][1] is not None and size_of(theirs[0][0]) != 0:
+            assert len(ours) == len(theirs[0][1]), node
+            assert all(a in (-1, b) or b is None for a, b in zip(ours, theirs[0][1], strict=True)), node
+            followed += 1
+    assert followed > 20
+
+
+def test_a_saved_model(folder):
+    """What the signature runs: three variables read and multiplied, in the functions' scopes."""
+    g = read(folder / "served" / "saved_model.pb", batch=BATCH)
+    assert sorted(g.kind).count("MatMul") == 3
+    assert g.compute[g.kind == "MatMul"].tolist() == [2 * BATCH * 8 * 8] * 3
+    assert g.persistent.sum() == 3 * 8 * 8 * 4
+    assert not {"SaveV2", "RestoreV2", "PartitionedCall", "StatefulPartitionedCall"} & set(g.kind)
+
+
+def test_the_files_are_the_same_but_for_devices(folder, placed):
+    """TensorFlow's own parsers find no other difference, and each op's device, in binary and in text."""
+    child("same", folder)
+    found = json.loads((folder / "same.json").read_text())
+    assert found["same"]
+    ours = {name: f"/device:CPU:{d}" for name, d in zip(placed.problem.graph.names, placed.device, strict=True)}
+    assert found["devices"] == [ours, ours]
+
+
+def test_a_session_honours_the_placement(folder, placed):
+    """Four virtual CPUs, allow_soft_placement=False: every op is partitioned to, and runs on, the device it was placed on."""
+    child("run", folder)
+    found = json.loads((folder / "ran.json").read_text())
+    ours = {name: f"/device:CPU:{d}" for name, d in zip(placed.problem.graph.names, placed.device, strict=True)}
+    for where in (found["where"], found["ran"]):
+        known = {name: device for name, device in where.items() if name in ours}
+        assert len(known) > 100
+        assert {name for name, device in known.items() if not device.endswith(ours[name])} == set()
+    assert len({device for device in ours.values()}) == 4
+    assert found["loss"] == found["loss"]
+
+
+def test_its_trace_is_a_profile(folder, placed):
+    """Of that step: every op that ran has seconds, on its device, and the outputs are as large as the shapes say."""
+    child("run", folder)
+    g, profile = placed.problem.graph, read_profile(folder / "step.pb")
+    found = json.loads((folder / "ran.json").read_text())
+    assert set(profile.seconds) >= {name for name in found["ran"] if name}
+    assert all(0 <= took < 10 for took in profile.seconds.values())
+    hidden = g.index("hidden")
+    assert profile.outputs["hidden", 0] == g.tensor_bytes[g.op_tensor_ptr[hidden]] == BATCH * 32 * 4
+
+
+def test_the_table_of_ops_is_the_registry(folder):
+    """placelab/formats/tensorflow/op_types.txt is what datasets/tensorflow_ops.py writes."""
+    text = (Path(pl.__file__).parent / "formats" / "tensorflow" / "op_types.txt").read_text()
+    assert child("ops") == text

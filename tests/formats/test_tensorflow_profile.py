@@ -1,0 +1,131 @@
+"""TensorFlow's profiles: RunMetadata, StepStats and the timeline become seconds, bytes and scratch memory by op."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+import tensorflow_samples as samples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tensorflow_samples import CPU, GPU, kernel, trace
+
+from placelab.costs import measured
+from placelab.errors import FormatError, PlacelabError
+from placelab.files.protobuf import fields
+from placelab.formats.tensorflow.graph_def import loads as graph_of
+from placelab.formats.tensorflow.run_metadata import is_one, loads, read_profile
+
+# RunMetadata of one device "/cpu" that ran "a" for 2,500 ns, encoded by hand.
+BY_HAND = bytes.fromhex("0a110a0f0a042f63707512070a01618001c413")
+
+
+def test_kernels_on_streams_count_once():
+    """A GPU's op takes what its kernels take on all streams together: not its launch, not each stream again, not copies."""
+    profile = loads(samples.step())
+    assert profile.seconds == pytest.approx({"a": 3e-6, "b": 12e-6})
+    assert profile.device == {"a": CPU, "b": GPU}
+
+
+def test_streams_count_where_there_is_no_sum_of_them():
+    """Older traces have single streams alone."""
+    profile = loads(trace((GPU, [kernel("b", 10**6)]), (GPU + "/stream:3", [kernel("b:Add", 4000)])))
+    assert profile.seconds == pytest.approx({"b": 4e-6})
+
+
+def test_outputs_and_scratch_memory():
+    """Bytes by the shape that was produced; scratch memory of the largest kernel."""
+    profile = loads(samples.step())
+    assert profile.outputs == {("a", 0): 2 * 3 * 4, ("b", 0): 4 * 4}
+    assert profile.temporary == {"a": 64.0}
+
+
+def test_the_timeline_says_the_same():
+    """Seconds and devices of the JSON are those of the protobuf it was drawn from."""
+    drawn, traced = loads(samples.timeline()), loads(samples.step())
+    assert drawn.seconds == pytest.approx(traced.seconds)
+    assert drawn.device == traced.device
+    assert is_one(json.loads(samples.timeline()))
+
+
+def test_step_stats_alone():
+    """The message inside RunMetadata, saved by itself."""
+    data = samples.step()
+    [(_, _, _, value, end)] = fields(data, "")
+    assert loads(data[value:end]).seconds == loads(data).seconds
+
+
+def test_a_trace_encoded_by_hand():
+    """Nothing here depends on our own tables."""
+    profile = loads(BY_HAND)
+    assert profile.seconds == pytest.approx({"a": 2.5e-6})
+    assert profile.device == {"a": "/cpu"}
+
+
+def test_several_files_give_the_median(tmp_path):
+    """Of each op over the steps that ran it; a step that did not run it does not pull it to 0."""
+    for i, rows in enumerate(([("a", 1000)], [("a", 9000), ("b", 500)], [("a", 2000)])):
+        data = trace((CPU, [kernel(name, took) for name, took in rows]))
+        (tmp_path / f"{i}.pb").write_bytes(gzip.compress(data) if i == 1 else data)
+    profile = read_profile(*sorted(tmp_path.iterdir()))
+    assert profile.seconds == pytest.approx({"a": 2e-6, "b": 5e-7})
+
+
+def test_old_traces_have_microseconds():
+    """Before TensorFlow 1.13 there were no nanoseconds."""
+    micros = b"\x0a\x01a" + b"\x28\x07"
+    assert loads(trace((CPU, [micros]))).seconds == pytest.approx({"a": 7e-6})
+
+
+def test_measured_costs_on_a_graph():
+    """The profile of a graph's step becomes its seconds."""
+    g = graph_of(samples.training())
+    profile = loads(trace((CPU, [kernel("y", 4000, (2, 8)), kernel("_SOURCE", 100)])))
+    timed = measured(g, profile)
+    assert timed.time[timed.index("y")].tolist() == [4e-6]
+
+
+HOSTILE = {
+    "empty": (b"", "no op that ran"),
+    "no ops": (trace((CPU, [])), "no op that ran"),
+    "negative": (trace((CPU, [kernel("a", -5)])), "'a' takes -5e-09 s"),
+    "endless": (trace((CPU, [kernel("a", 2**62)])), "'a' takes 4.61"),
+    "enormous": (trace((CPU, [kernel("a", 5, (2**62, 2**62))])), "bytes"),
+    "truncated": (samples.step()[:-3], "not a whole protobuf file"),
+    "not UTF-8": (trace((CPU, [b"\x0a\x01\xff"])), "not a protobuf message"),
+    "gzip bomb": (gzip.compress(b"\0" * (64 << 20)), "unpacks to more than"),
+    "deep JSON": (b'{"traceEvents": ' + b"[" * 10**6, "nested too deeply"),
+    "no events": (b'{"traceEvents": [3, "x", null]}', "no op that ran"),
+    "another trace": (b'{"traceEvents": [{"ph": "X", "name": "f", "dur": 3}]}', "no op that ran"),
+    "time is text": (samples.timeline().replace(b'"dur": 5', b'"dur": "5"'), "takes '5' µs"),
+    "time is missing": (samples.timeline().replace(b'"dur": 5', b'"Dur": 5'), "takes None µs"),
+    "time is negative": (samples.timeline().replace(b'"dur": 5', b'"dur": -5'), "takes -5e-06 s"),
+    "time is huge": (samples.timeline().replace(b'"dur": 5', b'"dur": 1' + b"0" * 400), "takes 1e\\+"),
+    "NaN": (samples.timeline().replace(b'"dur": 5', b'"dur": NaN'), "not JSON"),
+}
+
+
+@pytest.mark.parametrize(("data", "message"), HOSTILE.values(), ids=HOSTILE)
+def test_hostile_files_are_refused_in_one_sentence(data, message):
+    """A FormatError that names the file."""
+    with pytest.raises(FormatError, match=message) as caught:
+        loads(data, "evil.pb")
+    assert str(caught.value).startswith("evil.pb")
+    assert "\n" not in str(caught.value)
+
+
+@settings(max_examples=200)
+@given(st.sampled_from([samples.step(), samples.timeline()]), st.data())
+def test_damaged_files_give_a_profile_or_a_sentence(seed, data):
+    """Bytes changed, taken out and put in at random places."""
+    broken = bytearray(seed)
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(broken)))
+        broken[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=4))
+    try:
+        seconds = loads(bytes(broken)).seconds
+    except PlacelabError as error:
+        seconds = {str(error).replace("\n", "two lines"): 0.0}
+    assert "two lines" not in " ".join(seconds)
+    assert all(took >= 0 for took in seconds.values())

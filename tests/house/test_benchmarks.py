@@ -1,0 +1,77 @@
+"""The benchmarks measure what they say: the yardstick does the same work, and the table of makespans is what comes out today.
+
+Nothing here is timed: that is for benchmarks/speed.py, by hand, on a machine one knows.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from problems import many, placement
+
+import placelab as pl
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS / "quality")]
+
+import gaps  # noqa: E402
+import makespans  # noqa: E402
+import thesis  # noqa: E402
+from yardstick import COMPILE, Yardstick  # noqa: E402
+
+SMALL = list(makespans.INSTANCES)[:6]
+
+
+@pytest.mark.skipif(shutil.which(COMPILE[0]) is None, reason="the yardstick needs a C compiler")
+def test_the_yardstick_in_c_is_the_simulator():
+    """Every start and finish of fifo and pct under all transfer models, ties and times of zero included, to the last bit."""
+    for i, problem in enumerate(many(200, seed=11, ops=25, memory=("none",), transfer_ops=(0,))):
+        placed = placement(Random(i).randint, problem.replace(duplex=False))
+        yardstick = Yardstick(placed)
+        for scheduler in ("fifo", "pct"):
+            schedule = pl.simulate(placed.problem, placed, scheduler)
+            assert getattr(yardstick, scheduler)() == schedule.makespan
+            assert np.array_equal(yardstick.start, schedule.start)
+            assert np.array_equal(yardstick.finish, schedule.finish)
+
+
+def table(name: str) -> tuple[list[str], dict[str, str]]:
+    """Schedulers and, by partitioner, lines of one instance in the committed table."""
+    lines = makespans.TABLE.read_text().partition(f"\n## {name}\n")[2].partition("\n## ")[0].splitlines()
+    head, _, *rows = [line for line in lines if line.startswith("|")]
+    return head.strip("| ").split(" | ")[1:], {row.split("|")[1].strip(): row for row in rows}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_table_of_makespans_reproduces(name):
+    """Every committed number of the small instances; benchmarks/quality/makespans.py rewrites them after a meant change."""
+    problem = makespans.INSTANCES[name]()
+    schedulers, rows = table(name)
+    assert {"fifo", "pct"} <= set(schedulers) and {"heft", "tf-greedy"} <= set(rows)
+    for partitioner, line in rows.items():
+        assert makespans.row(problem, partitioner, schedulers) == line
+
+
+@pytest.mark.parametrize("structure", ["fork", "in-tree", "pipeline"])
+def test_the_proven_optima_reproduce(structure):
+    """cp-sat proves the optimum of ten ops on two and four devices, and it is the committed one, to the last digit."""
+    row = next(line for line in gaps.TABLE.read_text().splitlines() if line.startswith(f"| {structure} |"))
+    found = [gaps.optimum(problem) for name, *_, problem in gaps.instances() if name == structure]
+    assert [f"{1e6 * seconds:.6g}" for seconds in found] == row.split(" | ")[1:7]
+
+
+@pytest.mark.parametrize("name", thesis.STRATEGIES)
+def test_the_grid_of_the_thesis_reproduces(name):
+    """The small network at 1e9 B/s, a fixed total memory: the committed milliseconds, and what the page says of them."""
+    graph = thesis.free(thesis.SMALL)
+    lines = [line for line in thesis.TABLE.read_text().splitlines() if line.startswith("| total | 1e+09 |")]
+    committed = next(line for line in lines if f"| {name} |" in line).split(" | ")[5:]
+    for cell, m in zip(committed, thesis.MACHINES, strict=True):
+        total, _ = thesis.memories(float(graph.memory.sum()), m)
+        problem = pl.Problem(graph, pl.Cluster([thesis.SPEED] * m, [total] * m, 1e9), memory="reserved")
+        assert cell.strip("| ") == f"{1e3 * thesis.makespan(problem, name):.5g}"

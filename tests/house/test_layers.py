@@ -1,0 +1,193 @@
+"""A room imports only from rooms above it, no files import each other in a circle, and importing placelab stays light."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import placelab
+
+PACKAGE = Path(placelab.__file__).parent
+
+# From the top down: a room may import from those named before it, and from itself.
+ROOMS = """
+errors units seeds progress names
+files
+problem
+kernels
+schedule
+flops hardware
+strategies
+planning
+scheduling
+simulation
+solvers
+analysis
+preparing transforms
+partitioning
+placing comparing
+formats
+costs
+generators datasets loading
+testing
+plots
+widgets
+export
+explorer
+cli
+""".split()
+VIEWS = {"plots", "widgets", "explorer", "cli"}
+JUPYTER = {"IPython", "anywidget", "bokeh", "ipywidgets", "jupyter_bokeh", "jupyter_server", "jupyterlab", "traitlets"}
+HEAVY = {
+    "anywidget",
+    "bokeh",
+    "cvxpy",
+    "google",
+    "ipywidgets",
+    "jupyterlab",
+    "numba",
+    "onnx",
+    "ortools",
+    "pandas",
+    "pymetis",
+    "tensorflow",
+    "torch",
+}
+IMPORT_SECONDS = 1.0
+MOST_FILES = 16  # directly in placelab/
+MOST_LINES = 400
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def dotted(path: Path) -> str:
+    """Name of the module in a file."""
+    return ".".join(["placelab", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
+
+
+MODULES = {dotted(path): path for path in FILES}
+
+
+def relative(path: Path) -> str:
+    """Path of a file inside the package, as a test's name."""
+    return str(path.relative_to(PACKAGE))
+
+
+def room(name: str) -> str:
+    """The room, or the file directly in placelab, that a module belongs to; "" for the package itself."""
+    return name.partition(".")[2].partition(".")[0]
+
+
+@cache
+def imports(path: Path) -> tuple[tuple[str, int], ...]:
+    """Dotted name and line of everything that a file imports, wherever in it, except for type checking alone."""
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[tuple[str, int]]:
+    for node in runtime_nodes(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"line {node.lineno} has a relative import; write the whole name"
+            for alias in node.names:  # `from placelab.problem import graph_json` names a file
+                full = f"{node.module}.{alias.name}"
+                yield (full if full in MODULES else str(node.module)), node.lineno
+
+
+def runtime_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes below, without the bodies of ``if TYPE_CHECKING``."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            continue
+        yield child
+        yield from runtime_nodes(child)
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if path.parent != PACKAGE or path.stem != "__init__"], ids=relative
+)
+def test_imports_only_from_rooms_above(path):
+    """No import, not even one inside a function, leads to a room that comes later."""
+    here = room(dotted(path))
+    assert here in ROOMS, f"{here} has no place in ROOMS yet"
+    for name, line in imports(path):
+        if name.partition(".")[0] == "placelab":
+            there = room(name)
+            assert there in ROOMS, f"line {line} imports {name}, which is no room of placelab"
+            assert ROOMS.index(there) <= ROOMS.index(here), f"line {line} imports {name}, which comes after {here}"
+
+
+def test_no_files_import_each_other_in_a_circle():
+    """Nor inside a room, nor inside a function: whatever a file needs stands before it."""
+    needs = {name: {there for there, _ in imports(path) if there in MODULES} for name, path in MODULES.items()}
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+def test_no_function_hides_a_module():
+    """``placelab.a.b`` is the module in ``placelab/a/b.py``: no module has the name of a function that its package shows."""
+    hidden = []
+    for name in MODULES:
+        import_module(name)
+        package, _, own = name.rpartition(".")
+        if package and not isinstance(getattr(sys.modules[package], own), ModuleType):
+            hidden.append(name)
+    assert not hidden
+    public = {name for name in placelab.__all__ if not isinstance(getattr(placelab, name), ModuleType)}
+    assert not public & {name.rpartition(".")[2] for name in MODULES} - {
+        "critical_path"
+    }  # the name of a partitioner, too
+
+
+def test_few_files_directly_in_the_package():
+    """What is not for everybody stands in a room."""
+    assert len(list(PACKAGE.glob("*.py"))) <= MOST_FILES
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_a_file_is_not_long(path):
+    """One idea per file."""
+    assert len(path.read_text().splitlines()) <= MOST_LINES
+
+
+def test_names_of_files_are_unique():
+    """A file's name tells which one it is; a kernel has the name of what it serves."""
+    rooms = defaultdict(set)
+    for path in FILES:
+        if path.stem != "__init__" and path.parent.name != "kernels":
+            rooms[path.stem].add(relative(path.parent))
+    shared = {name: sorted(where) for name, where in rooms.items() if len(where) > 1}
+    assert not shared
+    assert max(Counter(path.stem for path in FILES if path.stem != "__init__").values()) <= 2
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if room(dotted(path)) not in VIEWS], ids=relative)
+def test_only_views_know_jupyter(path):
+    """Everything that computes works without a notebook; Jupyter and Bokeh are for the files that draw or start it."""
+    known = {name.partition(".")[0] for name, _ in imports(path)}
+    assert not known & JUPYTER
+
+
+def test_import_is_light():
+    """``import placelab`` takes under a second of processor time and loads nothing that only some users need."""
+    code = (
+        "import sys, time; begun = time.process_time(); import placelab; "
+        "print(time.process_time() - begun, *{name.partition('.')[0] for name in sys.modules})"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    seconds, *loaded = run.stdout.split()
+    assert not HEAVY & set(loaded)
+    assert float(seconds) < IMPORT_SECONDS

@@ -1,0 +1,121 @@
+"""What is packaged is pinned, comes from no particular place, and names no particular machine."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+CONSTRAINTS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and line[0] != "#"]
+PINNED = {canonicalize_name(name): version for name, _, version in (line.partition("==") for line in CONSTRAINTS)}
+LOCK = json.loads((ROOT / "widgets" / "package-lock.json").read_text())
+
+# Folders of somebody's machine; a shebang or a device file is everybody's.
+MACHINE_PATH = re.compile(r"(?<![\w.}])/(home|root|Users|work|tmp|opt|mnt)/\w|[A-Z]:\\\\Users")
+
+
+def committed() -> list[Path]:
+    """Files that git tracks and the working tree has."""
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [ROOT / name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def texts() -> list[Path]:
+    """Committed files that are text."""
+    return [path for path in committed() if b"\0" not in path.read_bytes()[:4096]]
+
+
+def test_constraints_are_exact():
+    """Each line of constraints.txt pins one version; no address, no option, no editable install."""
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line) for line in CONSTRAINTS)
+    assert len(PINNED) == len(CONSTRAINTS)
+
+
+def test_constraints_pin_everything_that_is_installed():
+    """Whatever the project's requirements lead to, over any number of steps, has its line in constraints.txt."""
+    unpinned = reached("placelab", "test") - {"placelab"} - PINNED.keys()
+    assert not unpinned
+
+
+def reached(name: str, extra: str) -> set[str]:
+    """Distributions that this one with this extra needs here, over any number of steps, itself included."""
+    found: set[tuple[str, str]] = set()
+    waiting = [(name, ""), (name, extra)]
+    while waiting:
+        name, extra = waiting.pop()
+        if (name, extra) in found:
+            continue
+        found.add((name, extra))
+        for requirement in map(Requirement, importlib.metadata.requires(name) or []):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+                waiting += [(canonicalize_name(requirement.name), asked) for asked in ("", *requirement.extras)]
+    return {name for name, _ in found}
+
+
+def test_build_requirements_are_exact():
+    """The build backend is pinned too: constraints.txt does not reach into an isolated build."""
+    requirements = [Requirement(line) for line in PROJECT["build-system"]["requires"]]
+    assert all([bound.operator for bound in requirement.specifier] == ["=="] for requirement in requirements)
+
+
+def test_constraints_meet_the_project_requirements():
+    """What is tested is what pyproject.toml allows."""
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    for line in [*PROJECT["project"]["dependencies"], *(line for extra in extras for line in extra)]:
+        requirement = Requirement(line)
+        assert PINNED[canonicalize_name(requirement.name)] in requirement.specifier, line
+
+
+def test_pins_run_on_the_oldest_python_supported():
+    """No pinned version asks for more than requires-python promises: Debian 12 has 3.11.2, and it is enough."""
+    oldest = PROJECT["project"]["requires-python"].removeprefix(">=") + ".0"
+    wanted = {name: importlib.metadata.metadata(name)["Requires-Python"] for name in reached("placelab", "test")}
+    assert not {name: wants for name, wants in wanted.items() if wants and oldest not in SpecifierSet(wants)}
+
+
+def test_front_end_lock_is_exact_and_names_no_registry():
+    """package-lock.json has an integrity hash and no address for each package, and package.json pins exact versions."""
+    packages = {name: package for name, package in LOCK["packages"].items() if name}
+    assert packages
+    assert all(package["integrity"].startswith("sha512-") for package in packages.values())
+    assert not [name for name, package in packages.items() if "resolved" in package]
+    manifest = json.loads((ROOT / "widgets" / "package.json").read_text())
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in manifest["devDependencies"].values())
+
+
+@pytest.mark.parametrize("path", ["constraints.txt", "pyproject.toml", "Makefile", "widgets/package-lock.json"])
+def test_nothing_is_fetched_from_a_named_place(path):
+    """Which index or registry serves the packages is the user's choice."""
+    assert not re.search(r"index-url|find-links|registry\.|pypi\.org|file://|git\+", (ROOT / path).read_text())
+
+
+def test_no_text_names_a_machine():
+    """No committed text holds a path of the machine it was written on."""
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in texts()
+        if path != Path(__file__)
+        for match in MACHINE_PATH.finditer(path.read_text(errors="replace"))
+    ]
+    assert not found
+
+
+def test_the_server_extension_is_enabled_by_the_installation():
+    """Installing placelab, editable or not, puts the extension's switch where Jupyter Server looks for it."""
+    files = [str(file) for file in importlib.metadata.files("placelab")]
+    assert any(file.endswith("etc/jupyter/jupyter_server_config.d/placelab.json") for file in files)
+
+
+def test_bundle_is_small():
+    """The front end's modules stay under 100 KB together; a widget's whole module travels with each instance."""
+    assert sum(path.stat().st_size for path in (ROOT / "placelab" / "widgets" / "static").glob("*.js")) <= 100_000

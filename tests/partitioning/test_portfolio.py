@@ -1,0 +1,230 @@
+"""portfolio: never worse than what it tries, timed as the simulator times, and at the optimum where that is near."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import problems
+import pytest
+from brute_force import optimum
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import placelab as pl
+from placelab import strategies
+from placelab.analysis.validation import validate
+from placelab.partitioning.portfolio import Plan, Search, run
+from placelab.planning.list_scheduler import planned_order
+
+
+def any_plan(problem, seed):
+    """A random placement, run critical path first."""
+    placement = problems.placement(Random(seed).randint, problem)
+    schedule = pl.simulate(problem, placement, "pct")
+    return run(problem, placement.device, planned_order(schedule.start, schedule.finish), "random", "pct")
+
+
+def on_from(problem, device, order, seed):
+    """A search that goes on from there."""
+    return Search(problem, [Plan(device, order, 0.0, 0.0, "", "")], seed, 50)
+
+
+# ------------------------------------------------------------------ timing a move
+
+
+@settings(max_examples=200)
+@given(problem=problems.problems(), seed=st.integers(0, 10_000))
+def test_a_plan_takes_what_it_takes_in_the_simulator(problem, seed):
+    """The kernel's makespan of a plan is that of the scheduler `planned`, to the last bit, before and after moves.
+
+    Except under sequential transfers with Send ops, where a port may be asked for while a Send still runs.
+    """
+    plan = any_plan(problem, seed)
+    device, order, _, makespan = Search(problem, [plan], seed, 50).improve(30)
+    if not (problem.transfers == "sequential" and problem.transfer_ops):
+        assert makespan.tolist() == [plan.makespan, run(problem, device, order, "", "").makespan]
+
+
+@settings(max_examples=150)
+@given(problem=problems.problems(ops=25), seed=st.integers(0, 10_000))
+def test_timing_from_the_first_change_on_is_timing_from_the_start(problem, seed):
+    """After many moves, each timed from where it changes something on, the plan timed as a whole takes the same."""
+    device, order, _, makespan = Search(problem, [any_plan(problem, seed)], seed, 50).improve(60)
+    assert on_from(problem, device, order, seed).improve(0)[3][0] == makespan[1] <= makespan[0]
+
+
+def test_saved_states_are_as_good_as_none():
+    """The same on graphs of many saved states, with contention and with groups, at every round."""
+    names = ("convolutional_network", "recurrent_network")
+    graphs = [pl.generators.layered(700, seed=2), *(pl.load(name) for name in names)]
+    for graph, transfers in zip(graphs, ("sequential", "channel", "parallel"), strict=True):
+        problem = pl.Problem(graph, pl.clusters.pcie_box(), transfers=transfers)
+        heft = pl.place(problem, "heft")
+        device, order, gained = heft.device, heft.planned, 0
+        for seed in range(5):
+            device, order, _, makespan = on_from(problem, device, order, seed).improve(200)
+            assert on_from(problem, device, order, seed).improve(0)[3][0] == makespan[1]
+            assert run(problem, device, order, "", "").makespan == makespan[1]
+            gained += makespan[1] < makespan[0]
+        assert gained
+
+
+def test_compiled_is_plain(monkeypatch):
+    """The kernel's moves, and with them the whole placement, are the same in plain Python."""
+    for seed, problem in enumerate(problems.many(25, seed=8)):
+        found = []
+        for mode in ("wait", "0"):
+            monkeypatch.setenv("PLACELAB_JIT", mode)
+            device, order, tried, makespan = Search(problem, [any_plan(problem, seed)], seed, 50).improve(40)
+            found.append((device.tolist(), order.tolist(), tried, makespan.tolist()))
+        assert found[0] == found[1]
+
+
+# ------------------------------------------------------------------ what comes out
+
+
+@settings(max_examples=25)
+@given(problem=problems.problems(), seed=st.integers(0, 99))
+def test_never_worse_than_what_it_tried(problem, seed):
+    """In every model: neither than a row of its table, nor with more shortage of memory; and `planned` gives its estimate."""
+    try:
+        found = pl.place(problem, "portfolio", moves=200, seed=seed)
+    except pl.InfeasibleError:
+        return
+    tried = found.table[found.table.error == ""]
+    assert not tried.oom.iloc[-1] or tried.oom.all()
+    least = tried.makespan[tried.oom == tried.oom.iloc[-1]].min()
+    assert found.estimate == tried.makespan.iloc[-1] and (tried.oom.iloc[-1] or found.estimate == least)
+    schedule = pl.simulate(problem, found, "planned")
+    assert schedule.makespan == found.estimate
+    assert bool(len(schedule.oom)) == tried.oom.iloc[-1]
+    assert {violation.kind for violation in validate(schedule)} <= {"memory"}
+
+
+def test_never_worse_than_any_pair_of_strategies():
+    """Each partitioner under each static scheduler, alone, takes at least as long."""
+    for problem in problems.many(15, seed=3, memory=("none",), transfers=("parallel",), transfer_ops=(0,)):
+        found = pl.place(problem, "portfolio", seed=5)
+        for partitioner in found.table.partitioner[:-1]:
+            placement = pl.place(problem, partitioner, seed=5)
+            for name, scheduler in pl.schedulers().items():
+                if scheduler.static and (name != "planned" or placement.planned is not None):
+                    assert found.estimate <= pl.simulate(problem, placement, name, seed=5).makespan * (1 + 1e-12)
+
+
+def test_reaches_the_optimum_of_small_problems():
+    """Up to 7 ops: from random plans, half of them optimal by luck, the search alone reaches nine optima in ten."""
+    limits = dict(ops=7, devices=3, memory=("none",), transfers=("parallel",), transfer_ops=(0,), zero=False)
+    at_first, reached, count = 0, 0, 120
+    for seed, problem in enumerate(problems.many(count, seed=11, **limits)):
+        plan, least = any_plan(problem, seed), optimum(problem)
+        search = Search(problem, [plan], seed, 1000)
+        while search.goes_on:
+            search.round()
+        assert search.best.makespan >= least * (1 - 1e-9)
+        at_first += plan.makespan <= least * (1 + 1e-9)
+        reached += search.best.makespan <= least * (1 + 1e-9)
+    assert at_first < 0.55 * count
+    assert reached > 0.9 * count
+
+
+def test_improves_a_bad_plan_to_the_optimum_by_hand():
+    """Two chains that a round-robin of devices tears apart: moved back together, 4 s each, a lower bound."""
+    names = [f"{chain}{i}" for i in range(4) for chain in "ab"]
+    graph = pl.OpGraph.from_arrays(names, [1.0] * 8, [(v, v + 2) for v in range(6)], edge_bytes=[5.0] * 6)
+    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=1.0))
+    torn = np.array([0, 0, 1, 1, 0, 0, 1, 1], dtype=np.int32)
+    start = run(problem, torn, np.arange(8, dtype=np.int32), "by hand", "")
+    search = Search(problem, [start], 0, 2000)
+    while search.goes_on:
+        search.round()
+    assert start.makespan == 20.0
+    assert search.best.makespan == search.bound == 4.0
+
+
+def test_the_budget_is_moves_and_the_seed_decides():
+    """The same seed gives the same bytes, table included; another budget or seed may give another plan."""
+    problem = pl.Problem(pl.generators.gaussian_elimination(12), pl.Cluster([1.0, 2.0, 3.0], bandwidth=1.0))
+    one, again, other = (pl.place(problem, "portfolio", moves=800, seed=seed) for seed in (1, 1, 2))
+    assert (one.device == again.device).all() and (one.planned == again.planned).all() and one.notes == again.notes
+    assert one.table.equals(again.table)
+    assert (one.planned != other.planned).any()
+    none = pl.place(problem, "portfolio", moves=0, seed=1)
+    assert none.estimate == none.table.makespan[:-1].min() > one.estimate
+    with pytest.raises(pl.UnsupportedError, match="moves is -1"):
+        pl.place(problem, "portfolio", moves=-1)
+
+
+# ------------------------------------------------------------------ memory
+
+
+def test_stays_within_memory_where_a_partitioner_does():
+    """Under every memory model with tight devices: a search that ignored memory would end out of it."""
+    graph = pl.generators.layered(150, seed=6)
+    graph = graph.replace(persistent=graph.outputs, memory=2 * graph.outputs)
+    for memory in ("edges", "reserved", "dynamic"):
+        ample = pl.Problem(graph, pl.Cluster.uniform(4, memory=1e12), memory=memory)
+        peak = pl.solve(ample, "heft", "planned").peak_memory.max()
+        share = {"edges": 0.6 * peak, "reserved": 0.3 * graph.memory.sum(), "dynamic": 0.85 * peak}
+        capacity = share[memory]
+        problem = ample.replace(cluster=pl.Cluster.uniform(4, memory=capacity))
+        found = pl.place(problem, "portfolio", moves=2000)
+        schedule = pl.simulate(problem, found, "planned")
+        assert not len(schedule.oom) and not validate(schedule)
+        assert found.estimate == schedule.makespan <= found.table.makespan[~found.table.oom].min()
+
+
+def test_nothing_feasible_is_an_error_that_says_why():
+    """When every partitioner refuses, the first refusal is raised."""
+    problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2, memory=1.0), memory="reserved")
+    with pytest.raises(pl.InfeasibleError, match="short by"):
+        pl.place(problem.replace(graph=problem.graph.replace(memory=np.full(5, 9.0))), "portfolio")
+
+
+# ------------------------------------------------------------------ progress, cancel, the catalogue
+
+
+def test_any_time():
+    """Stopped at once or after some rounds it returns a legal placement, no worse than what it tried, and says so."""
+    problem = pl.Problem(pl.generators.layered(300, seed=1), pl.Cluster([1e13, 3e13], bandwidth=1e7, latency=1e-3))
+    for rounds in (0, 1, 25, 30):
+        asked = iter(range(100))
+        found = pl.place(problem, "portfolio", cancel=lambda asked=asked, rounds=rounds: next(asked) >= rounds)
+        tried = found.table[found.table.error == ""]
+        assert found.estimate == tried.makespan.min() and not validate(pl.simulate(problem, found, "planned"))
+        assert "stopped before its end" in found.notes[1]
+    assert len(tried) > 10
+    assert "stopped before" in pl.place(problem, "portfolio", time_limit=0.0).table.error.iloc[1]
+
+
+def test_tells_how_far_it_is():
+    """Fractions grow to 1, the best makespan falls to the estimate."""
+    problem = pl.Problem(pl.generators.gaussian_elimination(12), pl.Cluster([1.0, 2.0, 3.0], bandwidth=1.0))
+    told = []
+    found = pl.place(problem, "portfolio", progress=told.append, moves=500)
+    fraction = [word.fraction for word in told]
+    makespan = [word.makespan for word in told if word.makespan is not None]
+    assert fraction == sorted(fraction) and fraction[-1] == 1.0
+    assert makespan == sorted(makespan, reverse=True) and makespan[-1] == found.estimate
+
+
+def test_takes_what_is_in_the_catalogue(monkeypatch):
+    """A user's partitioners count, one that fails is a row; slow ones are left out."""
+    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
+    where = [0, 1, 0, 1]
+
+    @pl.partitioner
+    def mine(problem, *, seed: int = 0):
+        return pl.Placement(problem, where)
+
+    @pl.partitioner
+    def broken(problem):
+        raise KeyError("oops")
+
+    graph = pl.OpGraph.from_arrays(list("abcd"), [1.0] * 4, [])
+    table = pl.place(pl.Problem(graph, pl.Cluster([1.0, 1.0])), "portfolio").table.set_index("partitioner")
+    assert table.makespan["mine"] == 2.0
+    assert "oops" in table.error["broken"] and np.isnan(table.makespan["broken"])
+    quick = [name for name, function in pl.partitioners().items() if not function.slow]
+    assert table.index.tolist() == [*quick, "local search"]

@@ -1,0 +1,194 @@
+"""Ranks: longest paths, against the published numbers and against recursion over the definition."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import permutations
+from random import Random
+
+import numpy as np
+import problems
+import pytest
+
+import placelab as pl
+from placelab.planning.ranks import by_falling, mean_exec, path_computation_time, precedence_order, static_level
+
+
+def edges_from(problem, v):
+    """(tensor, consumer) of each edge that leaves op v."""
+    graph = problem.graph
+    return [(int(t), int(w)) for u, w, t in zip(*graph.edges.T, graph.edge_tensor, strict=True) if u == v]
+
+
+def mean_time(problem, v):
+    """Mean of exec over the op's devices."""
+    return np.mean([problem.exec_time(v, d) for d in problem.feasible(v)])
+
+
+def mean_way(problem, t):
+    """Mean transfer time of a tensor over ordered pairs of distinct devices."""
+    pairs = list(permutations(range(problem.cluster.n_devices), 2))
+    return np.mean([problem.transfer_time(t, d, e) for d, e in pairs]) if pairs else 0.0
+
+
+def longest_to_the_end(problem, own, way):
+    """Upward recursion by the definition."""
+
+    @cache
+    def rank(v):
+        return own(v) + max((way(v, t, w) + rank(w) for t, w in edges_from(problem, v)), default=0.0)
+
+    return [rank(v) for v in range(problem.graph.n_ops)]
+
+
+def test_upward_ranks_of_topcuoglu_are_the_published_ones():
+    """Table 3 of Topcuoglu 2002."""
+    expected = [108, 77, 80, 80, 69, 63.333, 42.667, 35.667, 44.333, 14.667]
+    assert pl.upward_rank(pl.datasets.problem("topcuoglu")) == pytest.approx(expected, abs=1e-3)
+
+
+def test_downward_ranks_of_topcuoglu_are_the_published_ones():
+    """Table 3 of Topcuoglu 2002, with which rank_u + rank_d is 108 on the critical path 1, 2, 9, 10."""
+    problem = pl.datasets.problem("topcuoglu")
+    down = pl.downward_rank(problem)
+    assert down == pytest.approx([0, 31, 25, 22, 24, 27, 62.333, 66.667, 63.667, 93.333], abs=1e-3)
+    assert (down + pl.upward_rank(problem))[[0, 1, 8, 9]] == pytest.approx([108] * 4)
+
+
+def test_upward_rank_is_its_definition():
+    """Means over the allowed devices and over ordered pairs of distinct ones, on random problems."""
+    for problem in problems.many(100, seed=1):
+        expected = longest_to_the_end(problem, lambda v: mean_time(problem, v), lambda v, t, w: mean_way(problem, t))  # noqa: B023
+        assert pl.upward_rank(problem) == pytest.approx(expected)
+
+
+def test_static_level_leaves_transfers_out():
+    """The upward rank without transfers."""
+    for problem in problems.many(50, seed=2):
+        expected = longest_to_the_end(problem, lambda v: mean_time(problem, v), lambda v, t, w: 0.0)  # noqa: B023
+        assert static_level(problem) == pytest.approx(expected)
+
+
+def test_downward_rank_is_its_definition():
+    """The longest way to an op, its own time left out."""
+    for problem in problems.many(100, seed=3):
+        down = [0.0] * problem.graph.n_ops
+        for u in range(problem.graph.n_ops):
+            for t, w in edges_from(problem, u):
+                down[w] = max(down[w], down[u] + mean_time(problem, u) + mean_way(problem, t))
+        assert pl.downward_rank(problem) == pytest.approx(down)
+
+
+def test_total_rank_is_constant_along_the_critical_path():
+    """In operations; the largest total belongs to every op of a longest path."""
+    for problem in problems.many(50, seed=4, time_table=False):
+        graph = problem.graph
+        up, down, total = pl.compute_rank(graph)
+        assert up == pytest.approx(longest_to_the_end(problem, lambda v: graph.compute[v], lambda v, t, w: 0.0))  # noqa: B023
+        v = int(np.argmax(np.where(down == 0, up, -1)))
+        while successors := [w for _, w in edges_from(problem, v)]:
+            v = max(successors, key=lambda w: up[w])
+            assert total[v] == pytest.approx(up.max())
+
+
+def test_an_op_with_measured_times_only_counts_with_their_mean():
+    """Its operations are mean seconds × the graph's reference speed."""
+    graph = pl.OpGraph.from_arrays(
+        ["a"], [np.nan], [], time={"x": [2.0], "y": [4.0]}, metadata={"reference_speed": 10.0}
+    )
+    assert pl.compute_rank(graph)[0].tolist() == [30.0]
+
+
+def test_pct_is_its_definition():
+    """Mayer eq. 12, and Send and Receive ops in it where the problem has them."""
+    for problem in problems.many(150, seed=5):
+        device = problems.placement(Random(1).randint, problem).device
+        send = problem.transfer_ops / problem.cluster.speed
+
+        def way(v, t, w, problem=problem, device=device, send=send):
+            if device[v] == device[w]:
+                return 0.0
+            return send[device[v]] + problem.transfer_time(t, device[v], device[w]) + send[device[w]]
+
+        expected = longest_to_the_end(problem, lambda v: problem.exec_time(v, device[v]), way)  # noqa: B023
+        rank, sends = path_computation_time(problem, device, transfers=True)
+        assert rank == pytest.approx(expected)
+        for v in range(problem.graph.n_ops):
+            for t, w in edges_from(problem, v):
+                same = [
+                    way(v, t, x) + expected[x] for s, x in edges_from(problem, v) if (s, device[x]) == (t, device[w])
+                ]
+                assert sends[t, device[w]] == pytest.approx(max(same) if device[v] != device[w] else 0.0)
+
+
+def test_sends_are_ranked_only_where_there_are_any():
+    """By default: with transfer_ops > 0."""
+    problem = pl.datasets.problem("topcuoglu")
+    assert path_computation_time(problem, np.zeros(10, int))[1] is None
+    assert path_computation_time(problem.replace(transfer_ops=1), np.zeros(10, int))[1].shape == (
+        problem.graph.n_tensors,
+        3,
+    )
+
+
+def test_falling_rank_is_a_topological_order():
+    """Zero-time ops and zero-byte tensors included; equal ranks by op number."""
+    for problem in problems.many(200, seed=6):
+        order, place = by_falling(pl.upward_rank(problem))
+        assert (place[problem.graph.edges[:, 0]] < place[problem.graph.edges[:, 1]]).all()
+        assert order[place].tolist() == list(range(problem.graph.n_ops))
+        assert order.tolist() == np.argsort(-pl.upward_rank(problem), kind="stable").tolist()
+
+
+def test_precedence_order_takes_the_highest_priority_of_the_ready():
+    """For any priority, against the definition."""
+    rng = np.random.default_rng(7)
+    for problem in problems.many(50, seed=7):
+        graph, priority = problem.graph, rng.integers(0, 4, problem.graph.n_ops).astype(float)
+        listed: list[int] = []
+        inputs = [set(graph.edges[graph.edges[:, 1] == v, 0].tolist()) for v in range(graph.n_ops)]
+        while len(listed) < graph.n_ops:
+            ready = [v for v in range(graph.n_ops) if v not in listed and inputs[v] <= set(listed)]
+            listed.append(min(ready, key=lambda v: (-priority[v], v)))
+        assert precedence_order(graph, priority).tolist() == listed
+
+
+def test_mean_exec_looks_at_allowed_devices_only():
+    """A device without a time for the op, on which it is not allowed, does not matter."""
+    graph = pl.OpGraph.from_arrays(["a"], [np.nan], [], time={"x": [2.0], "y": [np.nan]}, devices={0: ["x"]})
+    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0, 1.0], types=["x", "x", "y"]))
+    assert mean_exec(problem).tolist() == [2.0]
+
+
+def test_one_device_has_no_transfers():
+    """No pair of distinct devices: ranks are sums of times."""
+    problem = pl.Problem(pl.generators.fork_join(3, seed=1), pl.Cluster.uniform(1))
+    assert pl.upward_rank(problem) == pytest.approx(static_level(problem))
+
+
+RANKS = {
+    "upward": pl.upward_rank,
+    "downward": pl.downward_rank,
+    "path_computation_time": lambda p: np.concatenate(
+        [rank.ravel() for rank in path_computation_time(p, np.arange(p.graph.n_ops) % 3, True)]
+    ),
+    "precedence_order": lambda p: precedence_order(p.graph, pl.downward_rank(p)),
+}
+
+
+@pytest.mark.parametrize("name", RANKS)
+def test_kernels_equal_plain_python(name, monkeypatch):
+    """Compiled and plain give the same bits."""
+    problem = pl.Problem(pl.generators.layered(300, seed=3), pl.clusters.mayer50(devices=3), transfer_ops=2)
+    monkeypatch.setenv("PLACELAB_JIT", "0")
+    plain = RANKS[name](problem)
+    monkeypatch.setenv("PLACELAB_JIT", "wait")
+    assert np.array_equal(plain, RANKS[name](problem))
+
+
+@pytest.mark.parametrize("speed", ["x", -1, 0, None, [1]])
+def test_a_reference_speed_is_a_speed(speed):
+    """A file may hold anything there; it matters where an op has measured times only."""
+    graph = pl.OpGraph.from_arrays(["a"], [np.nan], [], time={"gpu": [2.0]}, metadata={"reference_speed": speed})
+    with pytest.raises(pl.FormatError, match="reference_speed of this graph is"):
+        pl.compute_rank(graph)

@@ -1,0 +1,77 @@
+"""networkx graphs whose attributes are anything at all: one sentence, or a graph (what they mean is in test_graph.py)."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import placelab as pl
+from placelab.problem import networkx_graph
+
+ODD = (
+    None, True, -1, 0.5, 10**400, float("nan"), float("inf"), 1j, "", "a\nb", "\ud800", b"x", (), [], {}, {"": 1}, {"a": None},
+    [1], ["a", 2], {1: 2}, {"o": "p"}, object(), np.zeros((9, 9)), pd.DataFrame({"a": [1, 2]}), np.float32(2), "x" * 10_000,
+)  # fmt: skip
+
+
+def graph(node: dict, edge: dict) -> nx.MultiDiGraph:
+    """Two ops, the first with these attributes, and an edge with those."""
+    result = nx.MultiDiGraph()
+    result.add_node("a", **{"compute": 1, **node})
+    result.add_node("b", compute=1)
+    result.add_edge("a", "b", **edge)
+    return result
+
+
+@given(
+    st.dictionaries(st.sampled_from([*networkx_graph.NODE, "colour"]), st.sampled_from(ODD), max_size=3),
+    st.dictionaries(st.sampled_from([*networkx_graph.EDGE, "width"]), st.sampled_from(ODD), max_size=2),
+)
+def test_whatever_an_attribute_is_only_a_placelab_error_comes_out(node, edge):
+    """On one line, however long or many-lined the value is."""
+    said = ""
+    try:
+        pl.OpGraph.from_networkx(graph(node, edge))
+    except pl.PlacelabError as error:
+        said = str(error)
+    assert "\n" not in said and len(said) < 500
+
+
+@pytest.mark.parametrize(
+    ("nodes", "words"),
+    [
+        ([1, "1"], "two ops are called '1'"),
+        (["a\nb"], "is not a name"),
+        ([frozenset({1}), (1, 2)], None),
+        ([""], "is not a name"),
+        (["\ud800"], "is not a name"),
+    ],
+)
+def test_nodes_become_names_by_str(nodes, words):
+    """Whatever can be a node of networkx; what is no name, or no longer unique, is refused."""
+    network = nx.DiGraph()
+    network.add_nodes_from(nodes, compute=1)
+    if words is None:
+        assert pl.OpGraph.from_networkx(network).names.tolist() == [str(node) for node in nodes]
+        return
+    with pytest.raises(pl.FormatError, match=words):
+        pl.OpGraph.from_networkx(network)
+
+
+def test_cycles_and_loops_are_cycle_errors():
+    """Named by their ops."""
+    network = nx.DiGraph([("a", "b"), ("b", "c"), ("c", "a")])
+    nx.set_node_attributes(network, 1, "compute")
+    with pytest.raises(pl.CycleError, match="has a cycle"):
+        pl.OpGraph.from_networkx(network)
+
+
+def test_attributes_of_the_graph_are_metadata():
+    """They travel as they are; keys that are not text are left out."""
+    network = graph({}, {})
+    network.graph.update({"name": "n", 3: "left out", "licence": "MIT"})
+    assert pl.OpGraph.from_networkx(network).metadata == {"name": "n", "licence": "MIT"}

@@ -1,0 +1,227 @@
+"""placelab JSON: exact round trips, and hostile files."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import many
+
+import placelab as pl
+from placelab.formats import placelab_json
+from placelab.problem import graph_json
+
+
+def document(**changes):
+    """A small valid file as an object, with some keys changed; ``a__b`` is key b of a."""
+    graph = pl.OpGraph.from_arrays(["a", "b"], [1, 2], [(0, 1)], edge_bytes=3, kind="K", metadata={"name": "small"})
+    result = json.loads(graph_json.dumps(graph))
+    for path, value in changes.items():
+        *parents, key = path.split("__")
+        target = result
+        for parent in parents:
+            target = target[parent]
+        target[key] = value
+    return json.dumps(result).encode()
+
+
+def test_round_trip_is_exact(tmp_path):
+    """Every column comes back bit for bit, plain or gzipped."""
+    for i, problem in enumerate(many(200, seed=2)):
+        path = tmp_path / ("g.json.gz" if i % 2 else "g.json")
+        problem.graph.save(path)
+        again = pl.load(path)
+        for label in problem.graph.__dataclass_fields__:
+            read, written = getattr(again, label), getattr(problem.graph, label)
+            if isinstance(written, np.ndarray):
+                np.testing.assert_array_equal(read, written, err_msg=label)
+            else:
+                assert read == written
+
+
+def test_the_same_graph_gives_the_same_bytes():
+    """In every process, whatever the hash seed."""
+    code = "import placelab as pl, hashlib; from placelab.formats import placelab_json, saving; "
+    code += (
+        "print(hashlib.sha256(saving.gzipped(graph_json.dumps(pl.load('convolutional_network')).encode())).hexdigest())"
+    )
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed, "PLACELAB_JIT": "0"},
+            capture_output=True,
+            check=True,
+        )
+        for seed in ("1", "2")
+    ]
+    assert runs[0].stdout == runs[1].stdout
+    assert len(runs[0].stdout) > 60
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (dict(format="other"), "is not a placelab graph"),
+        (dict(version=9), "has version 9"),
+        (dict(ops=[]), "'ops' is list; expected an object"),
+        (dict(ops__name=["a", "a"]), "two ops are called 'a'"),
+        (dict(ops__name=["a", 3]), "'name' must be a list of texts"),
+        (dict(ops__compute=[1]), "'compute' has 1 entries, expected 2"),
+        (dict(ops__compute=[1, "2"]), "'compute' must be a list of numbers"),
+        (dict(ops__compute=[1, True]), "'compute' must be a list of numbers"),
+        (dict(ops__compute=[1, -2]), "compute of op 'b' is -2"),
+        (dict(ops__compute=[1, 10**400]), "a number that is too large"),
+        (dict(ops__kind=[0, 5]), "'kind' holds 5; expected 0 to 0"),
+        (dict(ops__group=[0, -1]), "'group' holds 0; expected -1 to -1"),
+        (dict(ops__outputs=[1, 1]), "'outputs' add up to 2, but there are 1 tensors"),
+        (dict(tensors__consumers=[0]), "'consumers' add up to 0, but there are 1 edges"),
+        (dict(edges__consumer=[0]), "consumes its own output"),
+        (dict(edges__consumer=[7]), "'consumer' holds 7; expected 0 to 1"),
+        (dict(edges__consumer=[1.0]), "'consumer' must be a list of whole numbers"),
+        (dict(metadata=3), "'metadata' is int"),
+        (dict(device_sets=[[1]]), "'device_sets' must be lists of names or types"),
+    ],
+)
+def test_files_that_are_not_graphs_say_what_was_found(changes, words):
+    """One sentence that begins with the file's name."""
+    with pytest.raises(pl.PlacelabError, match=words) as caught:
+        placelab_json.loads(document(**changes), "bad.json")
+    assert str(caught.value).startswith("bad.json")
+
+
+def test_a_cycle_in_a_file_is_a_cycle_error():
+    """The file and the ops on the cycle are named."""
+    cyclic = document(ops__outputs=[1, 1], tensors__bytes=[1, 1], tensors__consumers=[1, 1], edges__consumer=[1, 0])
+    with pytest.raises(pl.CycleError, match=r"bad.json: the graph has a cycle: '[ab]' → '[ab]'"):
+        placelab_json.loads(cyclic, "bad.json")
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "is empty"),
+        (b"[" * 100_000, "nested too deeply|is not JSON"),
+        (b"\xff\xfe", "not text in UTF-8"),
+        (b'{"format": NaN}', "holds NaN"),
+        (b"\x1f\x8b\x08rubbish", "not a whole gzip file"),
+        (gzip.compress(b"{}", mtime=0)[:-4], "not a whole gzip file"),
+        (b"null", "is not a placelab graph"),
+    ],
+)
+def test_bytes_that_are_not_json_are_refused(data, words):
+    """Truncated, binary, nested without end: one sentence."""
+    with pytest.raises(pl.FormatError, match=words):
+        placelab_json.loads(data, "bad.json")
+
+
+def test_a_gzip_bomb_is_stopped():
+    """Unpacking stops at 32 MiB where that is more than a hundred times what was packed."""
+    with pytest.raises(pl.FormatError, match="unpacks to more than 33,554,432 bytes"):
+        placelab_json.loads(gzip.compress(b" " * (40 << 20), compresslevel=1), "bomb.json.gz")
+
+
+@given(st.data())
+def test_any_damage_to_a_file_is_a_placelab_error_or_harmless(data):
+    """Fuzz: a value anywhere in the file replaced by another kind of value never escapes as another exception."""
+    parsed = json.loads(document())
+    path = data.draw(
+        st.sampled_from(
+            [(a,) for a in parsed] + [(a, b) for a in parsed if isinstance(parsed[a], dict) for b in parsed[a]]
+        )
+    )
+    target = parsed
+    for key in path[:-1]:
+        target = target[key]
+    values = st.recursive(
+        st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=False) | st.text(max_size=3), st.lists
+    )
+    target[path[-1]] = data.draw(values)
+    try:
+        text = json.dumps(parsed, allow_nan=False)
+    except ValueError:  # infinities are not JSON
+        return
+    with suppress(pl.PlacelabError):
+        placelab_json.loads(text.encode())
+
+
+def test_load_says_what_it_expected(tmp_path):
+    """Neither a dataset nor a file; a file of no known format; not even a text."""
+    (tmp_path / "x.bin").write_bytes(b"")
+    for what, words in (
+        (tmp_path / "x.bin", "has no known format"),
+        ("nope", "neither a dataset"),
+        (3, "cannot load a int"),
+    ):
+        with pytest.raises(pl.FormatError, match=words):
+            pl.load(what)
+    with pytest.raises(pl.FormatError, match="cannot be read"):
+        pl.load(tmp_path / "absent.json")
+
+
+def test_damaged_gzip_data_is_a_format_error():
+    """Any bytes of a compressed file replaced: the decompressor's own exception does not escape."""
+    whole = gzip.compress(json.dumps(json.loads(document())).encode(), mtime=0)
+    for at in range(10, len(whole) - 4, 3):
+        with pytest.raises(pl.FormatError, match=r"^bad\.json\.gz"):
+            placelab_json.loads(whole[:at] + b"\xff\xff\xff" + whole[at + 3 :], "bad.json.gz")
+
+
+def test_a_key_given_twice_is_refused():
+    """JSON readers disagree about which one holds."""
+    text = json.dumps(json.loads(document()))
+    with pytest.raises(pl.FormatError, match="gives 'version' twice"):
+        placelab_json.loads((text[:-1] + ', "version": 1}').encode())
+
+
+@pytest.mark.parametrize("path", ["a\0b.json", "\ud800.json", "x" * 5000, "x" * 5000 + ".json", ""])
+def test_paths_that_cannot_be(path):
+    """Neither pathlib's nor the file system's exception escapes."""
+    with pytest.raises(pl.FormatError):
+        pl.load(path)
+
+
+def test_only_files_are_read(tmp_path):
+    """A pipe would be waited for for ever, a directory has no bytes."""
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "folder.json").mkdir()
+    (tmp_path / "loop.json").symlink_to(tmp_path / "loop.json")
+    for name in ("pipe.json", "folder.json", "loop.json"):
+        with pytest.raises(pl.FormatError, match=name):
+            pl.load(tmp_path / name)
+
+
+def test_a_link_in_the_way_does_not_lead_to_another_file(tmp_path):
+    """Whoever may write into a folder may foresee what a file is called until it is complete."""
+    other = tmp_path / "other"
+    other.write_text("precious")
+    (tmp_path / "out.json.partial").symlink_to(other)
+    graph_json.write(pl.OpGraph.from_arrays(["a"], 1, []), tmp_path / "out.json")
+    assert other.read_text() == "precious"
+    assert not (tmp_path / "out.json").is_symlink() and placelab_json.read(tmp_path / "out.json").n_ops == 1
+
+
+def test_a_graph_is_not_taken_for_a_placement(tmp_path):
+    """The sentence says what reads it; the other way round, too; problem and path cannot change places."""
+    problem = pl.Problem(pl.generators.fork_join(2), pl.Cluster.uniform(2))
+    pl.export.graph(problem.graph, tmp_path / "g.json")
+    pl.place(problem).save(tmp_path / "p.json")
+    with pytest.raises(pl.FormatError, match=r"g\.json is a graph, which pl\.load reads"):
+        pl.Placement.load(problem, tmp_path / "g.json")
+    with pytest.raises(pl.FormatError, match=r"p\.json is a placement, which Placement\.load reads"):
+        pl.load(tmp_path / "p.json")
+    with pytest.raises(pl.FormatError, match=r"Placement\.load\(problem, path\) needs a Problem"):
+        pl.Placement.load(tmp_path / "p.json", problem)
+
+
+def test_completion_offers_what_is_public():
+    """No module that happens to be imported there, and nothing is missing."""
+    assert set(dir(pl)) == set(pl.__all__) and all(hasattr(pl, name) for name in dir(pl))
+    assert set(dir(pl.export)) == set(pl.export.__all__) and all(
+        callable(getattr(pl.export, n)) for n in dir(pl.export)
+    )

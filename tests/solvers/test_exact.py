@@ -1,0 +1,257 @@
+"""The exact partitioners find what trying everything finds, prove it, and say how far they came where they cannot."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import problems
+import pytest
+from brute_force import optimum
+
+import placelab as pl
+from placelab.progress import Progress
+from placelab.solvers.cp_sat_model import renamed
+from placelab.solvers.tables import interchangeable, tables, whole
+
+EXACT = ("cp-sat", "ilp")
+PLAIN = dict(transfers=("parallel",), transfer_ops=(0,))
+ROUNDING = 1e-6
+
+
+def check_optimal(placement: pl.Placement, best: float) -> None:
+    """The placement claims and proves this makespan, and its run keeps every rule and has it."""
+    schedule = pl.simulate(placement.problem, placement, "planned")
+    assert pl.validate(schedule) == []
+    assert placement.estimate == schedule.makespan == pytest.approx(best, rel=ROUNDING, abs=1e-12)
+    assert placement.bound <= best * (1 + 1e-9)
+    assert placement.notes == ("proven optimal",)
+
+
+@pytest.mark.parametrize(("name", "count"), [("cp-sat", 120), ("ilp", 60)])
+def test_equals_trying_everything(name, count):
+    """Up to 7 ops on 3 devices: ties, zero times, unequal devices and links, groups, restrictions, measured times."""
+    for problem in problems.many(count, seed=5, ops=7, devices=3, memory=("none",), **PLAIN):
+        check_optimal(pl.place(problem, name), optimum(problem))
+
+
+@pytest.mark.parametrize(("name", "count"), [("cp-sat", 80), ("ilp", 50)])
+def test_equals_trying_everything_within_reserved_memory(name, count):
+    """The same with capacities, and the error exactly where nothing fits."""
+    nowhere = 0
+    for problem in problems.many(count, seed=6, ops=6, devices=3, memory=("reserved",), **PLAIN):
+        best = optimum(problem)
+        if np.isinf(best):
+            nowhere += 1
+            with pytest.raises(pl.InfeasibleError, match=r"keep .* bytes, 'op\d' the most"):
+                pl.place(problem, name)
+        else:
+            check_optimal(pl.place(problem, name), best)
+    assert nowhere
+
+
+def test_both_prove_the_same_bound_in_every_model():
+    """Up to 10 ops, every transfer and memory model, with Sends: what both solve is one and the same problem."""
+    compared = 0
+    for problem in problems.many(40, seed=7, ops=10):
+        try:
+            bounds = [pl.place(problem, name).bound for name in EXACT]
+        except (pl.InfeasibleError, pl.UnsupportedError):
+            continue
+        compared += 1
+        assert bounds[0] == pytest.approx(bounds[1], rel=ROUNDING, abs=1e-12), problem
+    assert compared > 30
+
+
+def test_the_bound_holds_with_contention_sends_and_memory():
+    """No run of any partitioner that keeps within memory ends before the bound."""
+    for problem in problems.many(40, seed=8, ops=10):
+        try:
+            bound = pl.place(problem, "cp-sat").bound
+        except (pl.InfeasibleError, pl.UnsupportedError):
+            continue
+        for name in ("heft", "m-etf", "critical-path", "round-robin", "random"):
+            placement = pl.place(problem.replace(memory="none"), name)
+            schedule = pl.simulate(problem, pl.Placement(problem, placement.device), "pct")
+            assert len(schedule.oom) or schedule.makespan >= bound * (1 - 1e-9), (name, problem)
+
+
+def test_a_plan_is_as_long_as_it_says_in_every_model():
+    """The estimate is the makespan of the planned run, with contention for links and with Sends too."""
+    for problem in problems.many(40, seed=9, ops=10, memory=("none",)):
+        placement = pl.place(problem, "cp-sat")
+        assert placement.estimate == pl.simulate(problem, placement, "planned").makespan
+        assert placement.bound <= placement.estimate
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_topcuoglus_graph_takes_73(name):
+    """HEFT needs 80, CPOP 86."""
+    check_optimal(pl.place(pl.datasets.problem("topcuoglu"), name), 73)
+
+
+@pytest.mark.parametrize("devices", [2, 3, 4])
+@pytest.mark.parametrize("speeds", ["equal", "unequal"])
+def test_ten_tasks_of_every_structure_are_proven(devices, speeds):
+    """Trees, forks, joins, pipelines, stencils, series-parallel and random graphs with transfers, as solvers are compared on."""
+    cluster = pl.Cluster.uniform(devices)
+    if speeds == "unequal":
+        cluster = cluster.replace(speed=[1e13, 2e13, 1e13, 2e13][:devices])
+    for structure, graph in pl.generators.structures(10, seed=devices).items():
+        placement = pl.place(pl.Problem(graph, cluster), "cp-sat")
+        assert placement.notes == ("proven optimal",), structure
+
+
+def test_a_model_of_forty_ops_is_the_same_twice():
+    """Stopped by its budget of work, the search gives the same bytes again, and other bytes never for another clock."""
+    problem = pl.Problem(pl.generators.layered(40, seed=1), pl.Cluster.uniform(4))
+    one, again = (pl.place(problem, "cp-sat", effort=0.3, time_limit=limit) for limit in (60.0, 100.0))
+    assert one.device.tobytes() == again.device.tobytes() and one.planned.tobytes() == again.planned.tobytes()
+    assert (one.estimate, one.bound, one.notes) == (again.estimate, again.bound, again.notes)
+    assert "above the optimum" in one.notes[0] and one.notes[0].endswith("stopped after 0.3 s of work")
+    assert one.bound < one.estimate <= pl.place(problem, "heft").estimate
+
+
+def large() -> pl.Problem:
+    """Too hard to be solved while one waits."""
+    return pl.Problem(pl.generators.layered(60, seed=2), pl.Cluster.uniform(4))
+
+
+def test_cancelling_returns_the_best_so_far():
+    """Asked to stop as soon as it begins, cp-sat has what the heuristics found, and says so."""
+    placement = pl.place(large(), "cp-sat", cancel=lambda: True)
+    assert placement.notes[0].endswith("stopped on request")
+    assert placement.bound <= placement.estimate <= pl.place(large(), "heft").estimate
+
+
+def test_cancelling_the_linear_program_returns_the_best_so_far():
+    """HiGHS asks too."""
+    problem = pl.Problem(pl.generators.independent(14, seed=1), pl.Cluster.uniform(4))
+    placement = pl.place(problem, "ilp", max_ops=14, cancel=lambda: True)
+    assert placement.bound <= placement.estimate <= pl.place(problem, "heft").estimate
+    assert placement.notes[0].endswith("stopped on request")
+
+
+@pytest.mark.parametrize(("name", "options"), [("cp-sat", {}), ("ilp", {"max_ops": 14})])
+def test_the_clock_stops_the_search(name, options):
+    """No time at all: the heuristics' plan and whatever bound costs nothing."""
+    problem = pl.Problem(pl.generators.independent(14, seed=1), pl.Cluster.uniform(4))
+    placement = pl.place(problem, name, time_limit=0.0, **options)
+    assert placement.notes[0].endswith("stopped by the time limit")
+
+
+@pytest.mark.parametrize(("name", "options"), [("cp-sat", {"effort": 0.5}), ("ilp", {"max_ops": 14})])
+def test_progress_only_gets_better(name, options):
+    """Makespans fall, bounds rise, fractions rise; the last word is the result."""
+    told: list[Progress] = []
+    problem = pl.Problem(pl.generators.layered(14 if name == "ilp" else 30, seed=4), pl.Cluster.uniform(3))
+    placement = pl.place(problem, name, progress=told.append, **options)
+    spans = [word.makespan for word in told if word.makespan is not None]
+    bounds = [word.bound for word in told]
+    assert spans == sorted(spans, reverse=True) and bounds == sorted(bounds)
+    assert [word.fraction for word in told] == sorted(word.fraction for word in told)
+    assert (told[-1].makespan, told[-1].bound) == (placement.estimate, placement.bound)
+
+
+def test_what_is_too_large_is_refused_with_a_remedy():
+    """And treated when the limit is raised."""
+    problem = pl.Problem(pl.generators.layered(20, seed=0), pl.Cluster.uniform(2))
+    with pytest.raises(pl.UnsupportedError, match=r"ilp takes up to 12 ops, this problem has 20; place with 'cp-sat'"):
+        pl.place(problem, "ilp")
+    with pytest.raises(
+        pl.UnsupportedError, match=r"cp-sat .* up to 30 ops × devices, this one has 40; .* raise max_size"
+    ):
+        pl.place(problem, "cp-sat", max_size=30)
+    assert pl.place(problem, "ilp", max_ops=20, time_limit=0.0).estimate > 0
+
+
+def test_memory_over_time_rules_plans_out():
+    """Where the shortest plan runs out of memory, one that fits is returned and the bound stays below it."""
+    graph = pl.OpGraph.from_arrays(
+        list("abc"), [1.0, 2.0, 2.0], [(0, 1), (0, 2)], edge_bytes=[1.0, 1.0], temporary=[0, 3, 3]
+    )
+    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], memory=[9.0, 1.0], bandwidth=100.0), memory="dynamic")
+    for name in EXACT:
+        placement = pl.place(problem, name)
+        assert len(pl.simulate(problem, placement, "planned").oom) == 0
+        assert placement.estimate == 5.0 and placement.bound == pytest.approx(3.01)
+        assert "memory over time" in placement.notes[1]
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_packing_that_heuristics_miss(name):
+    """Two devices of 4 bytes, ops of 1, 1 and 4 bytes: spreading the small ones leaves no room for the large one."""
+    graph = pl.OpGraph.from_arrays(list("abc"), [1.0, 1.0, 1.0], [], memory=[1.0, 1.0, 4.0])
+    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], memory=4.0), memory="reserved")
+    for heuristic in ("heft", "m-etf", "m-sct"):
+        with pytest.raises(pl.InfeasibleError):
+            pl.place(problem, heuristic)
+    check_optimal(pl.place(problem, name), 2.0)
+
+
+def test_a_failure_inside_the_solver_reaches_the_caller(monkeypatch):
+    """Not lost in the thread that the solver runs in."""
+    from ortools.sat.python import cp_model
+
+    def fail(*_):
+        raise IndexError("raw_hash_map::at")
+
+    monkeypatch.setattr(cp_model.CpSolver, "solve", fail)
+    with pytest.raises(pl.PlacelabError, match="OR-tools failed on this problem"):
+        pl.place(large(), "cp-sat")
+
+
+def test_whole_units_round_nothing_but_down():
+    """Whole numbers, halves and quarters keep their values; others lose less than a unit."""
+    exact = pl.Problem(
+        pl.OpGraph.from_arrays(list("ab"), [1.5, 2.25], [(0, 1)], edge_bytes=[3.0]), pl.Cluster([1.0, 2.0])
+    )
+    table, unit = whole(tables(exact), 4.0)
+    assert unit == 0.375 and np.array_equal(table.time * unit, tables(exact).time)
+    odd = pl.Problem(pl.OpGraph.from_arrays(list("ab"), [0.1, 0.7], [(0, 1)], edge_bytes=[1.0]), pl.Cluster([1.0, 3.0]))
+    (table, unit), seconds = whole(tables(odd), 1.0), tables(odd)
+    assert (table.time * unit <= seconds.time).all() and (seconds.time - table.time * unit < unit).all()
+
+
+def test_heads_and_tails_are_no_longer_than_any_run():
+    """The longest path through an op on its device, transfers included, fits into every run without contention."""
+    for problem in problems.many(60, seed=10, ops=8, memory=("none",), **PLAIN):
+        placement, table = pl.place(problem, "heft"), tables(problem)
+        schedule, ops = pl.simulate(problem, placement, "planned"), np.arange(problem.graph.n_ops)
+        slack = 1e-9 * (1 + schedule.makespan)
+        assert (table.head[ops, placement.device] <= schedule.start + slack).all()
+        assert (table.tail[ops, placement.device] <= schedule.makespan - schedule.start + slack).all()
+        assert np.allclose(table.starts(placement.device, placement.planned), schedule.start, rtol=1e-12)
+
+
+def test_interchangeable_devices_are_equal_in_everything():
+    """Speed, memory, links to all others, and what may run there."""
+    graph = pl.OpGraph.from_arrays(
+        ["a", "b"], [1.0, 1.0], [(0, 1)], edge_bytes=[1.0], devices={0: ["dev0", "dev1", "dev2"]}
+    )
+    cluster = pl.Cluster([1.0] * 5, bandwidth=2.0)
+    kinds = lambda cluster: interchangeable(pl.Problem(graph, cluster)).tolist()  # noqa: E731
+    assert kinds(cluster) == [0, 0, 0, 1, 1]
+    assert kinds(cluster.replace(memory=[1.0, 1.0, 2.0, 2.0, 2.0])) == [0, 0, 1, 2, 2]
+    slow = np.full((5, 5), 2.0)
+    slow[0, 1] = 1.0
+    assert kinds(cluster.replace(bandwidth=slow)) == [0, 1, 2, 3, 3]
+    assert renamed(np.array([2, 0, 4]), np.array([0, 1, 2]), np.array([0, 0, 0, 1, 1])).tolist() == [0, 1, 3]
+
+
+@pytest.mark.parametrize(
+    "order", [("highspy", "ortools.sat.python.cp_model"), ("ortools.sat.python.cp_model", "highspy")]
+)
+def test_both_solvers_live_in_one_process(order):
+    """Some versions of HiGHS and OR-tools cannot be imported together: what constraints.txt pins can, in either order."""
+    code = "; ".join(f"import {module}" for module in order)
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_cp_sat_refuses_to_start_after_tensorflow(monkeypatch):
+    """OR-tools crashes the whole process there: a sentence instead, which says what to do."""
+    monkeypatch.setitem(sys.modules, "tensorflow", sys)
+    monkeypatch.delitem(sys.modules, "ortools.sat.python.cp_model", raising=False)
+    with pytest.raises(pl.UnsupportedError, match=r"import ortools\.sat\.python\.cp_model before tensorflow"):
+        pl.place(pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2)), "cp-sat")
