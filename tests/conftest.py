@@ -10,7 +10,10 @@ from hypothesis import HealthCheck, settings
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"  # beside the project, not in it
 
-collect_ignore = ["tensorflow_child.py"]  # doctests are looked for in all files, and this one imports TensorFlow
+collect_ignore = [
+    "tensorflow_child.py",
+    "torch_models.py",
+]  # doctests are looked for in all files, and these import frameworks
 
 os.environ.setdefault("PLACELAB_JIT", "wait")  # tests run the compiled kernels; some ask for the plain path themselves
 

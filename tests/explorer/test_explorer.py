@@ -14,105 +14,15 @@ import ipywidgets as w
 import numpy as np
 import pytest
 from bokeh.events import Tap
+from explorer_hands import CLUSTER, drag, edit, pick, reproduces, said, upload, wait_for, widgets
 
 import placelab as pl
-from placelab import strategies
 from placelab.analysis import explanation
 from placelab.explorer import Explorer, application
 from placelab.explorer.options import Controls, control
 from placelab.explorer.pace import Pace
 from placelab.explorer.rejection import explained
 from placelab.explorer.state import Steps, begin
-
-CLUSTER = pl.Cluster.from_hosts({"a": 2, "b": 2}, memory=16e9, inside=(300e9, 5e-6), between=(12e9, 50e-6))
-
-
-@pytest.fixture(autouse=True)
-def _catalogues_stay_as_they_were(monkeypatch):
-    """Strategies that a test enters leave with it."""
-    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
-    monkeypatch.setattr(strategies, "_schedulers", dict(strategies._schedulers))
-    monkeypatch.setattr(strategies, "_transforms", dict(strategies._transforms))
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    """Files are written to a folder of the test's own."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def explorer():
-    """A small graph on two hosts."""
-    opened = pl.explore(pl.generators.layered(60, seed=3), CLUSTER)
-    yield opened
-    opened.close()
-
-
-def pick(explorer: Explorer, label: str, value: Any) -> None:
-    """Choose in the menu with this label, as the browser does."""
-    next(menu for menu in widgets(explorer) if getattr(menu, "description", "") == label).value = value
-
-
-def widgets(widget: w.Widget) -> list[w.Widget]:
-    """A widget and all below it."""
-    return [widget, *(found for child in getattr(widget, "children", ()) for found in widgets(child))]
-
-
-def said(explorer: Explorer) -> str:
-    """The sentence in place."""
-    return explorer._message.value
-
-
-def edit(explorer: Explorer, kind: str, **message: Any) -> None:
-    """One message of the canvas."""
-    explorer.canvas.edit = {"kind": kind, "seq": explorer.canvas.ack + 1, **message}
-
-
-def drag(explorer: Explorer, *values: float, release: bool = True) -> None:
-    """Pull the link between the first two devices."""
-    gesture = explorer.canvas.ack + 1000
-    for value in values:
-        edit(explorer, "bandwidth", pairs=[[0, 1], [1, 0]], value=value, gesture=gesture, final=False)
-    if release:
-        edit(explorer, "release", gesture=gesture, final=True)
-
-
-def upload(explorer: Explorer, name: str, data: bytes, piece: int = 1 << 20) -> None:
-    """Send a file as the browser does, and wait until it is read."""
-    files = explorer._pickers.models.upload
-    for at in range(0, max(len(data), 1), piece):
-        message = {"name": name, "size": len(data), "at": at}
-        files._handle_custom_msg(message, [memoryview(data)[at : at + piece]])
-    assert explorer._pickers.models.opening.settled(120)
-
-
-def wait_for(holds: Any) -> None:
-    """Wait until a background thread has made it so."""
-    until = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.005)
-
-
-def cell(explorer: Explorer) -> pl.Schedule:
-    """What the copied cell comes to."""
-    names: dict[str, Any] = {}
-    exec(explorer.code, names)
-    return names["schedule"]
-
-
-def reproduces(explorer: Explorer) -> bool:
-    """Whether the copied cell makes exactly what is shown."""
-    shown, made = explorer.schedule, cell(explorer)
-    columns = ("speed", "memory", "bandwidth", "latency", "names", "types", "hosts")
-    same_cluster = all(
-        np.array_equal(getattr(shown.problem.cluster, c), getattr(made.problem.cluster, c)) for c in columns
-    )
-    same_times = np.array_equal(shown.start, made.start) and np.array_equal(shown.finish, made.finish)
-    return same_cluster and same_times and np.array_equal(shown.device, made.device)
-
 
 # ---------------------------------------------------------------- opening and reading
 

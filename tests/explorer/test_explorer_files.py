@@ -7,16 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from test_explorer import (  # noqa: F401
-    _catalogues_stay_as_they_were,
-    explorer,
-    here,
-    pick,
-    reproduces,
-    said,
-    upload,
-    wait_for,
-)
+from explorer_hands import pick, reproduces, said, upload, wait_for
 
 import placelab as pl
 from placelab.explorer.models import _files
@@ -31,7 +22,7 @@ EVIL = "<img src=x onerror=alert(1)>"
 # -------------------------------------------------------------------- pieces
 
 
-def test_a_file_arrives_in_pieces(explorer):  # noqa: F811
+def test_a_file_arrives_in_pieces(explorer):
     """In order, with progress; what the browser sends is put together again exactly."""
     data = graph_json.dumps(pl.generators.fork_join(6)).encode()
     upload(explorer, "pieces.json", data, piece=100)
@@ -58,7 +49,7 @@ def test_what_cannot_be_put_together_is_refused(message, buffers, reason):
     assert told == [("a.json", reason)] and sent == [{"arrived": True}]
 
 
-def test_an_empty_file_is_a_sentence(explorer):  # noqa: F811
+def test_an_empty_file_is_a_sentence(explorer):
     """It has one piece of no bytes."""
     upload(explorer, "empty.json", b"")
     assert "empty.json is empty" in said(explorer)
@@ -77,7 +68,7 @@ def test_reading_can_be_stopped_and_the_next_file_is_read():
     opening.close()
 
 
-def test_names_of_files_are_text(explorer):  # noqa: F811
+def test_names_of_files_are_text(explorer):
     """In the line that says what is read, and in sentences."""
     explorer._pickers.models.opening.say(f"Reading {EVIL}")
     assert "<img" not in explorer._pickers.models.opening._text.value
@@ -85,7 +76,7 @@ def test_names_of_files_are_text(explorer):  # noqa: F811
     assert "<img" not in said(explorer) and "&lt;img" in said(explorer)
 
 
-def test_the_path_field_offers_what_can_be_opened(here):  # noqa: F811
+def test_the_path_field_offers_what_can_be_opened(here):
     """Every known suffix, and folders of SavedModels."""
     for name in ("a.onnx", "b.JSON.GZ", "c.py", "d.pbtxt"):
         Path(name).touch()
@@ -94,7 +85,7 @@ def test_the_path_field_offers_what_can_be_opened(here):  # noqa: F811
     assert _files(Path()) == ["a.onnx", "b.JSON.GZ", "d.pbtxt", "saved"]
 
 
-def test_enter_reads_again_what_could_not_be_read(explorer, here):  # noqa: F811
+def test_enter_reads_again_what_could_not_be_read(explorer, here):
     """The path has not changed, the file may have; what was read is not read twice."""
     path, taken = explorer._pickers.models.path, []
     path.value = "later.json"
@@ -116,7 +107,7 @@ def timeline(**seconds: float) -> bytes:
     return json.dumps({"traceEvents": events}).encode()
 
 
-def test_a_profile_measures_the_model_that_is_shown(explorer):  # noqa: F811
+def test_a_profile_measures_the_model_that_is_shown(explorer):
     """Seconds on a device of the cluster's speed; undo takes them back; the copied cell has them."""
     before = explorer.state
     names = explorer.problem.graph.names.tolist()
@@ -129,7 +120,7 @@ def test_a_profile_measures_the_model_that_is_shown(explorer):  # noqa: F811
     assert explorer.state is before
 
 
-def test_a_profile_of_another_model_changes_nothing(explorer):  # noqa: F811
+def test_a_profile_of_another_model_changes_nothing(explorer):
     """One sentence."""
     before = explorer.state
     upload(explorer, "step.json", timeline(other=1.0))
@@ -139,14 +130,14 @@ def test_a_profile_of_another_model_changes_nothing(explorer):  # noqa: F811
 # -------------------------------------------------------------------- costs
 
 
-def sources(explorer) -> str:  # noqa: F811
+def sources(explorer) -> str:
     """What the panel says."""
     costs = explorer._pickers.costs
     costs.toggle.value = True
     return costs._sources.value
 
 
-def test_sources_are_text_and_follow_the_model(explorer):  # noqa: F811
+def test_sources_are_text_and_follow_the_model(explorer):
     """A stranger's metadata are escaped."""
     assert "as the model has them" in sources(explorer)
     metadata = {"costs": {"compute": "FLOP", "unknown": {EVIL: 2}}}
@@ -168,7 +159,7 @@ def test_the_panel_says_which_times_hold_here():
     shown.close()
 
 
-def test_factors_are_undone_and_copied(explorer):  # noqa: F811
+def test_factors_are_undone_and_copied(explorer):
     """A slider in motion is one step; the graph shown is the library's; the picker says it."""
     graph, costs = explorer.problem.graph, explorer._pickers.costs
     for value in (1.2589254117941673, 1.4125375446227544, 1.9952623149688795):
@@ -188,7 +179,7 @@ def test_factors_are_undone_and_copied(explorer):  # noqa: F811
     assert explorer.problem.graph is graph and costs._sliders["compute"].value == 1 and costs.toggle.description == "⋯"
 
 
-def test_the_button_takes_both_factors_back(explorer):  # noqa: F811
+def test_the_button_takes_both_factors_back(explorer):
     """As one step."""
     costs = explorer._pickers.costs
     costs._sliders["compute"].value = 10
@@ -206,7 +197,7 @@ def test_the_same_factors_are_the_same_graph():
     assert state.model.priced("model", 1.0, 1.0) is state.model.graph
 
 
-def test_the_selected_op_says_where_its_time_comes_from(explorer):  # noqa: F811
+def test_the_selected_op_says_where_its_time_comes_from(explorer):
     """In the panel below the chart, on the device it was placed on."""
     metadata = {"costs": {"compute": "FLOP"}}
     graph = pl.OpGraph.from_arrays(["a"], [1e12], [], kind=["MatMul"], metadata=metadata)
@@ -220,7 +211,7 @@ def test_the_selected_op_says_where_its_time_comes_from(explorer):  # noqa: F811
 # -------------------------------------------------------------------- strategies
 
 
-def test_a_plan_is_followed_again_where_there_is_one(explorer):  # noqa: F811
+def test_a_plan_is_followed_again_where_there_is_one(explorer):
     """`planned` gave way to pct for want of a plan; with the next partitioner that has one it is back."""
     pick(explorer, "Partitioner", "hash")
     wait_for(lambda: explorer.state.scheduler == "pct")

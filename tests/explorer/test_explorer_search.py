@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_explorer import CLUSTER, drag, edit, pick, wait_for, widgets
+from explorer_hands import CLUSTER, drag, edit, pick, wait_for, widgets
 
 import placelab as pl
 from placelab import strategies

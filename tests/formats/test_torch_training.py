@@ -15,7 +15,7 @@ from placelab.formats.torch.training import from_training, training_program
 from placelab.preparing.gradients import backward_part, forward_ops
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install placelab[torch]")
-from test_torch_module import Model, called  # noqa: E402
+from torch_models import Model, called  # noqa: E402
 
 
 class Convolutions(torch.nn.Module):

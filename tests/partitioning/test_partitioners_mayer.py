@@ -12,7 +12,7 @@ from zlib import crc32
 import numpy as np
 import problems
 import pytest
-from test_room import plain_need
+from reference_capacity import plain_need
 
 import placelab as pl
 from placelab.planning.ranks import operations

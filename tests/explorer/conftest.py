@@ -1,0 +1,32 @@
+"""What the explorer's tests share: a small explorer, catalogues that stay as they were, a folder of the test's own."""
+
+from __future__ import annotations
+
+import pytest
+from explorer_hands import CLUSTER
+
+import placelab as pl
+from placelab import strategies
+
+
+@pytest.fixture(autouse=True)
+def _catalogues_stay_as_they_were(monkeypatch):
+    """Strategies that a test enters leave with it."""
+    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
+    monkeypatch.setattr(strategies, "_schedulers", dict(strategies._schedulers))
+    monkeypatch.setattr(strategies, "_transforms", dict(strategies._transforms))
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """Files are written to a folder of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def explorer():
+    """A small graph on two hosts."""
+    opened = pl.explore(pl.generators.layered(60, seed=3), CLUSTER)
+    yield opened
+    opened.close()

@@ -1,0 +1,47 @@
+"""Small PyTorch modules for tests; import after ``pytest.importorskip("torch")``."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install placelab[torch]")
+
+
+class Block(torch.nn.Module):
+    """Attention with a buffer, a parameter of its own and dropout."""
+
+    def __init__(self, width: int = 32):
+        super().__init__()
+        self.norm, self.qkv, self.out = (
+            torch.nn.LayerNorm(width),
+            torch.nn.Linear(width, 3 * width),
+            torch.nn.Linear(width, width),
+        )
+        self.dropout, self.scale = torch.nn.Dropout(0.1), torch.nn.Parameter(torch.ones(width))
+        self.register_buffer("shift", torch.zeros(width))
+
+    def forward(self, x):
+        q, k, v = self.qkv(self.norm(x)).view(*x.shape[:2], 4, -1).transpose(1, 2).chunk(3, -1)
+        seen = torch.nn.functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(x.shape)
+        return x + self.dropout(self.out(seen)) * self.scale + self.shift
+
+
+class Model(torch.nn.Module):
+    """Two blocks between an embedding and a head that share their weights; returns the loss."""
+
+    def __init__(self, width: int = 32):
+        super().__init__()
+        self.token, self.h = torch.nn.Embedding(50, width), torch.nn.ModuleList([Block(width), Block(width)])
+        self.head = torch.nn.Linear(width, 50, bias=False)
+        self.head.weight = self.token.weight
+
+    def forward(self, tokens, targets):
+        x = self.token(tokens)
+        for block in self.h:
+            x = block(x)
+        return torch.nn.functional.cross_entropy(self.head(x).flatten(0, 1), targets.flatten())
+
+
+def called(batch: int = 2, tokens: int = 6):
+    """Arguments of the model."""
+    return torch.zeros(batch, tokens, dtype=torch.long), torch.ones(batch, tokens, dtype=torch.long)
