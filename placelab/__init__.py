@@ -5,10 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-import placelab.partitioners  # enter their strategies into the catalogues
-import placelab.partitioning
-import placelab.schedulers
-import placelab.scheduling  # noqa: F401  (and the schedulers)
+import placelab.partitioning  # enter their strategies into the catalogues
+import placelab.scheduling  # noqa: F401
 from placelab import costs, datasets, generators, transforms
 from placelab.analysis.approximation import ratios
 from placelab.analysis.explanation import critical_path, idle_reasons

@@ -84,7 +84,7 @@ def place(
 
 def _is_as_proven(function: Callable, options: Mapping[str, Any], preview: bool) -> bool:
     """Whether this is placelab's own partitioner with its default options: what is proven is proven of that."""
-    own = function.__module__.startswith("placelab.partitioners.")
+    own = function.__module__.startswith("placelab.partitioning.")
     return own and not preview and all(value == function.options[name][1] for name, value in options.items())
 
 
