@@ -87,15 +87,14 @@ def as_run(name: str, build: Build, folder: Path) -> Any:
 
     Bytes in the traces are left out: they are those of the shapes, but for references, which never travel.
     """
-    from placelab.costs import measured
+    from placelab.costs import Profile, measured
     from placelab.formats.tensorflow.graph_def import loads
-    from placelab.formats.tensorflow.run_metadata import read_profile
 
     with tf.Graph().as_default() as graph:
         tf.set_random_seed(0)
         network = build(np.random.default_rng(0))
     step = loads(step_of(graph, network).SerializeToString(), name, batch=None)
-    profile = read_profile(*traces_of(name, graph, network, folder))
+    profile = Profile.load(*traces_of(name, graph, network, folder))
     return measured(step, replace(profile, seconds=rounded(profile.seconds), outputs={}, temporary={}))
 
 

@@ -16,6 +16,7 @@ from placelab.costs.profile import Profile
 from placelab.errors import FormatError, PlacelabError
 from placelab.files.limits import json_of, path_of, read_file, unzipped
 from placelab.formats import profiles
+from placelab.formats.profile_columns import ProfileColumns
 from placelab.formats.torch.module import from_exported, from_module, is_exported, is_module
 from placelab.formats.torch.training import from_training
 from placelab.names import is_name
@@ -131,7 +132,7 @@ def opened(data: bytes, name: str, graph: OpGraph | None = None, **options: Any)
             continue  # parsing a stranger's million fields once is enough
         try:
             found = _call(_module(reader).loads, data, name, options=options)
-            return found if isinstance(found, Profile) else with_estimates(found)
+            return Profile(*found) if isinstance(found, ProfileColumns) else with_estimates(found)
         except PlacelabError as error:
             refused = refused or error  # what the first one says is most likely meant
     raise refused
@@ -183,7 +184,7 @@ def _from_json(data: bytes, name: str, options: dict[str, Any], graph: OpGraph |
     if found is not None:
         return with_estimates(_call(found.graph_of, document, name, options=options))
     if profiles.is_one(document):
-        return profiles.loads(data, name, graph)
+        return Profile(*profiles.loads(data, name, graph))
     raise FormatError(f"{name} is {_described(document)}; expected {', '.join(m.EXPECTED for m in modules)}")
 
 

@@ -45,3 +45,22 @@ class Model(torch.nn.Module):
 def called(batch: int = 2, tokens: int = 6):
     """Arguments of the model."""
     return torch.zeros(batch, tokens, dtype=torch.long), torch.ones(batch, tokens, dtype=torch.long)
+
+
+class Convolutions(torch.nn.Module):
+    """A residual network of two convolutions, with normalisation by the batch."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.Conv2d(8, 8, 3, padding=1, bias=False)
+        self.norm, self.classes = torch.nn.BatchNorm2d(8), torch.nn.Linear(8, 10)
+
+    def forward(self, images):
+        x = torch.relu(self.first(images))
+        x = torch.relu(x + self.norm(self.second(x)))
+        return self.classes(torch.nn.functional.adaptive_avg_pool2d(x, 1).flatten(1))
+
+
+def images():
+    """Arguments of the convolutions."""
+    return (torch.randn(2, 3, 8, 8),)

@@ -77,7 +77,7 @@ def on_one(device: str) -> OneDevice:
     """Measure the model's ops and its steps, and estimate its ops."""
     import torch
 
-    from placelab.formats.torch.measured_steps import profile_module
+    from placelab.costs.torch_steps import profile_module
     from placelab.formats.torch.module import from_module
 
     model, batch = encoder(device)
@@ -110,8 +110,8 @@ def by_category(kind: Any, ours: np.ndarray, theirs: np.ndarray) -> dict[str, tu
 
 def on_several(names: list[str], partitioners: tuple[str, ...] = ("single", "heft", "m-etf")) -> Iterator[Mapped]:
     """Place the model's blocks on several devices, and run it with its modules where the device map says."""
+    from placelab.costs.torch_steps import profile_module
     from placelab.formats.torch.device_map import device_map
-    from placelab.formats.torch.measured_steps import profile_module
     from placelab.formats.torch.module import from_module
 
     model, batch = encoder(names[0])

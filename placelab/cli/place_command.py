@@ -119,13 +119,13 @@ def _told() -> str:
 
 
 def _page(schedule: Schedule, path: Path, _: str) -> None:
-    from placelab.export.files import html
+    from placelab.export import html
 
     html(schedule, path)
 
 
 def _trace(schedule: Schedule, path: Path, _: str) -> None:
-    from placelab.export.files import chrome_trace
+    from placelab.export import chrome_trace
 
     chrome_trace(schedule, path)
 

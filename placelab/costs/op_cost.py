@@ -36,7 +36,7 @@ def told(graph: OpGraph, op: str | int, device: str) -> str:
 
     Examples
     --------
-    >>> from placelab.costs.estimate import estimate
+    >>> from placelab.costs.roofline import estimate
     >>> g = OpGraph.from_arrays(["a", "b"], [2e12, 8], [(0, 1)], edge_bytes=[4e6], kind=["MatMul", "Relu"])
     >>> told(estimate(g, "h100"), "a", "h100")
     'estimated for h100: 2 TFLOP at 66.9 TFLOP/s (its 4 MB take 1.19 µs), and 5 µs to start it'

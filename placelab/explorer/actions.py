@@ -68,12 +68,12 @@ class Actions:
             self.code.note = f"The graph is saved as {path}, beside the notebook."
 
     def _page(self) -> None:
-        from placelab.export.files import html
+        from placelab.export import html
 
         self._export(lambda schedule, path, numbers: html(schedule, path, numbers=numbers), ".html")
 
     def _trace(self) -> None:
-        from placelab.export.files import chrome_trace
+        from placelab.export import chrome_trace
 
         self._export(lambda schedule, path, numbers: chrome_trace(schedule, path), ".trace.json")
 

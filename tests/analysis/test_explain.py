@@ -10,6 +10,7 @@ import pytest
 
 import placelab as pl
 from placelab.analysis.explanation import KINDS, REASONS, critical_steps, idle_gaps, why
+from placelab.schedule.schedule import TRANSFER
 
 
 def runs(count, seed, **limits):
@@ -224,7 +225,7 @@ def test_impossible_schedules_end_too():
     problem = pl.Problem(pl.OpGraph.from_arrays(["a", "b"], [1.0, 1.0], [(0, 1)]), pl.Cluster([1.0]))
     placement = pl.Placement(problem, [0, 0])
 
-    empty = np.zeros(0, dtype=pl.schedule.TRANSFER)
+    empty = np.zeros(0, dtype=TRANSFER)
     for start, finish in (([5, 0], [5, 5]), ([3, 3], [4, 4]), ([2, 1], [9, 2]), ([0, 0], [0, 0])):
         broken = pl.Schedule(placement, np.array(start, float), np.array(finish, float), empty, empty)
         steps = critical_steps(broken)

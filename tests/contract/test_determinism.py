@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from hashlib import sha256
+from pathlib import Path
 from random import Random
 
 import problems
@@ -15,6 +16,7 @@ import pytest
 import placelab as pl
 
 REAL = "recurrent_network"
+TESTS = Path(__file__).parents[1]
 
 
 def small() -> dict[str, pl.Problem]:
@@ -58,9 +60,8 @@ def digests(size: str) -> dict[str, str]:
 
 def process(size: str, **environment: str) -> subprocess.Popen:
     """A fresh interpreter that prints its :func:`digests`."""
-    return subprocess.Popen(
-        [sys.executable, __file__, size], env=os.environ | environment, stdout=subprocess.PIPE, text=True
-    )
+    environment = os.environ | environment | {"PYTHONPATH": os.pathsep.join(map(str, (TESTS.parent, TESTS)))}
+    return subprocess.Popen([sys.executable, __file__, size], env=environment, stdout=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize("size", ["small", "real"])

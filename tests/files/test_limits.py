@@ -139,7 +139,7 @@ def test_hostile_uploads_stay_within_200_mb(name):
     """In a process of its own, whose greatest size is what the system counted; up to 8 MiB of the worst there is."""
     code = f"""
 import resource, zlib
-from placelab.formats.limits import json_of
+from placelab.files.limits import json_of
 import placelab
 zip = zlib.compressobj(1, zlib.DEFLATED, 31)
 held = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10

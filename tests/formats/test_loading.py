@@ -24,7 +24,7 @@ from placelab.problem import graph_json
 def test_every_reader_is_there(reader):
     """Each has the functions that the loader calls."""
     module = import_module(f"placelab.{reader}")
-    assert callable(module.loads) and (reader == "profiles" or callable(module.read))
+    assert callable(module.loads) and (reader == "formats.profiles" or callable(module.read))
     assert reader not in loading.READERS[".json"] or (callable(module.is_one) and callable(module.graph_of))
 
 

@@ -524,7 +524,7 @@ def test_inference_that_cannot_start_says_so(monkeypatch):
 def test_the_quick_start_of_inference_gives_what_all_of_onnx_gives(text):
     """Its compiled module alone, and its public functions: the same bytes. Each in a process of its own."""
     code = (
-        "import sys; from placelab.formats import onnx_inference as i; inline, infer = i._{}() or sys.exit('not found'); "
+        "import sys; from placelab.formats.onnx import shape_inference as i; inline, infer = i._{}() or sys.exit('not found'); "
         "print(infer(inline(bytes.fromhex(sys.argv[1]))).hex())"
     )
     data = onnx_models.model(onnx_models.TEXTS[text]).SerializeToString().hex()

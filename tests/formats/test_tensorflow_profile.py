@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tensorflow_samples import CPU, GPU, kernel, trace
 
-from placelab.costs import measured
+from placelab.costs import Profile, measured
 from placelab.errors import FormatError, PlacelabError
 from placelab.files.protobuf import fields
 from placelab.formats.tensorflow.graph_def import loads as graph_of
@@ -81,7 +81,7 @@ def test_old_traces_have_microseconds():
 def test_measured_costs_on_a_graph():
     """The profile of a graph's step becomes its seconds."""
     g = graph_of(samples.training())
-    profile = loads(trace((CPU, [kernel("y", 4000, (2, 8)), kernel("_SOURCE", 100)])))
+    profile = Profile(*loads(trace((CPU, [kernel("y", 4000, (2, 8)), kernel("_SOURCE", 100)]))))
     timed = measured(g, profile)
     assert timed.time[timed.index("y")].tolist() == [4e-6]
 

@@ -69,8 +69,7 @@ def test_reading_does_not_import_torch(tmp_path):
 def test_the_graph_is_the_one_of_the_live_program(which, tmp_path):
     """Every column of it, for what torch.export.save wrote."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install placelab[torch]")
-    from test_torch_module import Model, called
-    from test_torch_training import Convolutions, images
+    from torch_models import Convolutions, Model, called, images
 
     class Sizes(torch.nn.Module):
         def forward(self, x):

@@ -8,33 +8,14 @@ import numpy as np
 import pytest
 
 import placelab as pl
-from placelab.formats.torch.measured_steps import profile_module, profile_training
+from placelab.costs.torch_steps import profile_module, profile_training
 from placelab.formats.torch.module import from_module
 from placelab.formats.torch.profiler_trace import read_profile
 from placelab.formats.torch.training import from_training, training_program
 from placelab.preparing.gradients import backward_part, forward_ops
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install placelab[torch]")
-from torch_models import Model, called  # noqa: E402
-
-
-class Convolutions(torch.nn.Module):
-    """A residual network of two convolutions, with normalisation by the batch."""
-
-    def __init__(self):
-        super().__init__()
-        self.first, self.second = torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.Conv2d(8, 8, 3, padding=1, bias=False)
-        self.norm, self.classes = torch.nn.BatchNorm2d(8), torch.nn.Linear(8, 10)
-
-    def forward(self, images):
-        x = torch.relu(self.first(images))
-        x = torch.relu(x + self.norm(self.second(x)))
-        return self.classes(torch.nn.functional.adaptive_avg_pool2d(x, 1).flatten(1))
-
-
-def images():
-    """Arguments of the convolutions."""
-    return (torch.randn(2, 3, 8, 8),)
+from torch_models import Convolutions, Model, called, images  # noqa: E402
 
 
 def squared(output):

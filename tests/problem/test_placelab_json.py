@@ -47,7 +47,9 @@ def test_round_trip_is_exact(tmp_path):
 
 def test_the_same_graph_gives_the_same_bytes():
     """In every process, whatever the hash seed."""
-    code = "import placelab as pl, hashlib; from placelab.formats import placelab_json, saving; "
+    code = (
+        "import placelab as pl, hashlib; from placelab.files import saving; from placelab.problem import graph_json; "
+    )
     code += (
         "print(hashlib.sha256(saving.gzipped(graph_json.dumps(pl.load('convolutional_network')).encode())).hexdigest())"
     )

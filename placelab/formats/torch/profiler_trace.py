@@ -1,6 +1,6 @@
 """How long did each op of a PyTorch model run? Chrome traces of ``torch.profiler``, folded to seconds by op.
 
-A trace fits a graph in one of two ways. One that :mod:`placelab.formats.torch.measured_steps` recorded has a range around
+A trace fits a graph in one of two ways. One that :mod:`placelab.costs.torch_steps` recorded has a range around
 every op that bears the op's name. Any other only tells kinds, as ``aten::addmm``: its runs of a kind belong to the graph's ops
 of that kind in order, where it has as many.
 """

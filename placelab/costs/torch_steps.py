@@ -11,9 +11,9 @@ from statistics import median as middle
 from time import thread_time
 from typing import Any
 
+from placelab.costs.profile import Profile
 from placelab.errors import FormatError, UnsupportedError
 from placelab.files.limits import path_of
-from placelab.formats.profile_columns import ProfileColumns
 from placelab.formats.torch.exported_program import Program, names_of, torch_module
 from placelab.formats.torch.module import exported, program_of
 from placelab.formats.torch.profiler_trace import read_profile
@@ -29,7 +29,7 @@ def profile_module(
     warm_up: int = 1,
     trace: Any = None,
     processor: bool = False,
-) -> ProfileColumns:
+) -> Profile:
     """Seconds of the ops of ``from_module(module, args, kwargs)``, measured here.
 
     Parameters
@@ -46,7 +46,7 @@ def profile_module(
 
     Returns
     -------
-    ProfileColumns
+    Profile
         Each op's median over the runs: on a GPU, the seconds of its kernels; on the CPU, the op's own, without Python's.
 
     Raises
@@ -72,7 +72,7 @@ def profile_training(
     warm_up: int = 1,
     trace: Any = None,
     processor: bool = False,
-) -> ProfileColumns:
+) -> Profile:
     """Seconds of the ops of ``from_training(module, args, kwargs, loss=loss)``, measured as :func:`profile_module` does.
 
     Nothing of the module changes: gradients and running statistics are results of the program and are dropped.
@@ -80,7 +80,7 @@ def profile_training(
     return _profile(training_program(module, args, kwargs, loss), runs, warm_up, trace, processor)
 
 
-def _profile(program: Program, runs: int, warm_up: int, trace: Any, processor: bool) -> ProfileColumns:
+def _profile(program: Program, runs: int, warm_up: int, trace: Any, processor: bool) -> Profile:
     torch = torch_module()
     for label, value, least in (("runs", runs, 1), ("warm_up", warm_up, 0)):
         if type(value) is not int or value < least:
@@ -89,7 +89,7 @@ def _profile(program: Program, runs: int, warm_up: int, trace: Any, processor: b
     return (_processor if processor else _traced)(program, values, runs, warm_up, trace)
 
 
-def _traced(program: Program, values: list[Any], runs: int, warm_up: int, trace: Any) -> ProfileColumns:
+def _traced(program: Program, values: list[Any], runs: int, warm_up: int, trace: Any) -> Profile:
     torch, runner = torch_module(), _runner(program)
     with torch.no_grad():
         for _ in range(warm_up):
@@ -101,11 +101,11 @@ def _traced(program: Program, values: list[Any], runs: int, warm_up: int, trace:
                 torch.cuda.synchronize()
     with _path(trace) as path:
         profiler.export_chrome_trace(str(path))
-        measured = read_profile(path)
+        measured = Profile(*read_profile(path))
     return replace(measured, source=f"torch.profiler, PyTorch {torch.__version__}, median of {runs} runs")
 
 
-def _processor(program: Program, values: list[Any], runs: int, warm_up: int, trace: Any) -> ProfileColumns:
+def _processor(program: Program, values: list[Any], runs: int, warm_up: int, trace: Any) -> Profile:
     torch, (runner, spent) = torch_module(), _timer(program)
     if trace is not None or torch.get_num_threads() > 1:
         raise UnsupportedError("processor time has no trace, and takes torch.set_num_threads(1)")
@@ -114,7 +114,7 @@ def _processor(program: Program, values: list[Any], runs: int, warm_up: int, tra
             runner.run(*values)
     seconds = {name: middle(times[warm_up:]) for name, times in spent.items()}
     source = f"processor time, PyTorch {torch.__version__}, median of {runs} runs"
-    return ProfileColumns(seconds, device=dict.fromkeys(seconds, "cpu"), source=source)
+    return Profile(seconds, device=dict.fromkeys(seconds, "cpu"), source=source)
 
 
 def _value(node: Any, program: Program, torch: Any) -> Any:
