@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-LONGEST = 4000  # characters of a message: a stranger's file may call an op by a megabyte
+LONGEST = 1000  # characters of a message: a stranger's file may call an op by a megabyte
+LONGEST_LIST = 4000  # of one that says what is wrong device by device
 
 
 class PlacelabError(ValueError):
-    """Anything a user of placelab can do something about.
+    """Anything a user of placelab can do something about, said on one line of bounded length, whatever a file holds.
 
     >>> len(str(PlacelabError("an op called " + "a" * 10**6)))
-    4000
+    1000
+    >>> str(PlacelabError("job 'a\\nb' is there twice"))
+    "job 'a b' is there twice"
     """
 
+    longest = LONGEST
+
     def __init__(self, *message: Any) -> None:
-        super().__init__(*(_shortened(part) if isinstance(part, str) else part for part in message))
+        super().__init__(*(_one_line(part, self.longest) if isinstance(part, str) else part for part in message))
 
 
 class FormatError(PlacelabError):
@@ -39,6 +44,8 @@ class InfeasibleError(PlacelabError):
     short : dict of float
         Bytes that were missing, for the devices where that is the reason.
     """
+
+    longest = LONGEST_LIST
 
     def __init__(
         self,
@@ -63,9 +70,11 @@ def expect(value: Any, kind: type, who: str) -> None:
         raise FormatError(f"{who} needs {_a(kind)}, found {_a(type(value))}")
 
 
-def _shortened(text: str) -> str:
-    """Its beginning and its end, which says what to do."""
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 503]} … {text[-500:]}"
+def _one_line(text: str, longest: int) -> str:
+    """Its beginning and its end, which says what to do, with a space for each line break."""
+    end = longest // 3
+    short = text if len(text) <= longest else f"{text[: longest - end - 3]} … {text[-end:]}"
+    return " ".join(short.splitlines())
 
 
 def _a(kind: type) -> str:

@@ -71,7 +71,8 @@ def load(what: Any, **options: Any) -> OpGraph:
     Raises
     ------
     FormatError
-        None of them, or a file that does not hold a graph; the message says what was expected.
+        None of them, a file that does not hold a graph, or an option that it does not have; the message says what was
+        expected.
     UnsupportedError
         A format that needs a package that is not installed.
 
@@ -81,19 +82,22 @@ def load(what: Any, **options: Any) -> OpGraph:
     10
     """
     if isinstance(what, OpGraph):
+        _refuse(options, "an OpGraph")
         return what
-    if hasattr(what, "is_directed") and not isinstance(what, type):
+    if hasattr(what, "is_directed") and not isinstance(what, (type, ModuleType)):
+        _refuse(options, "a networkx graph")
         return OpGraph.from_networkx(what)
     if is_exported(what):
-        return with_estimates(from_exported(what))
+        return with_estimates(_call(from_exported, what, options=options))
     if is_module(what):
         return with_estimates(_call(from_training if "loss" in options else from_module, what, options=options))
     if not isinstance(what, (str, Path)):
         raise FormatError(
-            f"cannot load a {type(what).__name__}; expected a dataset's name, a path, a networkx DiGraph, a torch.nn.Module or a "
+            f"cannot load {_said(what)}; expected a dataset's name, a path, a networkx DiGraph, a torch.nn.Module or a "
             "torch.export program"
         )
     if str(what) in datasets.names():
+        _refuse(options, f"dataset {str(what)!r}")
         return datasets.load(str(what))
     return _open(what, options)
 
@@ -195,6 +199,17 @@ def _described(document: Any) -> str:
     if isinstance(document, dict) and document:
         return f"JSON of another kind, with the keys {', '.join(map(ascii, list(document)[:4]))}"[:200]
     return f"JSON of another kind, {'an empty object' if document == {} else type(document).__name__}"
+
+
+def _said(what: Any) -> str:
+    """What was to be loaded, in two or three words."""
+    return f"the module {what.__name__}" if isinstance(what, ModuleType) else f"a {type(what).__name__}"
+
+
+def _refuse(options: dict[str, Any], who: str) -> None:
+    """FormatError for options of something that is complete without any."""
+    for option in options:
+        raise FormatError(f"{who} has no option {option!r}; there are none")
 
 
 def _call(function: Callable[..., OpGraph], *arguments: Any, options: dict[str, Any]) -> OpGraph:

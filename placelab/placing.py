@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from placelab.analysis.approximation import claim
@@ -75,11 +76,10 @@ def place(
             f"partitioner {function.name!r} returned {type(placement).__name__}; expected a Placement: return "
             "placelab.Placement(problem, device), one device number per op, or ListScheduler's placement()"
         )
-    object.__setattr__(placement, "partitioner", function.name)
     proven = small is problem and not cancel() and _is_as_proven(function, options, preview)
-    if proven and (sentence := claim(problem, function.name)):
-        object.__setattr__(placement, "notes", (*placement.notes, sentence))
-    return expand(placement)
+    sentence = claim(problem, function.name) if proven else ""
+    notes = (*placement.notes, sentence) if sentence else placement.notes
+    return expand(replace(placement, partitioner=function.name, notes=notes))
 
 
 def _is_as_proven(function: Callable, options: Mapping[str, Any], preview: bool) -> bool:

@@ -49,8 +49,10 @@ def simulate(
         For schedulers with a random part.
     oom
         What happens when a device lacks memory: ``"mark"`` runs on (see ``schedule.oom``); ``"raise"`` stops; ``"wait"`` lets
-        an op wait until there is room for its own bytes (tensors on their way take room unasked, and are marked). Room is asked
-        for at the start, so even an op of no time waits for it.
+        ops wait for room. A run that lacks none without waiting is the result of ``"wait"``, too. Otherwise the run begins
+        anew, and an op starts when its device has room for all it may hold until it ends: temporary bytes and outputs, as if
+        each output stayed. That is more than an output takes that its consumer picks up at once (``edges``), because no op
+        knows what runs next. Even an op of no time waits. Tensors on their way take room unasked, and are marked.
     options
         Options of the scheduler.
 
@@ -62,17 +64,17 @@ def simulate(
     Raises
     ------
     InfeasibleError
-        Under ``oom="raise"`` the first shortage; under ``"wait"`` a deadlock, naming the ops; a planned order that contradicts
-        the edges.
+        Under ``oom="raise"`` the first shortage; under ``"wait"`` a deadlock, naming the ops, never where ``"raise"``
+        succeeds; a planned order that contradicts the edges.
     UnsupportedError
         No such scheduler or option, or ``planned`` after a partitioner without a plan.
 
     Notes
     -----
-    O((ops + edges + transfers) log ops). Transfers start when their producer ends (``parallel``), are reserved in order of
-    request (``sequential``) or wait for a channel; a tensor goes once to each device that consumes it. Of equals the Send goes
-    before the op, then the lower number. An instant is processed in rounds: completions, then transfers, then idle devices
-    from the lowest up (:mod:`placelab.kernels.events`).
+    O((ops + edges + transfers) log ops); ``"wait"`` runs twice where memory is short. Transfers start when their producer ends
+    (``parallel``), are reserved in order of request (``sequential``) or wait for a channel; a tensor goes once to each device
+    that consumes it. Of equals the Send goes before the op, then the lower number. An instant is processed in rounds:
+    completions, then transfers, then idle devices from the lowest up (:mod:`placelab.kernels.events`).
 
     References
     ----------
@@ -95,13 +97,11 @@ def simulate(
     if oom not in OOM:
         raise FormatError(f"oom is {oom!r}; expected one of {', '.join(OOM)}")
     function = find(schedulers(), scheduler, "scheduler")
-    run = _Run(problem, placement, seed, wait=oom == "wait")
     given = keywords(function, options, seed=seed)
-    if function.static:
-        run.follow(_as_order(function(problem, placement, **given), problem, function.name))
-    else:
-        run.ask(function, given)
-    schedule = run.schedule(function.name)
+    order = _as_order(function(problem, placement, **given), problem, function.name) if function.static else None
+    schedule = _Run(problem, placement, seed, wait=False).result_of(function, given, order)
+    if oom == "wait" and len(schedule.oom):
+        schedule = _Run(problem, placement, seed, wait=True).result_of(function, given, order)
     if oom == "raise" and len(schedule.oom):
         d, begin, _, short = schedule.oom[0].tolist()
         raise InfeasibleError(
@@ -156,6 +156,14 @@ class _Run:
         self.tensor, self.destination = self.tensor[:x], self.destination[:x]
         self.source = p[graph.tensor_producer[self.tensor]]
         self.n_sends = x if problem.transfer_ops else 0
+
+    def result_of(self, rule: Callable, given: dict[str, Any], order: Order | None) -> Schedule:
+        """The schedule of a scheduler: under the order it gave, or asking it whenever a device must choose."""
+        if order is None:
+            self.ask(rule, given)
+        else:
+            self.follow(order)
+        return self.schedule(rule.name)
 
     def follow(self, order: Order) -> None:
         """Run to the end under a static order."""

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 
-def plain_need(problem, ops):
+def always_together(problem, u, v):
+    """Whether two ops share a device in every placement: one group, or one device left for both."""
+    alone = {*problem.feasible(u)} | {*problem.feasible(v)}
+    return len(alone) == 1 or v in problem.members(u)
+
+
+def plain_need(problem, ops, together=always_together):
     """Bytes that these ops need on one device, as the memory model has it, without times."""
     g = problem.graph
-    inputs = lambda v: sum(g.tensor_bytes[t] for t in set(g.edge_tensor[g.consumer == v].tolist()))  # noqa: E731
+    edges = list(zip(g.producer.tolist(), g.edge_tensor.tolist(), g.consumer.tolist(), strict=True))
+
+    def inputs(v):
+        makers = {u for u, _, w in edges if w == v}
+        if len(makers) == 1 and {w for u, _, w in edges if u in makers} == {v} and together(problem, *makers, v):
+            return 0.0
+        return sum(g.tensor_bytes[t] for t in {t for _, t, w in edges if w == v})
+
     outputs = lambda v: sum(b for u, b in zip(g.tensor_producer, g.tensor_bytes, strict=True) if u == v)  # noqa: E731
     if not ops or problem.memory == "none":
         return 0.0

@@ -7,6 +7,7 @@ transfers, so that sorting items gives the order in which what ends at one insta
 from __future__ import annotations
 
 import numpy as np
+import reference_memory
 
 from placelab.errors import InfeasibleError
 from placelab.schedule.placement import Placement
@@ -19,6 +20,9 @@ ROOM = 1 + 1e-9  # capacities are compared with this much rounding
 
 def simulate(placement: Placement, order: Order, oom: str = "mark") -> Schedule:
     """The schedule of `placement` under `order` (a run-time rule: rule="ask" and `choose`); oom is "mark" or "wait"."""
+    marked = Simulation(placement, order, "mark").run()
+    if oom == "mark" or not reference_memory.shortages(marked):
+        return marked
     return Simulation(placement, order, oom).run()
 
 

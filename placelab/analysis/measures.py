@@ -11,6 +11,8 @@ from placelab.errors import expect
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 
+ROUNDING = 1e-9  # relative: U and L add the same times in different orders
+
 
 def metrics(schedule: Schedule) -> dict[str, float]:
     r"""Measures of a schedule by name, numbers without rounding; NaN where one has no meaning.
@@ -26,7 +28,8 @@ def metrics(schedule: Schedule) -> dict[str, float]:
     ``bytes_moved``         bytes of all transfers
     ``transfers``           their number
     ``ordering_efficiency`` :math:`E = (U - t) / (U - L)`: t the makespan, U the sum of all op, Send and transfer
-                            times, L the busiest resource (:func:`placelab.bounds`); 1 if U = L (Hashemi §1)
+                            times, L the busiest resource (:func:`placelab.bounds`); 1 if U = L (Hashemi §1),
+                            which includes a relative difference of 1e-9, the rounding of the sums
     ``critical_compute``    seconds of the realised critical path (:func:`placelab.critical_path`) in ops,
     ``critical_transfer``   in transfers and Sends,
     ``critical_wait``       and in line for a device or link; the three sum to the makespan
@@ -78,12 +81,12 @@ def best_single(problem: Problem) -> float:
 
 
 def ordering_efficiency(schedule: Schedule) -> float:
-    """E = (U − t) / (U − L), see :func:`metrics`; at most 1, and 0 when nothing overlaps."""
+    """E = (U − t) / (U − L), see :func:`metrics`; at most 1, 0 when nothing overlaps, and 1 when U = L up to rounding."""
     problem, moved = schedule.problem, schedule.transfers
     took = transfer_times(problem, moved["tensor"], moved["source"], moved["destination"])
     most = float(busy_time(schedule).sum() + took.sum())
     least = max(busiest(problem, schedule.device, moved["tensor"], moved["destination"]).values())
-    return 1.0 if most <= least else (most - schedule.makespan) / (most - least)
+    return 1.0 if most <= least * (1 + ROUNDING) else (most - schedule.makespan) / (most - least)
 
 
 def _critical_split(schedule: Schedule) -> dict[str, float]:

@@ -55,7 +55,7 @@ def csv(schedule: Schedule, path: str | Path, *, table: str = "ops", as_it_is: b
         Leave names that a spreadsheet would take for formulas (``=…``, ``@…``) as they are; by default they get an apostrophe.
     """
     expect(schedule, Schedule, "export.csv")
-    if table not in TABLES:
+    if not isinstance(table, str) or table not in TABLES:
         raise FormatError(f"there is no table {table!r:.80}; there are {' and '.join(TABLES)}")
     return save(TABLES[table](schedule, as_it_is=as_it_is), path)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from placelab.errors import expect
+from placelab.errors import FormatError, expect
 from placelab.files.saving import save
 from placelab.schedule.schedule import Schedule
 from placelab.widgets.gantt.gantt_chart import Gantt, gantt_traits
@@ -62,11 +62,25 @@ def html(schedule: Schedule, path: str | Path, *, numbers: Iterable[Mapping[str,
     code = str(Gantt._esm)
     if "</script" in code:
         raise ValueError("the chart's code would end its own script element; rebuild it: npm run build")
-    payload = _payload({**gantt_traits(schedule), "numbers": [dict(item) for item in numbers]})
+    payload = _payload({**gantt_traits(schedule), "numbers": _figures(numbers)})
     nonce = _digest(payload)[:24]
     title = markup.escape(str(title) or _title(schedule))
     page = _PAGE.format(policy=_policy(code, nonce), nonce=nonce, title=title, payload=payload, code=code)
     return save(page, path)
+
+
+def _figures(numbers: Any) -> list[dict[str, str]]:
+    """The figures above the chart as the page reads them; FormatError when they are none."""
+    if not isinstance(numbers, Iterable) or isinstance(numbers, (str, bytes, Mapping)):
+        raise FormatError(f"numbers is {numbers!r:.80}; expected a list of figures, each with key, label and value")
+    figures = list(numbers)
+    plain = (str, int, float, type(None))
+    for figure in figures:
+        if not isinstance(figure, Mapping) or not all(
+            isinstance(k, str) and isinstance(v, plain) for k, v in figure.items()
+        ):
+            raise FormatError(f"numbers holds {figure!r:.80}; expected a figure: texts by key, label and value")
+    return [dict(figure) for figure in figures]
 
 
 def _title(schedule: Schedule) -> str:

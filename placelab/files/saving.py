@@ -22,6 +22,8 @@ def save(data: bytes | str, path: Any) -> Path:
         `path` is no path, or nothing can be written there; text that UTF-8 has no bytes for.
     """
     path = path_of(path)
+    if not path.name:
+        raise FormatError(f"{path} cannot be written: it is a folder; expected the path of a file")
     try:
         data = data.encode() if isinstance(data, str) else data
     except UnicodeEncodeError as error:

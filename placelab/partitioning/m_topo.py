@@ -42,8 +42,8 @@ def m_topo(problem: Problem, *, rule: Literal["memory", "count"] = "memory", tra
     q is what an op needs in the problem's memory model (:func:`placelab.planning.capacity.needs`), under ``none`` its memory as
     ``reserved`` counts it; where nothing needs any memory, ``memory`` is ``count``. A group counts as the sum of its ops and
     goes where its first op would. Devices by number. An op that the device being filled may not run, or that the last one
-    has no room for, goes to the first device behind it, round the cluster, that can have it. O(ops), O(ops × devices) when
-    devices are full.
+    has no room for, goes to the first device behind it, round the cluster, that can have it. It does not advance the device
+    being filled: the next ops still go there. O(ops), O(ops × devices) when devices are full.
 
     For the ``planned`` scheduler each device keeps the topological order (Baechi §2.2); there is no estimate.
 

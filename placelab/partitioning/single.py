@@ -48,7 +48,7 @@ def _short(problem: Problem) -> np.ndarray:
     """Bytes that all ops together need beyond each device's memory, shape (n_devices,)."""
     if problem.memory == "none":
         return np.full(problem.cluster.n_devices, -np.inf)
-    held, peak = needs(problem)
+    held, peak = needs(problem, np.zeros(problem.graph.n_ops))
     memory = problem.cluster.memory
     needed = held.sum() + peak.max()
     return np.where(needed > memory * (1 + TOLERANCE), needed - memory, 0.0)

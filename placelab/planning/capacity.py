@@ -83,7 +83,7 @@ class Room:
 
     .. math:: used_d + held_u + \max(top_d, peak_u) \le C_d
 
-    where, by memory model (an upper estimate without times; ``none`` holds nothing),
+    where, by memory model (an estimate without times; ``none`` holds nothing),
 
     ============  ==========================  ================================
     model         held_u, summed over ops     peak_u, maximum over ops
@@ -93,7 +93,8 @@ class Room:
     ``dynamic``   the op's persistent bytes   its temporary bytes and outputs
     ============  ==========================  ================================
 
-    and used_d is the sum of held_u, top_d the maximum of peak_u over the units on d. C_d is relaxed by 1e-9.
+    and used_d is the sum of held_u, top_d the maximum of peak_u over the units on d. C_d is relaxed by 1e-9. Which inputs
+    need no room under ``edges``: :func:`needs`.
 
     Attributes
     ----------
@@ -177,20 +178,52 @@ class Room:
         return Placement(self.problem, self.place[self.units.of], trace=trace)
 
 
-def needs(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Bytes each op holds all the time, and its highest need on top of that; shapes (n_ops,)."""
+def needs(problem: Problem, home: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Bytes each op holds all the time, and its highest need on top of that; shapes (n_ops,).
+
+    Parameters
+    ----------
+    home
+        Ops of equal number share a device whatever happens, shape (n_ops,). Default: all ops if there is one device, else
+        those of a colocation group and those that are tied to one device.
+
+    Notes
+    -----
+    Under ``edges`` an op holds each of its inputs once, except those that need no time in memory: the inputs from a producer
+    on its own device that is its only predecessor, and whose only successor it is. It may start when that one ends.
+    """
     graph = problem.graph
     nothing = frozen(np.zeros(graph.n_ops))
     if problem.memory == "edges":
         again = np.zeros(graph.n_edges, dtype=bool)  # an op that reads a tensor twice holds it once
         again[1:] = (np.diff(graph.edge_tensor) == 0) & (np.diff(graph.consumer) == 0)
-        size = np.where(again, 0.0, graph.edge_bytes)
+        size = np.where(again | _chained(problem, _homes(problem) if home is None else home), 0.0, graph.edge_bytes)
         return frozen(np.bincount(graph.consumer, size, minlength=graph.n_ops).astype(np.float64)), nothing
     if problem.memory == "reserved":
         return graph.memory, nothing
     if problem.memory == "dynamic":
         return graph.persistent, frozen(graph.temporary + graph.outputs)
     return nothing, nothing
+
+
+def _chained(problem: Problem, home: np.ndarray) -> np.ndarray:
+    """Whether each edge is all that joins two ops of one device in a chain; shape (n_edges,)."""
+    graph = problem.graph
+    producer, consumer = graph.producer, graph.consumer
+    only_successor = (np.diff(graph.successors[0]) == 1)[producer]
+    only_predecessor = (graph.n_producers == 1)[consumer]
+    return only_successor & only_predecessor & (home[producer] == home[consumer])
+
+
+def _homes(problem: Problem) -> np.ndarray:
+    """One number for all ops that share a device in every placement, shape (n_ops,)."""
+    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    if k == 1:
+        return np.zeros(n, dtype=np.int64)
+    home = units(problem).of.astype(np.int64)
+    if problem.mask is None:
+        return home
+    return np.where(problem.mask.sum(axis=1) == 1, n + problem.mask.argmax(axis=1), home)
 
 
 def infeasible(problem: Problem, op: int, short: np.ndarray) -> InfeasibleError:

@@ -99,7 +99,7 @@ def components(problem: Problem, ties: np.ndarray) -> np.ndarray:
 
 def _fits(problem: Problem, of: np.ndarray) -> np.ndarray:
     """Whether all ops of each component may run on a common device that has room for them; shape (n_components,)."""
-    held, peak = needs(problem)
+    held, peak = needs(problem, of)
     order = np.argsort(of, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(of))[:-1]])
     needed = np.add.reduceat(held[order], start) + np.maximum.reduceat(peak[order], start)

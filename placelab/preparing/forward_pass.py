@@ -86,7 +86,7 @@ def _expanded(problem: Problem, lead: np.ndarray, placement: Placement) -> Place
 def _fits_one_device(problem: Problem) -> bool:
     """Whether some device may run all ops and has room for them in turn."""
     graph, n = problem.graph, problem.graph.n_ops
-    held, peak = needs(problem)
+    held, peak = needs(problem, np.zeros(n))
     if problem.memory == "dynamic":
         peak = in_turn(graph, np.arange(n), np.zeros(n, dtype=np.int64), np.arange(graph.n_tensors))
     limit = np.inf if problem.memory == "none" else problem.cluster.memory * (1 + TOLERANCE)

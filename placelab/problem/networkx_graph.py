@@ -10,6 +10,7 @@ Graph attributes travel as the graph's metadata.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def columns(graph: nx.DiGraph) -> dict[str, Any]:
     FormatError
         Not a directed graph, an attribute that does not exist or has the wrong form.
     """
-    if not hasattr(graph, "is_directed") or not graph.is_directed():
+    if isinstance(graph, (type, ModuleType)) or not hasattr(graph, "is_directed") or not graph.is_directed():
         raise FormatError(f"expected a networkx DiGraph or MultiDiGraph, found {type(graph).__name__}")
     nodes = list(graph.nodes(data=True))
     number = {node: v for v, (node, _) in enumerate(nodes)}

@@ -18,6 +18,8 @@ from placelab.units import seconds
 if TYPE_CHECKING:
     import pandas as pd
 
+PROVEN = 1e-6  # relative; what solvers' rounding of times may leave between an optimum and its bound
+
 
 @dataclass(frozen=True, eq=False)
 class Trace:
@@ -164,6 +166,15 @@ class Placement:
         return {
             name: self.problem.cluster.names[d] for name, d in zip(self.problem.graph.names, self.device, strict=True)
         }
+
+    @property
+    def optimal(self) -> bool:
+        """Whether `bound` proves that no schedule of the problem is shorter than `estimate`.
+
+        The two may differ by 1e-6 of the bound: ``cp-sat`` rounds each time to 2⁻³⁰ of the makespan, ``ilp`` has a tolerance.
+        False without an estimate or without a bound. Notes that say "proven optimal" go by this.
+        """
+        return None not in (self.estimate, self.bound) and self.estimate <= self.bound * (1 + PROVEN)
 
     def __repr__(self) -> str:
         used, k = len(np.unique(self.device)), self.problem.cluster.n_devices

@@ -27,7 +27,13 @@ def msr(
     -----
     Successors are distinct ops. out(s) = 1 means that v is the only op whose tensors s still waits for, counted when the choice
     is made, as the published code does; ``static=True`` counts \|pred(s)\| = 1 as printed. A device is idle when nothing runs on
-    it at that moment, the choosing device included. Ties: lower op number. A Send's score is the same sum over the ops
-    its transfer feeds.
+    it at that moment, the choosing device included.
+
+    A Send competes with the ops of its device (``transfer_ops``). Its score is the same sum, over the distinct ops that its
+    transfer feeds: consumers of its one tensor on its one destination. All of them are on another device than the Send, so each
+    adds :math:`\beta`. out(s) = 1 means here that s waits for this tensor alone, however many edges carry it; another tensor of
+    the same producer that is still on its way counts against it. With ``static=True`` it is \|pred(s)\| = 1 as for an op.
+
+    Ties: Sends before ops, then the lower op number, or of Sends the lower (producer, destination, tensor).
     """
     return Order("msr", weights=(alpha, beta, gamma, delta), static=static)

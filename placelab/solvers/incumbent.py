@@ -12,12 +12,10 @@ from placelab.planning.list_scheduler import planned_order
 from placelab.planning.memory_plan import can_bind
 from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, silent
-from placelab.schedule.placement import Placement
+from placelab.schedule.placement import PROVEN, Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation import simulate
 from placelab.units import seconds
-
-EXACT = 1e-6  # relative; what is left to rounding when the optimum is proven
 
 
 class Incumbent:
@@ -53,7 +51,7 @@ class Incumbent:
     @property
     def proven(self) -> bool:
         """Whether the best plan is optimal, up to rounding."""
-        return self.gap <= EXACT
+        return self.makespan <= self.bound * (1 + PROVEN)
 
     def offer(self, device: np.ndarray, order: np.ndarray) -> None:
         """Keep this plan if it runs within memory and ends earlier than the best so far."""
@@ -84,13 +82,14 @@ class Incumbent:
 
     def result(self, stopped: str) -> Placement:
         """The best plan with its bound and what is proven about it; `stopped` says what ended the search, "" its own end."""
-        bound = min(self.bound, self.makespan)
-        said = "proven optimal" if self.proven else self._distance(bound) + (f", stopped {stopped}" if stopped else "")
+        placement = replace(self.placement, bound=min(self.bound, self.makespan))
+        found = self._distance(placement.bound) + (f", stopped {stopped}" if stopped else "")
+        said = "proven optimal" if placement.optimal else found
         left_out = relaxed(self.problem)
         notes = (
             (said, f"the bound leaves out {left_out}, the plan was chosen by its run with it") if left_out else (said,)
         )
-        return replace(self.placement, bound=bound, notes=notes)
+        return replace(placement, notes=notes)
 
     def _distance(self, bound: float) -> str:
         if not bound > 0:
@@ -101,9 +100,6 @@ class Incumbent:
 
 def run(problem: Problem, placement: Placement) -> Schedule | None:
     """A run of a plan that stays within memory, ops waiting for room if they must; None if there is none."""
-    schedule = simulate(problem, placement, "planned")
-    if not len(schedule.oom):
-        return schedule
     try:
         schedule = simulate(problem, placement, "planned", oom="wait")
     except InfeasibleError:

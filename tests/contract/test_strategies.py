@@ -33,6 +33,18 @@ def test_a_partitioner_of_one_cell_is_in_the_catalogue_at_once():
     assert pl.place(PROBLEM, all_on_one).device.tolist() == [1] * 6
 
 
+def test_a_placement_that_a_partitioner_keeps_stays_as_it_was():
+    """What `place` adds is in a placement of its own."""
+    kept = pl.place(PROBLEM, "heft")
+
+    @pl.partitioner
+    def stored(problem):
+        return kept
+
+    assert pl.place(PROBLEM, "stored").partitioner == "stored"
+    assert kept.partitioner == "heft"
+
+
 def test_running_the_cell_again_replaces_the_entry():
     """The newest definition counts."""
     for device in (0, 1):

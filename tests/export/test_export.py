@@ -129,6 +129,31 @@ def test_memory_counter_is_the_schedules_curve(schedule, tmp_path):
     assert [e["args"]["bytes"] for e in counters] == sizes.tolist()
 
 
+@pytest.mark.parametrize("path", ["/", ".", "./", ".."])
+def test_a_folder_is_no_file_to_write(path, schedule):
+    """Every function that writes says so in a sentence."""
+    placement, graph = schedule.placement, schedule.problem.graph
+    for write in (
+        *(lambda path, f=f: f(schedule, path) for f in (export.html, export.chrome_trace, export.csv)),
+        lambda path: export.csv(schedule, path, table="transfers"),
+        lambda path: export.placement(placement, path),
+        lambda path: export.graph(graph, path),
+        graph.save,
+        placement.save,
+    ):
+        with pytest.raises(pl.FormatError, match=r"cannot be written|no format to write") as caught:
+            write(path)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("numbers", [5, None, "x", {"key": "a"}, [5], ["ab"], [None], [{"key": {1}}], [{("a",): "b"}]])
+def test_figures_that_are_none_are_refused(numbers, schedule, tmp_path):
+    """Before anything is written."""
+    with pytest.raises(pl.FormatError, match=r"^numbers (is|holds) .*; expected"):
+        export.html(schedule, tmp_path / "x.html", numbers=numbers)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("write", [pl.export.html, pl.export.chrome_trace])
 def test_what_cannot_be_written_is_said(write, schedule, tmp_path):
     """A folder, a missing one, no path, no schedule: one sentence each, as `graph.save` has."""

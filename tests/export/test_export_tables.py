@@ -86,6 +86,7 @@ def test_what_cannot_be_written_is_said(schedule, tmp_path):
     """No such table, no schedule, no such folder: one sentence each, and no file left behind."""
     for what, path, options, words in (
         (schedule, tmp_path / "x.csv", dict(table="memory"), "no table 'memory'; there are ops and transfers"),
+        (schedule, tmp_path / "x.csv", dict(table=["ops"]), r"no table \['ops'\]"),
         (schedule.problem, tmp_path / "x.csv", {}, "needs a Schedule, found a Problem"),
         (schedule, tmp_path / "no" / "x.csv", {}, "cannot be written"),
         (schedule, tmp_path, {}, "cannot be written"),

@@ -41,7 +41,9 @@ def test_the_driver_sees_what_it_looks_for():
     """Another exception, an empty message and one of two lines are failures; a reader that takes all is none."""
 
     def lines(data):
-        raise fuzz.PlacelabError("one\ntwo")
+        error = fuzz.PlacelabError("one two")
+        error.args = ("one\ntwo",)  # it makes one line of two itself
+        raise error
 
     assert fuzz.attempt(lambda data: data[99], b"").startswith("! IndexError at test_fuzz.py")
     assert fuzz.attempt(lines, b"").startswith("! not one sentence")

@@ -17,10 +17,18 @@ import placelab as pl
 from placelab.formats.workflows import dax
 
 ESTEE = Path(__file__).resolve().parents[3] / "shared" / "data" / "estee"
+BREAK = '<adag><job id="a" name="a" runtime="-1&#10;"/></adag>'
 
 
 def loaded(text):
     return dax.loads(text.encode(), "w.dax")
+
+
+def test_a_line_break_in_a_value_is_none_in_the_message():
+    """A runtime of a line break and -1 is a number, and refused on one line."""
+    with pytest.raises(pl.FormatError) as caught:
+        loaded(BREAK)
+    assert "expected a finite number, 0 or more" in str(caught.value) and len(str(caught.value).splitlines()) == 1
 
 
 def test_jobs_files_and_parents():

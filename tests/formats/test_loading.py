@@ -99,6 +99,25 @@ def test_options_are_for_the_reader(tmp_path, graph):
         pl.load(path, dimensions={})
 
 
+def test_what_takes_no_options_refuses_them(graph):
+    """A dataset, a graph and a networkx graph are complete; what is given with them would be ignored."""
+    for what, words in (
+        ("topcuoglu", "dataset 'topcuoglu'"),
+        (graph, "an OpGraph"),
+        (graph.to_networkx(), "a networkx graph"),
+    ):
+        with pytest.raises(pl.FormatError, match=f"{words} has no option 'nonsense'; there are none"):
+            pl.load(what, nonsense=1)
+
+
+def test_a_module_of_python_is_no_graph():
+    """networkx itself has a function is_directed, too."""
+    for read in (pl.load, pl.OpGraph.from_networkx):
+        for what in (nx, nx.DiGraph):
+            with pytest.raises(pl.FormatError, match="expected"):
+                read(what)
+
+
 def test_suffixes_come_packed_and_not():
     """For file dialogues."""
     assert [s for s in suffixes() if s.endswith(".gz")] == [s + ".gz" for s in suffixes() if not s.endswith(".gz")]

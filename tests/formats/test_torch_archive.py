@@ -175,6 +175,17 @@ HOSTILE = {
 }  # fmt: skip
 
 
+def test_messages_are_bounded():
+    """A member whose name has 60,000 characters is named in at most 1,000."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(f"small/models/{'a' * 60_000}.json", "{")
+    for data in (file.getvalue(), file.getvalue().replace(b"aa.json{", b"ab.json{")):
+        with pytest.raises(pl.FormatError) as caught:
+            loads(data, "x.pt2")
+        assert str(caught.value).startswith("x.pt2") and len(str(caught.value)) <= 1000
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_one_sentence(name):
     """That names the file, the place in it and what was found."""

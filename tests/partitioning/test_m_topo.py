@@ -78,6 +78,12 @@ def test_what_the_last_machine_has_no_room_for_goes_round():
     assert pl.place(problem, "m-topo").device.tolist() == [0, 1, 1, 0]
 
 
+def test_an_op_that_may_not_run_there_does_not_end_the_filling():
+    """op1 may only run on the last of three devices; op2 and op3 go to the first again, until that has its 3 bytes."""
+    problem = line([1.0] * 6)(pl.Cluster.uniform(3)).pin({"op1": 2})
+    assert pl.place(problem, "m-topo").device.tolist() == [0, 2, 0, 0, 1, 1]
+
+
 @pytest.mark.parametrize("rule", ["memory", "count"])
 def test_it_is_the_rule_written_plainly(rule):
     """On random problems with groups, restrictions and every memory model."""

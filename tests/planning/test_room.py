@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import problems
 import pytest
-from reference_capacity import plain_need
+from reference_capacity import always_together, plain_need
 
 import placelab as pl
 from placelab.planning.capacity import Room, needs, units
@@ -45,7 +45,8 @@ def test_no_partitioner_overfills_a_device():
             except pl.InfeasibleError:
                 continue
             for d, capacity in enumerate(problem.cluster.memory):
-                need = plain_need(problem, np.flatnonzero(placement.device == d).tolist())
+                together = (lambda *_: True) if name == "single" else always_together
+                need = plain_need(problem, np.flatnonzero(placement.device == d).tolist(), together)
                 assert need <= capacity * (1 + 1e-9), (name, d)
 
 
@@ -81,6 +82,27 @@ def test_the_error_says_why_for_each_device(name):
     assert (error.value.op, error.value.group) == ("a", "pair")
     assert list(error.value.devices) == ["g0", "g1", "c"]  # the closest first
     assert error.value.short == {"g0": 1.0, "g1": 2.0}
+
+
+def test_a_tensor_that_needs_no_time_needs_no_room():
+    """`edges`: a → b with 5 bytes on a device of 4 is placed as heft places it; where a has another successor, or b another
+    predecessor, there is no room."""
+    chain = pl.OpGraph.from_arrays(["a", "b"], [1.0, 1.0], [(0, 1)], edge_bytes=[5.0])
+    on = lambda graph, k: pl.Problem(graph, pl.Cluster([1.0] * k, memory=4.0), memory="edges")  # noqa: E731
+    static = ("hash", "batch-split", "critical-path", "mite", "dfs", "round-robin", "random", "contiguous", "m-topo")
+    for name in (*static, "single", "heft"):
+        placement = pl.place(on(chain, 1), name)
+        assert pl.simulate(placement.problem, placement, "fifo", oom="raise").makespan == 2.0
+    for problem in (pl.Problem(chain, on(chain, 2).cluster, memory="edges", groups=[["a", "b"]]), on(chain, 2)):
+        assert len(set(pl.place(problem, "single").device.tolist())) == 1
+    assert needs(pl.Problem(chain, on(chain, 2).cluster, memory="edges", groups=[["a", "b"]]))[0].tolist() == [0, 0]
+    assert needs(on(chain, 2).pin({"a": 0, "b": 0}))[0].tolist() == [0, 0]
+    assert needs(on(chain, 2))[0].tolist() == [0, 5]
+    two_readers = pl.OpGraph.from_arrays(["a", "b", "c"], [1.0] * 3, [(0, 1), (0, 2)], edge_bytes=[5.0] * 2)
+    two_makers = pl.OpGraph.from_arrays(["a", "b", "c"], [1.0] * 3, [(0, 2), (1, 2)], edge_bytes=[5.0, 0.0])
+    for graph in (two_readers, two_makers):
+        with pytest.raises(pl.InfeasibleError):
+            pl.place(on(graph, 1), "hash")
 
 
 def test_an_error_travels_between_processes():
@@ -119,7 +141,7 @@ def test_needs_are_per_op():
         temporary=[1, 3],
         memory=[9, 4],
     )
-    need = lambda model: [n.tolist() for n in needs(pl.Problem(graph, pl.Cluster([1.0], memory=99), memory=model))]  # noqa: E731
+    need = lambda model: [n.tolist() for n in needs(pl.Problem(graph, pl.Cluster([1.0, 1.0], memory=99), memory=model))]  # noqa: E731
     assert need("none") == [[0, 0], [0, 0]]
     assert need("edges") == [[0, 5], [0, 0]]
     assert need("reserved") == [[9, 4], [0, 0]]

@@ -275,6 +275,34 @@ def test_oom_raise_stops_exactly_where_mark_marks():
         assert (outcome(simulated, where, order, oom="raise") is None) == bool(len(marked.oom))
 
 
+@pytest.mark.parametrize("memory", ["dynamic", "edges", "reserved"])
+def test_waiting_changes_nothing_where_no_memory_is_short(memory):
+    """Whenever oom="raise" succeeds, "wait" gives the same schedule; 800 problems each, many just within their memory."""
+    succeeded = 0
+    for i, problem in enumerate(many(800, seed=11, memory=[memory])):
+        pick = Random(i).randint
+        where, order = placement(pick, problem), some_order(pick, problem)
+        if pick(0, 1):  # capacities of just what the run takes
+            made = simulated(where, order)
+            memory_used = [max(float(peak), 1e-6) for peak in made.peak_memory]
+            tight = problem.replace(cluster=problem.cluster.replace(memory=memory_used))
+            where = Placement(tight, where.device)
+        plain = outcome(simulated, where, order, oom="raise")
+        if plain is not None:
+            succeeded += 1
+            assert_equal(simulated(where, order, oom="wait"), plain)
+    assert succeeded > 400
+
+
+def test_a_tensor_that_is_picked_up_at_once_needs_no_room():
+    """`edges`: b starts when a ends, so a tensor of 5 bytes is never on the device of 4; waiting does not ask for room for it."""
+    graph = OpGraph.from_arrays(["a", "b"], [1, 1], [(0, 1)], edge_bytes=[5])
+    problem = Problem(graph, pl.Cluster([1], memory=4), memory="edges")
+    for name in ("fifo", "pct", "msr"):
+        for oom in ("raise", "wait"):
+            assert pl.simulate(problem, Placement(problem, [0, 0]), name, oom=oom).makespan == 2.0
+
+
 def test_wait_lets_an_op_wait_for_room_and_names_a_deadlock():
     """Two ops with 3 bytes of work space: on 4 bytes the second waits for the first's consumer to end; on 2 nothing runs."""
     graph = OpGraph.from_arrays(["a", "b", "c"], [1, 1, 1], [(0, 2)], edge_bytes=[2], temporary=[1, 3, 0])

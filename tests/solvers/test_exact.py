@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import problems
@@ -27,6 +28,27 @@ def check_optimal(placement: pl.Placement, best: float) -> None:
     assert placement.estimate == schedule.makespan == pytest.approx(best, rel=ROUNDING, abs=1e-12)
     assert placement.bound <= best * (1 + 1e-9)
     assert placement.notes == ("proven optimal",)
+    assert placement.optimal
+
+
+def test_optimal_agrees_with_the_note():
+    """The note says "proven optimal" exactly where placement.optimal is true, a rounding between estimate and bound or not."""
+    said = set()
+    for problem in problems.many(60, seed=8, ops=9, transfers=("parallel", "sequential"), memory=("none",)):
+        for effort in (0.0, 1.0):
+            placement = pl.place(problem, "cp-sat", effort=effort)
+            assert placement.optimal == (placement.notes[0] == "proven optimal")
+            said.add(placement.optimal)
+    assert said == {True, False}
+
+
+def test_optimal_is_up_to_rounding():
+    """A bound 7e-12 below the estimate proves it; one 1e-5 below, or none at all, does not."""
+    problem = pl.datasets.problem("topcuoglu")
+    made = pl.Placement(problem, [0] * 10, estimate=100.0)
+    bounds = (100 * (1 - 7e-12), 100.0, 100 * (1 - 1e-5), None)
+    assert [replace(made, bound=bound).optimal for bound in bounds] == [True, True, False, False]
+    assert not pl.place(problem, "heft").optimal
 
 
 @pytest.mark.parametrize(("name", "count"), [("cp-sat", 120), ("ilp", 60)])
