@@ -6,6 +6,7 @@ from typing import Any
 
 from placelab.files.fields import read_from
 from placelab.files.limits import json_of, read_file
+from placelab.formats.building import build
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_json import EXPECTED, columns, is_one
 
@@ -32,4 +33,4 @@ def graph_of(document: Any, where: str) -> OpGraph:
     """The graph in parsed JSON; `where` names it in messages."""
     found = columns(document, where)
     with read_from(where):
-        return OpGraph.from_arrays(**found)
+        return build(**found)

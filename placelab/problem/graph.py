@@ -269,10 +269,7 @@ class OpGraph:
         group_names = None if group_names is None else _texts(group_names, "group_names")
         if group_names is not None and len(group_names) != len(groups):
             raise FormatError(f"there are {len(groups)} groups but {len(group_names)} group_names; give one per group")
-        devices = dict(_items(devices, "devices"))
-        sets_of = [_texts(names, "devices") for names in devices.values()]
-        _check_devices(set(sets_of))
-        devices = dict(zip(_ops(list(devices), n, "devices"), sets_of, strict=True))
+        devices = _shared_sets(dict(_items(devices, "devices")), n)
         time = dict(_items(time, "time"))
         _texts(time, "the keys of time")
         _check_edges(edges, n, names)
@@ -295,7 +292,10 @@ class OpGraph:
         sets, set_of = _device_sets(n, {int(rank[v]): d for v, d in devices.items()})
         persistent, temporary = pick(persistent, "persistent"), pick(temporary, "temporary")
         out = np.bincount(tensors["tensor_producer"], tensors["tensor_bytes"], minlength=n)
-        measured = {t: column for t in sorted(time) if not np.isnan(column := pick(time[t], "time")).all()}
+        measured = [t for t in sorted(time) if not np.isnan(_column(time[t], n, "time")).all()]
+        table = np.empty((n, len(measured)))
+        for j, t in enumerate(measured):
+            table[:, j] = pick(time[t], "time")
         kinds = np.array([kind] * n if isinstance(kind, str) else _texts(kind, "kind"), dtype=object)
         _check_length(kinds, n, "kind")
         return _checked(
@@ -306,7 +306,7 @@ class OpGraph:
                 temporary=temporary,
                 memory=persistent + temporary + out if memory is None else pick(memory, "memory"),
                 kind=kinds[order],
-                time=np.stack(list(measured.values()), axis=1) if measured else None,
+                time=table if measured else None,
                 time_types=tuple(measured),
                 group=merged,
                 group_names=group_labels,
@@ -562,16 +562,23 @@ def _number_tensors(
     )
 
 
-def _check_devices(sets: Iterable[tuple[str, ...]]) -> None:
-    for name in (name for names in sets for name in names if not is_name(name)):
+def _shared_sets(devices: Mapping[Any, Sequence[str]], n: int) -> dict[int, tuple[str, ...]]:
+    """The devices of each op, checked; ops that share a list share a tuple."""
+    given = {id(names): names for names in devices.values()}  # thousands of ops may share a list of thousands
+    texts = {key: _texts(names, "devices") for key, names in given.items()}
+    for name in (name for names in texts.values() for name in names if not is_name(name)):
         raise FormatError(f"devices holds {name!r:.80}; expected names or types, non-empty text on one line")
+    return {v: texts[id(names)] for v, names in zip(_ops(list(devices), n, "devices"), devices.values(), strict=True)}
 
 
 def _device_sets(n: int, devices: Mapping[int, tuple[str, ...]]) -> tuple[tuple[tuple[str, ...], ...], np.ndarray]:
     device_set = np.full(n, -1, dtype=I4)
     number: dict[tuple[str, ...], int] = {}
+    known: dict[int, int] = {}  # by identity: a long tuple is hashed once, not at each op that shares it
     for v in sorted(devices):
-        device_set[v] = number.setdefault(devices[v], len(number))
+        if id(devices[v]) not in known:
+            known[id(devices[v])] = number.setdefault(devices[v], len(number))
+        device_set[v] = known[id(devices[v])]
     return tuple(number), device_set
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from placelab.errors import FormatError
 from placelab.files.fields import read_from
 from placelab.files.saving import save
+from placelab.problem.graph_size import check_size, checked
 
 if TYPE_CHECKING:
     from placelab.problem.graph import OpGraph
@@ -97,6 +98,9 @@ def _columns(document: dict) -> dict[str, Any]:
     kinds = _list(document, "kinds", str)
     consumer = _integers(edges, "consumer", n, None)
     n_tensors = len(_list(tensors, "bytes", int, float))
+    check_size(
+        ops=n, edges=len(consumer), outputs=n_tensors - len(consumer)
+    )  # as an edge has one tensor, more are left
     producer = _repeated(_integers(ops, "outputs", n_tensors + 1, n), n_tensors, "outputs", "tensors")
     edge_tensor = _repeated(
         _integers(tensors, "consumers", len(consumer) + 1, n_tensors), len(consumer), "consumers", "edges"
@@ -111,7 +115,7 @@ def _columns(document: dict) -> dict[str, Any]:
     sets = [_texts(s) for s in _list(document, "device_sets", list)]
     device = _integers(ops, "devices", len(sets), n, low=-1)
     time = ops.get("time")
-    return dict(
+    return checked(
         names=names,
         compute=_floats(ops, "compute", n, null=True),
         edges=np.stack([producer[edge_tensor], consumer], axis=1) if len(consumer) else np.empty((0, 2)),

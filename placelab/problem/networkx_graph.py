@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.errors import FormatError
+from placelab.problem.graph_size import check_size, checked
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -52,7 +53,7 @@ def columns(graph: nx.DiGraph) -> dict[str, Any]:
     for v, (_, attributes) in enumerate(nodes):
         for group in _texts(attributes.get("group"), "group of op {}", names[v]):
             groups.setdefault(group, []).append(v)
-    return dict(
+    return checked(
         names=names,
         compute=[c[0] for c in costs],
         edges=edges,
@@ -64,14 +65,10 @@ def columns(graph: nx.DiGraph) -> dict[str, Any]:
         temporary=[c[2] for c in costs],
         memory=_memory(nodes, costs, edges, size, output, control, unused),
         kind=[str(a.get("kind") or "") for _, a in nodes],
-        time=_times(nodes),
+        time=_times(names, nodes),
         groups=list(groups.values()),
         group_names=list(groups),
-        devices={
-            v: _texts(a["devices"], "devices of op {}", names[v])
-            for v, (_, a) in enumerate(nodes)
-            if a.get("devices") is not None
-        },
+        devices=_devices(names, nodes),
         metadata={k: v for k, v in graph.graph.items() if isinstance(k, str)},
     )
 
@@ -222,9 +219,32 @@ def _memory(
     return [_number(a.get("memory", total[v]), "memory of op {}", n) for v, (n, a) in enumerate(nodes)]
 
 
-def _times(nodes: list) -> dict[str, list[float]] | None:
-    types = dict.fromkeys(t for _, a in nodes for t in (a.get("time") or {}))
-    times = {
-        t: [_number((a.get("time") or {}).get(t, np.nan), "time of op {} on {}", n, t) for n, a in nodes] for t in types
-    }
-    return times or None
+def _devices(names: list[str], nodes: list) -> dict[int, tuple[str, ...]]:
+    """Allowed devices of the ops that name some. Nodes that share a list share a tuple."""
+    given = {v: a["devices"] for v, (_, a) in enumerate(nodes) if a.get("devices") is not None}
+    read = {id(value): _texts(value, "devices of op {}", names[v]) for v, value in _distinct(given)}
+    return {v: read[id(value)] for v, value in given.items()}
+
+
+def _times(names: list[str], nodes: list) -> dict[str, np.ndarray] | None:
+    """Seconds of all ops by device name or type. Times that nodes share are read once."""
+    given = {v: a["time"] for v, (_, a) in enumerate(nodes) if a.get("time")}
+    ops: dict[int, list[int]] = {}
+    for v, times in given.items():
+        ops.setdefault(id(times), []).append(v)
+    number = {t: j for j, t in enumerate(dict.fromkeys(t for _, times in _distinct(given) for t in times))}
+    check_size(ops=len(nodes), time_types=len(number))
+    table = np.full((len(number), len(nodes)), np.nan)
+    for v, times in _distinct(given):
+        rows = ops[id(times)] if len(ops[id(times)]) > 1 else v
+        for t, seconds in times.items():
+            table[number[t], rows] = _number(seconds, "time of op {} on {}", names[v], t)
+    return {t: table[j] for t, j in number.items()} or None
+
+
+def _distinct(given: dict[int, Any]) -> list[tuple[int, Any]]:
+    """The values that are different objects, each with the first op that has it."""
+    found: dict[int, tuple[int, Any]] = {}
+    for v, value in given.items():
+        found.setdefault(id(value), (v, value))
+    return list(found.values())

@@ -8,13 +8,19 @@ import os
 import subprocess
 import sys
 import zlib
+from pathlib import Path
 
+import hostile
+import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import placelab as pl
+from placelab import formats
 from placelab.files import limits
+from placelab.formats.workflows.files import workflow_edges
+from placelab.problem import graph_size
 
 MIB = 1 << 20
 
@@ -153,3 +159,91 @@ print(held() - before)
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(run.stdout) < 200
+
+
+@pytest.mark.parametrize("name", hostile.SWELLING)
+def test_small_files_do_not_become_large(name):
+    """Whether refused or read: within 2 s of processor time, of which half is there for busy machines, and 200 MB."""
+    root = str(Path(pl.__file__).parent.parent)
+    command = [sys.executable, hostile.__file__, name]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": root})
+    label, outcome, seconds, grown = run.stdout.split("\n")[0].split("\t")
+    assert label == name and outcome in ("read", "FormatError")
+    assert float(seconds) < 2 and int(grown) < 200
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [
+        ({"ops": 2_000_001}, "2,000,001 ops; at most 2,000,000"),
+        ({"ops": 9, "edges": 2_000_001}, "2,000,001 edges between 9 ops; at most 2,000,000"),
+        ({"ops": 300_000, "edges": 3_000_001}, "at most 3,000,000"),
+        ({"ops": 9, "outputs": 300_001}, "300,001 outputs of 9 ops; at most 300,000"),
+        ({"ops": 100_000, "outputs": 800_001}, "at most 800,000"),
+        (
+            {"ops": 1_000_000, "time_types": 11},
+            r"11,000,000 times \(1,000,000 ops × 11 device types\); at most 10,000,000",
+        ),
+        ({"ops": 9, "device_names": 20_000_001}, "20,000,001 names of allowed devices, added up over 9 ops; at most"),
+    ],
+)
+def test_what_a_graph_may_have(sizes, words):
+    """The sentence has what was found and the limit; as much as the limit is read."""
+    with pytest.raises(pl.FormatError, match=words):
+        graph_size.check_size(**sizes)
+    what, found = list(sizes.items())[-1]
+    graph_size.check_size(**{**sizes, what: found - 1})
+
+
+def test_a_million_ops_are_read():
+    """With ten inputs and ten device types each, and eight devices that are allowed."""
+    graph_size.check_size(ops=1_000_000, edges=10_000_000, outputs=8_000_000, time_types=10, device_names=8_000_000)
+
+
+def test_every_reader_builds_its_graph_within_the_limits():
+    """No other way from a file's columns to a graph."""
+    folder = Path(formats.__file__).parent
+    direct = [path.name for path in folder.rglob("*.py") if "from_arrays(" in path.read_text()]
+    assert direct == ["building.py"]
+
+
+def test_networkx_graphs_have_the_limits_of_files():
+    """What nodes share counts at each of them."""
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(3000), time={f"d{i}": 1.0 for i in range(4000)})
+    with pytest.raises(pl.FormatError, match=r"there are 12,000,000 times \(3,000 ops × 4,000 device types\)"):
+        pl.load(graph)
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(3000), compute=1, devices=[f"d{i}" for i in range(7000)])
+    with pytest.raises(pl.FormatError, match="there are 21,000,000 names of allowed devices, added up over 3,000 ops"):
+        pl.load(graph)
+
+
+def test_ops_that_share_a_list_of_devices_share_a_tuple():
+    """One set, whether the list is the same or an equal one."""
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(3), compute=1, devices=["a", "b"], time={"a": 1.0})
+    graph.add_node(3, compute=1, devices=["a", "b"], time={"b": 2.0})
+    read = pl.load(graph)
+    assert read.device_sets == (("a", "b"),) and read.device_set.tolist() == [0] * 4
+    assert [[None if x != x else x for x in row] for row in read.time.tolist()] == [[1.0, None]] * 3 + [[None, 2.0]]
+
+
+@given(st.data())
+def test_of_several_writers_the_first_that_is_a_parent_counts(data):
+    """By bit masks as by sets: the definition, on workflows with few and with many tasks."""
+    n = data.draw(st.integers(1, 6))
+    some = st.sets(st.sampled_from("xyz"))
+    reads, writes = (data.draw(st.lists(some.map(sorted), min_size=n, max_size=n)) for _ in range(2))
+    more = data.draw(st.sampled_from([0, 5000]))  # beside which a set is sparse
+    parents = {v: data.draw(st.sets(st.integers(0, n - 1))) for v in range(n)}
+    found = workflow_edges(reads + [[]] * more, writes + [[]] * more, parents)
+    expected = []
+    for v in range(n):
+        joined = []
+        for file in reads[v]:
+            writers = [u for u in range(n) if file in writes[u]]
+            known = [u for u in writers if u in parents[v]] if len(writers) > 1 else writers
+            joined += [(known[0], v, file)] if known and known[0] != v else []
+        expected += joined + [(u, v, None) for u in sorted(parents[v] - {u for u, _, _ in joined})]
+    assert list(zip(*found, strict=True)) == expected

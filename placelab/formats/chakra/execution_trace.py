@@ -30,6 +30,7 @@ from placelab.errors import CycleError, FormatError
 from placelab.files.fields import cost, read_from, records, text, title, whole
 from placelab.files.limits import json_of, read_file, unzipped
 from placelab.files.protobuf import messages, parse, varint
+from placelab.formats.building import build
 from placelab.formats.chakra import host_trace
 from placelab.problem.graph import OpGraph
 
@@ -256,7 +257,7 @@ def _built(nodes: list[Node], data: list[tuple[int, int]], control: list[tuple[i
     seconds = np.array([node.seconds or np.nan for node in nodes])
     measured = not np.isnan(seconds).all()
     edges = data + control
-    return OpGraph.from_arrays(
+    return build(
         _names(nodes),
         [node.sizes.get("num_ops", 0.0) for node in nodes],
         edges,

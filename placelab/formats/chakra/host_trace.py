@@ -19,6 +19,7 @@ from typing import Any
 from placelab.errors import FormatError
 from placelab.files.fields import read_from, records, text, title, whole
 from placelab.flops.counting import count
+from placelab.formats.building import build
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a host trace of PyTorch"
@@ -178,7 +179,7 @@ def _is_size(value: Any) -> bool:
 def _graph(calls: list[Call], schema: str, where: str) -> OpGraph:
     edges, persistent = _flow(calls)
     unknown = Counter(call.kind for call in calls if call.operations is None)
-    return OpGraph.from_arrays(
+    return build(
         [f"{call.name or 'call'}_{call.id}" for call in calls],
         [call.operations or 0.0 for call in calls],
         [edge[:2] for edge in edges],

@@ -23,6 +23,7 @@ from placelab.files.fields import title
 from placelab.files.limits import GZIP, path_of, read_file, unzipped
 from placelab.files.protobuf import parse
 from placelab.flops.counting import count
+from placelab.formats.building import build
 from placelab.formats.onnx.shape_inference import completed, inferred
 from placelab.formats.onnx.tensor_values import UNKNOWN, Value, assume, is_sized, values_of
 from placelab.formats.onnx.weights import without_weights
@@ -222,7 +223,7 @@ def _graph(model: Any, assumed: Mapping[str, int], problem: str, where: str) -> 
         "assumed": dict(assumed),
         "folded": len(model.graph.node) - len(ops.nodes),
     } | _precision(model.graph)
-    return OpGraph.from_arrays(
+    return build(
         _names(ops),
         [0.0] * first + compute,
         [(u, v) for u, _, v, _ in edges],

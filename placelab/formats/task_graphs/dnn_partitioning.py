@@ -27,6 +27,7 @@ from typing import Any
 from placelab.errors import FormatError
 from placelab.files.fields import cost, read_from, records, some, title, whole
 from placelab.files.limits import json_of, read_file
+from placelab.formats.building import build
 from placelab.names import is_name
 from placelab.problem.graph import OpGraph
 
@@ -80,7 +81,7 @@ def _graph(document: dict[str, Any], name: str) -> OpGraph:
     ]
     time["fpga"] = [seconds if on else nan for seconds, on in zip(time["fpga"], supported, strict=True)]
     colours = _colours(nodes)
-    return OpGraph.from_arrays(
+    return build(
         names,
         compute,
         pairs,

@@ -42,6 +42,7 @@ from placelab.files.saving import save
 from placelab.formats.task_graphs.unit_costs import unit_metadata
 from placelab.problem import networkx_graph
 from placelab.problem.graph import OpGraph
+from placelab.problem.graph_size import check_size
 
 EXPECTED = "a digraph in DOT"
 MAX_NODES = 100_000
@@ -65,6 +66,7 @@ COSTS = {"bytes", "size", "weight", "cost"}
 KNOWN = networkx_graph.NODE | networkx_graph.EDGE | COSTS | {"metadata"}
 KEYWORDS = {"node", "edge", "graph", "digraph", "subgraph", "strict"}
 AS_JSON = {"time", "outputs", "devices"}
+SIGNED = "size of an edge"  # which is None below 0: the edge only orders
 IMPLIED = {"root", "end"}  # SimGrid's, without size
 
 Attributes = dict[str, str]
@@ -374,10 +376,13 @@ def _graph(dot: _Dot, name: str) -> OpGraph:
         given = json_of(dot.attributes["metadata"].encode(errors="replace"), "metadata", "an object")
         network.graph.clear()
         network.graph.update(record(given, "metadata"))
+    values = _Values()
     for name, given in dot.nodes.items():
-        network.add_node(name, **_node(name, given, dialect))
+        network.add_node(name, **_node(name, given, dialect, values))
+    outputs = (given["outputs"] for _, given in network.nodes(data=True) if "outputs" in given)
+    check_size(ops=len(dot.nodes), outputs=sum(len(given) for given in outputs if isinstance(given, dict)))
     edges = {(u, v): (u, v, given) for u, v, given in dot.edges}.values() if dot.strict else dot.edges
-    network.add_edges_from((u, v, _edge(u, v, given, dialect)) for u, v, given in edges)
+    network.add_edges_from((u, v, _edge(u, v, given, dialect, values)) for u, v, given in edges)
     return OpGraph.from_networkx(network)
 
 
@@ -414,24 +419,38 @@ def _check_names(dot: _Dot, dialect: tuple[str, str]) -> None:
             )
 
 
-def _node(name: str, given: Attributes, dialect: tuple[str, str]) -> dict[str, Any]:
+class _Values:
+    """What texts of attributes mean, each read once: a default stands at every node that follows."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[str, str], Any] = {}
+
+    def of(self, text: str, key: str, where: str) -> Any:
+        """The value; nodes that have the same text share it."""
+        if (key, text) not in self.known:
+            self.known[key, text] = _value(text, key, where)
+        return self.known[key, text]
+
+
+def _node(name: str, given: Attributes, dialect: tuple[str, str], values: _Values) -> dict[str, Any]:
     """Attributes as networkx_graph takes them."""
-    key = dialect[0]
-    node = {key: _value(given[key], key, f"op {name!r:.80}") for key in networkx_graph.NODE & given.keys()}
+    key, where = dialect[0], f"op {name!r:.80}"
+    node = {key: values.of(given[key], key, where) for key in networkx_graph.NODE & given.keys()}
     if key != "compute":
         if key not in given and not (key == "size" and name in IMPLIED):
-            raise FormatError(f"op {name!r:.80} has no {key}, but other ops have one")
-        node["compute"] = cost_of_text(given.get(key, "0"), f"{key} of op {name!r:.80}")
+            raise FormatError(f"{where} has no {key}, but other ops have one")
+        node["compute"] = values.of(given.get(key, "0"), key, where)
     return node
 
 
-def _edge(u: str, v: str, given: Attributes, dialect: tuple[str, str]) -> dict[str, Any]:
+def _edge(u: str, v: str, given: Attributes, dialect: tuple[str, str], values: _Values) -> dict[str, Any]:
     where, key = f"edge {u!r:.60} → {v!r:.60}", dialect[1]
-    edge = {name: _value(given[name], name, where) for name in networkx_graph.EDGE & given.keys()}
-    if key == "size" and given.get(key, "-1").lstrip().startswith("-"):
-        return {"control": True}
+    edge = {name: values.of(given[name], name, where) for name in networkx_graph.EDGE & given.keys()}
+    if key == "size":
+        size = values.of(given.get(key, "-1"), SIGNED, where)
+        return {"control": True} if size is None else edge | {"bytes": size}
     if key != "bytes" and key in given:
-        edge["bytes"] = cost_of_text(given[key], f"{key} of {where}")
+        edge["bytes"] = values.of(given[key], key, where)
     return edge
 
 
@@ -442,4 +461,6 @@ def _value(text: str, key: str, where: str) -> Any:
         return text.lower() in ("true", "1", "yes")
     if key == "tensor":
         return int(text) if re.fullmatch(r"\d{1,9}", text) else text
+    if key == SIGNED:
+        return None if text.lstrip().startswith("-") else cost_of_text(text, f"size of {where}")
     return text if key in ("kind", "group") else cost_of_text(text, f"{key} of {where}")

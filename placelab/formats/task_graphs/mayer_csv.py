@@ -19,6 +19,7 @@ from typing import Any
 from placelab.errors import FormatError
 from placelab.files.fields import cost_of_text, read_from, some, title
 from placelab.files.limits import MAX_OPS, read_file, text_of
+from placelab.formats.building import build
 from placelab.formats.task_graphs.unit_costs import unit_metadata
 from placelab.problem.graph import OpGraph
 
@@ -62,7 +63,7 @@ def _graph(rows: list[tuple[str, list[str]]], name: str) -> OpGraph:
     edges = [(u, v) for u, successors in enumerate(listed[0]) for v in successors]
     column = lambda i, what: [cost_of_text(_cell(row, i) or "0", f"{what} in {where}") for where, row in rows]  # noqa: E731
     size = column(SIZE, "tensor size")
-    return OpGraph.from_arrays(
+    return build(
         [str(op) for op in ids],
         column(OPERATIONS, "operations"),
         edges,

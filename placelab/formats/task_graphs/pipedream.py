@@ -25,6 +25,7 @@ from typing import Any
 from placelab.errors import FormatError
 from placelab.files.fields import cost_of_text, read_from, title
 from placelab.files.limits import MAX_OPS, read_file, text_of
+from placelab.formats.building import build
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a profile of PipeDream"
@@ -125,7 +126,7 @@ def _metadata(layers: list[_Layer], name: str) -> dict[str, Any]:
 
 def _inference(layers: list[_Layer], edges: list[tuple[int, int]], metadata: dict[str, Any]) -> OpGraph:
     read = {u for u, _ in edges}
-    return OpGraph.from_arrays(
+    return build(
         [layer.name for layer in layers],
         [SPEED * layer.forward for layer in layers],
         edges,
@@ -142,7 +143,7 @@ def _step(layers: list[_Layer], edges: list[tuple[int, int]], metadata: dict[str
     n = len(layers)
     stored = [(v, n + v) for v in range(n)]
     gradients = [(n + v, n + u) for u, v in edges]
-    return OpGraph.from_arrays(
+    return build(
         [layer.name for layer in layers] + [f"gradients/{layer.name}_grad/{layer.kind}" for layer in layers],
         [SPEED * layer.forward for layer in layers] + [SPEED * layer.backward for layer in layers],
         [*edges, *stored, *gradients],

@@ -24,6 +24,7 @@ from placelab.errors import FormatError
 from placelab.files.fields import cost_of_text, read_from, some, title
 from placelab.files.limits import MAX_OPS, read_file, text_of
 from placelab.files.saving import save
+from placelab.formats.building import build
 from placelab.formats.task_graphs.unit_costs import MAX_PROCESSORS, unit_metadata
 from placelab.problem.graph import OpGraph
 
@@ -92,7 +93,7 @@ def _graph(lines: list[list[str]], name: str) -> OpGraph:
     n = len(some(best.time, "tasks"))
     if not count <= n <= count + DUMMIES:
         raise FormatError(f"the first line says {count} tasks, but there are {n}, dummies included")
-    return OpGraph.from_arrays(
+    return build(
         [str(first + v) for v in range(n)],
         best.time,
         [(u, v) for u, v, _ in best.edges],

@@ -13,6 +13,7 @@ from placelab.formats.tensorflow.functions import Function, Library, function_of
 from placelab.formats.tensorflow.nodes import EXPECTED, Node, node_of, schema
 from placelab.formats.tensorflow.saved_model import is_saved_model, saved_graph
 from placelab.formats.tensorflow.text_format import Block, blocks, message_of
+from placelab.problem.graph_size import check_size
 
 NODE, LIBRARY, FUNCTION = 1, 2, 1  # fields of GraphDef, and of the library in it
 SIGNATURE, NAME = 1, 1  # of a function, and of its signature
@@ -32,6 +33,34 @@ class Contents(NamedTuple):
     provenance: dict[str, str]
 
 
+class _Nodes:
+    """The nodes read so far; FormatError at one too many."""
+
+    def __init__(self, where: str, limit: int) -> None:
+        self.where, self.limit = where, limit
+        self.found: list[Node] = []
+        self.names: set[str] = set()
+        self.n_read, self.n_outputs = 0, 0  # those of functions included
+
+    def add(self, message: Any) -> None:
+        """Read a node of the graph, whose name must be new."""
+        node = self.read(message)
+        if node.name in self.names:
+            raise FormatError(f"{self.where} has two ops called {node.name!r:.200}; op names must be unique")
+        self.names.add(node.name)
+        if len(self.names) > self.limit:
+            raise FormatError(f"{self.where} has more than {self.limit:,} ops; expected {EXPECTED} of fewer")
+        self.found.append(node)
+
+    def read(self, message: Any) -> Node:
+        """Read a node. Its outputs count: a number of a few bytes declares up to 100,000."""
+        node = node_of(message, self.where)
+        self.n_read += 1
+        self.n_outputs += len(node.types)
+        check_size(ops=self.n_read, outputs=self.n_outputs)
+        return node
+
+
 def is_text(data: bytes) -> bool:
     """Whether a file is in protobuf's text format."""
     return TEXT.match(data, len(BOM) if data.startswith(BOM) else 0, 10_000) is not None
@@ -47,11 +76,11 @@ def binary(data: bytes, where: str) -> Contents:
 
 
 def _binary(data: bytes, where: str, start: int, end: int, outputs: tuple[str, ...], told: dict[str, str]) -> Contents:
-    nodes, functions, names = [], {}, set()
+    nodes, functions = _Nodes(where, MAX_OPS), {}
     kind = schema()["NodeDef"]
     for number, wire, _, value, stop in fields(data, where, start, end):
         if (number, wire) == (NODE, BYTES):
-            nodes.append(_new(node_of(parse(kind, data[value:stop], where), where), names, MAX_OPS, where))
+            nodes.add(parse(kind, data[value:stop], where))
         elif (number, wire) == (LIBRARY, BYTES):
             functions |= {
                 _function_name(data, where, *span): span for span in _inside(data, where, FUNCTION, value, stop)
@@ -60,25 +89,23 @@ def _binary(data: bytes, where: str, start: int, end: int, outputs: tuple[str, .
     def load(span: tuple[int, int]) -> Any:
         return parse(schema()["FunctionDef"], data[slice(*span)], where)
 
-    return Contents(nodes, _library(functions, load, where), outputs, told)
+    return Contents(nodes.found, _library(functions, load, nodes), outputs, told)
 
 
 def textual(text: str, where: str) -> Contents:
     """The contents of a ``.pbtxt`` file."""
-    nodes, functions, names = [], {}, set()
+    nodes, functions = _Nodes(where, MAX_TEXT_OPS), {}
     kind, function = schema()["NodeDef"], schema()["FunctionDef"]
     for block in _graph_blocks(text, where):
         if block.name == "node":
-            message = message_of(kind, text[block.start : block.end], where, block.start)
-            nodes.append(_new(node_of(message, where), names, MAX_TEXT_OPS, where))
+            nodes.add(message_of(kind, text[block.start : block.end], where, block.start))
         elif block.name == "library":
             for inner in blocks(text, where, block.start, block.end):
                 if inner.name == "function":
                     message = message_of(function, text[inner.start : inner.end], where, inner.start)
                     functions[message.signature.name] = message
-    return Contents(
-        nodes, _library(functions, lambda message: message, where), (), {"format": "TensorFlow GraphDef, text"}
-    )
+    library = _library(functions, lambda message: message, nodes)
+    return Contents(nodes.found, library, (), {"format": "TensorFlow GraphDef, text"})
 
 
 def _graph_blocks(text: str, where: str) -> Iterator[Block]:
@@ -93,7 +120,7 @@ def _graph_blocks(text: str, where: str) -> Iterator[Block]:
             return
 
 
-def _library(functions: dict[str, Any], load: Callable[[Any], Any], where: str) -> Library | None:
+def _library(functions: dict[str, Any], load: Callable[[Any], Any], nodes: _Nodes) -> Library | None:
     """Functions by name, each read when it is called first."""
     if not functions:
         return None
@@ -103,7 +130,7 @@ def _library(functions: dict[str, Any], load: Callable[[Any], Any], where: str) 
         if name not in functions:
             return None
         if name not in known:
-            known[name] = function_of(load(functions[name]), lambda message: node_of(message, where))
+            known[name] = function_of(load(functions[name]), nodes.read)
         return known[name]
 
     return function
@@ -120,13 +147,3 @@ def _inside(data: bytes, where: str, wanted: int, start: int, end: int) -> list[
     """Where the fields of one number are in a message."""
     every = fields(data, where, start, end)
     return [(value, stop) for number, wire, _, value, stop in every if (number, wire) == (wanted, BYTES)]
-
-
-def _new(node: Node, names: set[str], limit: int, where: str) -> Node:
-    """A node whose name is new; FormatError when it is not, or the file has too many."""
-    if node.name in names:
-        raise FormatError(f"{where} has two ops called {node.name!r:.200}; op names must be unique")
-    names.add(node.name)
-    if len(names) > limit:
-        raise FormatError(f"{where} has more than {limit:,} ops; expected {EXPECTED} of fewer")
-    return node

@@ -32,6 +32,7 @@ import numpy as np
 from placelab.errors import FormatError, PlacelabError
 from placelab.files.limits import read_file, text_of, unzipped
 from placelab.flops.counting import count
+from placelab.formats.building import build
 from placelab.formats.tensorflow.containers import Contents, binary, is_text, textual
 from placelab.formats.tensorflow.device_names import allowed
 from placelab.formats.tensorflow.functions import inlined
@@ -39,6 +40,7 @@ from placelab.formats.tensorflow.nodes import DATA_TYPE, EXPECTED, Node
 from placelab.formats.tensorflow.op_types import MAX_OUTPUTS, size_of
 from placelab.formats.tensorflow.output_shapes import Sizes, Source, held
 from placelab.problem.graph import OpGraph, _topological_order
+from placelab.problem.graph_size import check_size
 
 CONTROL = -1  # output number of a control edge
 BACK = ({"NextIteration", "RefNextIteration"}, {"Merge", "RefMerge"})  # kinds that a loop's back edge joins
@@ -107,6 +109,7 @@ def graph_of(contents: Contents, where: str, batch: int | None = 1, devices: Any
     nodes, outputs = inlined(contents.nodes, contents.library, contents.outputs, where)
     if not nodes:
         raise FormatError(f"{where} holds no ops; expected {EXPECTED}")
+    check_size(ops=len(nodes), outputs=sum(len(node.types) for node in nodes))
     calls = len(nodes) != len(contents.nodes)
     nodes, (source, consumer) = needed(nodes, edges_of(nodes, where), outputs)
     source, consumer, back = without_loops(nodes, source, consumer)
@@ -116,7 +119,7 @@ def graph_of(contents: Contents, where: str, batch: int | None = 1, devices: Any
     compute, unknown = operations(nodes, inputs, sizes)
     places = allowed(list(dict.fromkeys(node.device for node in nodes)), devices)
     used = set(source)
-    return OpGraph.from_arrays(
+    return build(
         [node.name for node in nodes],
         compute,
         _pairs(source, consumer),

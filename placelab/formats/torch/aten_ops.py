@@ -8,6 +8,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from placelab.flops.counting import count
+from placelab.formats.building import build
 from placelab.problem.graph import OpGraph
 
 SHARED_BYTES = 1024  # parameters up to this size may be copied freely: their readers need not share a device
@@ -96,7 +97,7 @@ def assembled(
         persistent[which[0]] += sizes[name]
     flop = [0.0 if op.kind == "input" else _flop(op) for op in ops]
     bound = {name: which for name, which in readers.items() if len(which) > 1 and sizes[name] > SHARED_BYTES}
-    return OpGraph.from_arrays(
+    return build(
         [op.name for op in ops],
         [found or 0.0 for found in flop],
         [(source.op, v) for source, v in edges],

@@ -23,6 +23,8 @@ from xml.parsers import expat
 from placelab.errors import FormatError
 from placelab.files.fields import cost_of_text, read_from, title
 from placelab.files.limits import MAX_OPS, read_file, unzipped
+from placelab.formats.building import build
+from placelab.formats.workflows.files import workflow_edges
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a DAX workflow of Pegasus"
@@ -191,20 +193,18 @@ def _graph(found: _Workflow, where: str) -> OpGraph:
     if not jobs:
         raise FormatError("it has no job")
     number = {job.name: v for v, job in enumerate(jobs)}
-    before = _before(found, number)
+    parents = _parents(found, number)
     files = [{file: k for k, file in enumerate(dict.fromkeys(job.writes))} for job in jobs]
-    carried = _carried(jobs, files, before)
-    edges = [*carried, *((u, v, "") for u, v in sorted(before - {(u, v) for u, v, _ in carried}))]
-    read = {(u, file) for u, _, file in carried}
+    edges = workflow_edges([job.reads for job in jobs], files, parents)
     size = found.size
-    return OpGraph.from_arrays(
+    return build(
         [job.name for job in jobs],
         [(job.seconds or 0.0) * SPEED for job in jobs],
-        [edge[:2] for edge in edges],
-        edge_bytes=[size.get(file, 0.0) for _, _, file in edges],
-        edge_output=[files[u].get(file, 0) for u, _, file in edges],
-        edge_control=[i >= len(carried) for i in range(len(edges))],
-        outputs=[(u, k, size.get(f, 0.0)) for u, own in enumerate(files) for f, k in own.items() if (u, f) not in read],
+        edges.pairs,
+        edge_bytes=[size.get(file, 0.0) for file in edges.file],
+        edge_output=[files[u].get(file, 0) for u, file in zip(edges.producer, edges.file, strict=True)],
+        edge_control=[file is None for file in edges.file],
+        outputs=edges.outputs(files, size),
         kind=[" ".join(job.kind.split()) for job in jobs],
         metadata={
             "name": " ".join(found.name.split()) or title(where, "workflow"),
@@ -223,29 +223,12 @@ def _costs(jobs: list[_Job], size: dict[str, float], files: list[dict[str, int]]
     }
 
 
-def _carried(jobs: list[_Job], files: list[dict[str, int]], before: set[tuple[int, int]]) -> list[tuple[int, int, str]]:
-    """(writer, reader, file) of each file that goes from a job to another."""
-    writers: dict[str, list[int]] = {}
-    for v, own in enumerate(files):
-        for file in own:
-            writers.setdefault(file, []).append(v)
-    wanted = ((v, file) for v, job in enumerate(jobs) for file in dict.fromkeys(job.reads))
-    found = [(_writer(writers.get(file, []), v, before), v, file) for v, file in wanted]
-    if len(found) > MAX_EDGES:
-        raise FormatError(f"its jobs read files more than {MAX_EDGES:,} times; such workflows are not read")
-    return [(u, v, file) for u, v, file in found if u is not None]
-
-
-def _writer(writers: list[int], v: int, before: set[tuple[int, int]]) -> int | None:
-    """The job that a file comes from; None where that is none, the job itself, or none of several that is a parent."""
-    if len(writers) > 1:
-        return next((u for u in writers if (u, v) in before), None)
-    return next((u for u in writers if u != v), None)
-
-
-def _before(found: _Workflow, number: dict[str, int]) -> set[tuple[int, int]]:
-    """Pairs (parent, child) as numbers of jobs."""
-    for name in (name for pair in found.parents for name in pair):
-        if name not in number:
-            raise FormatError(f"{name!r:.80} is called a parent or child, but is no job's id")
-    return {(number[parent], number[child]) for parent, child in found.parents}
+def _parents(found: _Workflow, number: dict[str, int]) -> dict[int, set[int]]:
+    """Job → its parents, as numbers."""
+    parents: dict[int, set[int]] = {}
+    for parent, child in found.parents:
+        for name in (parent, child):
+            if name not in number:
+                raise FormatError(f"{name!r:.80} is called a parent or child, but is no job's id")
+        parents.setdefault(number[child], set()).add(number[parent])
+    return parents

@@ -26,6 +26,8 @@ from typing import Any
 from placelab.errors import FormatError
 from placelab.files.fields import cost, read_from, record, records, some, text, texts
 from placelab.files.limits import json_of, read_file
+from placelab.formats.building import build
+from placelab.formats.workflows.files import workflow_edges
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a WfFormat workflow"
@@ -81,15 +83,16 @@ def _graph(document: dict[str, Any]) -> OpGraph:
     speeds = _speeds(execution)
     runs = _runs(execution)
     measured = [_measured(task, runs, speeds) for task in tasks]
-    edges, files, outputs = _edges(tasks)
-    return OpGraph.from_arrays(
+    files = [{file: i for i, file in enumerate(dict.fromkeys(task.writes))} for task in tasks]
+    edges = workflow_edges([task.reads for task in tasks], files, {v: task.parents for v, task in enumerate(tasks)})
+    return build(
         [task.name for task in tasks],
         [compute for compute, _ in measured],
-        [(u, v) for u, v, _ in edges] or [],
-        edge_bytes=[0.0 if file is None else size.get(file, 0.0) for _, _, file in edges],
-        edge_output=[0 if file is None else files[u][file] for u, _, file in edges],
-        edge_control=[file is None for _, _, file in edges],
-        outputs=[(u, files[u][file], size.get(file, 0.0)) for u, file in outputs],
+        edges.pairs,
+        edge_bytes=[size.get(file, 0.0) for file in edges.file],
+        edge_output=[files[u].get(file, 0) for u, file in zip(edges.producer, edges.file, strict=True)],
+        edge_control=[file is None for file in edges.file],
+        outputs=edges.outputs(files, size),
         temporary=[memory for _, memory in measured],
         kind=[_kind(text(task.get("name", ""), f"name of task {i}")) for i, task in enumerate(given)],
         metadata=_metadata(document, execution, sum(file not in size for written in files for file in written)),
@@ -172,32 +175,6 @@ def _speeds(execution: dict[str, Any]) -> dict[str, float]:
             clock[name] = mhz
     middle = median(clock.values()) if clock else 1.0
     return {name: SPEED * (mhz / middle) for name, mhz in clock.items()}
-
-
-def _edges(tasks: list[_Task]) -> tuple[list[tuple[int, int, str | None]], list[dict[str, int]], list[tuple[int, str]]]:
-    """Edges (producer, consumer, file or None), the output number of each task's files, and (task, file) nobody reads."""
-    files = [{file: i for i, file in enumerate(dict.fromkeys(task.writes))} for task in tasks]
-    writers: dict[str, set[int]] = {}
-    for v, written in enumerate(files):
-        for file in written:
-            writers.setdefault(file, set()).add(v)
-    edges: list[tuple[int, int, str | None]] = []
-    for v, task in enumerate(tasks):
-        carried = [
-            (u, file) for file in dict.fromkeys(task.reads) if (u := _writer(writers, file, task, v)) is not None
-        ]
-        edges += [(u, v, file) for u, file in carried]
-        edges += [(u, v, None) for u in sorted(task.parents - {u for u, _ in carried})]
-    read = {(u, file) for u, _, file in edges}
-    return edges, files, [(u, file) for u, written in enumerate(files) for file in written if (u, file) not in read]
-
-
-def _writer(writers: dict[str, set[int]], file: str, task: _Task, v: int) -> int | None:
-    """The task that a file comes from; None where that is none, the task itself, or none of several that is a parent."""
-    found = writers.get(file, set())
-    if len(found) > 1:
-        return min(found & task.parents, default=None)
-    return next(iter(found - {v}), None)
 
 
 def _metadata(document: dict[str, Any], execution: dict[str, Any], unsized: int) -> dict[str, Any]:
