@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from placelab.errors import FormatError
 from placelab.files.fields import read_from
 from placelab.files.saving import save
 from placelab.problem.graph_size import check_size, checked
+from placelab.problem.grouped import members
 
 if TYPE_CHECKING:
     from placelab.problem.graph import OpGraph
@@ -130,7 +130,7 @@ def _columns(document: dict) -> dict[str, Any]:
         time=None
         if time is None
         else {t: _floats(_object(ops, "time"), t, n, null=True) for t in _object(ops, "time")},
-        groups=_members(group, len(labels)),
+        groups=[ops.tolist() for ops in members(group, len(labels))],
         group_names=labels,
         devices={int(v): sets[device[v]] for v in np.flatnonzero(device >= 0)},
         metadata=_object(document, "metadata"),
@@ -155,13 +155,6 @@ def _texts(value: list) -> tuple[str, ...]:
     if not all(isinstance(x, str) for x in value):
         raise FormatError("'device_sets' must be lists of names or types")
     return tuple(value)
-
-
-def _members(group: np.ndarray, n: int) -> list[list[int]]:
-    """The ops of each of n groups."""
-    order = np.argsort(group, kind="stable")
-    ends = np.searchsorted(group[order], np.arange(n + 1))
-    return [order[a:b].tolist() for a, b in pairwise(ends.tolist())]
 
 
 def _repeated(counts: np.ndarray, total: int, key: str, what: str) -> np.ndarray:

@@ -15,6 +15,7 @@ import numpy as np
 from placelab.errors import FormatError, InfeasibleError
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph, frozen, merge_groups, pointers, time_column, time_speeds
+from placelab.problem.grouped import members
 
 MEMORY_MODELS = ("none", "edges", "reserved", "dynamic")
 TRANSFER_MODELS = ("parallel", "sequential", "channel")
@@ -300,7 +301,7 @@ def _rules(rules: Any, label: str) -> Mapping[str, Any]:
 def _add_groups(graph: OpGraph, groups: list[list[str]]) -> tuple[np.ndarray, tuple[str, ...]]:
     if not groups:
         return graph.group, graph.group_names
-    own = [np.flatnonzero(graph.group == g) for g in range(len(graph.group_names))]
+    own = members(graph.group, len(graph.group_names))
     more = [[graph.index(name) for name in group] for group in groups]
     labels = [*graph.group_names, *(f"group of {graph.names[g[0]]}" if g else "" for g in more)]
     return merge_groups(graph.n_ops, [*own, *more], labels)
@@ -324,9 +325,9 @@ def _mask(graph: OpGraph, cluster: Cluster, rules: Mapping[str, tuple[tuple[str,
     if not rules and not len(graph.device_sets):
         return None
     mask = np.ones((graph.n_ops, cluster.n_devices), dtype=bool)
-    for s, devices in enumerate(graph.device_sets):
-        members = np.flatnonzero(graph.device_set == s)
-        mask[members] = _row(cluster, devices, graph.names[members[0]]) if len(members) else True
+    for devices, ops in zip(graph.device_sets, members(graph.device_set, len(graph.device_sets)), strict=True):
+        if len(ops):
+            mask[ops] = _row(cluster, devices, graph.names[ops[0]])
     for name, specs in rules.items():
         for devices in specs:
             mask[graph.index(name)] &= _row(cluster, devices, name)
@@ -341,9 +342,8 @@ def _mask(graph: OpGraph, cluster: Cluster, rules: Mapping[str, tuple[tuple[str,
 def _row(cluster: Cluster, devices: Sequence[str], op: str) -> np.ndarray:
     """Which devices are meant. Some of the names may be of devices that this cluster lacks; not all."""
     row = np.zeros(cluster.n_devices, dtype=bool)
-    for device in devices:
-        if device in cluster.names or device in cluster.types or device in cluster.hosts:
-            row[cluster.matching(device)] = True
+    for device in {*cluster.names, *cluster.types, *cluster.hosts}.intersection(devices):
+        row[cluster.matching(device)] = True
     if not row.any() and "*" in devices:  # any device, where none of those named is there
         row[:] = True
     if not row.any():
@@ -362,12 +362,12 @@ def _meet(
     if mask is None:
         return None
     mask = mask.copy()
+    ops = members(group, len(names))
     for g in np.unique(group[(group >= 0) & ~mask.all(axis=1)]):
-        members = np.flatnonzero(group == g)
-        common = mask[members].all(axis=0)
+        common = mask[ops[g]].all(axis=0)
         if not common.any():
-            raise InfeasibleError(_no_meeting(graph, cluster, names[g], members, mask))
-        mask[members] = common
+            raise InfeasibleError(_no_meeting(graph, cluster, names[g], ops[g], mask))
+        mask[ops[g]] = common
     return frozen(mask)
 
 
