@@ -4,6 +4,7 @@
    An instant is processed in rounds: completions in order of number, ops before transfers; then free channels; when both
    have nothing left to do, idle devices. Ties: the lower number. Returns the makespan. */
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -37,11 +38,13 @@ static inline int32_t pop(Item *heap, int32_t *size)
     return first;
 }
 
-/* Longest path from each op to the end under a placement (Mayer et al. 2017, eq. 12). Edges are sorted by producer. */
+/* Longest path from each op to the end under a placement (Mayer et al. 2017, eq. 12), in steps of 2^-40 of the longest.
+   Edges are sorted by producer. */
 void path_computation_time(int32_t n_ops, int32_t n_devices, const int32_t *device, const double *duration,
                            const int32_t *succ_ptr, const int32_t *consumer, const int32_t *edge_tensor,
                            const double *tensor_bytes, const double *latency, const double *bandwidth, double *rank)
 {
+    double most = 0.0;
     for (int32_t v = n_ops - 1; v >= 0; v--) {
         double longest = 0.0;
         for (int32_t e = succ_ptr[v]; e < succ_ptr[v + 1]; e++) {
@@ -51,7 +54,9 @@ void path_computation_time(int32_t n_ops, int32_t n_devices, const int32_t *devi
             if (x > longest) longest = x;
         }
         rank[v] = duration[v] + longest;
+        if (rank[v] > most) most = rank[v];
     }
+    for (int32_t v = 0; v < n_ops && most > 0.0; v++) rank[v] = rint(rank[v] / most * 0x1p40);
 }
 
 /* Without `priority`: first come, first served. */

@@ -46,8 +46,9 @@ class Order:
     Attributes
     ----------
     rule
-        ``"priority"``: the executable op of the largest `op` priority, ties by op number. ``"fifo"``: the one executable
-        first, ties by `op` (smaller first) or op number. ``"msr"``: Mayer eq. 13 with `weights`. ``"planned"``: each device
+        ``"priority"``: the executable op of the largest `op` priority, ties by op number; priorities are compared exactly
+        (round sums of floats with :func:`placelab.ranks.rounded`). ``"fifo"``: the one executable first, ties by `op` (smaller
+        first) or op number. ``"msr"``: Mayer eq. 13 with `weights`. ``"planned"``: each device
         runs its ops in the sequence of `op` (a permutation of the ops) and waits for the next one.
     op
         Priorities, FIFO's tie numbers, or the planned sequence; shape (n_ops,).

@@ -208,7 +208,7 @@ def test_run_time_rule_sees_what_is_going_on():
 
 
 def path_computation_time(where: Placement) -> Order:
-    """PCT (Mayer eq. 12) of ops and Sends, from the end of the graph to its beginning."""
+    """PCT (Mayer eq. 12) of ops and Sends, from the end to the beginning; sums that differ by rounding alone are ties."""
     problem, device = where.problem, where.device.tolist()
     graph, cluster, ops = problem.graph, problem.cluster, problem.transfer_ops
     op = np.zeros(graph.n_ops)
@@ -225,7 +225,8 @@ def path_computation_time(where: Placement) -> Order:
                     after = send[t, e] = ops / cluster.speed[d] + move + receive
                 longest = max(longest, after)
         op[v] = problem.exec_time(v, d) + longest
-    return Order("priority", op, send=send)
+    most = max(op.max(), 1e-300)
+    return Order("priority", np.round(op / most, 11), send=np.round(send / most, 11))
 
 
 def test_pct_equals_the_reference():
