@@ -11,7 +11,10 @@ from placelab.kernels import ranks as kernels
 from placelab.problem import Problem
 
 STEPS = 2.0**40  # of a rounded rank, from 0 to the largest
-NEAR, SAME = 1 / 8, 1 / 32  # steps: how far from the border of a step ranks are looked at, and which of them are equal
+NEAR, SAME = (
+    1 / 32,
+    1 / 128,
+)  # steps: how far from the border of a step ranks are looked at, and which of them are equal
 
 
 def upward_rank(problem: Problem) -> np.ndarray:
@@ -225,7 +228,7 @@ def rounded(rank: np.ndarray, largest: float | None = None) -> np.ndarray:
     Returns
     -------
     ndarray, like `rank`, float64
-        Steps, 0 to 2⁴⁰ for ranks up to `largest`. A larger rank never has fewer. Ranks within :math:`2^{-45}` of the largest of
+        Steps, 0 to 2⁴⁰ for ranks up to `largest`. A larger rank never has fewer. Ranks within :math:`2^{-47}` of the largest of
         each other have the same number: where the border of a step passes between them, both are counted below it.
 
     Notes
@@ -257,11 +260,18 @@ def by_falling(priority: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Priorities are compared exactly; ranks are :func:`rounded` first. Falling :func:`upward_rank` is a topological order.
     O(n log n).
     """
+    return in_classes(priority)[:2]
+
+
+def in_classes(priority: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As :func:`by_falling`, and per op the first place of those of equal priority, -1 where there is no other; int32."""
     n = len(priority)
-    order, place, run, start = (np.empty(n, dtype=np.int32) for _ in range(4))
+    order, place, shared, run, start = (np.empty(n, dtype=np.int32) for _ in range(5))
     unstable = frozen(np.argsort(-priority).astype(np.int32))
-    order_kernels.repair_ties(frozen(np.asarray(priority, dtype=np.float64)), unstable, run, start, place, order)
-    return order, place
+    order_kernels.repair_ties(
+        frozen(np.asarray(priority, dtype=np.float64)), unstable, run, start, place, order, shared
+    )
+    return order, place, shared
 
 
 def precedence_order(graph: OpGraph, priority: np.ndarray) -> np.ndarray:

@@ -161,12 +161,13 @@ def exactly(compute, edges, slowness, way):
     return [up[v] for v in range(n)], [down[v] for v in range(n)]
 
 
-def in_turn(edges, priority):
-    """Of the ops whose inputs are listed always the one of highest priority, ties by op number."""
+def in_turn(edges, priority, queued=False):
+    """Of the ops whose inputs are listed always the one of highest priority, ties by when it was ready (`queued`), by number."""
+    last = lambda v: max((listed.index(u) + 1 for u, w in edges if w == v), default=0) * queued  # noqa: E731
     listed: list[int] = []
     while len(listed) < len(priority):
         ready = [v for v in range(len(priority)) if v not in listed and all(u in listed for u, w in edges if w == v)]
-        listed.append(min(ready, key=lambda v: (-priority[v], v)))
+        listed.append(min(ready, key=lambda v: (-priority[v], last(v), v)))
     return listed
 
 
@@ -199,7 +200,7 @@ def test_ranks_that_are_equal_as_fractions_are_ties(factor):
             assert pl.place(one, name, **{"preview": True} if name == "sct" else {}).planned.tolist() == in_turn(
                 edges, level
             )
-        assert np.argsort(pl.solve(one, "single", "pct").start).tolist() == in_turn(edges, level)
+        assert np.argsort(pl.solve(one, "single", "pct").start).tolist() == in_turn(edges, level, queued=True)
 
 
 def test_the_critical_path_takes_the_lowest_of_ops_on_equally_long_paths():

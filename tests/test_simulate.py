@@ -313,6 +313,17 @@ def test_msr_wakes_an_idle_device(other_input, first):
     assert validate(made) == []
 
 
+@pytest.mark.parametrize("rule", ["pct", "msr", Order("priority", np.array([1.0, 0, 2, 0, 0]))])
+def test_of_equals_the_one_that_has_waited_longest_goes_first(rule):
+    """While "busy" runs, "late" joins "early", whose priority is the same and whose number is higher: "early" is next."""
+    names = ["sends", "late", "busy", "early", "tail"]
+    graph = OpGraph.from_arrays(names, [1, 1, 3, 1, 1], [(0, 1), (2, 4)], edge_bytes=1)
+    problem = Problem(graph, pl.Cluster([1, 1], bandwidth=1))
+    where = Placement(problem, [1, 0, 0, 0, 1])
+    made = simulated(where, rule) if isinstance(rule, Order) else pl.simulate(problem, where, rule)
+    assert made.start[[graph.index(name) for name in ("busy", "early", "late")]].tolist() == [0, 3, 4]
+
+
 def read_order(graph: OpGraph, reads: list[str], order: tuple[int, ...]) -> Order:
     """Reads, and the transfers of what they read, in a given order."""
     op = np.zeros(graph.n_ops)

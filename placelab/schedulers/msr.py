@@ -27,7 +27,8 @@ def msr(
     -----
     Successors are distinct ops. out(s) = 1 means that v is the only op whose tensors s still waits for, counted when the choice
     is made, as the published code does; ``static=True`` counts \|pred(s)\| = 1 as printed. A device is idle when nothing runs on
-    it at that moment, the choosing device included. Ties: lower op number. A Send's score is the same sum over the ops
-    its transfer feeds.
+    it at that moment, the choosing device included. Ties, as in the published program: the op or Send that became
+    executable first, at one instant a Send before an op, then the lower number. A Send's score is the same sum over the
+    ops its transfer feeds.
     """
     return Order("msr", weights=(alpha, beta, gamma, delta), static=static)

@@ -24,7 +24,9 @@ def pct(problem: Problem, placement: Placement, *, order_transfers: bool = False
     Notes
     -----
     With ``transfer_ops``, Sends and Receives count in the path and Sends are ranked themselves
-    (:func:`placelab.ranks.path_computation_time`). PCTs are compared :func:`~placelab.ranks.rounded`. Ties: lower op number.
+    (:func:`placelab.ranks.path_computation_time`). PCTs are compared :func:`~placelab.ranks.rounded`. Ties, as
+    in the published program: the op or Send that became executable first, at one instant a Send before an op, then the
+    lower number.
     """
     op, send = _compared(*path_computation_time(problem, placement.device))
     return Order("priority", op, transfer=_feeds(problem, placement, op) if order_transfers else None, send=send)
