@@ -2,8 +2,9 @@
    algorithm and with the same result as placelab.simulate, as one would write it by hand in C.
 
    An instant is processed in rounds: completions in order of number, ops before transfers; then free channels; when both
-   have nothing left to do, idle devices. Ties: the lower number. Returns the makespan. */
+   have nothing left to do, idle devices. Ties: the op that has waited longest, the lower number. Returns the makespan. */
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -14,34 +15,42 @@ typedef struct {
     int32_t number;
 } Item;
 
-static inline int before(Item a, Item b) { return a.key < b.key || (a.key == b.key && a.number < b.number); }
+/* Equal keys: by `since`, where there is one, then by number. */
+static inline int before(Item a, Item b, const double *since)
+{
+    if (a.key != b.key) return a.key < b.key;
+    if (since && since[a.number] != since[b.number]) return since[a.number] < since[b.number];
+    return a.number < b.number;
+}
 
-static inline void push(Item *heap, int32_t *size, double key, int32_t number)
+static inline void push(Item *heap, int32_t *size, double key, int32_t number, const double *since)
 {
     Item item = {key, number};
     int32_t i = (*size)++;
-    for (int32_t parent; i > 0 && before(item, heap[parent = (i - 1) >> 1]); i = parent) heap[i] = heap[parent];
+    for (int32_t parent; i > 0 && before(item, heap[parent = (i - 1) >> 1], since); i = parent) heap[i] = heap[parent];
     heap[i] = item;
 }
 
-static inline int32_t pop(Item *heap, int32_t *size)
+static inline int32_t pop(Item *heap, int32_t *size, const double *since)
 {
     int32_t first = heap[0].number, n = --*size, i = 0;
     Item last = heap[n];
     for (int32_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && before(heap[child + 1], heap[child])) child++;
-        if (before(last, heap[child])) break;
+        if (child + 1 < n && before(heap[child + 1], heap[child], since)) child++;
+        if (before(last, heap[child], since)) break;
         heap[i] = heap[child];
     }
     heap[i] = last;
     return first;
 }
 
-/* Longest path from each op to the end under a placement (Mayer et al. 2017, eq. 12). Edges are sorted by producer. */
+/* Longest path from each op to the end under a placement (Mayer et al. 2017, eq. 12), in steps of 2^-40 of the longest.
+   Edges are sorted by producer. */
 void path_computation_time(int32_t n_ops, int32_t n_devices, const int32_t *device, const double *duration,
                            const int32_t *succ_ptr, const int32_t *consumer, const int32_t *edge_tensor,
                            const double *tensor_bytes, const double *latency, const double *bandwidth, double *rank)
 {
+    double most = 0.0;
     for (int32_t v = n_ops - 1; v >= 0; v--) {
         double longest = 0.0;
         for (int32_t e = succ_ptr[v]; e < succ_ptr[v + 1]; e++) {
@@ -51,7 +60,9 @@ void path_computation_time(int32_t n_ops, int32_t n_devices, const int32_t *devi
             if (x > longest) longest = x;
         }
         rank[v] = duration[v] + longest;
+        if (rank[v] > most) most = rank[v];
     }
+    for (int32_t v = 0; v < n_ops && most > 0.0; v++) rank[v] = rint(rank[v] / most * 0x1p40);
 }
 
 /* Without `priority`: first come, first served. */
@@ -68,7 +79,7 @@ double simulate(int32_t n_ops, int32_t n_edges, int32_t n_devices, int32_t model
     int32_t *pair_of = malloc(4 * n_edges), *next = malloc(4 * n_edges), *open = malloc(4 * pairs);
     int32_t *head = malloc(4 * pairs), *tail = malloc(4 * pairs);
     char *busy = calloc(n_devices, 1), *looked = calloc(n_devices, 1), *carries = calloc(pairs, 1), *listed = calloc(pairs, 1);
-    double *port = calloc(n_devices, 8), now = 0.0;
+    double *port = calloc(n_devices, 8), *since = malloc(8 * n_ops), now = 0.0;
     int32_t n_transfers = 0, n_touched = 0, n_open = 0, n_events = 0;
 
     /* Edges of each op by (device, tensor): two stable counting sorts. */
@@ -112,8 +123,8 @@ double simulate(int32_t n_ops, int32_t n_edges, int32_t n_devices, int32_t model
 #define LOOK_AT(d) \
     if (!looked[d]) looked[d] = 1, touched[n_touched++] = d
 #define ARRIVE(w, d) \
-    if (--missing[w] == 0) push(queue + base[d], &queued[d], priority ? -priority[w] : now, w)
-#define SEND(x, begin) push(events, &n_events, begin + latency[pair] + tensor_bytes[tensor[x]] / bandwidth[pair], n_ops + x)
+    if (--missing[w] == 0) since[w] = now, push(queue + base[d], &queued[d], priority ? -priority[w] : now, w, since)
+#define SEND(x, begin) push(events, &n_events, begin + latency[pair] + tensor_bytes[tensor[x]] / bandwidth[pair], n_ops + x, NULL)
 
     for (int32_t v = 0; v < n_ops; v++) {
         missing[v] = pred_ptr[v + 1] - pred_ptr[v];
@@ -128,18 +139,18 @@ double simulate(int32_t n_ops, int32_t n_edges, int32_t n_devices, int32_t model
             int32_t d = touched[i];
             looked[d] = 0;
             if (busy[d] || queued[d] == 0) continue;
-            int32_t v = pop(queue + base[d], &queued[d]);
+            int32_t v = pop(queue + base[d], &queued[d], since);
             busy[d] = 1;
             start[v] = now;
             finish[v] = now + duration[v];
-            push(events, &n_events, finish[v], v);
+            push(events, &n_events, finish[v], v, NULL);
         }
         n_touched = 0;
         if (n_events == 0) break;
         now = events[0].key;
         do { /* a transfer of no length arrives before devices choose */
             while (n_events > 0 && events[0].key == now) {
-                int32_t v = pop(events, &n_events), d;
+                int32_t v = pop(events, &n_events, NULL), d;
                 if (v < n_ops) {
                     d = device[v];
                     busy[d] = 0;
@@ -184,7 +195,7 @@ double simulate(int32_t n_ops, int32_t n_edges, int32_t n_devices, int32_t model
         } while (n_events > 0 && events[0].key == now);
     }
     void *all[] = {cursor, by_device, sorted, base, queued, touched, missing, reader, first_transfer, local, reader_ptr,
-                   tensor, pair_of, next, open, head, tail, busy, looked, carries, listed, port, count, queue, events};
+                   tensor, pair_of, next, open, head, tail, busy, looked, carries, listed, port, since, count, queue, events};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     return now;
 }

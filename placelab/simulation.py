@@ -12,7 +12,7 @@ import numpy as np
 from placelab.errors import FormatError, InfeasibleError, UnsupportedError, expect
 from placelab.kernels import events
 from placelab.kernels.transfers import group_transfers
-from placelab.planning.ranks import by_falling
+from placelab.planning.ranks import in_classes
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
@@ -73,8 +73,9 @@ def simulate(
     -----
     O((ops + edges + transfers) log ops); ``"wait"`` runs twice where memory is short. Transfers start when their producer ends
     (``parallel``), are reserved in order of request (``sequential``) or wait for a channel; a tensor goes once to each device
-    that consumes it. Of equals the Send goes before the op, then the lower number. An instant is processed in rounds:
-    completions, then transfers, then idle devices from the lowest up (:mod:`placelab.kernels.events`).
+    that consumes it. Of equals the one that became executable first goes first, at one instant a Send before an op, then the
+    lower number. An instant is processed in rounds: completions, then transfers, then idle devices from the lowest up
+    (:mod:`placelab.kernels.events`).
 
     References
     ----------
@@ -210,7 +211,7 @@ class _Run:
         items = n + self.n_sends
         kind = self._transfer_rule(order)
         alpha, beta, gamma, delta = (float(w) for w in order.weights)
-        rank, item_of_rank = self._ranks(order, rule, items)
+        rank, shared, item_of_rank = self._ranks(order, rule, items)
         sequence, sequence_ptr = self._sequence(order, rule)
         queue_ptr, send_base = self._queues()
         pairs = k * k if kind in (events.PORTS, events.CHANNEL) else 1
@@ -225,7 +226,7 @@ class _Run:
             receiver=self.receiver, local_start=self.local_start, local_end=self.local_end,
             op_transfer_ptr=self.op_transfer_ptr, consumer_ptr=self.consumer_ptr, tensor=self.tensor,
             destination=self.destination, source=self.source, edge_transfer=self.edge_transfer,
-            rule=rule, rank=rank, item_of_rank=item_of_rank, sequence=sequence, sequence_ptr=sequence_ptr,
+            rule=rule, rank=rank, shared=shared, item_of_rank=item_of_rank, sequence=sequence, sequence_ptr=sequence_ptr,
             transfers=kind, duplex=problem.duplex, with_sends=self.n_sends > 0, transfer_class=self._transfer_class(order),
             successor_ptr=successor[0], successor=successor[1], successor_inputs=successor[2],
             n_producers=graph.n_producers if rule == events.MSR else _NONE,
@@ -234,6 +235,7 @@ class _Run:
             outputs=self._outputs(), pred_ptr=graph.pred_ptr, pred_edge=graph.pred_edge, edge_tensor=graph.edge_tensor,
             op_tensor_ptr=graph.op_tensor_ptr, **self._uses(),
             state=_state(), clock=np.zeros(1), missing=np.diff(graph.pred_ptr), busy=np.zeros(k, I4),
+            turn=np.full(len(shared), -1, I4), since=np.full(len(shared), -1, I4),
             queue=np.empty(n + self.n_sends, I8), queue_base=queue_ptr, n_queued=np.zeros(k, I4), send_base=send_base,
             n_sends_queued=np.zeros(k, I4), set_aside=np.empty(items if self.memory else 1, I8),
             heap=np.empty(2 * (k + 2 * x + 1)), touched=np.empty(k, I4), touched_flag=np.zeros(k, I4),
@@ -249,19 +251,22 @@ class _Run:
             return events.RESERVE if order.transfer is None else events.PORTS
         return {"parallel": events.PARALLEL, "channel": events.CHANNEL}[self.problem.transfers]
 
-    def _ranks(self, order: Order, rule: int, items: int) -> tuple[np.ndarray, np.ndarray]:
-        """Rank of each op and Send in its queue, and the item of each rank; at a tie Sends come first."""
-        n, sends = self.problem.graph.n_ops, self.n_sends
+    def _ranks(self, order: Order, rule: int, items: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rank of each op and Send in its queue, the lowest of its equals, the item of each rank; at a tie Sends come first."""
+        n, sends, shared = self.problem.graph.n_ops, self.n_sends, np.empty(0, I4)
         if rule == events.PRIORITY:
-            item, rank = by_falling(np.concatenate([self._send_priorities(order), np.asarray(order.op, dtype=F8)]))
+            item, rank, shared = in_classes(
+                np.concatenate([self._send_priorities(order), np.asarray(order.op, dtype=F8)])
+            )
         else:
             ties = np.arange(n) if order.op is None or rule != events.FIFO else np.argsort(order.op, kind="stable")
             item = np.concatenate([np.arange(sends), sends + ties]).astype(I4)
             rank = np.empty(items, I4)
             rank[item] = np.arange(items)
         if not sends:
-            return rank, item
-        return np.concatenate([rank[sends:], rank[:sends]]), np.where(item < sends, n + item, item - sends).astype(I4)
+            return rank, shared, item
+        ops_first = lambda column: np.concatenate([column[sends:], column[:sends]])  # noqa: E731
+        return ops_first(rank), ops_first(shared), np.where(item < sends, n + item, item - sends).astype(I4)
 
     def _send_priorities(self, order: Order) -> np.ndarray:
         if not self.n_sends:

@@ -8,7 +8,7 @@ import numpy as np
 
 from placelab.planning.list_scheduler import transfer_delay
 from placelab.planning.memory_plan import MemoryPlan
-from placelab.planning.ranks import by_falling, static_level
+from placelab.planning.ranks import by_falling, rounded, static_level
 from placelab.problem.problem import Problem
 
 SOONEST, URGENT, CHILD, WAITED = range(4)
@@ -96,7 +96,7 @@ class Plan:
 def sct(problem: Problem, child: np.ndarray, turns: np.ndarray, memory: bool) -> Plan | None:
     """The whole plan, or None where nothing fits any more."""
     plan, k = Plan(problem, memory), problem.cluster.n_devices
-    _, rank = by_falling(static_level(problem))
+    _, rank = by_falling(rounded(static_level(problem)))
     for _ in range(problem.graph.n_ops):
         ready = [v for v in range(problem.graph.n_ops) if plan.is_ready(v)]
         clock = min(plan.est(v, d) for v in ready for d in range(k))

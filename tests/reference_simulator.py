@@ -167,9 +167,9 @@ class Simulation:
             number = lambda item: tie(item) if given is None or item[0] == SEND else given[item[1]]  # noqa: E731
             return min(ready, key=lambda item: (self.ready[item], number(item)))
         if rule == "priority":
-            return min(ready, key=lambda item: (-self.priority(item), tie(item)))
+            return min(ready, key=lambda item: (-self.priority(item), self.ready[item], tie(item)))
         if rule == "msr":
-            return min(ready, key=lambda item: (-self.msr(item), tie(item)))
+            return min(ready, key=lambda item: (-self.msr(item), self.ready[item], tie(item)))
         sends = [item for item in ready if item[0] == SEND]
         if sends:
             return min(sends, key=lambda item: (self.ready[item], item[1]))

@@ -7,11 +7,11 @@ from placelab.kernels.room import fits, take
 
 
 @helper
-def longest_path(n_ops, down, compute, succ_ptr, pred_ptr, pred_edge, producer, path):
-    """Ops of the longest path, last first, in path[:length]; returns the length. Ties: lowest op number."""
+def longest_path(n_ops, done, succ_ptr, pred_ptr, pred_edge, producer, path):
+    """Ops of the path of largest ``done`` (down + compute), last first, in path[:length]; returns the length. Ties: lowest op."""
     last = -1
     for v in range(n_ops):
-        if succ_ptr[v] == succ_ptr[v + 1] and (last < 0 or down[v] + compute[v] > down[last] + compute[last]):
+        if succ_ptr[v] == succ_ptr[v + 1] and (last < 0 or done[v] > done[last]):
             last = v
     length = 0
     while last >= 0:
@@ -20,7 +20,7 @@ def longest_path(n_ops, down, compute, succ_ptr, pred_ptr, pred_edge, producer, 
         before = -1
         for i in range(pred_ptr[last], pred_ptr[last + 1]):
             u = producer[pred_edge[i]]
-            if before < 0 or down[u] + compute[u] > down[before] + compute[before]:
+            if before < 0 or done[u] > done[before]:
                 before = u
         last = before
     return length
@@ -55,7 +55,7 @@ def home(n_path, path, unit, k, sequence, stride, allowed, held, peak, limit, se
 @kernel
 def critical_path(
     n, k, traced, stride, allowed, held, peak, limit, used, top, place, order, reason, score,
-    n_ops, down, compute, succ_ptr, pred_ptr, pred_edge, producer, unit, sequence, queue,
+    n_ops, done, succ_ptr, pred_ptr, pred_edge, producer, unit, sequence, queue,
     cost, columns, column, divisor, path, seen, load,
 ):  # fmt: skip
     """Place the longest path from its source on, then the units of `queue`: ``placelab.partitioning.critical_path``.
@@ -63,7 +63,7 @@ def critical_path(
     `sequence`: devices, fastest first. `path` (n_ops), `seen` (n, zeros) and `load` (k, zeros) are workspace. Returns
     how many units were placed. O(n k + edges).
     """
-    n_path = longest_path(n_ops, down, compute, succ_ptr, pred_ptr, pred_edge, producer, path)
+    n_path = longest_path(n_ops, done, succ_ptr, pred_ptr, pred_edge, producer, path)
     chosen = home(n_path, path, unit, k, sequence, stride, allowed, held, peak, limit, seen)
     placed = 0
     for i in range(n_path):

@@ -52,30 +52,51 @@ def sort_small(values, n):
 
 
 @helper
-def arrive(w, d, missing, rule, instant, rank, queue, queue_base, n_queued):
+def by_priority(item, instant, rank, shared, turn, since):
+    """The key of an item that is queued now: by class of equal priority, within it first come, then by rank.
+
+    `shared` is the lowest rank of the item's class, -1 where it is alone in it. Such a class owns the numbers from there on, one
+    per item; each instant at which one of its items is queued takes the next: ``turn`` (taken last), ``since`` (when).
+    """
+    number = rank[item]
+    c = shared[item]
+    if c >= 0:
+        if since[c] != instant:
+            since[c] = instant
+            turn[c] += 1
+        number = c + turn[c]
+    return number << 32 | rank[item]
+
+
+@helper
+def arrive(w, d, missing, rule, instant, rank, shared, turn, since, queue, queue_base, n_queued):
     """One input of op w has arrived on its device d; queue w when it was the last one."""
     missing[w] -= 1
     if missing[w] == 0 and rule != PLANNED:
         if rule == PRIORITY:
-            push_key(queue, queue_base[d], n_queued[d], rank[w])
+            push_key(queue, queue_base[d], n_queued[d], by_priority(w, instant, rank, shared, turn, since))
         elif rule == FIFO:
             push_key(queue, queue_base[d], n_queued[d], instant << 32 | rank[w])
+        elif rule == MSR:
+            queue[queue_base[d] + n_queued[d]] = instant << 32 | rank[w]
         else:
             queue[queue_base[d] + n_queued[d]] = w
         n_queued[d] += 1
 
 
 @helper
-def queue_send(x, d, n_ops, instant, rule, rank, queue, queue_base, n_queued, send_base, n_sends_queued):
+def queue_send(
+    x, d, n_ops, instant, rule, rank, shared, turn, since, queue, queue_base, n_queued, send_base, n_sends_queued
+):  # fmt: skip
     """The Send of transfer x stands in the queue of its device d; PLANNED and ASK keep Sends in a queue of their own."""
     if rule == PRIORITY:
-        push_key(queue, queue_base[d], n_queued[d], rank[n_ops + x])
+        push_key(queue, queue_base[d], n_queued[d], by_priority(n_ops + x, instant, rank, shared, turn, since))
         n_queued[d] += 1
     elif rule == FIFO:
         push_key(queue, queue_base[d], n_queued[d], instant << 32 | rank[n_ops + x])
         n_queued[d] += 1
     elif rule == MSR:
-        queue[queue_base[d] + n_queued[d]] = n_ops + x
+        queue[queue_base[d] + n_queued[d]] = instant << 32 | rank[n_ops + x]
         n_queued[d] += 1
     else:
         push_key(queue, send_base[d], n_sends_queued[d], instant << 32 | (n_ops + x))
@@ -135,14 +156,6 @@ def msr_score(
 
 
 @helper
-def goes_first(item, other, n_ops):
-    """Of equals, Sends go before ops, then the lower number."""
-    if (item >= n_ops) != (other >= n_ops):
-        return item >= n_ops
-    return item < other
-
-
-@helper
 def freed_inputs(v, pred_ptr, pred_edge, edge_tensor, edge_transfer, tensor_bytes, home_uses, copy_uses):
     """Bytes that op v is the last on its device to hold."""
     total = 0.0
@@ -199,13 +212,13 @@ def run_events(
     # transfers, from group_transfers
     receiver, local_start, local_end, op_transfer_ptr, consumer_ptr, tensor, destination, source, edge_transfer,
     # rules
-    rule, rank, item_of_rank, sequence, sequence_ptr, transfers, duplex, with_sends, transfer_class,
+    rule, rank, shared, item_of_rank, sequence, sequence_ptr, transfers, duplex, with_sends, transfer_class,
     successor_ptr, successor, successor_inputs, n_producers, static, alpha, beta, gamma, delta,
     # memory that ops wait for
     memory, limit, temporary, outputs, pred_ptr, pred_edge, edge_tensor, op_tensor_ptr, home_uses, copy_uses, used,
     # workspace
-    state, clock, missing, busy, queue, queue_base, n_queued, send_base, n_sends_queued, set_aside, heap, touched, touched_flag,
-    planned_next, port, pair_queue, pair_base, pair_size, pair_busy, pairs, pair_flag, requested,
+    state, clock, missing, busy, turn, since, queue, queue_base, n_queued, send_base, n_sends_queued, set_aside, heap,
+    touched, touched_flag, planned_next, port, pair_queue, pair_base, pair_size, pair_busy, pairs, pair_flag, requested,
     # results
     start, finish, send_start, send_finish, transfer_start, transfer_finish,
 ):  # fmt: skip
@@ -233,7 +246,7 @@ def run_events(
             if missing[v] == 0:
                 d = device[v]
                 missing[v] = 1
-                arrive(v, d, missing, rule, instant, rank, queue, queue_base, n_queued)
+                arrive(v, d, missing, rule, instant, rank, shared, turn, since, queue, queue_base, n_queued)
                 n_touched = touch(d, touched, touched_flag, n_touched)
         if rule == MSR or rule == ASK:
             sort_small(touched, n_touched)
@@ -266,19 +279,22 @@ def run_events(
                 elif rule == MSR:
                     best = -1
                     best_score = 0.0
+                    first_key = 0
                     for i in range(n_queued[d]):
-                        item = queue[base + i]
+                        key = queue[base + i]
+                        item = item_of_rank[key & LOW]
                         score = msr_score(
                             item, d, n_ops, device, missing, busy, successor_ptr, successor, successor_inputs, n_producers,
                             consumer_ptr, receiver, static, alpha, beta, gamma, delta,
                         )  # fmt: skip
-                        if best < 0 or score > best_score or (score == best_score and goes_first(item, chosen, n_ops)):
+                        if best < 0 or score > best_score or (score == best_score and key < first_key):
                             if item >= n_ops or fits(
                                 item, d, memory, used, limit, temporary, outputs, pred_ptr, pred_edge, edge_tensor,
                                 edge_transfer, tensor_bytes, home_uses, copy_uses,
                             ):  # fmt: skip
                                 best = i
                                 best_score = score
+                                first_key = key
                                 chosen = item
                     if best >= 0:
                         n_queued[d] -= 1
@@ -361,7 +377,20 @@ def run_events(
                     done += 1
                     n_touched = touch(d, touched, touched_flag, n_touched)
                     for i in range(local_start[code], local_end[code]):
-                        arrive(receiver[i], d, missing, rule, instant, rank, queue, queue_base, n_queued)
+                        arrive(
+                            receiver[i],
+                            d,
+                            missing,
+                            rule,
+                            instant,
+                            rank,
+                            shared,
+                            turn,
+                            since,
+                            queue,
+                            queue_base,
+                            n_queued,
+                        )
                     first = op_transfer_ptr[code]
                     last = op_transfer_ptr[code + 1]
                     if memory == DYNAMIC:
@@ -375,7 +404,7 @@ def run_events(
                     if with_sends:
                         for x in range(first, last):
                             queue_send(
-                                x, d, n_ops, instant, rule, rank, queue, queue_base, n_queued,
+                                x, d, n_ops, instant, rule, rank, shared, turn, since, queue, queue_base, n_queued,
                                 send_base, n_sends_queued,
                             )  # fmt: skip
                         last = first
@@ -392,7 +421,20 @@ def run_events(
                     s = source[x]
                     d = destination[x]
                     for i in range(consumer_ptr[2 * x], consumer_ptr[2 * x + 1]):
-                        arrive(receiver[i], d, missing, rule, instant, rank, queue, queue_base, n_queued)
+                        arrive(
+                            receiver[i],
+                            d,
+                            missing,
+                            rule,
+                            instant,
+                            rank,
+                            shared,
+                            turn,
+                            since,
+                            queue,
+                            queue_base,
+                            n_queued,
+                        )
                     n_touched = touch(d, touched, touched_flag, n_touched)
                     if memory != FREE:
                         t = tensor[x]

@@ -4,11 +4,12 @@ from placelab.kernels.jit import kernel
 
 
 @kernel
-def repair_ties(priority, order, run, start, rank, item):
+def repair_ties(priority, order, run, start, rank, item, shared):
     """Ranks of items by falling priority, equal priorities by item number.
 
     `order` sorts the items by falling priority, equal ones in any order (numpy's fast sort is not stable, and not equally so on
-    every machine). Results: ``item[rank]`` and ``rank[item]``. Workspace: `run`, `start`. O(n).
+    every machine). Results: ``item[rank]``, ``rank[item]``, and ``shared[item]``, the lowest rank among the items of equal
+    priority, -1 where there is no other. Workspace: `run`, `start`. O(n).
     """
     n = len(order)
     r = -1
@@ -25,3 +26,7 @@ def repair_ties(priority, order, run, start, rank, item):
         start[run[v]] = i + 1
         item[i] = v
         rank[v] = i
+    for v in range(n):  # by now a run's start is where the next run starts
+        r = run[v]
+        first = start[r - 1] if r > 0 else 0
+        shared[v] = first if start[r] - first > 1 else -1

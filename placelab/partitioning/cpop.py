@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.planning.list_scheduling import in_order
-from placelab.planning.ranks import downward_rank, mean_transfer, precedence_order, upward_rank
+from placelab.planning.ranks import downward_rank, mean_transfer, precedence_order, rounded, upward_rank
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.strategies import partitioner
@@ -22,7 +22,7 @@ def cpop(problem: Problem, *, trace: bool = False) -> Placement:
     -----
     Of the ops whose inputs are placed, always the one of highest priority; inserted into idle gaps. The critical path
     starts at the entry op of the highest rank and goes on to the successor that attains the maximum in rank_u, so that
-    rounding cannot break it. Ties: op number, device number.
+    rounding cannot break it. Ties: op number, device number; ranks are compared :func:`~placelab.ranks.rounded`.
 
     Where restrictions leave no device to the whole path, p_CP is one that may run most of its ops; the others, and any
     that find no room there or whose group is elsewhere, go where they finish soonest. Groups, memory and transfers as
@@ -35,17 +35,18 @@ def cpop(problem: Problem, *, trace: bool = False) -> Placement:
     preferred[path] = device
     if problem.mask is not None:
         preferred[path[~problem.mask[path, device]]] = -1
-    return in_order(problem, precedence_order(problem.graph, up + downward_rank(problem)), preferred, trace=trace)
+    order = precedence_order(problem.graph, rounded(up + downward_rank(problem)))
+    return in_order(problem, order, preferred, trace=trace)
 
 
 def critical_path(problem: Problem, up: np.ndarray) -> np.ndarray:
-    """Ops of a longest path by mean times, from its entry op to its exit op; `up` is the upward rank."""
+    """Ops of a longest path by mean times, from its entry op to its exit op, lower numbers at ties; `up`: the upward rank."""
     graph, (latency, per_byte) = problem.graph, mean_transfer(problem)
     entries = np.flatnonzero(np.diff(graph.pred_ptr) == 0)
-    path = [entries[np.argmax(up[entries])]]
+    path, largest = [entries[np.argmax(rounded(up[entries]))]], up.max()
     while graph.succ_ptr[path[-1]] < graph.succ_ptr[path[-1] + 1]:
         edge = slice(graph.succ_ptr[path[-1]], graph.succ_ptr[path[-1] + 1])
-        way = latency + graph.edge_bytes[edge] * per_byte + up[graph.consumer[edge]]
+        way = rounded(latency + graph.edge_bytes[edge] * per_byte + up[graph.consumer[edge]], largest)
         path.append(graph.consumer[edge][way == way.max()].min())
     return np.array(path)
 

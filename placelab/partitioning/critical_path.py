@@ -10,7 +10,7 @@ from placelab.errors import UnsupportedError
 from placelab.kernels import critical_path as kernels
 from placelab.planning.capacity import Room
 from placelab.planning.importance import by_speed
-from placelab.planning.ranks import compute_rank, operations
+from placelab.planning.ranks import compute_rank, operations, rounded
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -43,20 +43,20 @@ def critical_path(
 
     Notes
     -----
-    Ties: sinks, predecessors and devices by number. Groups as one op of their summed compute; a group with a member
-    on the path is on it. Measured times stand for :math:`c_v / s_d` in the load where there are any. The published
-    code ranks with mean transfers and speeds, leaves c_v out of eq. 7, and on spilling skips every second device;
-    this follows the paper. O(ops × devices + edges).
+    Ties: sinks, predecessors and devices by number; ranks are compared :func:`~placelab.ranks.rounded`. Groups as one op of
+    their summed compute; a group with a member on the path is on it. Measured times stand for :math:`c_v / s_d` in the
+    load where there are any. The published code ranks with mean transfers and speeds, leaves c_v out of eq. 7, and on
+    spilling skips every second device; this follows the paper. O(ops × devices + edges).
     """
     if order not in ("topological", "random"):
         raise UnsupportedError(f"critical-path: order is {order!r}; expected topological or random")
     room, graph = Room(problem, trace), problem.graph
     n, n_ops, k = room.units.n, graph.n_ops, problem.cluster.n_devices
     queue = np.arange(n) if order == "topological" else np.random.default_rng(seed).permutation(n)
-    down = compute_rank(graph)[1]
+    done = rounded(compute_rank(graph)[1] + operations(graph))
     placed = kernels.critical_path(
         *room.arguments,
-        *(n_ops, frozen(down), frozen(operations(graph))),
+        *(n_ops, frozen(done)),
         *(graph.succ_ptr, graph.pred_ptr, graph.pred_edge, graph.producer),
         *(room.units.of, by_speed(problem), frozen(queue.astype(np.int32))),
         *(room.cost, problem.columns, problem.column, problem.divisor),

@@ -7,7 +7,7 @@ import numpy as np
 from placelab.kernels import etf as kernels
 from placelab.planning.append_plan import AppendPlan
 from placelab.planning.memory_plan import can_bind
-from placelab.planning.ranks import by_falling, static_level
+from placelab.planning.ranks import by_falling, rounded, static_level
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -33,10 +33,10 @@ def etf(problem: Problem, *, trace: bool = False) -> Placement:
     Notes
     -----
     Ties: the larger static level (:func:`placelab.planning.ranks.static_level`: longest way to the end without transfers, mean
-    seconds), then the lower op number; of devices where that op could start equally soon, the one that finishes it
-    soonest, then the lower number. The papers leave ties open; the finish is compared because on devices of different
-    speed the slower one would be taken whenever it has the lower number, and only between devices of one op, because
-    otherwise short ops would go before urgent ones.
+    seconds, :func:`~placelab.planning.ranks.rounded`), then the lower op number; of devices where that op could start equally
+    soon, the one that finishes it soonest, then the lower number. The papers leave ties open; the finish is compared because
+    on devices of different speed the slower one would be taken whenever it has the lower number, and only between
+    devices of one op, because otherwise short ops would go before urgent ones.
 
     The first member of a colocation group fixes the device of all. Under ``parallel`` transfers queue for nothing. Under
     ``sequential`` and ``channel`` the wait for the ports, or for the ordered pair of devices, counts (Baechi §3.4): a
@@ -89,7 +89,7 @@ def m_etf(problem: Problem, *, trace: bool = False) -> Placement:
 def _plan(problem: Problem, *, memory: bool, trace: bool) -> AppendPlan:
     n, k = problem.graph.n_ops, problem.cluster.n_devices
     plan = AppendPlan(problem, memory=memory, trace=trace)
-    item, rank = by_falling(static_level(problem))
+    item, rank = by_falling(rounded(static_level(problem)))
     heaps = (np.empty(2 * n * k), np.empty(k, np.int32), np.empty(n * k, np.int32), np.empty(k, np.int32))
     work = (np.empty(problem.n_groups, np.int32), np.empty(k), np.empty(k), np.empty(n, np.int32), *heaps)
     facts = (frozen(rank), frozen(item), *plan.facts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from placelab.planning.list_scheduling import in_order
-from placelab.planning.ranks import by_falling, upward_rank
+from placelab.planning.ranks import by_falling, rounded, upward_rank
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.strategies import partitioner
@@ -24,17 +24,17 @@ def heft(problem: Problem, *, insertion: bool = True, trace: bool = False) -> Pl
 
     Notes
     -----
-    Rank: :func:`placelab.upward_rank`. Ties: rank by op number, finish by device number. The first op of a colocation
-    group fixes the device of all, the others are timed when their turn comes (Mayer §5.1). Memory: if the plan made
-    without regard to it exceeds no capacity, that is the plan; else ops are planned with memory tracked over time,
-    and one that has no room anywhere is set aside until memory is freed (the scheduler ``planned`` replays the order, not a wait
-    for memory). Transfers are planned without contention, a
-    tensor once per device.
+    Rank: :func:`placelab.upward_rank`, :func:`~placelab.ranks.rounded`. Ties: rank by op number, finish by device number.
+    The first op of a colocation group fixes the device of all, the others are timed when their turn comes (Mayer §5.1).
+    Memory: if the plan made without regard to it exceeds no capacity, that is the plan; else ops are planned with
+    memory tracked over time, and one that has no room anywhere is set aside until memory is freed (the scheduler
+    ``planned`` replays the order, not a wait for memory). Transfers are planned without contention, a tensor once per
+    device.
 
     O(edges · devices + ops · devices · log ops) as long as gaps are found at once, O(ops² · devices) at worst.
 
     Departures: the published program of Mayer takes the *minimum* over predecessors in EST, so its HEFT plans start ops
     before their inputs are there and its HEFT bars are too long when they are simulated.
     """
-    order, _ = by_falling(upward_rank(problem))
+    order, _ = by_falling(rounded(upward_rank(problem)))
     return in_order(problem, order, insertion=insertion, trace=trace)

@@ -11,7 +11,7 @@ from placelab.kernels.deal import deal
 from placelab.partitioning.contiguous import pieces
 from placelab.planning.capacity import Room
 from placelab.planning.importance import relative_speed
-from placelab.planning.ranks import mean_exec, upward_rank
+from placelab.planning.ranks import mean_exec, rounded, upward_rank
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -54,7 +54,7 @@ def layers(problem: Problem, *, depth: int = 0, trace: bool = False) -> Placemen
         [scopes(name) for name in problem.graph.names[room.units.first]], work, share.max() / share.sum(), depth
     )
     rank = np.full(layer.max() + 1, -1.0)
-    np.maximum.at(rank, layer, room.units.largest(upward_rank(problem)))
+    np.maximum.at(rank, layer, room.units.largest(rounded(upward_rank(problem))))
     order = np.argsort(-rank, kind="stable")  # layers are numbered by their first unit
     target = np.empty(len(rank), dtype=np.int32)
     target[order] = pieces(np.bincount(layer, work)[order], share)

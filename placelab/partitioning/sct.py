@@ -10,7 +10,7 @@ import numpy as np
 from placelab.kernels import sct as kernels
 from placelab.planning.append_plan import AppendPlan
 from placelab.planning.memory_plan import can_bind
-from placelab.planning.ranks import by_falling, static_level
+from placelab.planning.ranks import by_falling, rounded, static_level
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.progress import Report, never, silent
@@ -60,9 +60,9 @@ def sct(
       that can start by t on every idle device that may run it and has room; if there is none, f, whenever that can start;
     - *free* otherwise. It takes an op that can start there at t; if there is none, it waits.
 
-    Ties: the larger static level (:func:`placelab.planning.ranks.static_level`), then the op number. After each op the clock is
-    read again; it never goes back. Ops are appended. The papers leave open in which order devices are asked, and whether another
-    op may be put before f while d waits: not here.
+    Ties: the larger static level (:func:`placelab.planning.ranks.static_level`, rounded), then the op number. After each op the
+    clock is read again; it never goes back. Ops are appended. The papers leave open in which order devices are asked, and
+    whether another op may be put before f while d waits: not here.
 
     The first member of a colocation group fixes the device of all. Transfers queue as in ``etf``, see there; the favourite
     children know nothing of groups, restrictions, queues and of what sets devices apart, so the notes of the placement say
@@ -127,7 +127,7 @@ def _plan(problem: Problem, favourites: Favourites, *, memory: bool, trace: bool
     """The plan, and the rule that placed each op."""
     n, k = problem.graph.n_ops, problem.cluster.n_devices
     plan, rule = AppendPlan(problem, memory=memory, trace=trace), np.zeros(n, np.int32)
-    item, rank = by_falling(static_level(problem))
+    item, rank = by_falling(rounded(static_level(problem)))
     facts = (frozen(rank), frozen(item), frozen(favourites.child), _turns(problem), *plan.facts, *plan.limits)
     heaps = (
         np.empty(2 * n * k),

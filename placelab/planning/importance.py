@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.planning.ranks import compute_rank, mean_exec
+from placelab.planning.ranks import STEPS, compute_rank, mean_exec, rounded
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.problem import Problem
-
-STEPS = 2.0**40  # resolution of a relative rank
 
 
 def relative_rank(graph: OpGraph) -> np.ndarray:
     """Total rank (Mayer 2017 §3.2: upward plus downward) over the largest total rank, in [0, 1]; shape (n_ops,).
 
-    Rounded to multiples of 2⁻⁴⁰: sums of floats along one path differ in their last bits, so that rounding errors would
-    decide ties, which op numbers should.
+    :func:`placelab.ranks.rounded` to multiples of 2⁻⁴⁰, so that op numbers decide ties, and not rounding errors.
     """
-    total = compute_rank(graph)[2]
-    largest = total.max()
-    return frozen(np.rint(total / largest * STEPS) / STEPS if largest > 0 else total)
+    return frozen(rounded(compute_rank(graph)[2]) / STEPS)
 
 
 def relative_speed(problem: Problem) -> np.ndarray:

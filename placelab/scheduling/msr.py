@@ -34,6 +34,7 @@ def msr(
     adds :math:`\beta`. out(s) = 1 means here that s waits for this tensor alone, however many edges carry it; another tensor of
     the same producer that is still on its way counts against it. With ``static=True`` it is \|pred(s)\| = 1 as for an op.
 
-    Ties: Sends before ops, then the lower op number, or of Sends the lower (producer, destination, tensor).
+    Ties, as in the published program: the op or Send that became executable first, at one instant a Send before an op, then
+    the lower op number, or of Sends the lower (producer, destination, tensor).
     """
     return Order("msr", weights=(alpha, beta, gamma, delta), static=static)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from placelab.planning.ranks import path_computation_time
+import numpy as np
+
+from placelab.planning.ranks import path_computation_time, rounded
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.strategies import Order, scheduler
@@ -22,16 +24,26 @@ def pct(problem: Problem, placement: Placement, *, order_transfers: bool = False
     Notes
     -----
     With ``transfer_ops``, Sends and Receives count in the path and Sends are ranked themselves
-    (:func:`placelab.planning.ranks.path_computation_time`). Ties: lower op number.
+    (:func:`placelab.planning.ranks.path_computation_time`). PCTs are compared :func:`~placelab.planning.ranks.rounded`. Ties, as
+    in the published program: the op or Send that became executable first, at one instant a Send before an op, then the
+    lower number.
     """
-    op, send = path_computation_time(problem, placement.device)
+    op, send = _compared(*path_computation_time(problem, placement.device))
     return Order("priority", op, transfer=_feeds(problem, placement, op) if order_transfers else None, send=send)
 
 
-def _feeds(problem: Problem, placement: Placement, op):
-    """Largest PCT among the consumers of each tensor on each device, shape (n_tensors, n_devices)."""
-    import numpy as np
+def _compared(op: np.ndarray, send: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+    """PCT of ops and Sends, rounded together; tensors that do not travel have 0."""
+    if send is None:
+        return rounded(op), None
+    travels = send > 0
+    steps = rounded(np.concatenate([op, send[travels]]))
+    send[travels] = steps[len(op) :]
+    return steps[: len(op)], send
 
+
+def _feeds(problem: Problem, placement: Placement, op: np.ndarray) -> np.ndarray:
+    """Largest PCT among the consumers of each tensor on each device, shape (n_tensors, n_devices)."""
     graph = problem.graph
     best = np.zeros((graph.n_tensors, problem.cluster.n_devices))
     np.maximum.at(best, (graph.edge_tensor, placement.device[graph.consumer]), op[graph.consumer])

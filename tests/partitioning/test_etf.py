@@ -13,7 +13,7 @@ import placelab as pl
 from placelab.partitioning import etf
 from placelab.planning.list_scheduler import ListScheduler
 from placelab.planning.memory_plan import MemoryPlan
-from placelab.planning.ranks import by_falling, static_level
+from placelab.planning.ranks import by_falling, rounded, static_level
 
 
 def plain_etf(problem, finish=True):
@@ -22,7 +22,7 @@ def plain_etf(problem, finish=True):
     `finish`: whether finishes are compared. Returns the scheduler and the ops as placed; or why nothing fits, and None.
     """
     s, graph = ListScheduler(problem), problem.graph
-    _, rank = by_falling(static_level(problem))
+    _, rank = by_falling(rounded(static_level(problem)))
     missing, order = np.diff(graph.pred_ptr), []
     while len(order) < graph.n_ops:
         ready = np.flatnonzero((missing == 0) & (s.device < 0)).tolist()
@@ -76,7 +76,7 @@ class Queues:
 def plain_etf_in_queues(problem):
     """The rule with contention, in dictionaries; None where nothing has room."""
     graph, device, start, finish, fixed = problem.graph, {}, {}, {}, {}
-    _, rank = by_falling(static_level(problem))
+    _, rank = by_falling(rounded(static_level(problem)))
     memory, queues, free = problem.memory != "none" and MemoryPlan(problem), Queues(problem), Counter()
 
     def est(v, d):

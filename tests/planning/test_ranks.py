@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 from itertools import permutations
 from random import Random
@@ -11,7 +12,16 @@ import problems
 import pytest
 
 import placelab as pl
-from placelab.planning.ranks import by_falling, mean_exec, path_computation_time, precedence_order, static_level
+from placelab.partitioning.cpop import critical_path
+from placelab.planning.ranks import (
+    STEPS,
+    by_falling,
+    mean_exec,
+    path_computation_time,
+    precedence_order,
+    rounded,
+    static_level,
+)
 
 
 def edges_from(problem, v):
@@ -138,6 +148,108 @@ def test_falling_rank_is_a_topological_order():
         assert (place[problem.graph.edges[:, 0]] < place[problem.graph.edges[:, 1]]).all()
         assert order[place].tolist() == list(range(problem.graph.n_ops))
         assert order.tolist() == np.argsort(-pl.upward_rank(problem), kind="stable").tolist()
+
+
+def whole_graph(seed):
+    """A random graph of whole costs, so that many paths are equally long: (compute, bytes of each edge)."""
+    rng = Random(seed)
+    n = rng.randint(5, 16)
+    edges = {(u, v): rng.randint(1, 4) for v in range(1, n) for u in range(v) if rng.random() < 0.3}
+    return [rng.randint(1, 4) for _ in range(n)], edges
+
+
+def exactly(compute, edges, slowness, way):
+    """Upward and downward rank of each op as fractions; `slowness`: mean seconds per operation, `way`: per byte."""
+    n, up, down = len(compute), {}, {}
+    own = [c * slowness for c in compute]
+    for v in reversed(range(n)):
+        up[v] = own[v] + max((way * size + up[w] for (u, w), size in edges.items() if u == v), default=0)
+    for v in range(n):
+        down[v] = max((down[u] + own[u] + way * size for (u, w), size in edges.items() if w == v), default=0)
+    return [up[v] for v in range(n)], [down[v] for v in range(n)]
+
+
+def in_turn(edges, priority, queued=False):
+    """Of the ops whose inputs are listed always the one of highest priority, ties by when it was ready (`queued`), by number."""
+    last = lambda v: max((listed.index(u) + 1 for u, w in edges if w == v), default=0) * queued  # noqa: E731
+    listed: list[int] = []
+    while len(listed) < len(priority):
+        ready = [v for v in range(len(priority)) if v not in listed and all(u in listed for u, w in edges if w == v)]
+        listed.append(min(ready, key=lambda v: (-priority[v], last(v), v)))
+    return listed
+
+
+def scaled(compute, edges, devices, factor):
+    """The problem of a whole graph with its costs multiplied by a fraction; devices of speeds 1, 2, 4, …"""
+    graph = pl.OpGraph.from_arrays(
+        [f"op{v}" for v in range(len(compute))],
+        [float(c * factor) for c in compute],
+        list(edges),
+        edge_bytes=[float(size * factor) for size in edges.values()],
+    )
+    return pl.Problem(graph, pl.Cluster([2.0**d for d in range(devices)], bandwidth=1.0))
+
+
+FACTORS = [Fraction(1), Fraction(3), Fraction(1, 3), Fraction(1, 10), Fraction(7, 1000)]
+
+
+@pytest.mark.parametrize("factor", FACTORS, ids=str)
+def test_ranks_that_are_equal_as_fractions_are_ties(factor):
+    """HEFT and CPOP on three devices; ETF, SCT and PCT on one, where they list ops by static level: ties by op number."""
+    for seed in range(200):
+        compute, edges = whole_graph(seed)
+        three, one = scaled(compute, edges, 3, factor), scaled(compute, edges, 1, factor)
+        up, down = exactly(compute, edges, Fraction(7, 12), Fraction(1))
+        assert pl.place(three, "heft", trace=True).trace.op.tolist() == in_turn(edges, up)
+        total = [a + b for a, b in zip(up, down, strict=True)]
+        assert pl.place(three, "cpop", trace=True).trace.op.tolist() == in_turn(edges, total)
+        level, _ = exactly(compute, edges, Fraction(1), Fraction(0))
+        for name in ("etf", "sct"):
+            assert pl.place(one, name, **{"preview": True} if name == "sct" else {}).planned.tolist() == in_turn(
+                edges, level
+            )
+        assert np.argsort(pl.solve(one, "single", "pct").start).tolist() == in_turn(edges, level, queued=True)
+
+
+def test_the_critical_path_takes_the_lowest_of_ops_on_equally_long_paths():
+    """CPOP's path, and with it `critical-path` in operations, goes through the ops that exact arithmetic names."""
+    for seed in range(200):
+        compute, edges = whole_graph(seed)
+        up, _ = exactly(compute, edges, Fraction(7, 12), Fraction(1))
+        first = min(set(range(len(compute))) - {v for _, v in edges}, key=lambda v: (-up[v], v))
+        path = [first]
+        while ways := {w: up[w] + size for (u, w), size in edges.items() if u == path[-1]}:
+            path.append(min(ways, key=lambda w: (-ways[w], w)))
+        for factor in FACTORS:
+            problem = scaled(compute, edges, 3, factor)
+            assert critical_path(problem, pl.upward_rank(problem)).tolist() == path
+
+
+@pytest.mark.parametrize("name", ["heft", "cpop", "etf", "m-etf", "batch-split", "critical-path", "mite", "dfs"])
+def test_the_unit_of_the_costs_does_not_matter(name):
+    """Whole costs or three times them, where only ranks are rounded and all other sums are exact: the same placement."""
+    for seed in range(400):
+        compute, edges = whole_graph(seed)
+        one, three = (pl.place(scaled(compute, edges, 3, factor), name).device.tolist() for factor in FACTORS[:2])
+        assert one == three, seed
+
+
+def test_rounded_ranks_are_equal_where_sums_are():
+    """Sums of the same numbers in another order have the same steps, also next to a border; larger ranks never have fewer."""
+    rng = np.random.default_rng(3)
+    parts = rng.random((100_000, 4))
+    ranks = np.concatenate(
+        [(parts[:, 0] + parts[:, 1]) + (parts[:, 2] + parts[:, 3]), parts[:, ::-1].cumsum(axis=1)[:, -1]]
+    )
+    steps = rounded(ranks)
+    assert (ranks[:100_000] != ranks[100_000:]).sum() > 10_000
+    assert (steps[:100_000] == steps[100_000:]).all()
+    assert (np.diff(steps[np.argsort(ranks)]) >= 0).all()
+    assert steps.max() == STEPS
+    border = 0.5 / STEPS
+    assert rounded(np.array([border * (1 - 1e-9), border * (1 + 1e-9), 0.9 / STEPS, 1.0])).tolist() == [0, 0, 1, STEPS]
+    assert rounded(np.zeros(3)).tolist() == [0, 0, 0]
+    assert rounded(np.zeros((0, 2))).shape == (0, 2)
 
 
 def test_precedence_order_takes_the_highest_priority_of_the_ready():

@@ -209,7 +209,7 @@ def test_run_time_rule_sees_what_is_going_on():
 
 
 def path_computation_time(where: Placement) -> Order:
-    """PCT (Mayer eq. 12) of ops and Sends, from the end of the graph to its beginning."""
+    """PCT (Mayer eq. 12) of ops and Sends, from the end to the beginning; sums that differ by rounding alone are ties."""
     problem, device = where.problem, where.device.tolist()
     graph, cluster, ops = problem.graph, problem.cluster, problem.transfer_ops
     op = np.zeros(graph.n_ops)
@@ -226,7 +226,8 @@ def path_computation_time(where: Placement) -> Order:
                     after = send[t, e] = ops / cluster.speed[d] + move + receive
                 longest = max(longest, after)
         op[v] = problem.exec_time(v, d) + longest
-    return Order("priority", op, send=send)
+    most = max(op.max(), 1e-300)
+    return Order("priority", np.round(op / most, 11), send=np.round(send / most, 11))
 
 
 def test_pct_equals_the_reference():
@@ -339,6 +340,17 @@ def test_msr_wakes_an_idle_device(other_input, first):
     made = pl.simulate(problem, Placement.from_mapping(problem, dict(feeds=0, wakes=0, f=0, w=1, other=2)), "msr")
     assert made.start[graph.index(first)] == 0
     assert validate(made) == []
+
+
+@pytest.mark.parametrize("rule", ["pct", "msr", Order("priority", np.array([1.0, 0, 2, 0, 0]))])
+def test_of_equals_the_one_that_has_waited_longest_goes_first(rule):
+    """While "busy" runs, "late" joins "early", whose priority is the same and whose number is higher: "early" is next."""
+    names = ["sends", "late", "busy", "early", "tail"]
+    graph = OpGraph.from_arrays(names, [1, 1, 3, 1, 1], [(0, 1), (2, 4)], edge_bytes=1)
+    problem = Problem(graph, pl.Cluster([1, 1], bandwidth=1))
+    where = Placement(problem, [1, 0, 0, 0, 1])
+    made = simulated(where, rule) if isinstance(rule, Order) else pl.simulate(problem, where, rule)
+    assert made.start[[graph.index(name) for name in ("busy", "early", "late")]].tolist() == [0, 3, 4]
 
 
 def read_order(graph: OpGraph, reads: list[str], order: tuple[int, ...]) -> Order:
