@@ -239,14 +239,14 @@ def _last_input(schedule: Schedule, v: int) -> tuple[int, float, int]:
     edges = graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]
     if not len(edges):
         return -1, 0.0, -1
-    carrier = _carriers(schedule)[edges]
+    carrier = carriers(schedule)[edges]
     arrived = schedule.finish[graph.producer[edges]]
     arrived[carrier >= 0] = moved["finish"][carrier[carrier >= 0]]
     last = np.argmax(arrived)
     return int(edges[last]), float(arrived[last]), int(carrier[last])
 
 
-def _carriers(schedule: Schedule) -> np.ndarray:
+def carriers(schedule: Schedule) -> np.ndarray:
     """Number of the transfer that carries each edge, -1 within a device; shape (n_edges,). O(edges + transfers)."""
     graph, moved, k = schedule.problem.graph, schedule.transfers, schedule.problem.cluster.n_devices
     carrier = np.empty(graph.n_edges, np.int32)
@@ -270,4 +270,4 @@ def _items(schedule: Schedule) -> tuple[np.ndarray, ...]:
 def _inputs(schedule: Schedule) -> tuple[np.ndarray, ...]:
     """Edges by consumer, their producers, and the transfers that carry them."""
     graph = schedule.problem.graph
-    return graph.pred_ptr, graph.pred_edge, graph.producer, _carriers(schedule)
+    return graph.pred_ptr, graph.pred_edge, graph.producer, carriers(schedule)
