@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from placelab.problem import Problem
-from placelab.ranks import path_computation_time
+from placelab.ranks import largest_per_transfer, path_computation_time, transfer_computation_time
 from placelab.schedule import Placement
 from placelab.strategies import Order, scheduler
 
@@ -24,15 +24,8 @@ def pct(problem: Problem, placement: Placement, *, order_transfers: bool = False
     With ``transfer_ops``, Sends and Receives count in the path and Sends are ranked themselves
     (:func:`placelab.ranks.path_computation_time`). Ties: lower op number.
     """
-    op, send = path_computation_time(problem, placement.device)
-    return Order("priority", op, transfer=_feeds(problem, placement, op) if order_transfers else None, send=send)
-
-
-def _feeds(problem: Problem, placement: Placement, op):
-    """Largest PCT among the consumers of each tensor on each device, shape (n_tensors, n_devices)."""
-    import numpy as np
-
-    graph = problem.graph
-    best = np.zeros((graph.n_tensors, problem.cluster.n_devices))
-    np.maximum.at(best, (graph.edge_tensor, placement.device[graph.consumer]), op[graph.consumer])
-    return best
+    graph, device = problem.graph, placement.device
+    op, _ = path_computation_time(problem, device, transfers=False)
+    send = transfer_computation_time(problem, device, op) if problem.transfer_ops > 0 else None
+    transfer = largest_per_transfer(problem, device, op[graph.consumer]) if order_transfers else None
+    return Order("priority", op, transfer, send)
