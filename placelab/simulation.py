@@ -99,8 +99,10 @@ def simulate(
         raise FormatError(f"oom is {oom!r}; expected one of {', '.join(OOM)}")
     function = find(schedulers(), scheduler, "scheduler")
     given = keywords(function, options, seed=seed)
-    order = _as_order(function(problem, placement, **given), problem, function.name) if function.static else None
-    schedule = _Run(problem, placement, seed, wait=False).result_of(function, given, order)
+    run, order = _Run(problem, placement, seed, wait=False), None
+    if function.static:
+        order = _as_order(function(problem, placement, **given), problem, function.name, run.n_transfers)
+    schedule = run.result_of(function, given, order)
     if oom == "wait" and len(schedule.oom):
         schedule = _Run(problem, placement, seed, wait=True).result_of(function, given, order)
     if oom == "raise" and len(schedule.oom):
@@ -112,7 +114,7 @@ def simulate(
     return schedule
 
 
-def _as_order(answer: Any, problem: Problem, who: str) -> Order:
+def _as_order(answer: Any, problem: Problem, who: str, n_transfers: int) -> Order:
     """What a static scheduler returned, as a checked Order."""
     if not isinstance(answer, Order):
         pair = answer if isinstance(answer, tuple) else (answer, None)
@@ -126,9 +128,10 @@ def _as_order(answer: Any, problem: Problem, who: str) -> Order:
         raise FormatError(f"scheduler {who!r} gave op priorities of shape {np.shape(answer.op)}; expected ({n},)")
     for label in ("transfer", "send"):
         value = getattr(answer, label)
-        if value is not None and np.shape(value) not in ((t,), (t, k)):
+        if value is not None and np.shape(value) not in ((t,), (t, k), (n_transfers, 1)):
             raise FormatError(
-                f"scheduler {who!r} gave {label} priorities of shape {np.shape(value)}; expected ({t},) or ({t}, {k})"
+                f"scheduler {who!r} gave {label} priorities of shape {np.shape(value)}; expected ({t},), ({t}, {k}) or "
+                f"({n_transfers}, 1)"
             )
     return answer
 
@@ -282,6 +285,8 @@ class _Run:
 
     def _per_transfer(self, value: Any) -> np.ndarray:
         value = np.asarray(value, dtype=F8)
+        if value.shape == (self.n_transfers, 1):
+            return value[:, 0]
         return value[self.tensor] if value.ndim == 1 else value[self.tensor, self.destination]
 
     def _transfer_class(self, order: Order) -> np.ndarray:

@@ -54,8 +54,9 @@ class Order:
     op
         Priorities, FIFO's tie numbers, or the planned sequence; shape (n_ops,).
     transfer
-        Priorities of tensors on links, shape (n_tensors,), or (n_tensors, n_devices) by destination; None: first come, first
-        served.
+        Priorities of tensors on links, shape (n_tensors,), or (n_tensors, n_devices) by destination, or (n_transfers, 1), a
+        row per transfer in the order of ``Schedule.transfers`` (by producer, destination, tensor), which needs no more memory
+        than there are transfers; None: first come, first served.
     send
         Priorities of Send ops, like `transfer`; None: the transfer's, else the largest of its consumers'.
     weights

@@ -9,7 +9,7 @@ import numpy as np
 from placelab.errors import expect
 from placelab.kernels import explain as kernels
 from placelab.planning.ranks import by_falling
-from placelab.problem.graph import frozen, pointers
+from placelab.problem.graph import frozen
 from placelab.problem.problem import TRANSFER_MODELS
 from placelab.schedule.schedule import Schedule
 from placelab.units import seconds
@@ -41,7 +41,7 @@ def critical_path(schedule: Schedule) -> pd.DataFrame:
 
     Notes
     -----
-    O((ops + transfers) log + path × degree). :func:`critical_steps` is the same as an array.
+    O((ops + transfers) log + edges). :func:`critical_steps` is the same as an array.
 
     References
     ----------
@@ -103,8 +103,8 @@ def critical_steps(schedule: Schedule) -> np.ndarray:
     by_finish = np.argsort(moved["finish"]) if model else np.empty(0)
     columns = [np.zeros(most, dtype) for dtype in (np.uint8, *3 * (np.int32,), *2 * (np.float64,))]
     found = kernels.walk_back(
-        *(problem.graph.n_ops, n, *items, *_inputs(schedule)),
-        *(frozen(moved[label]) for label in ("tensor", "source", "destination", "start", "finish")),
+        *(problem.graph.n_ops, n, *items, *_inputs(schedule), frozen(problem.graph.tensor_producer[moved["tensor"]])),
+        *(frozen(moved[label]) for label in ("source", "destination", "start", "finish")),
         *(frozen(by_finish.astype(np.int32)), model, int(problem.duplex)),
         *(np.full(problem.cluster.n_devices, -1, np.int32), np.zeros(n, np.int32), np.zeros(n + len(moved), np.uint8)),
         *columns,
@@ -166,8 +166,7 @@ def idle_gaps(schedule: Schedule) -> np.ndarray:
     columns = [np.zeros(most, dtype) for dtype in (np.int32, np.float64, np.float64, np.uint8, np.int32)]
     found = kernels.idle_gaps(
         *(problem.graph.n_ops, len(items[0]), k, schedule.makespan, *items, *_inputs(schedule)),
-        *(frozen(moved[label]) for label in ("tensor", "destination", "finish")),
-        *(np.zeros(k), *columns),
+        *(frozen(moved["finish"]), np.zeros(k), *columns),
     )
     gaps = np.empty(found, GAP)
     order = np.lexsort((columns[1][:found], columns[0][:found]))
@@ -191,18 +190,17 @@ def why(schedule: Schedule, op: int | str) -> str:
     v = graph.index(op) if isinstance(op, str) else int(op)
     names, devices, began = graph.names, problem.cluster.names, schedule.start[v]
     idle_from, runner = _before(schedule, v)
-    edge, arrived, moved = _last_input(schedule, v)
+    edge, arrived, x = _last_input(schedule, v)
     here = f"{names[v]} on {devices[device[v]]}"
     if began <= 0:
         return f"{here} started at once" + (": it has no inputs" if edge < 0 else "")
     if edge >= 0 and arrived >= began:
         u = graph.producer[edge]
-        if moved is None:
+        if x < 0:
             return f"{here} started as soon as its input {names[u]} was done"
+        moved = schedule.transfers[x]
         took = f"transfer {seconds(moved['finish'] - moved['start'])}"
-        queued = moved["start"] - (
-            schedule.finish[u] if not len(schedule.sends) else schedule.sends["finish"][_row(schedule, edge)]
-        )
+        queued = moved["start"] - (schedule.sends["finish"][x] if len(schedule.sends) else schedule.finish[u])
         took += f", after {seconds(queued)} in line for the link" if queued > 0 else ""
         if idle_from >= began:
             return f"{here} started when {names[u]} arrived from {devices[device[u]]} ({took})"
@@ -235,25 +233,29 @@ def _before(schedule: Schedule, v: int) -> tuple[float, str]:
     return float(free), name
 
 
-def _last_input(schedule: Schedule, v: int) -> tuple[int, float, np.void | None]:
-    """The edge that reached op v last (-1: none), when, and its transfer (None: from the same device)."""
-    graph = schedule.problem.graph
-    latest: tuple[int, float, np.void | None] = (-1, 0.0, None)
-    for e in graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]:
-        x = _row(schedule, e)
-        moved = None if x < 0 else schedule.transfers[x]
-        arrived = float(schedule.finish[graph.producer[e]] if moved is None else moved["finish"])
-        if latest[0] < 0 or arrived > latest[1]:
-            latest = (int(e), arrived, moved)
-    return latest
-
-
-def _row(schedule: Schedule, edge: int) -> int:
-    """Number of the transfer that carries an edge, -1 within a device."""
+def _last_input(schedule: Schedule, v: int) -> tuple[int, float, int]:
+    """The edge that reached op v last (-1: none; ties: the lowest), when, and its transfer (-1: from the same device)."""
     graph, moved = schedule.problem.graph, schedule.transfers
-    to = schedule.device[graph.consumer[edge]]
-    found = np.flatnonzero((moved["tensor"] == graph.edge_tensor[edge]) & (moved["destination"] == to))
-    return int(found[0]) if len(found) else -1
+    edges = graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]
+    if not len(edges):
+        return -1, 0.0, -1
+    carrier = carriers(schedule)[edges]
+    arrived = schedule.finish[graph.producer[edges]]
+    arrived[carrier >= 0] = moved["finish"][carrier[carrier >= 0]]
+    last = np.argmax(arrived)
+    return int(edges[last]), float(arrived[last]), int(carrier[last])
+
+
+def carriers(schedule: Schedule) -> np.ndarray:
+    """Number of the transfer that carries each edge, -1 within a device; shape (n_edges,). O(edges + transfers)."""
+    graph, moved, k = schedule.problem.graph, schedule.transfers, schedule.problem.cluster.n_devices
+    carrier = np.empty(graph.n_edges, np.int32)
+    kernels.carriers(
+        *(graph.tensor_ptr, graph.consumer, frozen(moved["tensor"]), frozen(moved["destination"]), schedule.device),
+        *(np.empty(size, np.int32) for size in (graph.n_tensors, len(moved), k, k)),
+        carrier,
+    )
+    return frozen(carrier)
 
 
 def _items(schedule: Schedule) -> tuple[np.ndarray, ...]:
@@ -266,7 +268,6 @@ def _items(schedule: Schedule) -> tuple[np.ndarray, ...]:
 
 
 def _inputs(schedule: Schedule) -> tuple[np.ndarray, ...]:
-    """Edges by consumer, and transfers by producer."""
+    """Edges by consumer, their producers, and the transfers that carry them."""
     graph = schedule.problem.graph
-    transfer_ptr = pointers(graph.tensor_producer[schedule.transfers["tensor"]], graph.n_ops)
-    return graph.pred_ptr, graph.pred_edge, graph.producer, graph.consumer, graph.edge_tensor, transfer_ptr
+    return graph.pred_ptr, graph.pred_edge, graph.producer, carriers(schedule)

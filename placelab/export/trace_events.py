@@ -1,24 +1,41 @@
 """What is a schedule in Chrome's Trace Event format? The events that ``placelab.export.chrome_trace`` writes.
 
-Numbers are integers of nanoseconds until the last moment: a viewer nests what overlaps by a rounding.
+Numbers are integers of nanoseconds until the last moment: a viewer nests what overlaps by a rounding. Events come one at a
+time, and columns become Python numbers a thousand rows at a time, so that a trace of a million ops needs little more memory
+than its schedule.
 """
 
 from __future__ import annotations
 
 import heapq
+import json
 from collections.abc import Iterator
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
+from placelab.analysis.explanation import carriers
 from placelab.schedule.schedule import Schedule
 
 Event = dict[str, Any]
 OPS = 0  # thread of the ops; transfers in follow from IN on, transfers out from OUT on
 IN, OUT = 1, 1001
+ROWS = 1 << 10  # rows or events held as Python objects at once
 
 
-def trace_events(schedule: Schedule) -> list[Event]:
+def trace_json(schedule: Schedule) -> Iterator[str]:
+    """The text of a trace file, piece by piece."""
+    encode = json.JSONEncoder(allow_nan=False, check_circular=False).encode
+    events, joint = trace_events(schedule), ""
+    yield '{"displayTimeUnit": "ms", "traceEvents": ['
+    while some := list(islice(events, ROWS)):
+        yield joint + encode(some)[1:-1]
+        joint = ", "
+    yield "]}"
+
+
+def trace_events(schedule: Schedule) -> Iterator[Event]:
     """All events of a schedule.
 
     A process per device, in it a thread of ops (Send ops included) and threads of transfers, as many as overlap; a flow
@@ -27,14 +44,20 @@ def trace_events(schedule: Schedule) -> list[Event]:
     moved = schedule.transfers
     incoming = IN + _stack(moved["destination"], moved["start"], moved["finish"])
     outgoing = OUT + _stack(moved["source"], moved["start"], moved["finish"])
-    return [
-        *_names(schedule, incoming, outgoing),
-        *_ops(schedule),
-        *_sends(schedule),
-        *_transfers(schedule, incoming, outgoing),
-        *_flows(schedule, incoming),
-        *_memory(schedule),
-    ]
+    return chain(
+        _names(schedule, incoming, outgoing),
+        _ops(schedule),
+        _sends(schedule),
+        _transfers(schedule, incoming, outgoing),
+        _flows(schedule, incoming),
+        _memory(schedule),
+    )
+
+
+def _rows(*columns: np.ndarray) -> Iterator[tuple]:
+    """Rows of columns of one length, as Python numbers."""
+    for i in range(0, len(columns[0]), ROWS):
+        yield from zip(*(column[i : i + ROWS].tolist() for column in columns), strict=True)
 
 
 def _ns(seconds: np.ndarray) -> np.ndarray:
@@ -42,15 +65,15 @@ def _ns(seconds: np.ndarray) -> np.ndarray:
 
 
 def _slice(name: str, category: str, device: int, thread: int, start: int, finish: int, **args: Any) -> Event:
-    times = {"ts": int(start) / 1000, "dur": int(finish - start) / 1000}
-    return {"ph": "X", "name": name, "cat": category, "pid": int(device), "tid": int(thread), **times, "args": args}
+    times = {"ts": start / 1000, "dur": (finish - start) / 1000}
+    return {"ph": "X", "name": name, "cat": category, "pid": device, "tid": thread, **times, "args": args}
 
 
 def _names(schedule: Schedule, incoming: np.ndarray, outgoing: np.ndarray) -> Iterator[Event]:
     """Names of processes and threads, and the order they are shown in."""
     moved = schedule.transfers
-    used = {(int(d), int(t), "in") for d, t in zip(moved["destination"], incoming, strict=True)}
-    used |= {(int(d), int(t), "out") for d, t in zip(moved["source"], outgoing, strict=True)}
+    used = {(d, thread, "in") for d, thread in _rows(moved["destination"], incoming)}
+    used |= {(d, thread, "out") for d, thread in _rows(moved["source"], outgoing)}
     for d, name in enumerate(schedule.problem.cluster.names):
         yield _meta("process_name", d, 0, name=name)
         yield _meta("process_sort_index", d, 0, sort_index=d)
@@ -66,66 +89,82 @@ def _meta(what: str, device: int, thread: int, **args: Any) -> Event:
 
 def _ops(schedule: Schedule) -> Iterator[Event]:
     graph, start, finish = schedule.problem.graph, _ns(schedule.start), _ns(schedule.finish)
-    for v in np.lexsort((finish, start)):
-        yield _slice(graph.names[v], "op", schedule.device[v], OPS, start[v], finish[v], op=int(v), kind=graph.kind[v])
+    order = np.lexsort((finish, start))
+    for v, device, begin, end in _rows(order, schedule.device[order], start[order], finish[order]):
+        yield _slice(graph.names[v], "op", device, OPS, begin, end, op=v, kind=graph.kind[v])
 
 
 def _sends(schedule: Schedule) -> Iterator[Event]:
     graph, sends = schedule.problem.graph, schedule.sends
-    start, finish = _ns(sends["start"]), _ns(sends["finish"])
-    for i, send in enumerate(sends):
-        producer = graph.names[graph.tensor_producer[send["tensor"]]]
-        yield _slice(f"Send {producer}", "send", send["source"], OPS, start[i], finish[i])
+    made_by = graph.tensor_producer[sends["tensor"]]
+    for producer, source, begin, end in _rows(made_by, sends["source"], _ns(sends["start"]), _ns(sends["finish"])):
+        yield _slice(f"Send {graph.names[producer]}", "send", source, OPS, begin, end)
 
 
 def _transfers(schedule: Schedule, incoming: np.ndarray, outgoing: np.ndarray) -> Iterator[Event]:
     """Each transfer twice: as it leaves and as it arrives."""
     graph, devices, moved = schedule.problem.graph, schedule.problem.cluster.names, schedule.transfers
     start, finish = _ns(moved["start"]), _ns(moved["finish"])
-    for i in np.lexsort((finish, start)):
-        tensor, source, destination = (int(moved[column][i]) for column in ("tensor", "source", "destination"))
-        name = graph.names[graph.tensor_producer[tensor]]
-        args = {"from": devices[source], "to": devices[destination], "bytes": float(graph.tensor_bytes[tensor])}
-        yield _slice(name, "transfer", source, outgoing[i], start[i], finish[i], **args)
-        yield _slice(name, "transfer", destination, incoming[i], start[i], finish[i], **args)
+    order = np.lexsort((finish, start))
+    tensor = moved["tensor"][order]
+    ends = (moved["source"][order], moved["destination"][order], outgoing[order], incoming[order])
+    what = (graph.tensor_producer[tensor], graph.tensor_bytes[tensor])
+    for a, b, leaves, enters, producer, size, begin, end in _rows(*ends, *what, start[order], finish[order]):
+        args = {"from": devices[a], "to": devices[b], "bytes": size}
+        yield _slice(graph.names[producer], "transfer", a, leaves, begin, end, **args)
+        yield _slice(graph.names[producer], "transfer", b, enters, begin, end, **args)
 
 
 def _flows(schedule: Schedule, incoming: np.ndarray) -> Iterator[Event]:
     graph, moved = schedule.problem.graph, schedule.transfers
-    op_start, began = _ns(schedule.start), _ns(moved["start"])
-    for i, (tensor, there) in enumerate(zip(moved["tensor"], moved["destination"], strict=True)):
-        producer = graph.tensor_producer[tensor]
-        consumers = graph.consumer[graph.tensor_ptr[tensor] : graph.tensor_ptr[tensor + 1]]
-        consumers = consumers[schedule.device[consumers] == there]
-        first = consumers[np.argmin(op_start[consumers])]
-        yield _flow("s", i, schedule.device[producer], OPS, op_start[producer])
-        yield _flow("t", i, there, incoming[i], began[i])
-        yield {**_flow("f", i, there, OPS, op_start[first]), "bp": "e"}
+    op_start = _ns(schedule.start)
+    producer, first = graph.tensor_producer[moved["tensor"]], _first_consumers(schedule, op_start)
+    places = (schedule.device[producer], moved["destination"], incoming)
+    columns = (np.arange(len(moved)), *places, op_start[producer], _ns(moved["start"]), op_start[first])
+    for i, home, there, thread, made, began, used in _rows(*columns):
+        yield _flow("s", i, home, OPS, made)
+        yield _flow("t", i, there, thread, began)
+        yield {**_flow("f", i, there, OPS, used), "bp": "e"}
+
+
+def _first_consumers(schedule: Schedule, op_start: np.ndarray) -> np.ndarray:
+    """The consumer of each transfer that starts first, ties by edge number; shape (n_transfers,)."""
+    carrier = carriers(schedule)
+    edges = np.flatnonzero(carrier >= 0)[::-1]  # of several values assigned to one place numpy keeps the last
+    carrier, consumer = carrier[edges], schedule.problem.graph.consumer[edges]
+    begins, first = (
+        np.full(len(schedule.transfers), np.iinfo(np.int64).max),
+        np.zeros(len(schedule.transfers), np.int32),
+    )
+    np.minimum.at(begins, carrier, op_start[consumer])
+    earliest = op_start[consumer] == begins[carrier]
+    first[carrier[earliest]] = consumer[earliest]
+    return first
 
 
 def _flow(phase: str, number: int, device: int, thread: int, at: int) -> Event:
-    where = {"pid": int(device), "tid": int(thread), "ts": int(at) / 1000}
+    where = {"pid": device, "tid": thread, "ts": at / 1000}
     return {"ph": phase, "cat": "transfer", "name": "transfer", "id": number, **where}
 
 
 def _memory(schedule: Schedule) -> Iterator[Event]:
     for d in range(schedule.problem.cluster.n_devices):
         times, sizes = schedule.memory(d)
-        for t, size in zip(_ns(times), sizes, strict=True):
-            yield {"ph": "C", "name": "memory", "pid": d, "tid": 0, "ts": int(t) / 1000, "args": {"bytes": float(size)}}
+        for t, size in _rows(_ns(times), sizes):
+            yield {"ph": "C", "name": "memory", "pid": d, "tid": 0, "ts": t / 1000, "args": {"bytes": size}}
 
 
 def _stack(device: np.ndarray, start: np.ndarray, finish: np.ndarray) -> np.ndarray:
     """Thread of each transfer among those of its device: the lowest that is free when it starts."""
     begin, end = _ns(start), _ns(finish)
+    order = np.lexsort((end, begin))
     thread = np.zeros(len(device), np.int64)
     busy: dict[int, list[tuple[int, int]]] = {}  # of each device: until when which thread
     free: dict[int, list[int]] = {}
-    for i in np.lexsort((end, begin)):
-        d = int(device[i])
+    for i, d, starts, ends in _rows(order, device[order], begin[order], end[order]):
         running, idle = busy.setdefault(d, []), free.setdefault(d, [])
-        while running and running[0][0] <= begin[i]:
+        while running and running[0][0] <= starts:
             heapq.heappush(idle, heapq.heappop(running)[1])
-        thread[i] = heapq.heappop(idle) if idle else len(running)
-        heapq.heappush(running, (int(end[i]), int(thread[i])))
+        thread[i] = mine = heapq.heappop(idle) if idle else len(running)
+        heapq.heappush(running, (ends, mine))
     return thread

@@ -1,7 +1,8 @@
 """What did everything wait for? The realised critical path and the idle gaps of a finished schedule.
 
-Items are ops (0 … n_ops - 1) and Sends (n_ops + transfer number), in `start`, `finish`, `place`. Transfers are in
-order of (producer, destination, tensor); those of op u are ``transfer_ptr[u]:transfer_ptr[u + 1]``.
+Items are ops (0 … n_ops - 1) and Sends (n_ops + transfer number), in `start`, `finish`, `place`. ``carrier[e]`` is the
+transfer that brings edge e's tensor, -1 within a device (:func:`carriers`); ``made_by[x]`` the op whose output transfer x
+carries.
 """
 
 from __future__ import annotations
@@ -14,29 +15,39 @@ FOR_TRANSFER, FOR_UPSTREAM, FOR_MEMORY, FOR_END = 0, 1, 2, 3  # reasons of idle 
 PARALLEL, SEQUENTIAL, CHANNEL = 0, 1, 2
 
 
-@helper
-def transfer_row(e, producer, consumer, edge_tensor, place, transfer_ptr, tensor, destination):
-    """Number of the transfer that carries edge e, -1 when both its ends are on one device."""
-    d = place[consumer[e]]
-    if place[producer[e]] == d:
-        return -1
-    for x in range(transfer_ptr[producer[e]], transfer_ptr[producer[e] + 1]):
-        if tensor[x] == edge_tensor[e] and destination[x] == d:
-            return x
-    return -1
+@kernel
+def carriers(tensor_ptr, consumer, tensor, destination, place, first, following, stamp, row, carrier):
+    """``carrier[e]``: the transfer (ties: the lowest) that takes edge e's tensor to the device of its consumer, -1 for none.
+
+    Edges of tensor t are ``tensor_ptr[t]:tensor_ptr[t + 1]``; the transfers may come in any order. Workspace: ``first``
+    (tensors), ``following`` (transfers), ``stamp`` and ``row`` (devices). O(edges + transfers + tensors + devices).
+    """
+    for t in range(len(first)):
+        first[t] = -1
+    for x in range(len(tensor)):
+        following[x] = first[tensor[x]]
+        first[tensor[x]] = x
+    for d in range(len(stamp)):
+        stamp[d] = -1
+    for t in range(len(first)):
+        x = first[t]
+        while x >= 0:
+            row[destination[x]] = x
+            stamp[destination[x]] = t
+            x = following[x]
+        for e in range(tensor_ptr[t], tensor_ptr[t + 1]):
+            d = place[consumer[e]]
+            carrier[e] = row[d] if stamp[d] == t else -1
 
 
 @helper
-def last_input(
-    v, finish, place, pred_ptr, pred_edge, producer, consumer, edge_tensor, transfer_ptr, tensor, destination,
-    transfer_finish
-):  # fmt: skip
+def last_input(v, finish, pred_ptr, pred_edge, producer, carrier, transfer_finish):
     """The edge whose tensor reached op v last (ties: the lowest), -1 without inputs."""
     latest = -1
     arrived = 0.0
     for i in range(pred_ptr[v], pred_ptr[v + 1]):
         e = pred_edge[i]
-        x = transfer_row(e, producer, consumer, edge_tensor, place, transfer_ptr, tensor, destination)
+        x = carrier[e]
         time = finish[producer[e]] if x < 0 else transfer_finish[x]
         if latest < 0 or time > arrived:
             latest = e
@@ -91,13 +102,13 @@ def holder(x, until, model, duplex, source, destination, transfer_start, transfe
 
 @kernel
 def walk_back(
-    n_ops, n_items, start, finish, place, by_start, pred_ptr, pred_edge, producer, consumer, edge_tensor, transfer_ptr,
-    tensor, source, destination, transfer_start, transfer_finish, by_finish, model, duplex, last, before, visited,
+    n_ops, n_items, start, finish, place, by_start, pred_ptr, pred_edge, producer, carrier,
+    made_by, source, destination, transfer_start, transfer_finish, by_finish, model, duplex, last, before, visited,
     kind, row, cause, by, begin, end,
 ):  # fmt: skip
     """The critical path from its last entry to its first, in `kind` … `end`; returns the number of entries.
 
-    `last` (devices, -1), `before` (items) and `visited` (items + transfers, 0) are workspace. O(items + path · degree).
+    `last` (devices, -1), `before` (items) and `visited` (items + transfers, 0) are workspace. O(items + transfers + edges).
     """
     link_items(n_items, by_start, start, finish, place, last, before)
     v = 0
@@ -130,20 +141,17 @@ def walk_back(
         x = -1
         if what == OP:
             waiting = v
-            edge = last_input(
-                v, finish, place, pred_ptr, pred_edge, producer, consumer, edge_tensor, transfer_ptr, tensor,
-                destination, transfer_finish,
-            )  # fmt: skip
+            edge = last_input(v, finish, pred_ptr, pred_edge, producer, carrier, transfer_finish)
             need = -1
             there = 0.0
             if edge >= 0:
-                x = transfer_row(edge, producer, consumer, edge_tensor, place, transfer_ptr, tensor, destination)
+                x = carrier[edge]
                 need = producer[edge]
                 there = finish[need] if x < 0 else transfer_finish[x]
         else:
             need = n_ops + v if what == TRANSFER and n_items > n_ops else -1
             if need < 0:
-                need = by_producer(v, n_ops, transfer_ptr)
+                need = made_by[v]
             there = finish[need]
         # what was in the way: the item before on the device, or the transfer before on the link
         hurdle = -1
@@ -209,20 +217,6 @@ def walk_back(
 
 
 @helper
-def by_producer(x, n_ops, transfer_ptr):
-    """The op whose output transfer x carries."""
-    low = 0
-    high = n_ops
-    while high - low > 1:
-        middle = (low + high) // 2
-        if transfer_ptr[middle] <= x:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-@helper
 def add_gap(n, d, a, b, why, what, device, begin, end, reason, op):
     """Append the idle gap [a, b) of device d when it is one; returns the number of gaps."""
     if b > a:
@@ -237,8 +231,7 @@ def add_gap(n, d, a, b, why, what, device, begin, end, reason, op):
 
 @helper
 def last_awaited(
-    j, d, n_ops, n_items, start, by_start, finish, place, pred_ptr, pred_edge, producer, consumer, edge_tensor,
-    transfer_ptr, tensor, destination, transfer_finish,
+    j, d, n_ops, n_items, start, by_start, finish, place, pred_ptr, pred_edge, producer, carrier, transfer_finish
 ):  # fmt: skip
     """Of all ops that start on device d at the instant of ``by_start[j]``, the input that came last; -1 if none has any.
 
@@ -252,12 +245,9 @@ def last_awaited(
         j += 1
         if i >= n_ops or place[i] != d:
             continue
-        edge = last_input(
-            i, finish, place, pred_ptr, pred_edge, producer, consumer, edge_tensor, transfer_ptr, tensor, destination,
-            transfer_finish,
-        )  # fmt: skip
+        edge = last_input(i, finish, pred_ptr, pred_edge, producer, carrier, transfer_finish)
         if edge >= 0:
-            x = transfer_row(edge, producer, consumer, edge_tensor, place, transfer_ptr, tensor, destination)
+            x = carrier[edge]
             came = finish[producer[edge]] if x < 0 else transfer_finish[x]
             if came > latest and came <= now:
                 latest = came
@@ -267,8 +257,8 @@ def last_awaited(
 
 @kernel
 def idle_gaps(
-    n_ops, n_items, n_devices, makespan, start, finish, place, by_start, pred_ptr, pred_edge, producer, consumer,
-    edge_tensor, transfer_ptr, tensor, destination, transfer_finish, free, device, begin, end, reason, op,
+    n_ops, n_items, n_devices, makespan, start, finish, place, by_start, pred_ptr, pred_edge, producer, carrier,
+    transfer_finish, free, device, begin, end, reason, op,
 ):  # fmt: skip
     """Idle gaps of all devices by the time they end, in `device` … `op`; returns their number. O(items + edges).
 
@@ -281,12 +271,12 @@ def idle_gaps(
         if start[i] > free[d]:
             at = free[d]
             edge = last_awaited(
-                j, d, n_ops, n_items, start, by_start, finish, place, pred_ptr, pred_edge, producer, consumer, edge_tensor,
-                transfer_ptr, tensor, destination, transfer_finish,
+                j, d, n_ops, n_items, start, by_start, finish, place, pred_ptr, pred_edge, producer, carrier,
+                transfer_finish,
             )  # fmt: skip
             if edge >= 0:
                 u = producer[edge]
-                x = transfer_row(edge, producer, consumer, edge_tensor, place, transfer_ptr, tensor, destination)
+                x = carrier[edge]
                 made = min(finish[u], start[i])
                 n = add_gap(n, d, at, made, FOR_UPSTREAM, u, device, begin, end, reason, op)
                 at = max(at, made)

@@ -10,6 +10,9 @@ finish of v on every candidate d.
 from placelab.kernels.heap import pop_event, push_event
 from placelab.kernels.jit import helper, kernel
 
+SPANS = 64  # busy spans whose longest gap is known
+ROUNDING = 1e-15  # of a time: more than what rounding can add to the length that fits into a gap there
+
 
 @helper
 def arrivals(v, low, high, pred_ptr, pred_edge, producer, edge_bytes, delay, bandwidth, device, finish, ready):
@@ -43,11 +46,22 @@ def first_after(ends, base, count, time):
 
 
 @helper
-def gap(base, count, begins, ends, done, n_done, time, length, worst):
+def insert(values, base, count, value):
+    """Add a value to ``values[base:base + count]``, ascending. Returns their new number."""
+    i = base + first_after(values, base, count, value)
+    for j in range(base + count, i, -1):
+        values[j] = values[j - 1]
+    values[i] = value
+    return count + 1
+
+
+@helper
+def gap(base, count, begins, ends, block, widest, done, n_done, time, length, worst):
     """Earliest start at or after `time` of an op of this length in an idle gap; gives up at a finish of `worst` or later.
 
-    ``begins, ends`` are the busy spans, merged where they touch, so that few are looked at; an op of length 0 also fits
-    between two ops that touch: ``done`` has the finish of every op.
+    ``begins, ends`` are the busy spans, merged where they touch, so that few are looked at; ``widest[block + b]`` is the
+    longest gap before one of the spans b * SPANS to (b + 1) * SPANS - 1, so that those in which nothing fits are passed at
+    once. An op of length 0 also fits between two ops that touch: ``done`` has the finish of every op.
     """
     i = first_after(ends, base, count, time)
     if length == 0.0:
@@ -63,11 +77,31 @@ def gap(base, count, begins, ends, done, n_done, time, length, worst):
         if time + length >= worst:
             break
         i += 1
+        if i % SPANS == 0:
+            last = base + i + SPANS - 1
+            while i + SPANS <= count and length > widest[block + i // SPANS] + ROUNDING * ends[last]:
+                i += SPANS
+                time = ends[last]
+                if time + length >= worst:
+                    return time
+                last += SPANS
     return time
 
 
 @helper
-def occupy(base, count, begins, ends, start, finish):
+def measure(base, low, count, begins, ends, block, widest):
+    """Set ``widest`` anew from the block of span number `low` to that of the last."""
+    for b in range(low // SPANS, (count + SPANS - 1) // SPANS):
+        most = 0.0
+        for i in range(b * SPANS, min((b + 1) * SPANS, count)):
+            length = begins[base + i] - (ends[base + i - 1] if i > 0 else 0.0)
+            if length > most:
+                most = length
+        widest[block + b] = most
+
+
+@helper
+def occupy(base, count, begins, ends, block, widest, start, finish):
     """Add a busy span, merged with those it touches. Returns their new number."""
     i = first_after(ends, base, count, start)
     if i < count and begins[base + i] < finish:
@@ -79,18 +113,27 @@ def occupy(base, count, begins, ends, start, finish):
         for j in range(base + i, base + count - 1):
             begins[j] = begins[j + 1]
             ends[j] = ends[j + 1]
+        measure(base, i, count - 1, begins, ends, block, widest)
         return count - 1
-    if left:
-        ends[base + i - 1] = finish
-        return count
-    if right:
-        begins[base + i] = start
+    if left or right:
+        if left:
+            ends[base + i - 1] = finish
+        else:
+            begins[base + i] = start
+        if i < count:  # the gap before span i has become shorter
+            measure(base, i, min(count, (i // SPANS + 1) * SPANS), begins, ends, block, widest)
         return count
     for j in range(base + count, base + i, -1):
         begins[j] = begins[j - 1]
         ends[j] = ends[j - 1]
     begins[base + i] = start
     ends[base + i] = finish
+    if i < count or i % SPANS == 0:
+        measure(base, i, count + 1, begins, ends, block, widest)
+    else:
+        length = start - ends[base + i - 1]
+        if length > widest[block + i // SPANS]:
+            widest[block + i // SPANS] = length
     return count + 1
 
 
@@ -99,19 +142,20 @@ def in_order(
     order, preferred, insertion, pred_ptr, pred_edge, producer, edge_bytes, cost, column, divisor, columns, delay, bandwidth,
     allowed, stride, group,
     # workspace
-    group_device, ready, busy, begins, ends, n_done, done,
+    group_device, ready, busy, begins, ends, widest, n_done, done,
     # results
     device, start, finish, score,
 ):  # fmt: skip
     """Each op of a topological `order` to the device where it finishes soonest, or to ``preferred[v]`` unless that is -1.
 
     With `insertion` into the earliest gap that holds it, which takes ``begins, ends`` and, where an op takes no time,
-    ``done`` of length n * k; else after the device's last op (``ends``, length k). O(edges · k + n · k · log n) where
-    gaps are found at once.
+    ``done`` of length n * k, and ``widest`` of length k * (n / SPANS rounded up); else after the device's last op (``ends``,
+    length k). O(edges · k + n · k · log n) where gaps are found at once.
     """
     n = len(order)
     k = len(ready)
     room = len(ends) // k
+    blocks = len(widest) // k
     zeros = len(done) == len(ends) and insertion
     record = len(score) == n * k
     for g in range(len(group_device)):
@@ -145,7 +189,7 @@ def in_order(
             if s + length >= worst:
                 continue
             if insertion:
-                s = gap(d * room, busy[d], begins, ends, done, n_done[d], s, length, worst)
+                s = gap(d * room, busy[d], begins, ends, d * blocks, widest, done, n_done[d], s, length, worst)
             elif ends[d] > s:
                 s = ends[d]
             f = s + length
@@ -161,14 +205,9 @@ def in_order(
         if g >= 0:
             group_device[g] = best
         if insertion:
-            busy[best] = occupy(best * room, busy[best], begins, ends, begin, soonest)
+            busy[best] = occupy(best * room, busy[best], begins, ends, best * blocks, widest, begin, soonest)
             if zeros and soonest > begin:
-                j = best * room + n_done[best]
-                while j > best * room and done[j - 1] > soonest:
-                    done[j] = done[j - 1]
-                    j -= 1
-                done[j] = soonest
-                n_done[best] += 1
+                n_done[best] = insert(done, best * room, n_done[best], soonest)
         else:
             ends[best] = soonest
 

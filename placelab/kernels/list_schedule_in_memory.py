@@ -4,7 +4,7 @@ from math import inf
 
 from placelab.kernels.heap import pop_event, push_event
 from placelab.kernels.jit import helper, kernel
-from placelab.kernels.list_schedule import gap, occupy
+from placelab.kernels.list_schedule import gap, insert, occupy
 from placelab.kernels.planned_transfers import PARALLEL, inputs_on
 from placelab.kernels.room_over_time import clear_room, next_time_to_try, take_room
 
@@ -12,10 +12,11 @@ NEVER = 1.7e308  # a finish that no plan reaches
 
 
 @helper
-def idle_from(d, time, length, insertion, room, busy, begins, ends, done, n_done):
+def idle_from(d, time, length, insertion, room, busy, begins, ends, widest, done, n_done):
     """Earliest start at or after `time` of an op of this length on d: in an idle gap, or after its last op."""
     if insertion:
-        return gap(d * room, busy[d], begins, ends, done, n_done[d], time, length, NEVER)
+        block = d * (len(widest) // len(busy))
+        return gap(d * room, busy[d], begins, ends, block, widest, done, n_done[d], time, length, NEVER)
     return max(time, ends[d])
 
 
@@ -25,7 +26,7 @@ def one_by_one(
     delay, bandwidth, allowed, stride, group, send,
     model, limit, for_ever, temporary, op_tensor_ptr, tensor_bytes, edge_tensor,
     # workspace
-    group_device, missing, became, heap, aside, busy, busy_begins, busy_ends, n_done, done,
+    group_device, missing, became, heap, aside, busy, busy_begins, busy_ends, widest, n_done, done,
     turn, lane, port, copy_sent, copy_there, sent, there,
     reserved, waiting, kept, copy_kept, last, chain, top, highest, at, level, block, begins, ends, sizes, cuts, change, eased,
     # results
@@ -91,7 +92,7 @@ def one_by_one(
                     PARALLEL, 0, port, copy_sent, copy_there, turn, lane, device, finish, sent, there,
                 )  # fmt: skip
                 length = cost[v * columns + column[d]] / divisor[d]
-                s = idle_from(d, ready, length, insertion, room, busy, busy_begins, busy_ends, done, n_done)
+                s = idle_from(d, ready, length, insertion, room, busy, busy_begins, busy_ends, widest, done, n_done)
                 while s < inf and (record or s + length < soonest):
                     fits = next_time_to_try(
                         v, d, s, length, pred_ptr, pred_edge, producer, group, group_device, device, sent, there,
@@ -103,7 +104,7 @@ def one_by_one(
                         break
                     s = fits
                     if s < inf:
-                        s = idle_from(d, s, length, insertion, room, busy, busy_begins, busy_ends, done, n_done)
+                        s = idle_from(d, s, length, insertion, room, busy, busy_begins, busy_ends, widest, done, n_done)
                 if record and s < inf:
                     score[v * k + d] = s + length
                 if s + length < soonest:
@@ -132,14 +133,10 @@ def one_by_one(
         if g >= 0:
             group_device[g] = best
         if insertion:
-            busy[best] = occupy(best * room, busy[best], busy_begins, busy_ends, begin, soonest)
+            first = best * (len(widest) // k)
+            busy[best] = occupy(best * room, busy[best], busy_begins, busy_ends, first, widest, begin, soonest)
             if zeros and soonest > begin:
-                j = best * room + n_done[best]
-                while j > best * room and done[j - 1] > soonest:
-                    done[j] = done[j - 1]
-                    j -= 1
-                done[j] = soonest
-                n_done[best] += 1
+                n_done[best] = insert(done, best * room, n_done[best], soonest)
         else:
             busy_ends[best] = soonest
         for e in range(succ_ptr[v], succ_ptr[v + 1]):

@@ -135,7 +135,7 @@ def _in_order_kernel(
     kernels.in_order(
         order, preferred, int(insertion), *edge_arguments(problem), *device_arguments(problem),
         np.empty(problem.n_groups, np.int32), np.empty(k),
-        np.empty(k, np.int32), np.empty(room if insertion else 1), np.empty(room),
+        np.empty(k, np.int32), np.empty(room if insertion else 1), np.empty(room), np.empty(_blocks(n, k, insertion)),
         np.empty(k, np.int32), np.empty(room if zeros and insertion else 1),
         device, start, finish, score,
     )  # fmt: skip
@@ -166,7 +166,7 @@ def _in_memory(problem: Problem, place: np.ndarray, preferred: np.ndarray, inser
         place, preferred, int(insertion), *edge_arguments(problem), graph.succ_ptr, graph.consumer, *device_arguments(problem),
         transfer_delay(problem)[0].reshape(-1), *fixed,
         numbers(problem.n_groups), numbers(n), np.empty(n), np.empty(2 * n), np.empty(2 * n),
-        numbers(k), np.empty(room if insertion else 1), np.empty(room),
+        numbers(k), np.empty(room if insertion else 1), np.empty(room), np.empty(_blocks(n, k, insertion)),
         numbers(k), np.empty(room if zeros and insertion else 1),
         numbers(most), np.empty(k), np.empty(0), np.empty(0), np.empty(0), np.empty(most), np.empty(most), *plan, numbers(k),
         device, start, finish, score, order,
@@ -207,6 +207,11 @@ def device_arguments(problem: Problem) -> tuple:
     times = (problem.cost, problem.column, problem.divisor, problem.columns)
     links = (transfer_delay(problem)[1].reshape(-1), problem.cluster.bandwidth.reshape(-1))
     return (*times, *links, allowed, 0 if mask is None else k, problem.group)
+
+
+def _blocks(n: int, k: int, insertion: bool) -> int:
+    """How many blocks of busy spans all devices have together, in workspace ``widest`` of the kernels."""
+    return -(-n // kernels.SPANS) * k if insertion else 1
 
 
 def _results(n: int, k: int, trace: bool) -> tuple:

@@ -177,6 +177,42 @@ def path_computation_time(
     return rank, sends.reshape(shape) if wanted else None
 
 
+def transfer_computation_time(problem: Problem, device: np.ndarray, rank: np.ndarray) -> np.ndarray:
+    """PCT of each Send (without Send ops: of each transfer) that a placement needs, see :func:`path_computation_time`.
+
+    Parameters
+    ----------
+    device, rank
+        Device and PCT of each op, shape (n_ops,).
+
+    Returns
+    -------
+    ndarray, shape (n_transfers, 1), float64
+        Seconds, in the order of ``Schedule.transfers``: the same numbers as in the table by tensor and device, without its
+        empty places. O(edges log edges).
+    """
+    graph, cluster = problem.graph, problem.cluster
+    home, there = device[graph.producer], device[graph.consumer]
+    process = problem.transfer_ops / cluster.speed
+    way = process[home] + cluster.latency[home, there] + graph.edge_bytes / cluster.bandwidth[home, there]
+    return largest_per_transfer(problem, device, way + (process[there] + rank[graph.consumer]))
+
+
+def largest_per_transfer(problem: Problem, device: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """The largest `value` (n_edges,) among the edges of each transfer, at least 0; shape (n_transfers, 1), O(edges log edges).
+
+    Transfers are in the order of ``Schedule.transfers``: by (producer, destination, tensor).
+    """
+    graph = problem.graph
+    edges = np.flatnonzero(device[graph.producer] != device[graph.consumer])
+    pair = graph.producer[edges].astype(np.int64) * problem.cluster.n_devices + device[graph.consumer[edges]]
+    output = graph.edge_tensor[edges] - graph.op_tensor_ptr[graph.producer[edges]]
+    _, transfer = np.unique(pair * (output.max(initial=0) + 1) + output, return_inverse=True)
+    largest = np.zeros((transfer.max(initial=-1) + 1, 1))
+    np.maximum.at(largest[:, 0], transfer, value[edges])
+    return largest
+
+
 def mean_exec(problem: Problem) -> np.ndarray:
     """Mean of exec(v, d) over the devices each op is allowed on [s], shape (n_ops,).
 

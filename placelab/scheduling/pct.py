@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.planning.ranks import path_computation_time, rounded
+from placelab.planning.ranks import largest_per_transfer, path_computation_time, rounded, transfer_computation_time
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.strategies import Order, scheduler
@@ -28,23 +28,16 @@ def pct(problem: Problem, placement: Placement, *, order_transfers: bool = False
     in the published program: the op or Send that became executable first, at one instant a Send before an op, then the
     lower number.
     """
-    op, send = _compared(*path_computation_time(problem, placement.device))
-    return Order("priority", op, transfer=_feeds(problem, placement, op) if order_transfers else None, send=send)
+    graph, device = problem.graph, placement.device
+    op, _ = path_computation_time(problem, device, transfers=False)
+    op, send = _compared(op, transfer_computation_time(problem, device, op) if problem.transfer_ops > 0 else None)
+    transfer = largest_per_transfer(problem, device, op[graph.consumer]) if order_transfers else None
+    return Order("priority", op, transfer, send)
 
 
 def _compared(op: np.ndarray, send: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
-    """PCT of ops and Sends, rounded together; tensors that do not travel have 0."""
+    """PCT of ops and of the Send of each transfer, rounded together."""
     if send is None:
         return rounded(op), None
-    travels = send > 0
-    steps = rounded(np.concatenate([op, send[travels]]))
-    send[travels] = steps[len(op) :]
-    return steps[: len(op)], send
-
-
-def _feeds(problem: Problem, placement: Placement, op: np.ndarray) -> np.ndarray:
-    """Largest PCT among the consumers of each tensor on each device, shape (n_tensors, n_devices)."""
-    graph = problem.graph
-    best = np.zeros((graph.n_tensors, problem.cluster.n_devices))
-    np.maximum.at(best, (graph.edge_tensor, placement.device[graph.consumer]), op[graph.consumer])
-    return best
+    steps = rounded(np.concatenate([op, send.ravel()]))
+    return steps[: len(op)], steps[len(op) :].reshape(send.shape)

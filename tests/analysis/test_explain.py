@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -232,3 +233,24 @@ def test_impossible_schedules_end_too():
         assert steps["start"][0] <= 0
         assert steps["finish"][-1] == broken.makespan
         idle_gaps(broken)
+
+
+@pytest.mark.parametrize("transfers", ["parallel", "sequential"])
+def test_an_op_of_very_many_neighbours_costs_no_more_than_its_edges(transfers):
+    """Two ops that feed 200,000 others a tensor each, and one that reads all: in a second or two, not minutes."""
+    n = 200_000
+    middle = np.arange(2, n + 2)
+    edges = np.concatenate([np.stack([middle % 2, middle], 1), np.stack([middle, np.full(n, n + 2)], 1)])
+    output = np.concatenate([middle // 2 - 1, np.zeros(n, int)])
+    graph = pl.OpGraph.from_arrays(
+        [f"op{v}" for v in range(n + 3)], np.full(n + 3, 1e6), edges, edge_bytes=np.full(2 * n, 8.0), edge_output=output
+    )
+    problem = pl.Problem(graph, pl.Cluster([1e9] * 4, bandwidth=1e9), transfers=transfers)
+    schedule = pl.simulate(problem, pl.Placement(problem, np.arange(n + 3) // 2 % 4))
+    pl.metrics(example()), idle_gaps(example())  # kernels are compiled
+    begun = time.process_time()
+    critical_steps(schedule)
+    idle_gaps(schedule)
+    pl.metrics(schedule)
+    assert f"op{n + 2}" in why(schedule, n + 2)
+    assert time.process_time() - begun < 5.0

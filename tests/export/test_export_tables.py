@@ -70,7 +70,7 @@ def test_any_name_is_one_cell(name):
         problem = pl.Problem(pl.OpGraph.from_arrays([name], [1.0], []), pl.Cluster([1.0]))
     except pl.FormatError:
         return
-    text = export.csv_tables.ops_csv(pl.solve(problem, "single", "fifo"), as_it_is=True)
+    text = "".join(export.csv_tables.ops_csv(pl.solve(problem, "single", "fifo"), as_it_is=True))
     assert list(csv.reader(io.StringIO(text, newline="")))[1][0] == name
 
 

@@ -9,8 +9,9 @@ import problems
 import pytest
 
 import placelab as pl
+from placelab.kernels import list_schedule as kernels
 from placelab.planning import list_scheduling
-from placelab.planning.list_scheduler import ListScheduler
+from placelab.planning.list_scheduler import Gaps, ListScheduler
 from placelab.planning.ranks import by_falling, upward_rank
 
 MODELS = ("edges", "reserved", "dynamic")
@@ -89,3 +90,47 @@ def test_set_aside_ops_are_tried_again_when_nothing_else_is_left(i):
     problem = problems.problem(Random(f"63 {i}").randint, ops=8, memory=MODELS)
     expected = outcome(in_some_order, problem, i, by_kernel=False)
     assert outcome(in_some_order, problem, i, by_kernel=True) == expected
+
+
+class Counted(list):
+    """A list that counts how often it is read."""
+
+    reads = 0
+
+    def __getitem__(self, i):
+        """The entry, and one more read."""
+        self.reads += 1
+        return super().__getitem__(i)
+
+
+def test_gaps_too_short_are_passed_by_the_block():
+    """Among 100,000 busy spans a long op finds the one gap that holds it in a few thousand reads, wherever it is."""
+    n = 100_000
+    ends = Counted(np.arange(n) * 1.0 + 0.9)
+    begins = Counted(np.arange(n) * 1.0)
+    begins[70_000] += 0.05  # 0.15 wide, the others 0.1
+    widest = Counted([0.0] * -(-n // kernels.SPANS))
+    kernels.measure(0, 0, n, begins, ends, 0, widest)
+    for row in (begins, ends, widest):
+        row.reads = 0
+    assert kernels.gap(0, n, begins, ends, 0, widest, [0.0], 0, 10.0, 0.12, 1e300) == ends[69_999]
+    assert begins.reads + ends.reads + widest.reads < 5 * n / kernels.SPANS
+
+
+@pytest.mark.parametrize("scattered", [0.1, 0.5, 1.0])
+def test_gaps_are_those_of_a_plain_list(scattered):
+    """Thousands of ops inserted into one device's gaps, some of no time, start when a scan over all gaps says."""
+    rng = Random(1)
+    n, plain, busy, n_done = 4000, Gaps(), 0, 0
+    begins, ends, done, widest = [0.0] * n, [0.0] * n, [0.0] * n, [np.nan] * -(-n // kernels.SPANS)
+    for _ in range(n):
+        ready = rng.randrange(8000) / 4 if rng.random() < scattered else max(plain.ends, default=0.0)
+        ready += rng.choice([0.0, 0.25, 1e-9])
+        length = rng.choice([0.0, 0.1, 0.25, 0.5, rng.random()])
+        start = kernels.gap(0, busy, begins, ends, 0, widest, done, n_done, ready, length, 1e300)
+        assert start == plain.earliest(ready, length)
+        plain.occupy(start, start + length)
+        busy = kernels.occupy(0, busy, begins, ends, 0, widest, start, start + length)
+        if start + length > start:
+            n_done = kernels.insert(done, 0, n_done, start + length)
+    assert busy > 2 * kernels.SPANS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tracemalloc
 from itertools import permutations
 from pathlib import Path
 from random import Random
@@ -228,6 +229,42 @@ def path_computation_time(where: Placement) -> Order:
         op[v] = problem.exec_time(v, d) + longest
     most = max(op.max(), 1e-300)
     return Order("priority", np.round(op / most, 11), send=np.round(send / most, 11))
+
+
+def test_priorities_per_transfer_are_those_by_tensor_and_destination():
+    """A row per transfer says the same as its place in the table of tensors × devices, for Sends and on links."""
+    for i, problem in enumerate(many(200, seed=12, transfer_ops=[0, 1])):
+        where = placement(Random(i).randint, problem)
+        n, t, k = problem.graph.n_ops, problem.graph.n_tensors, problem.cluster.n_devices
+        rng = np.random.default_rng(i)
+        op, table = rng.random(n), rng.integers(0, 5, (2, t, k)).astype(float)
+        moved = pl.simulate(problem, where).transfers
+        rows = table[:, moved["tensor"], moved["destination"]][:, :, None]
+        assert_equal(simulated(where, Order("priority", op, *rows)), simulated(where, Order("priority", op, *table)))
+
+
+def test_another_number_of_rows_is_refused():
+    """The message names all three shapes."""
+    problem = pl.datasets.problem("topcuoglu")
+    where = pl.place(problem, "heft")
+    x = len(pl.simulate(problem, where).transfers)
+    with pytest.raises(pl.FormatError, match=rf"shape \({x + 1}, 1\); expected \(15,\), \(15, 3\) or \({x}, 1\)"):
+        simulated(where, Order("priority", np.zeros(10), np.zeros((x + 1, 1))))
+
+
+def test_pct_takes_no_table_of_tensors_and_devices():
+    """20,000 ops on 200 devices: a table by tensor and device would have 32 MB, and queueing for links another."""
+    problem = pl.Problem(
+        pl.generators.layered(20_000, seed=0), pl.Cluster.uniform(200), transfers="channel", transfer_ops=1e6
+    )
+    where = pl.place(problem, "round-robin")
+    tracemalloc.start()
+    try:
+        order = pl.schedulers()["pct"](problem, where, order_transfers=True)
+        assert tracemalloc.get_traced_memory()[1] < 16e6
+    finally:
+        tracemalloc.stop()
+    assert order.send.shape == order.transfer.shape == (len(pl.simulate(problem, where).transfers), 1)
 
 
 def test_pct_equals_the_reference():
