@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from placelab.errors import FormatError, InfeasibleError, UnsupportedError, expect
-from placelab.kernels import events
+from placelab.kernels import events, msr
 from placelab.kernels.transfers import group_transfers
 from placelab.planning.ranks import in_classes
 from placelab.problem.graph import frozen
@@ -233,12 +233,14 @@ class _Run:
             transfers=kind, duplex=problem.duplex, with_sends=self.n_sends > 0, transfer_class=self._transfer_class(order),
             successor_ptr=successor[0], successor=successor[1], successor_inputs=successor[2],
             n_producers=graph.n_producers if rule == events.MSR else _NONE,
-            static=order.static, alpha=alpha, beta=beta, gamma=gamma, delta=delta,
+            most_inputs=self._most_inputs(rule), producer=graph.producer, static=order.static,
+            alpha=alpha, beta=beta, gamma=gamma, delta=delta,
             memory=self.memory, limit=frozen(cluster.memory * (1 + TOLERANCE)), temporary=graph.temporary,
             outputs=self._outputs(), pred_ptr=graph.pred_ptr, pred_edge=graph.pred_edge, edge_tensor=graph.edge_tensor,
             op_tensor_ptr=graph.op_tensor_ptr, **self._uses(),
             state=_state(), clock=np.zeros(1), missing=np.diff(graph.pred_ptr), busy=np.zeros(k, I4),
-            turn=np.full(len(shared), -1, I4), since=np.full(len(shared), -1, I4),
+            turn=np.full(len(shared), -1, I4), since=np.full(items if rule == events.MSR else len(shared), -1, I4),
+            facts=_facts(items if rule == events.MSR else 0), links=np.full(3 * items if rule == events.MSR else 0, -1, I4),
             queue=np.empty(n + self.n_sends, I8), queue_base=queue_ptr, n_queued=np.zeros(k, I4), send_base=send_base,
             n_sends_queued=np.zeros(k, I4), set_aside=np.empty(items if self.memory else 1, I8),
             heap=np.empty(2 * (k + 2 * x + 1)), touched=np.empty(k, I4), touched_flag=np.zeros(k, I4),
@@ -248,6 +250,15 @@ class _Run:
             start=np.full(n, np.nan), finish=np.full(n, np.nan), send_start=np.empty(self.n_sends),
             send_finish=np.empty(self.n_sends), transfer_start=np.empty(x), transfer_finish=np.empty(x),
         )  # fmt: skip
+
+    def _most_inputs(self, rule: int) -> np.ndarray:
+        """Edges into each op from any one producer, at most; MSR alone reads it."""
+        if rule != events.MSR:
+            return _NONE
+        _, successor, inputs = self.problem.graph.successors
+        most = np.zeros(self.problem.graph.n_ops, I4)
+        np.maximum.at(most, successor, inputs)
+        return frozen(most)
 
     def _transfer_rule(self, order: Order) -> int:
         if self.problem.transfers == "sequential":
@@ -407,6 +418,13 @@ class State:
         return bool(
             events.fits(op, d, *(view[a] for a in names), view["tensor_bytes"], view["home_uses"], view["copy_uses"])
         )
+
+
+def _facts(items: int) -> np.ndarray:
+    """What the queues of MSR know of each item before it is queued (:mod:`placelab.kernels.msr`)."""
+    facts = np.zeros((items, 4), I4)
+    facts[:, 3] = msr.NOWHERE
+    return facts.reshape(-1)
 
 
 def _state() -> np.ndarray:

@@ -11,6 +11,7 @@ Sums of times always associate from the left, so that compiled code, plain Pytho
 
 from placelab.kernels.heap import pop_event, pop_key, push_event, push_key
 from placelab.kernels.jit import helper, kernel
+from placelab.kernels.msr import begin_waiting, enter, last_wait, leave, score, waits_longer
 
 PRIORITY, FIFO, MSR, PLANNED, ASK = 0, 1, 2, 3, 4
 PARALLEL, RESERVE, PORTS, CHANNEL = (
@@ -70,89 +71,52 @@ def by_priority(item, instant, rank, shared, turn, since):
 
 @helper
 def arrive(w, d, missing, rule, instant, rank, shared, turn, since, queue, queue_base, n_queued):
-    """One input of op w has arrived on its device d; queue w when it was the last one."""
+    """One input of op w has arrived on its device d; queue w when it was the last one. Not for MSR."""
     missing[w] -= 1
     if missing[w] == 0 and rule != PLANNED:
         if rule == PRIORITY:
             push_key(queue, queue_base[d], n_queued[d], by_priority(w, instant, rank, shared, turn, since))
         elif rule == FIFO:
             push_key(queue, queue_base[d], n_queued[d], instant << 32 | rank[w])
-        elif rule == MSR:
-            queue[queue_base[d] + n_queued[d]] = instant << 32 | rank[w]
         else:
             queue[queue_base[d] + n_queued[d]] = w
         n_queued[d] += 1
 
 
 @helper
+def arrive_msr(
+    w, d, n_ops, instant, device, source, missing, rank, successor_ptr, successor, successor_inputs, n_producers,
+    most_inputs, consumer_ptr, receiver, static, pred_ptr, pred_edge, producer, edge_tensor, edge_transfer, with_sends,
+    facts, links, since, queue, queue_base, n_queued,
+):  # fmt: skip
+    """As :func:`arrive`, and a queued item may now be all that w waits for. `most_inputs`: of w from any one producer."""
+    missing[w] -= 1
+    if missing[w] == 0:
+        begin_waiting(
+            w, d, n_ops, instant, device, missing, successor_ptr, successor, successor_inputs, n_producers, consumer_ptr,
+            receiver, static, facts, links, since, rank, queue, queue_base, n_queued,
+        )  # fmt: skip
+    elif missing[w] <= most_inputs[w] and not static:
+        last_wait(
+            w, n_ops, device, source, missing, pred_ptr, pred_edge, producer, edge_tensor, edge_transfer, with_sends,
+            facts, links, since, rank, queue, queue_base, n_queued,
+        )  # fmt: skip
+
+
+@helper
 def queue_send(
     x, d, n_ops, instant, rule, rank, shared, turn, since, queue, queue_base, n_queued, send_base, n_sends_queued
 ):  # fmt: skip
-    """The Send of transfer x stands in the queue of its device d; PLANNED and ASK keep Sends in a queue of their own."""
+    """The Send of transfer x stands in the queue of its device d; PLANNED and ASK keep Sends in one of their own. Not for MSR."""
     if rule == PRIORITY:
         push_key(queue, queue_base[d], n_queued[d], by_priority(n_ops + x, instant, rank, shared, turn, since))
         n_queued[d] += 1
     elif rule == FIFO:
         push_key(queue, queue_base[d], n_queued[d], instant << 32 | rank[n_ops + x])
         n_queued[d] += 1
-    elif rule == MSR:
-        queue[queue_base[d] + n_queued[d]] = instant << 32 | rank[n_ops + x]
-        n_queued[d] += 1
     else:
         push_key(queue, send_base[d], n_sends_queued[d], instant << 32 | (n_ops + x))
         n_sends_queued[d] += 1
-
-
-@helper
-def successor_score(w, inputs, d, device, missing, busy, n_producers, static, alpha, beta, gamma, delta):
-    """MSR's term for one successor w that consumes `inputs` tensors of the scored op on device d (Mayer eq. 13)."""
-    score = alpha
-    q = device[w]
-    if q != d:
-        score += beta
-    if n_producers[w] == 1 if static else missing[w] == inputs:
-        score += gamma
-        if busy[q] == 0:
-            score += delta
-    return score
-
-
-@helper
-def msr_score(
-    item, d, n_ops, device, missing, busy, successor_ptr, successor, successor_inputs, n_producers,
-    consumer_ptr, receiver, static, alpha, beta, gamma, delta,
-):  # fmt: skip
-    """MSR of an op, or of a Send: the same sum over the consumers its transfer feeds."""
-    score = 0.0
-    if item < n_ops:
-        for i in range(successor_ptr[item], successor_ptr[item + 1]):
-            score += successor_score(
-                successor[i],
-                successor_inputs[i],
-                d,
-                device,
-                missing,
-                busy,
-                n_producers,
-                static,
-                alpha,
-                beta,
-                gamma,
-                delta,
-            )
-    else:
-        i = consumer_ptr[2 * (item - n_ops)]
-        end = consumer_ptr[2 * (item - n_ops) + 1]
-        while i < end:
-            w = receiver[i]
-            inputs = 0
-            while i < end and receiver[i] == w:  # an op that reads the tensor twice stands there twice
-                inputs += 1
-                i += 1
-            score += successor_score(
-                w, inputs, d, device, missing, busy, n_producers, static, alpha, beta, gamma, delta
-            )
-    return score
 
 
 @helper
@@ -213,12 +177,13 @@ def run_events(
     receiver, local_start, local_end, op_transfer_ptr, consumer_ptr, tensor, destination, source, edge_transfer,
     # rules
     rule, rank, shared, item_of_rank, sequence, sequence_ptr, transfers, duplex, with_sends, transfer_class,
-    successor_ptr, successor, successor_inputs, n_producers, static, alpha, beta, gamma, delta,
+    successor_ptr, successor, successor_inputs, n_producers, most_inputs, producer, static, alpha, beta,
+    gamma, delta,
     # memory that ops wait for
     memory, limit, temporary, outputs, pred_ptr, pred_edge, edge_tensor, op_tensor_ptr, home_uses, copy_uses, used,
     # workspace
-    state, clock, missing, busy, turn, since, queue, queue_base, n_queued, send_base, n_sends_queued, set_aside, heap,
-    touched, touched_flag, planned_next, port, pair_queue, pair_base, pair_size, pair_busy, pairs, pair_flag, requested,
+    state, clock, missing, busy, turn, since, facts, links, queue, queue_base, n_queued, send_base, n_sends_queued, set_aside,
+    heap, touched, touched_flag, planned_next, port, pair_queue, pair_base, pair_size, pair_busy, pairs, pair_flag, requested,
     # results
     start, finish, send_start, send_finish, transfer_start, transfer_finish,
 ):  # fmt: skip
@@ -226,7 +191,8 @@ def run_events(
 
     Returns the device that must choose (its executable ops are ``queue[queue_base[d]:queue_base[d] + n_queued[d]]``; answer in
     ``state[CHOICE]`` and call again), or -1 at the end; ``state[DONE]`` then counts the finished ops.
-    O((ops + edges + transfers) log(ops)); MSR looks at every executable op of a device for each choice.
+    O((ops + edges + transfers) log(ops)); MSR also compares, for each choice, the kinds of executable ops
+    that :mod:`placelab.kernels.msr` tells apart.
     """
     size = state[SIZE]
     instant = state[INSTANT]
@@ -246,7 +212,14 @@ def run_events(
             if missing[v] == 0:
                 d = device[v]
                 missing[v] = 1
-                arrive(v, d, missing, rule, instant, rank, shared, turn, since, queue, queue_base, n_queued)
+                if rule == MSR:
+                    arrive_msr(
+                        v, d, n_ops, instant, device, source, missing, rank, successor_ptr, successor, successor_inputs,
+                        n_producers, most_inputs, consumer_ptr, receiver, static, pred_ptr, pred_edge, producer,
+                        edge_tensor, edge_transfer, with_sends, facts, links, since, queue, queue_base, n_queued,
+                    )  # fmt: skip
+                else:
+                    arrive(v, d, missing, rule, instant, rank, shared, turn, since, queue, queue_base, n_queued)
                 n_touched = touch(d, touched, touched_flag, n_touched)
         if rule == MSR or rule == ASK:
             sort_small(touched, n_touched)
@@ -277,28 +250,35 @@ def run_events(
                         push_key(queue, base, n_queued[d], set_aside[i])
                         n_queued[d] += 1
                 elif rule == MSR:
-                    best = -1
-                    best_score = 0.0
-                    first_key = 0
-                    for i in range(n_queued[d]):
-                        key = queue[base + i]
-                        item = item_of_rank[key & LOW]
-                        score = msr_score(
-                            item, d, n_ops, device, missing, busy, successor_ptr, successor, successor_inputs, n_producers,
-                            consumer_ptr, receiver, static, alpha, beta, gamma, delta,
-                        )  # fmt: skip
-                        if best < 0 or score > best_score or (score == best_score and key < first_key):
-                            if item >= n_ops or fits(
-                                item, d, memory, used, limit, temporary, outputs, pred_ptr, pred_edge, edge_tensor,
-                                edge_transfer, tensor_bytes, home_uses, copy_uses,
-                            ):  # fmt: skip
-                                best = i
-                                best_score = score
-                                first_key = key
-                                chosen = item
-                    if best >= 0:
-                        n_queued[d] -= 1
-                        queue[base + best] = queue[base + n_queued[d]]
+                    aside = 0
+                    while n_queued[d] > 0:
+                        best = -1
+                        best_score = 0.0
+                        for i in range(n_queued[d]):
+                            item = queue[base + i]
+                            value = score(
+                                item, device, missing, busy, successor_ptr, successor, successor_inputs, n_producers, static,
+                                alpha, beta, gamma, delta, facts,
+                            )  # fmt: skip
+                            if (
+                                best < 0
+                                or value > best_score
+                                or (value == best_score and waits_longer(item, best, since, rank))
+                            ):
+                                best = item
+                                best_score = value
+                        leave(best, d, facts, links, since, rank, queue, queue_base, n_queued)
+                        if best >= n_ops or fits(
+                            best, d, memory, used, limit, temporary, outputs, pred_ptr, pred_edge, edge_tensor,
+                            edge_transfer, tensor_bytes, home_uses, copy_uses,
+                        ):  # fmt: skip
+                            chosen = best
+                            since[best] = -1
+                            break
+                        set_aside[aside] = best
+                        aside += 1
+                    for i in range(aside):
+                        enter(set_aside[i], d, facts, links, since, rank, queue, queue_base, n_queued)
                 elif n_sends_queued[d] > 0:
                     chosen = queue[send_base[d]] & LOW
                     pop_key(queue, send_base[d], n_sends_queued[d])
@@ -377,20 +357,18 @@ def run_events(
                     done += 1
                     n_touched = touch(d, touched, touched_flag, n_touched)
                     for i in range(local_start[code], local_end[code]):
-                        arrive(
-                            receiver[i],
-                            d,
-                            missing,
-                            rule,
-                            instant,
-                            rank,
-                            shared,
-                            turn,
-                            since,
-                            queue,
-                            queue_base,
-                            n_queued,
-                        )
+                        if rule == MSR:
+                            arrive_msr(
+                                receiver[i], d, n_ops, instant, device, source, missing, rank, successor_ptr, successor,
+                                successor_inputs, n_producers, most_inputs, consumer_ptr, receiver, static, pred_ptr,
+                                pred_edge, producer, edge_tensor, edge_transfer, with_sends, facts, links, since, queue,
+                                queue_base, n_queued,
+                            )  # fmt: skip
+                        else:
+                            arrive(
+                                receiver[i], d, missing, rule, instant, rank, shared, turn, since, queue, queue_base,
+                                n_queued,
+                            )  # fmt: skip
                     first = op_transfer_ptr[code]
                     last = op_transfer_ptr[code + 1]
                     if memory == DYNAMIC:
@@ -403,10 +381,17 @@ def run_events(
                                 used[d] -= tensor_bytes[t]
                     if with_sends:
                         for x in range(first, last):
-                            queue_send(
-                                x, d, n_ops, instant, rule, rank, shared, turn, since, queue, queue_base, n_queued,
-                                send_base, n_sends_queued,
-                            )  # fmt: skip
+                            if rule == MSR:
+                                begin_waiting(
+                                    n_ops + x, d, n_ops, instant, device, missing, successor_ptr, successor,
+                                    successor_inputs, n_producers, consumer_ptr, receiver, static, facts, links, since,
+                                    rank, queue, queue_base, n_queued,
+                                )  # fmt: skip
+                            else:
+                                queue_send(
+                                    x, d, n_ops, instant, rule, rank, shared, turn, since, queue, queue_base, n_queued,
+                                    send_base, n_sends_queued,
+                                )  # fmt: skip
                         last = first
                 elif code < first_transfer:  # a Send
                     first = code - n_ops
@@ -421,20 +406,18 @@ def run_events(
                     s = source[x]
                     d = destination[x]
                     for i in range(consumer_ptr[2 * x], consumer_ptr[2 * x + 1]):
-                        arrive(
-                            receiver[i],
-                            d,
-                            missing,
-                            rule,
-                            instant,
-                            rank,
-                            shared,
-                            turn,
-                            since,
-                            queue,
-                            queue_base,
-                            n_queued,
-                        )
+                        if rule == MSR:
+                            arrive_msr(
+                                receiver[i], d, n_ops, instant, device, source, missing, rank, successor_ptr, successor,
+                                successor_inputs, n_producers, most_inputs, consumer_ptr, receiver, static, pred_ptr,
+                                pred_edge, producer, edge_tensor, edge_transfer, with_sends, facts, links, since, queue,
+                                queue_base, n_queued,
+                            )  # fmt: skip
+                        else:
+                            arrive(
+                                receiver[i], d, missing, rule, instant, rank, shared, turn, since, queue, queue_base,
+                                n_queued,
+                            )  # fmt: skip
                     n_touched = touch(d, touched, touched_flag, n_touched)
                     if memory != FREE:
                         t = tensor[x]

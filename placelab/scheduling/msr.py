@@ -36,5 +36,9 @@ def msr(
 
     Ties, as in the published program: the op or Send that became executable first, at one instant a Send before an op, then
     the lower op number, or of Sends the lower (producer, destination, tensor).
+
+    A score is the four counts by their weights, so that equal counts are equal scores. Fast where many executable ops differ
+    little: of those with the same four facts (successors, those elsewhere, those that wait for it alone, and the device of
+    these, if it is one) a choice looks at the first only.
     """
     return Order("msr", weights=(alpha, beta, gamma, delta), static=static)
