@@ -15,7 +15,15 @@ from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.progress import Report, never, silent
 from placelab.schedule.placement import Placement
-from placelab.solvers.favourite_child import MATCHING, PROGRAM, UNSOLVED, Favourites, favourite_children, is_mean
+from placelab.solvers.favourite_child import (
+    MATCHING,
+    PROGRAM,
+    UNFINISHED,
+    UNSOLVED,
+    Favourites,
+    favourite_children,
+    is_mean,
+)
 from placelab.strategies import partitioner
 
 REASONS = (
@@ -29,6 +37,10 @@ PREVIEW = "preview: favourite children matched greedily; the linear program's fo
 UNTOLD = (
     "favourite children matched greedily: the times differ by more orders of magnitude than the solver of the linear program can "
     "tell apart"
+)
+TOO_LONG = (
+    "favourite children matched greedily: the graph is large, and the solver of its linear program was given up after the steps "
+    "it is allowed"
 )
 STOPPED = "stopped before the linear program was solved: favourite children matched greedily"
 
@@ -66,7 +78,8 @@ def sct(
 
     The first member of a colocation group fixes the device of all. Transfers queue as in ``etf``, see there; the favourite
     children know nothing of groups, restrictions, queues and of what sets devices apart, so the notes of the placement say
-    when means were taken. While a hand drags, ops are matched greedily in place of the linear program, and the notes say so.
+    when means were taken. While a hand drags, and where a large graph takes the solver more steps than it is allowed, ops are
+    matched greedily in place of the linear program, and the notes say so.
 
     Memory may run short over time (simulating shows where); only what a device would hold from beginning to end is
     checked, when the plan is made. ``m-sct`` plans within memory. The linear program takes most of the time; the rest
@@ -163,5 +176,6 @@ def _turns(problem: Problem) -> np.ndarray:
 def _placement(plan: AppendPlan, rule: np.ndarray, favourites: Favourites, preview: bool) -> Placement:
     notes = [PREVIEW if preview else STOPPED] if favourites.rule == MATCHING else []
     notes += [UNTOLD] if favourites.rule == UNSOLVED else []
+    notes += [TOO_LONG] if favourites.rule == UNFINISHED else []
     notes += [MEANS] if is_mean(plan.problem) and favourites.rule == PROGRAM else []
     return replace(plan.placement(REASONS, rule, "earliest start [s]"), notes=tuple(notes))

@@ -20,11 +20,27 @@ from placelab.planning.ranks import mean_exec
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, never, silent
-from placelab.solvers.relaxation import SOLVER, Arcs, NoOptimum, canonical, least_makespan
+from placelab.solvers.relaxation import (
+    SOLVER,
+    Arcs,
+    NoOptimum,
+    Patience,
+    Stopped,
+    TooManySteps,
+    canonical,
+    least_makespan,
+)
 
 EDGE = 1e-6  # an x this close to the threshold is the threshold
 KEPT = 8  # solutions kept per graph
 PROGRAM, MATCHING, UNSOLVED = "linear program", "matching", "matching, for want of an optimum"
+UNFINISHED = "matching, after very many steps of the solver"
+# The steps and rows after which the linear program is given up. Steps of dual simplex for the larger of its two programs, on
+# uniform clusters and PCIe boxes of four: generators.layered(22_000) of seeds 0 to 2 15,545 to 30,229 (39,494 to 51,883 rows),
+# gnmt_40 21,893 (45,169), gnmt_50 26,605 (55,895). STEPS is a third above the most of these. Two random inputs from the last 60
+# ops make a narrow graph: of 22,000 ops it needs over 59,484 steps (77,979 rows), six times as long each, and then interior
+# point. generators.stencil(40, 60) needs interior point, 75 steps of it, and has 11,722 rows.
+STEPS, ROWS = 40_000, 20_000
 
 _solved: WeakKeyDictionary[OpGraph, dict[bytes, Future]] = WeakKeyDictionary()
 _lock = threading.Lock()
@@ -44,7 +60,8 @@ class Favourites:
         Share of each edge's transfer that is waited for, 0 to 1; edges between the same two ops have one x.
     rule : str
         ``"linear program"``; ``"matching"``, see `preview` in :func:`favourite_children`; or that, ``"for want of an optimum"``:
-        the times differ by more orders of magnitude than the solver can tell apart.
+        the times differ by more orders of magnitude than the solver can tell apart; or ``"after very many steps of the
+        solver"``, see the notes there.
     seconds : float
         What solving took; for a program that was solved before, what it took then.
     """
@@ -79,7 +96,7 @@ def favourite_children(
         Do not solve what has not been solved before: match ops greedily, in the order of the longest path through an edge
         (ties: edge number), all transfers waited for.
     progress, cancel
-        See :mod:`placelab.progress`; asked between the two solutions. When cancelled: as with `preview`.
+        See :mod:`placelab.progress`; asked before each call of the solver. When cancelled: as with `preview`.
     solver, options
         cvxpy's name of another solver, and keywords for it. The favourite children are the same; nothing is remembered.
 
@@ -95,6 +112,10 @@ def favourite_children(
     over the devices v may run on. :math:`c_{uv}` is the mean latency plus bytes over the mean bandwidth, means over ordered
     pairs of distinct devices (of bandwidths, the finite ones), of the largest tensor between the two. Groups, restrictions,
     memory, contention, Send and Receive ops are left out.
+
+    Large programs of which the solver has no optimum after a fixed number of steps (`STEPS`, in programs of more than `ROWS`
+    rows) are given up, and ops are matched as with `preview`: a matter of the problem, not of the clock. Long and narrow graphs
+    of over 10,000 ops are such.
 
     Solutions are remembered per graph and times, the last 8; threads that ask for the same one wait for the first.
 
@@ -125,7 +146,9 @@ def favourite_children(
         solution = _remembered(problem.graph, key, lambda: _solution(arcs, progress, cancel), cancel)
     except NoOptimum:
         return replace(matched(arcs), rule=UNSOLVED)
-    return matched(arcs) if solution is None else _rounded(arcs, threshold, solution)
+    if solution is None:
+        return matched(arcs)
+    return _rounded(arcs, threshold, solution) if solution[1] is not None else replace(matched(arcs), rule=UNFINISHED)
 
 
 def mean_arcs(problem: Problem) -> Arcs:
@@ -200,7 +223,7 @@ def infinite_machine_bound(problem: Problem) -> float | None:
     return least_makespan(Arcs.of(problem.graph, least, transfer[of])).certified
 
 
-Solution = tuple[float, np.ndarray, float]  # w [s], x per arc, seconds that solving took
+Solution = tuple[float, np.ndarray | None, float]  # w [s], x per arc (None: too many steps), seconds that solving took
 
 
 def _solution(
@@ -210,16 +233,22 @@ def _solution(
     solver: str = SOLVER,
     options: Mapping[str, Any] | None = None,
 ) -> Solution | None:
-    """The chosen optimum, or None when cancelled."""
+    """The chosen optimum, without x where it takes too many steps, or None when cancelled."""
     begun = time.perf_counter()
+    patience = Patience(STEPS, ROWS, cancel)
     progress(Progress("favourite children: least makespan of the linear program", 0.0))
     if cancel():
         return None
-    optimum = least_makespan(arcs, solver, options)
-    progress(Progress("favourite children: which of its optima", 0.5))
-    if cancel():
+    try:
+        optimum = least_makespan(arcs, solver, options, patience)
+        progress(Progress("favourite children: which of its optima", 0.5))
+        if cancel():
+            return None
+        return optimum.w, canonical(optimum, solver, options, patience), time.perf_counter() - begun
+    except Stopped:
         return None
-    return optimum.w, canonical(optimum, solver, options), time.perf_counter() - begun
+    except TooManySteps:
+        return float("nan"), None, time.perf_counter() - begun
 
 
 def _rounded(arcs: Arcs, threshold: float, solution: Solution) -> Favourites:

@@ -14,7 +14,7 @@ be longest are left out: they may all be waited for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -34,6 +34,34 @@ SOLVER = "HIGHS"
 
 class NoOptimum(PlacelabError):
     """The solver gave up, as it may where times differ by more orders of magnitude than it can tell apart."""
+
+
+class TooManySteps(NoOptimum):
+    """The solver had not found the optimum after as many steps as it was allowed."""
+
+
+class Stopped(NoOptimum):
+    """The caller asked to stop before the optimum was found."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How much work solving may be, counted in the solver's own steps, so that it is the same on every machine.
+
+    Attributes
+    ----------
+    steps
+        Steps of the dual simplex method in a program of more than `rows` rows; one that takes more is given up. It is not tried
+        by interior point, whose steps are few and long where the matrix fills in.
+    rows
+        Programs of as many rows or fewer are solved to the end.
+    cancel
+        Asked between two attempts, each of which is one call of the solver that nothing interrupts.
+    """
+
+    steps: int
+    rows: int
+    cancel: Callable[[], bool]
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +211,12 @@ class _Rows:
         return ops, matrix @ self.x - (count[ops] - 1)
 
 
-def least_makespan(arcs: Arcs, solver: str = SOLVER, options: Mapping[str, Any] | None = None) -> Optimum:
+def least_makespan(
+    arcs: Arcs,
+    solver: str = SOLVER,
+    options: Mapping[str, Any] | None = None,
+    patience: Patience | None = None,
+) -> Optimum:
     """Solve the linear program.
 
     Parameters
@@ -191,6 +224,13 @@ def least_makespan(arcs: Arcs, solver: str = SOLVER, options: Mapping[str, Any] 
     solver, options
         cvxpy's name of a solver, and keywords for it. Default: HiGHS by dual simplex, which is quickest on most graphs, and
         by interior point (with crossover) where that takes more steps than three for four rows.
+    patience
+        Limits to the work of the default solver; None: none.
+
+    Raises
+    ------
+    NoOptimum
+        The solver gave up; :class:`TooManySteps` or :class:`Stopped` where that was asked for.
     """
     import cvxpy as cp
 
@@ -207,7 +247,7 @@ def least_makespan(arcs: Arcs, solver: str = SOLVER, options: Mapping[str, Any] 
     (forks, fork), (joins, join) = (rows.spare(end[kept]) for end in (arcs.tail, arcs.head))
     holds = [rows.slack() >= 0, w - rows.ends() >= 0, fork >= 0, join >= 0]
     lp = cp.Problem(cp.Minimize(w), holds)
-    if not _solve(lp, solver, options):
+    if not _solve(lp, solver, options, patience):
         raise _failed(solver)
     dual = [np.maximum(row.dual_value, 0) for row in holds]
     x[kept], arc[kept] = np.clip(rows.x.value, 0, 1), dual[0]
@@ -217,7 +257,12 @@ def least_makespan(arcs: Arcs, solver: str = SOLVER, options: Mapping[str, Any] 
     return Optimum(arcs, float(w.value) * scale, x, arc, start, stop, leaves, enters)
 
 
-def canonical(optimum: Optimum, solver: str = SOLVER, options: Mapping[str, Any] | None = None) -> np.ndarray:
+def canonical(
+    optimum: Optimum,
+    solver: str = SOLVER,
+    options: Mapping[str, Any] | None = None,
+    patience: Patience | None = None,
+) -> np.ndarray:
     r"""The x that is taken of all that attain the least makespan; a function of the arcs alone, whatever the solver.
 
     On critical arcs the x of least :math:`\sum_e x_e (c_e / c_{max} + 0.01 (1 + u_e))`, u_e being fixed numbers that look
@@ -249,7 +294,7 @@ def canonical(optimum: Optimum, solver: str = SOLVER, options: Mapping[str, Any]
         return x
     weight[free] = a.cost[free] / a.cost.max() + SPREAD * (1 + generator(0).random(a.n)[free])
     if len(a.critical):
-        x[a.critical] = _lightest(optimum, weight[a.critical], solver, options)
+        x[a.critical] = _lightest(optimum, weight[a.critical], solver, options, patience)
     rest = np.setdiff1d(free, a.critical, assume_unique=True)
     left = [1 - np.bincount(end, 1 - x, minlength=len(a.time)) for end in (a.tail, a.head)]
     order = rest[np.lexsort((rest, -weight[rest]))].astype(np.int32)
@@ -257,11 +302,13 @@ def canonical(optimum: Optimum, solver: str = SOLVER, options: Mapping[str, Any]
     return x
 
 
-def _lightest(optimum: Optimum, weight: np.ndarray, solver: str, options: Mapping[str, Any] | None) -> np.ndarray:
+def _lightest(
+    optimum: Optimum, weight: np.ndarray, solver: str, options: Mapping[str, Any] | None, patience: Patience | None
+) -> np.ndarray:
     """Of all optimal x of the critical arcs the one of least Σ weight · x."""
     for rough, more in ((DUAL, 0.0), (1000 * DUAL, 1e-9), (np.inf, 1e-9)):
         lp, x = _face(optimum, weight, rough, more)
-        if _solve(lp, solver, options):
+        if _solve(lp, solver, options, patience):
             return np.clip(x.value, 0, 1)
     raise _failed(solver)
 
@@ -292,19 +339,25 @@ def _scale(arcs: Arcs) -> float:
     return float(times[times > 0].mean())
 
 
-def _solve(lp: Any, solver: str, options: Mapping[str, Any] | None) -> bool:
+def _solve(lp: Any, solver: str, options: Mapping[str, Any] | None = None, patience: Patience | None = None) -> bool:
     """Solve a linear program; whether its optimum was found."""
     data, chain, inverse = lp.get_problem_data(solver)
-    steps = 1000 + 3 * sum(row.size for row in lp.constraints) // 4
-    simplex = {"solver": "simplex", "simplex_strategy": 1}
-    tries = [simplex | {"simplex_iteration_limit": steps}, {"solver": "ipm"}, simplex]
+    rows = sum(row.size for row in lp.constraints)
     default = solver == SOLVER and options is None
+    large = default and patience is not None and rows > patience.rows
+    simplex = {"solver": "simplex", "simplex_strategy": 1}
+    limited = simplex | {"simplex_iteration_limit": patience.steps if large else 1000 + 3 * rows // 4}
+    tries = [limited, {"solver": "ipm"}, limited if large else simplex]
     for attempt in [{"highs_options": chosen} for chosen in tries] if default else [dict(options or {})]:
+        if patience is not None and patience.cancel():
+            raise Stopped("stopped before the linear program of the favourite children was solved")
         found = chain.solve_via_data(lp, data, warm_start=False, verbose=False, solver_opts=attempt)
         solution = chain.invert(found, inverse)
         if solution.status == "optimal":
             lp.unpack(solution)
             return True
+        if large and solution.status == "user_limit":
+            raise TooManySteps(f"{solver} takes very many steps for the linear program of the favourite children")
     return False
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 import placelab as pl
 from placelab.partitioning import sct
-from placelab.partitioning.sct import MEANS, PREVIEW, REASONS, STOPPED, UNTOLD
+from placelab.partitioning.sct import MEANS, PREVIEW, REASONS, STOPPED, TOO_LONG, UNTOLD
 
 PAIR = pl.Cluster([1.0, 1.0])
 
@@ -159,6 +159,17 @@ def test_times_that_no_solver_can_tell_apart():
     placement = pl.place(pl.Problem(graph, cluster), "sct")
     assert UNTOLD in placement.notes
     assert pl.validate(pl.simulate(placement.problem, placement, "planned")) == []
+
+
+def test_notes_say_that_the_program_took_too_many_steps(monkeypatch):
+    """The plan is made with matched favourites, and is as valid as any."""
+    monkeypatch.setattr("placelab.solvers.favourite_child.STEPS", 20)
+    monkeypatch.setattr("placelab.solvers.favourite_child.ROWS", 100)
+    problem = pl.Problem(pl.generators.layered(300, seed=12), pl.Cluster.uniform(3))
+    placement = pl.place(problem, "m-sct")
+    assert placement.notes == (TOO_LONG,)
+    assert placement.device.tobytes() == pl.place(problem, "m-sct").device.tobytes()
+    assert pl.validate(pl.simulate(problem, placement, "planned")) == []
 
 
 def test_notes_tell_means_from_times():

@@ -14,7 +14,14 @@ from hypothesis import given, settings
 
 import placelab as pl
 from placelab.solvers import favourite_child, relaxation
-from placelab.solvers.favourite_child import MATCHING, PROGRAM, favourite_children, infinite_machine_bound, mean_arcs
+from placelab.solvers.favourite_child import (
+    MATCHING,
+    PROGRAM,
+    UNFINISHED,
+    favourite_children,
+    infinite_machine_bound,
+    mean_arcs,
+)
 from placelab.solvers.relaxation import Arcs, canonical, least_makespan
 
 FORK = pl.OpGraph.from_arrays(["u", "a", "b"], [1.0] * 3, [(0, 1), (0, 2)], edge_bytes=1.0)
@@ -196,7 +203,7 @@ def test_larger_graphs_have_one_answer(name):
         assert again.child.tobytes() == first.child.tobytes(), how
 
 
-def solve_warm(lp, solver, options) -> bool:
+def solve_warm(lp, solver, options, patience) -> bool:
     """As ``relaxation._solve``, by primal simplex from the optimum for other costs."""
     import cvxpy as cp
 
@@ -309,3 +316,31 @@ def test_preview_and_cancel_match_greedily():
     solved = favourite_children(problem)
     assert favourite_children(problem, preview=True).rule == solved.rule == PROGRAM
     assert solved.w <= preview.w
+
+
+def test_a_program_of_too_many_steps_is_given_up(monkeypatch):
+    """Large programs have a fixed number of steps; then ops are matched, the same every time, and not tried again."""
+    problem = pl.Problem(pl.generators.layered(300, seed=11), UNIFORM)
+    solved = []
+    with monkeypatch.context() as impatient:
+        impatient.setattr(favourite_child, "STEPS", 20)
+        impatient.setattr(favourite_child, "ROWS", 100)
+        impatient.setattr(favourite_child, "least_makespan", lambda *given: solved.append(1) or least_makespan(*given))
+        given_up = favourite_children(problem)
+        again = favourite_children(problem, 0.1)
+        preview = favourite_children(problem, preview=True)
+        assert least_makespan(mean_arcs(problem)).w > 0  # a bound that somebody asks for has no limit
+    assert len(solved) == 1
+    assert given_up.rule == again.rule == preview.rule == UNFINISHED
+    matched = favourite_child.matched(mean_arcs(problem))
+    assert matched.child.tolist() == given_up.child.tolist() == again.child.tolist()
+    same = pl.Problem(pl.generators.layered(300, seed=11), UNIFORM)
+    assert favourite_children(same).rule == PROGRAM
+
+
+def test_cancel_is_asked_before_each_call_of_the_solver():
+    """A second call does not begin when somebody asked to stop during the first."""
+    problem = pl.Problem(pl.generators.stencil(12, 12), UNIFORM)
+    asked = []
+    stopped = favourite_children(problem, cancel=lambda: asked.append(1) or len(asked) > 1)
+    assert len(asked) >= 2 and stopped.rule == MATCHING
