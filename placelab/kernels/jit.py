@@ -1,6 +1,7 @@
-"""How does a kernel run? Compiled by numba when it can, as the same plain Python when it cannot (yet).
+"""Run kernels: compiled by numba where possible, else as the same plain Python.
 
-A kernel is a function on flat arrays and numbers. Calling it
+A kernel is a function on flat arrays, numbers and blocks, which are NamedTuples of them (:mod:`placelab.kernels.blocks`), also
+nested. Calling it
 
 - runs the compiled machine code when it is in numba's cache on disk, or has been compiled in this process;
 - otherwise starts the compiler in a background thread, says so once, and meanwhile runs the Python source on lists, which
@@ -17,7 +18,7 @@ import hashlib
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -30,13 +31,13 @@ _compile_lock = threading.Lock()
 
 
 def helper(function: Callable) -> Callable:
-    """Marks a function that kernels call; it stays plain Python and is compiled into each kernel."""
+    """Mark a function that kernels call; it stays plain Python and is compiled into each kernel."""
     _helpers[function] = None
     return function
 
 
 class kernel:  # in lower case: a decorator
-    """Marks a function as a kernel; see this module's docstring."""
+    """Mark a function as a kernel; see this module's docstring."""
 
     def __init__(self, function: Callable) -> None:
         functools.update_wrapper(self, function)
@@ -52,7 +53,7 @@ class kernel:  # in lower case: a decorator
         return self.compiled(*arguments)
 
     def bind(self, *arguments: Any) -> tuple[Callable[[], Any], list[Any], Callable[[], None]]:
-        """For a kernel that is entered again and again: (enter, what it works on, write back the results).
+        """Prepare a kernel that is entered again and again: (enter, what it works on, write back the results).
 
         The arguments are converted once, so that between two entries the caller reads and writes the second value.
         """
@@ -61,18 +62,18 @@ class kernel:  # in lower case: a decorator
         if self.compiled is not None and mode() != "plain":
             compiled = self.compiled
             return (lambda: compiled(*arguments)), list(arguments), lambda: None
-        lists = [a.tolist() if isinstance(a, np.ndarray) else a for a in arguments]
+        lists = [_listed(a) for a in arguments]
         return (lambda: self.function(*lists)), lists, lambda: _copy_back(arguments, lists)
 
     def plain(self, *arguments: Any) -> Any:
-        """The Python source on lists; results are copied back into the writable arrays."""
-        lists = [a.tolist() if isinstance(a, np.ndarray) else a for a in arguments]
+        """Run the Python source on lists, and copy results back into the writable arrays."""
+        lists = [_listed(a) for a in arguments]
         result = self.function(*lists)
         _copy_back(arguments, lists)
         return result
 
     def compile(self, *arguments: Any) -> None:
-        """Compile now, for arguments of these types, and wait for it."""
+        """Compile for arguments of these types, and wait for it."""
         self._compile(_signature(arguments))
 
     def _compile(self, signature: tuple) -> None:
@@ -107,10 +108,22 @@ def _signature(arguments: tuple) -> tuple:
     return tuple(numba.typeof(a) for a in arguments)
 
 
-def _copy_back(arguments: tuple, lists: list) -> None:
-    for array, values in zip(arguments, lists, strict=True):
-        if isinstance(array, np.ndarray) and array.flags.writeable:
-            array[:] = values
+def _listed(argument: Any) -> Any:
+    """The argument with a list in place of each array, also of arrays inside blocks."""
+    if isinstance(argument, np.ndarray):
+        return argument.tolist()
+    if isinstance(argument, tuple):
+        return argument._make(map(_listed, argument))
+    return argument
+
+
+def _copy_back(arguments: Iterable, lists: Iterable) -> None:
+    """Write lists back into the writable arrays that they were made from."""
+    for argument, values in zip(arguments, lists, strict=True):
+        if isinstance(argument, tuple):
+            _copy_back(argument, values)
+        elif isinstance(argument, np.ndarray) and argument.flags.writeable:
+            argument[:] = values
 
 
 def compiling() -> bool:
