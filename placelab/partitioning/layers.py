@@ -7,9 +7,9 @@ import re
 import numpy as np
 
 from placelab.errors import UnsupportedError
-from placelab.kernels.deal import deal
+from placelab.kernels.first_fit import first_fit
 from placelab.partitioning.contiguous import pieces
-from placelab.planning.capacity import Room
+from placelab.planning.capacity import Assignment
 from placelab.planning.importance import relative_speed
 from placelab.planning.ranks import mean_exec, rounded, upward_rank
 from placelab.problem.graph import frozen
@@ -48,20 +48,20 @@ def layers(problem: Problem, *, depth: int = 0, trace: bool = False) -> Placemen
     """
     if depth < 0:
         raise UnsupportedError(f"layers: depth is {depth!r}; expected 0 or more")
-    room, share = Room(problem, trace), relative_speed(problem)
-    work = room.units.total(mean_exec(problem))
+    assignment, share = Assignment(problem, trace), relative_speed(problem)
+    work = assignment.units.total(mean_exec(problem))
     layer = _layers(
-        [scopes(name) for name in problem.graph.names[room.units.first]], work, share.max() / share.sum(), depth
+        [scopes(name) for name in problem.graph.names[assignment.units.first]], work, share.max() / share.sum(), depth
     )
     rank = np.full(layer.max() + 1, -1.0)
-    np.maximum.at(rank, layer, room.units.largest(rounded(upward_rank(problem))))
+    np.maximum.at(rank, layer, assignment.units.largest(rounded(upward_rank(problem))))
     order = np.argsort(-rank, kind="stable")  # layers are numbered by their first unit
     target = np.empty(len(rank), dtype=np.int32)
     target[order] = pieces(np.bincount(layer, work)[order], share)
-    queue = np.lexsort((np.arange(room.units.n), np.argsort(order)[layer])).astype(np.int32)
+    queue = np.lexsort((np.arange(assignment.units.n), np.argsort(order)[layer])).astype(np.int32)
     devices = np.arange(problem.cluster.n_devices, dtype=np.int32)
-    placed = deal(*room.arguments, frozen(queue), frozen(target[layer[queue]]), frozen(devices))
-    return room.placement(placed, REASONS, "devices passed over")
+    placed = first_fit(*assignment.arguments, frozen(queue), frozen(target[layer[queue]]), frozen(devices))
+    return assignment.placement(placed, REASONS, "devices passed over")
 
 
 def scopes(name: str) -> list[str]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from placelab.errors import UnsupportedError
-from placelab.kernels.min_cut import settle
-from placelab.planning.capacity import Room, Units
+from placelab.kernels.blocks import UnitLinks
+from placelab.kernels.min_cut import settle_parts
+from placelab.planning.capacity import Assignment, Units
 from placelab.planning.importance import relative_speed
 from placelab.planning.ranks import mean_exec, mean_transfer
 from placelab.problem.graph import frozen
@@ -68,14 +69,15 @@ def min_cut(
     """
     if not 0.001 <= imbalance <= 1000:
         raise UnsupportedError(f"min-cut: imbalance is {imbalance!r}; expected 0.001 to 1000")
-    room = Room(problem, trace)
-    weight, share = _balanced(problem, room.units, balance)
-    links = unit_links(problem, room.units)
+    assignment = Assignment(problem, trace)
+    weight, share = _balanced(problem, assignment.units, balance)
+    links = unit_links(problem, assignment.units)
     part = _parts(links, weight, share, imbalance, seed)
-    home = _devices(room, part, weight, share, imbalance)[part].astype(np.int32)
-    edges = (frozen(links.indptr.astype(np.int32)), frozen(links.indices.astype(np.int32)), frozen(links.data))
-    placed = settle(*room.arguments, frozen(home), *edges, np.zeros(problem.cluster.n_devices))
-    return room.placement(placed, REASONS, "transfers cut [s]")
+    home = _devices(assignment, part, weight, share, imbalance)[part].astype(np.int32)
+    rows, neighbours = frozen(links.indptr.astype(np.int32)), frozen(links.indices.astype(np.int32))
+    edges = UnitLinks(rows, neighbours, frozen(links.data))
+    placed = settle_parts(*assignment.arguments, frozen(home), edges, np.zeros(problem.cluster.n_devices))
+    return assignment.placement(placed, REASONS, "transfers cut [s]")
 
 
 def unit_links(problem: Problem, units: Units) -> csr_array:
@@ -146,12 +148,14 @@ def _whole(weight: np.ndarray) -> np.ndarray:
     return np.maximum(np.rint(weight * (WHOLE / total)), 1) if total > 0 else np.ones(len(weight))
 
 
-def _devices(room: Room, part: np.ndarray, weight: np.ndarray, share: np.ndarray, imbalance: float) -> np.ndarray:
+def _devices(
+    assignment: Assignment, part: np.ndarray, weight: np.ndarray, share: np.ndarray, imbalance: float
+) -> np.ndarray:
     """Device of each part, shape (n_devices,): least weight where it may not run or beyond the target; itself at a tie."""
     from scipy.optimize import linear_sum_assignment
 
     k, weight = len(share), _whole(weight) / WHOLE
-    allowed = np.broadcast_to(room.allowed.reshape(-1, k), (len(part), k))
+    allowed = np.broadcast_to(assignment.needs.allowed.reshape(-1, k), (len(part), k))
     load = np.bincount(part, weight, minlength=k)[:, None]
     may = np.stack([np.bincount(part, weight * column, minlength=k) for column in allowed.T], axis=1)
     over = np.maximum(load - load.sum() * share / share.sum() * (1 + imbalance), 0.0)

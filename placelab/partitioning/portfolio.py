@@ -16,7 +16,7 @@ from placelab.errors import InfeasibleError, UnsupportedError
 from placelab.kernels import events
 from placelab.kernels import local_search as kernels
 from placelab.kernels import ranks as rank_kernels
-from placelab.planning.capacity import Room
+from placelab.planning.capacity import Assignment
 from placelab.planning.list_scheduler import planned_order
 from placelab.planning.memory_plan import can_bind
 from placelab.problem.graph import frozen
@@ -197,8 +197,8 @@ class Search:
     def __init__(self, problem: Problem, plans: list[Plan], seed: int, moves: int) -> None:
         self.problem, self.best, self.now = problem, plans[0], plans[0]
         self.next, self.stuck = [plan for a, plan in pairwise(plans) if plan.cost != a.cost], 0
-        self.bound, self.room = best_bound(problem), Room(problem)
-        self.moves, self.done = min(moves, 50 * self.room.units.n * problem.cluster.n_devices), 0
+        self.bound, self.assignment = best_bound(problem), Assignment(problem)
+        self.moves, self.done = min(moves, 50 * self.assignment.units.n * problem.cluster.n_devices), 0
         self.eager = problem.memory in ("edges", "dynamic") and can_bind(problem)
         self.random = np.array([seed % MODULUS + 1], dtype=np.int64)
         self.fixed = _fixed(problem)
@@ -228,11 +228,12 @@ class Search:
     def improve(self, moves: int) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
         """By the kernel, from where it stands: device, order, moves tried, and the makespans it saw at first and at the end."""
         n, m, k = self.problem.graph.n_ops, self.problem.graph.n_edges, self.problem.cluster.n_devices
-        device, order, room = self.now.device.copy(), self.now.order.copy(), self.room
-        place = device[room.units.first]
-        room.used[:] = np.bincount(place, room.held, minlength=k)
-        room.top[:] = 0.0
-        np.maximum.at(room.top, place, room.peak)
+        device, order, units = self.now.device.copy(), self.now.order.copy(), self.assignment.units
+        needs, capacity = self.assignment.needs, self.assignment.capacity
+        place = device[units.first]
+        capacity.used[:] = np.bincount(place, needs.held, minlength=k)
+        capacity.top[:] = 0.0
+        np.maximum.at(capacity.top, place, needs.peak)
         width = 2 * k + _ports(self.problem)
         rows = (n - 1) // CHUNK + 1
         whole = lambda size: np.empty(size, np.int32)  # noqa: E731
@@ -240,8 +241,7 @@ class Search:
         makespan = np.empty(2)
         tried = kernels.improve(
             moves, int(self.eager), CHUNK, width, *self.fixed,
-            room.units.ptr, room.units.ops, room.units.of, room.stride, room.allowed, room.held, room.peak, room.limit,
-            room.used, room.top,
+            units.ptr, units.ops, units.of, needs.stride, needs.allowed, needs.held, needs.peak, *capacity,
             whole(k), whole(n), whole(n), real(width), whole(k), whole(k), real(k), whole(k), whole(n), whole(n), whole(n),
             real(n), whole(2 * n), real(n), whole(n), real(m), real(rows * width), real(n), real(m), real(rows * width),
             self.random, device, order, makespan,

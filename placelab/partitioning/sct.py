@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from placelab.kernels import sct as kernels
+from placelab.planning import plan_arrays
 from placelab.planning.append_plan import AppendPlan
 from placelab.planning.memory_plan import can_bind
 from placelab.planning.ranks import by_falling, rounded, static_level
@@ -138,24 +139,16 @@ def m_sct(
 
 def _plan(problem: Problem, favourites: Favourites, *, memory: bool, trace: bool) -> tuple[AppendPlan, np.ndarray]:
     """The plan, and the rule that placed each op."""
-    n, k = problem.graph.n_ops, problem.cluster.n_devices
-    plan, rule = AppendPlan(problem, memory=memory, trace=trace), np.zeros(n, np.int32)
+    made = AppendPlan(problem, memory=memory, trace=trace)
     item, rank = by_falling(rounded(static_level(problem)))
-    facts = (frozen(rank), frozen(item), frozen(favourites.child), _turns(problem), *plan.facts, *plan.limits)
-    heaps = (
-        np.empty(2 * n * k),
-        np.empty(k, np.int32),
-        np.empty(n * k, np.int32),
-        np.empty(k, np.int32),
-        np.empty(n * k),
+    queues, bounds = plan_arrays.queues(problem, rank, item), plan_arrays.bounds(problem)
+    asked = plan_arrays.favourites(problem, favourites.child, _turns(problem))
+    placed = kernels.small_communication_times(
+        *plan_arrays.facts(problem), made.limits, plan_arrays.frontier(problem), queues, bounds, asked, made.plan
     )
-    work = (np.empty(problem.n_groups, np.int32), np.empty(k), np.empty(k), np.empty(n, np.int32), *heaps)
-    flags = (np.empty(k, np.int32), np.empty(k, np.int32), np.empty(n, np.int32))
-    asked = (np.empty(k), np.empty(k, np.int32), np.empty(k))
-    placed = kernels.small_communication_times(*facts, *work, *flags, *asked, *plan.limits_work, *plan.results, rule)
-    if placed < n:
-        raise plan.refuse(rank)
-    return plan, rule
+    if placed < problem.graph.n_ops:
+        raise made.refuse(rank)
+    return made, asked.rule
 
 
 def _turns(problem: Problem) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""When could this op run on that device, given what is planned so far? The incremental heart of list scheduling."""
+"""List scheduling op by op: when an op could run on a device, given what is planned so far."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from placelab.errors import FormatError, InfeasibleError, UnsupportedError, expect
 from placelab.planning.capacity import infeasible
 from placelab.planning.memory_plan import MemoryPlan, can_bind
-from placelab.problem.graph import frozen
+from placelab.planning.plan_arrays import transfer_delay
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement, Trace
 
@@ -354,14 +354,6 @@ class Gaps:
 
 def _lists(*arrays: np.ndarray) -> list[list]:
     return [array.tolist() for array in arrays]
-
-
-def transfer_delay(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """(send, delay) [s], shape (n_devices, n_devices) each: the Send on the source, if any, and that plus the latency."""
-    send = np.where(
-        np.eye(problem.cluster.n_devices, dtype=bool), 0.0, (problem.transfer_ops / problem.cluster.speed)[:, None]
-    )
-    return frozen(send), frozen(send + problem.cluster.latency)
 
 
 def planned_order(start: np.ndarray, finish: np.ndarray, placed: np.ndarray | None = None) -> np.ndarray:

@@ -203,7 +203,12 @@ def test_blocks_are_found_in_the_cache(monkeypatch, tmp_path):
         "p = pl.Problem(pl.generators.fork_join(5), pl.Cluster.uniform(2)); pl.place(p, 'etf');"
         "stats = earliest_first.compiled.stats; print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))"
     )
-    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PATH": "/usr/bin:/bin", "PLACELAB_JIT": "wait", "HOME": str(tmp_path)}
+    environment = {
+        "NUMBA_CACHE_DIR": str(tmp_path),
+        "PATH": "/usr/bin:/bin",
+        "PLACELAB_JIT": "wait",
+        "HOME": str(tmp_path),
+    }
     found = [
         subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True).stdout
         for _ in range(2)
