@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from placelab.kernels.free_memory import assign, fits
-from placelab.kernels.jit import helper, kernel
+from placelab.kernels.jit import helper, inlined, kernel
 
 
 @helper
@@ -52,13 +52,13 @@ def home(n_path, path, unit, sequence, needs, capacity, seen):
     return -1
 
 
-@helper
+@inlined
 def time_with(u, d, times, load):
     """Seconds that device d takes for all its units and u."""
     return (load[d] + times.cost[u * times.columns + times.column[d]]) / times.divisor[d]
 
 
-@helper
+@inlined
 def place_unit(u, d, needs, capacity, choices, times, load):
     """Place unit u on d and add it to the load there."""
     load[d] += times.cost[u * times.columns + times.column[d]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from placelab.kernels.free_memory import assign, fits
-from placelab.kernels.jit import helper, kernel
+from placelab.kernels.jit import helper, inlined, kernel
 from placelab.kernels.traffic import inward, relative
 
 
@@ -21,7 +21,7 @@ def sort_children(by_rank, pred, succ, search):
             search.filled[u] += 1
 
 
-@helper
+@inlined
 def least_score(u, row, needs, capacity, times, whole_load, score, work):
     """Device of least traffic × time for unit u, ties by time, then number; -1 where none has room. Scores go to `row`."""
     k = len(capacity.limit)

@@ -42,7 +42,7 @@ def earliest_first(pred, succ, times, network, eligible, limits, frontier, queue
             )
             if r == n:
                 continue
-            f = exact + exec_time(queues.item[r], d, times)
+            f = exact + exec_time(int(queues.item[r]), d, times)
             if s < soonest or r < best_rank or f < done:
                 best = d
                 soonest = exact
@@ -50,7 +50,7 @@ def earliest_first(pred, succ, times, network, eligible, limits, frontier, queue
                 done = f
         if best < 0:
             return step
-        v = queues.item[best_rank]
+        v = int(queues.item[best_rank])
         if len(plan.score) > 0:
             record_starts(v, pred, times, network, eligible, limits, frontier, bounds, plan)
         plan.start[v] = soonest

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from placelab.kernels.jit import helper
+from placelab.kernels.jit import inlined
 
 
-@helper
+@inlined
 def fits(unit, device, needs, capacity):
     """Whether `device` may run the unit and has the memory: used + held + max(top, peak) <= limit."""
     if needs.allowed[unit * needs.stride + device] == 0:
@@ -16,7 +16,7 @@ def fits(unit, device, needs, capacity):
     return capacity.used[device] + needs.held[unit] + high <= capacity.limit[device]
 
 
-@helper
+@inlined
 def assign(unit, device, needs, capacity, choices):
     """Place the unit on `device` and take its bytes there."""
     choices.place[unit] = device

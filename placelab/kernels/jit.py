@@ -27,6 +27,7 @@ import numpy as np
 
 log = logging.getLogger("placelab")
 _helpers: dict[FunctionType, Any] = {}
+_inlined: set[FunctionType] = set()
 _compile_lock = threading.Lock()
 
 
@@ -34,6 +35,16 @@ def helper(function: Callable) -> Callable:
     """Mark a function that kernels call; it stays plain Python and is compiled into each kernel."""
     _helpers[function] = None
     return function
+
+
+def inlined(function: Callable) -> Callable:
+    """Mark a helper whose compiled code is put in place of each call.
+
+    A call pushes seven words per array, so one that passes whole blocks costs more than a short helper's work. The compiler
+    decides by the helper's length alone.
+    """
+    _inlined.add(function)
+    return helper(function)
 
 
 class kernel:  # in lower case: a decorator
@@ -165,7 +176,8 @@ def _dispatcher(function: Callable) -> Any:
     copy = FunctionType(function.__code__, {**function.__globals__, **called}, function.__name__)
     copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
     # Kernels allocate nothing, so numba's runtime is off: counting references in each call of a helper costs ten times its work.
-    dispatcher = numba.njit(nogil=True, error_model="numpy", _nrt=False)(copy)
+    options = {"forceinline": True} if function in _inlined else {}
+    dispatcher = numba.njit(nogil=True, error_model="numpy", _nrt=False, **options)(copy)
     if function not in _helpers:
         dispatcher._cache = _cache(caching)(copy)
     return dispatcher

@@ -4,7 +4,7 @@ A group's first op fixes the device of all. Ties: the lower device. A score is t
 """
 
 from placelab.kernels.heap import pop_event, push_event
-from placelab.kernels.jit import helper, kernel
+from placelab.kernels.jit import helper, inlined, kernel
 from placelab.kernels.look_up import exec_time, fix_group, group_home, may_run
 
 SPANS = 64  # busy spans whose longest gap is known
@@ -12,7 +12,7 @@ ROUNDING = 1e-15  # of a time: more than what rounding can add to the length tha
 NEVER = 1.7e308  # a finish that no plan reaches
 
 
-@helper
+@inlined
 def arrivals(v, low, high, pred, network, plan, arrival):
     """``arrival[d]``: when all inputs of v are on device d, for low <= d < high."""
     k = len(arrival)
@@ -53,7 +53,7 @@ def insert(values, base, count, value):
     return count + 1
 
 
-@helper
+@inlined
 def gap(d, busy, time, length, worst):
     """Earliest start at or after `time` of an op of this length in an idle gap of d; gives up at a finish of `worst` or later.
 
@@ -140,7 +140,7 @@ def add_span(base, i, count, start, finish, busy):
         busy.widest[(base + i) // SPANS] = length
 
 
-@helper
+@inlined
 def occupy(d, busy, start, finish):
     """Add a busy span to d, merged with those that it touches."""
     base = d * busy.row
@@ -165,7 +165,7 @@ def occupy(d, busy, start, finish):
         busy.count[d] = count + 1
 
 
-@helper
+@inlined
 def run_on(d, insertion, busy, start, finish):
     """Let d be busy from `start` to `finish`; `insertion` as in :func:`in_order`."""
     if not insertion:

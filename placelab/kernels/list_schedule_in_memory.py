@@ -3,14 +3,14 @@
 from math import inf
 
 from placelab.kernels.heap import pop_event, push_event
-from placelab.kernels.jit import helper, kernel
+from placelab.kernels.jit import helper, inlined, kernel
 from placelab.kernels.list_schedule import NEVER, clear_busy, gap, run_on
 from placelab.kernels.look_up import exec_time, fix_group, group_home, may_run
 from placelab.kernels.memory_over_time import clear_memory, next_fit, take_memory
 from placelab.kernels.planned_transfers import inputs_at_once
 
 
-@helper
+@inlined
 def idle_from(d, time, length, insertion, busy):
     """Earliest start at or after `time` of an op of this length on d: in an idle gap, or after its last op."""
     if insertion:
@@ -18,7 +18,7 @@ def idle_from(d, time, length, insertion, busy):
     return max(time, busy.ends[d])
 
 
-@helper
+@inlined
 def key_of(v, place, agenda):
     """What ops are taken by: their place, or when their last input was computed."""
     return float(place[v]) if len(place) > 0 else agenda.became[v]
@@ -36,7 +36,7 @@ def start_agenda(place, pred, agenda):
     return size
 
 
-@helper
+@inlined
 def release(v, size, place, succ, plan, agenda):
     """Put the ops whose last input is v on the agenda of so many ops. Returns its new size."""
     for e in range(succ.ptr[v], succ.ptr[v + 1]):

@@ -14,7 +14,7 @@ curve.block[2 * b]`` bytes are in use in it.
 
 from math import inf, nextafter
 
-from placelab.kernels.jit import helper
+from placelab.kernels.jit import helper, inlined
 from placelab.kernels.list_schedule import first_after
 from placelab.kernels.look_up import group_home
 
@@ -146,13 +146,13 @@ def add_bytes(d, begin, end, size, curve):
         find_highest(d, curve)
 
 
-@helper
+@inlined
 def needed_for_ever(v, needs, eligible):
     """Bytes to reserve when v is placed: its own, or its group's when it is the first of it."""
     return 0.0 if group_home(v, eligible) >= 0 else needs.for_ever[v]
 
 
-@helper
+@inlined
 def put_span(n, begin, end, size, spans):
     """Append a span to the first n. Returns their new number."""
     spans.begins[n] = begin
@@ -289,7 +289,7 @@ def next_fit(v, d, start, length, pred, eligible, plan, inputs, needs, held, cur
     return next_start(d, start, length, bound, c, needs.model, curve, spans)
 
 
-@helper
+@inlined
 def earliest_fit(v, d, start, length, pred, eligible, plan, inputs, needs, held, curve, spans):
     """Earliest time from `start` on at which v fits on d, if d is idle from `start` on; infinite when there is none."""
     while start < inf:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from placelab.kernels.free_memory import assign, fits
-from placelab.kernels.jit import helper, kernel
+from placelab.kernels.jit import inlined, kernel
 
 
-@helper
+@inlined
 def weigh(u, place, home, links, near):
     """``near[d]``: weight of u's edges to device d, units not placed yet being at home. Returns the weight of all."""
     total = 0.0

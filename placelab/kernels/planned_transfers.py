@@ -6,7 +6,7 @@ travels once per device, and within an op inputs are sent in the order they were
 ``pred.edge[pred.ptr[v] + i]``; ``inputs.sent[i], inputs.there[i]`` say when it is sent and there.
 """
 
-from placelab.kernels.jit import helper
+from placelab.kernels.jit import helper, inlined
 
 PARALLEL, PORTS, CHANNEL = 0, 1, 2
 
@@ -97,7 +97,7 @@ def inputs_in_turn(v, d, pred, network, ports, plan, inputs):
     return ready
 
 
-@helper
+@inlined
 def inputs_on(v, d, pred, network, ports, plan, inputs):
     """When all inputs of v would be on d; notes when each would be sent and there."""
     if ports.contention == PARALLEL:

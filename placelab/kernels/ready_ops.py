@@ -9,14 +9,14 @@ are no limit: then it is exact.
 from math import inf
 
 from placelab.kernels.heap import pop_entry, pop_key, push_entry, push_key
-from placelab.kernels.jit import helper
+from placelab.kernels.jit import helper, inlined
 from placelab.kernels.list_schedule import arrivals
 from placelab.kernels.look_up import exec_time, fix_group, group_home, may_run
 from placelab.kernels.memory_over_time import FREE, clear_memory, earliest_fit, take_memory
 from placelab.kernels.planned_transfers import PARALLEL, clear_ports, inputs_on, reserve_links
 
 
-@helper
+@inlined
 def gone(v, d, eligible, plan):
     """Whether v can no longer be placed on d: it is placed, or its group is elsewhere."""
     if plan.device[v] >= 0:
@@ -25,41 +25,41 @@ def gone(v, d, eligible, plan):
     return home >= 0 and home != d
 
 
-@helper
+@inlined
 def open_on(v, d, eligible, plan):
     """Whether v may run on d and can still be placed there."""
     return may_run(v, d, eligible) and not gone(v, d, eligible, plan)
 
 
-@helper
+@inlined
 def push_now(v, d, queues):
     """Put v on the heap ``now`` of d."""
     push_key(queues.now, d * len(queues.rank), queues.n_now[d], queues.rank[v])
     queues.n_now[d] += 1
 
 
-@helper
+@inlined
 def push_later(d, time, rank, queues):
     """Put the op of this rank, which could start at `time`, on the heap ``later`` of d."""
     push_entry(queues.later, d * len(queues.rank), queues.n_later[d], time, float(rank))
     queues.n_later[d] += 1
 
 
-@helper
+@inlined
 def pop_now(d, queues):
     """Remove the first op of the heap ``now`` of d."""
     pop_key(queues.now, d * len(queues.rank), queues.n_now[d])
     queues.n_now[d] -= 1
 
 
-@helper
+@inlined
 def pop_later(d, queues):
     """Remove the first op of the heap ``later`` of d."""
     pop_entry(queues.later, d * len(queues.rank), queues.n_later[d])
     queues.n_later[d] -= 1
 
 
-@helper
+@inlined
 def unlimited(limits):
     """Whether neither links nor memory are a limit."""
     return limits.memory.needs.model == FREE and limits.ports.contention == PARALLEL
@@ -98,7 +98,7 @@ def promote(d, free, eligible, queues, plan):
     """Move what device d could start as soon as it is free from ``later`` to ``now``; clear both tops of what is gone."""
     base = d * len(queues.rank)
     while queues.n_later[d] > 0:
-        v = queues.item[int(queues.later[2 * base + 1])]
+        v = int(queues.item[int(queues.later[2 * base + 1])])
         out = gone(v, d, eligible, plan)
         if not out and queues.later[2 * base] > free[d]:
             break
@@ -109,7 +109,7 @@ def promote(d, free, eligible, queues, plan):
         pop_now(d, queues)
 
 
-@helper
+@inlined
 def first_ready(d, free, queues):
     """The op of d that could start first, after :func:`promote`: (when, its rank), (infinite, n) when there is none."""
     n = len(queues.rank)
@@ -151,7 +151,7 @@ def settle(d, everything, eligible, queues, bounds, plan):
     queues.n_later[d] = kept
 
 
-@helper
+@inlined
 def settle_eased(d, held, eligible, queues, bounds, plan):
     """Let all ops that had to wait on d be looked at again, if one may now fit that did not."""
     if held.eased[d] != 0:
@@ -179,7 +179,7 @@ def mark_readers(value, v, d, pred, succ, limits, missing, marked, plan):
     return found
 
 
-@helper
+@inlined
 def earliest(v, d, free, pred, times, network, eligible, limits, plan):
     """When v could start on d: once d is free, the inputs are there and v fits to its end; infinite where it does not fit."""
     s = max(free[d], inputs_on(v, d, pred, network, limits.ports, plan, limits.inputs))
@@ -190,7 +190,7 @@ def earliest(v, d, free, pred, times, network, eligible, limits, plan):
     return earliest_fit(v, d, s, length, pred, eligible, plan, limits.inputs, needs, held, curve, spans)
 
 
-@helper
+@inlined
 def first_start(d, latest, rank, pred, times, network, eligible, limits, frontier, queues, bounds, plan):
     """The op of d that can start first: (its place in the heap, when it can start, its rank); the rank is n when there is none.
 
@@ -205,7 +205,7 @@ def first_start(d, latest, rank, pred, times, network, eligible, limits, frontie
             return inf, inf, none
         if unlimited(limits):
             return s, s, r
-        exact = earliest(queues.item[r], d, frontier.free, pred, times, network, eligible, limits, plan)
+        exact = earliest(int(queues.item[r]), d, frontier.free, pred, times, network, eligible, limits, plan)
         if exact <= s:
             return s, exact, r
         postpone(d, exact, queues)
@@ -227,7 +227,7 @@ def record_starts(v, pred, times, network, eligible, limits, frontier, bounds, p
             plan.score[v * k + d] = start
 
 
-@helper
+@inlined
 def take_limits(v, d, pred, succ, network, eligible, limits, queues, bounds, plan):
     """Take the memory and the links that v needs on d at its ``plan.start`` and ``plan.finish``, before it is placed there."""
     ports, inputs, memory = limits
@@ -242,7 +242,7 @@ def take_limits(v, d, pred, succ, network, eligible, limits, queues, bounds, pla
     reserve_links(v, d, pred, ports, plan, inputs)
 
 
-@helper
+@inlined
 def place(v, d, step, eligible, frontier, plan):
     """Append v, the op placed in this step, to d at its ``plan.start`` and ``plan.finish``."""
     plan.device[v] = d
@@ -251,13 +251,13 @@ def place(v, d, step, eligible, frontier, plan):
     fix_group(v, d, eligible)
 
 
-@helper
+@inlined
 def release(v, factor, pred, succ, network, eligible, frontier, queues, bounds, plan):
     """Queue the ops whose last input is v by when their inputs could be there, times `factor`."""
     k = len(frontier.free)
     keep = len(bounds.ready_on) > 0
     for e in range(succ.ptr[v], succ.ptr[v + 1]):
-        w = succ.consumer[e]
+        w = int(succ.consumer[e])
         queues.missing[w] -= 1
         if queues.missing[w] > 0:
             continue

@@ -6,7 +6,7 @@ free from t on.
 
 from math import inf
 
-from placelab.kernels.jit import helper, kernel
+from placelab.kernels.jit import inlined, kernel
 from placelab.kernels.look_up import exec_time
 from placelab.kernels.planned_transfers import PARALLEL
 from placelab.kernels.ready_ops import (
@@ -27,7 +27,7 @@ SOONEST, URGENT, CHILD, WAITED = 0, 1, 2, 3  # which rule placed an op
 SHY = 1 - 2**-50  # a transfer that queues adds its times up in another order, and must not come out below its bound
 
 
-@helper
+@inlined
 def start_at_best(f, d, pred, times, network, eligible, limits, frontier, bounds, starts, plan):
     """When f could start on d if it could start nowhere sooner, else infinite."""
     k = len(frontier.free)
@@ -46,7 +46,7 @@ def start_at_best(f, d, pred, times, network, eligible, limits, frontier, bounds
     return here
 
 
-@helper
+@inlined
 def is_urgent(v, d, clock, pred, times, network, eligible, limits, frontier, bounds, plan):
     """Whether v, which could start on d by the clock, could on every idle device that may run it and has room, too."""
     k = len(frontier.free)
@@ -64,16 +64,16 @@ def is_urgent(v, d, clock, pred, times, network, eligible, limits, frontier, bou
     return True
 
 
-@helper
+@inlined
 def most_urgent(d, clock, pred, times, network, eligible, limits, frontier, queues, bounds, plan):
     """The least rank of the urgent ops on d; n when there is none."""
     n = len(queues.rank)
     urgent = n
     i = 0
     while i < queues.n_now[d]:  # in no order; the least rank first, which mostly is it
-        r = queues.now[d * n + i]
+        r = int(queues.now[d * n + i])
         i += 1
-        v = queues.item[r]
+        v = int(queues.item[r])
         if r >= urgent or not open_on(v, d, eligible, plan):
             continue
         if is_urgent(v, d, clock, pred, times, network, eligible, limits, frontier, bounds, plan):
@@ -126,10 +126,10 @@ def small_communication_times(pred, succ, times, network, eligible, limits, fron
             if free[d] < clock:
                 free[d] = clock
         for j in range(k):
-            d = favourites.turns[j]
+            d = int(favourites.turns[j])
             if free[d] > clock:
                 continue
-            f = favourites.child[ran[d]] if ran[d] >= 0 else -1
+            f = int(favourites.child[ran[d]]) if ran[d] >= 0 else -1
             here = inf
             if f >= 0 and queues.missing[f] == 0 and open_on(f, d, eligible, plan):
                 here = start_at_best(
@@ -139,13 +139,13 @@ def small_communication_times(pred, succ, times, network, eligible, limits, fron
             if here == inf:
                 if soonest[d] > clock:
                     continue
-                chosen = queues.item[queues.now[d * n]]
+                chosen = int(queues.item[queues.now[d * n]])
                 best = d
                 break
             urgent = most_urgent(d, clock, pred, times, network, eligible, limits, frontier, queues, bounds, plan)
             best = d
             if urgent < n:
-                chosen = queues.item[urgent]
+                chosen = int(queues.item[urgent])
                 why = URGENT
             else:
                 chosen = f

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from placelab.kernels.jit import helper, kernel
+from placelab.kernels.jit import helper, inlined, kernel
 
 
 @kernel
@@ -27,7 +27,7 @@ def unit_inputs(units, pred, tensor_bytes, read, ptr, source, size):
     return n
 
 
-@helper
+@inlined
 def inward(u, place, inputs, traffic):
     """``traffic[d]``: seconds that the tensors from placed units take to device d."""
     k = len(traffic)
@@ -53,7 +53,7 @@ def outward(u, place, units, succ, inputs, work):
                     work.traffic[d] += inputs.latency[d * k + q] + succ.bytes[e] * inputs.slowness[d * k + q]
 
 
-@helper
+@inlined
 def relative(value, largest):
     """value / largest, at least 1e-6: a factor of 0 would make all devices equal."""
     share = value / largest if largest > 0.0 else 0.0

@@ -1,4 +1,4 @@
-"""The ops of highest rank to the fastest devices, in batches."""
+"""Batch split: the ops of highest rank on the fastest devices, in batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model cut into consecutive pieces, one per device."""
+"""Consecutive pieces of the model, one per device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The longest path to the fastest device; the rest wherever it would be done first."""
+"""The longest path on the fastest device; the rest wherever it would be done first."""
 
 from __future__ import annotations
 

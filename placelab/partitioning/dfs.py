@@ -1,4 +1,4 @@
-"""Along the edges, depth first: neighbours together, loads level."""
+"""Depth-first search along the edges: neighbours together, loads level."""
 
 from __future__ import annotations
 

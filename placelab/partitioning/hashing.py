@@ -1,4 +1,4 @@
-"""Anywhere, but always the same: a hash of the op's name."""
+"""A hash of the op's name: any device, but always the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""As few bytes between devices as possible, equal work on each: the model the thesis argues against."""
+"""Minimum cut: as few bytes between devices as possible, equal work on each; the model the thesis argues against."""
 
 from __future__ import annotations
 

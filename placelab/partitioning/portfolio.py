@@ -1,4 +1,4 @@
-"""One click: try every partitioner, take the best plan, and improve it move by move."""
+"""Portfolio: try every partitioner, take the best plan, and improve it move by move."""
 
 from __future__ import annotations
 

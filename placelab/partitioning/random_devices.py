@@ -1,4 +1,4 @@
-"""Anywhere."""
+"""Random devices: the baseline of all strategies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each device in its turn."""
+"""Round robin: one device after the other."""
 
 from __future__ import annotations
 

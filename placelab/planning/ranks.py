@@ -1,4 +1,4 @@
-"""How long is the way from each op to the end, and from the start to it? The ranks that list scheduling sorts by."""
+"""Ranks that list scheduling sorts by: the longest way from each op to the end, and from the start to it."""
 
 from __future__ import annotations
 
