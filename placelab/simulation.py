@@ -12,6 +12,7 @@ import numpy as np
 from placelab.errors import FormatError, InfeasibleError, UnsupportedError, expect
 from placelab.kernels import events, msr
 from placelab.kernels.transfers import group_transfers
+from placelab.planning import plan_arrays
 from placelab.planning.ranks import in_classes
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
@@ -146,17 +147,13 @@ class _Run:
         )
         if wait and problem.memory == "reserved":
             _check_reserved(problem, placement)
-        graph, k, p = problem.graph, problem.cluster.n_devices, placement.device
-        n, m = graph.n_ops, graph.n_edges
-        self.receiver, self.tensor, self.destination, self.edge_transfer = (np.empty(m, I4) for _ in range(4))
-        self.local_start, self.local_end, self.op_transfer_ptr = np.empty(n, I4), np.empty(n, I4), np.empty(n + 1, I4)
-        self.consumer_ptr = np.empty(2 * m, I4)
+        graph, p = problem.graph, placement.device
+        work, receivers, transfers = plan_arrays.transfers(problem)
         self.n_transfers = x = group_transfers(
-            n, k, p, graph.succ_ptr, graph.producer, graph.consumer, graph.edge_tensor,
-            np.empty(k + 1, I4), np.empty(m, I4), np.empty(n, I4),
-            self.receiver, self.local_start, self.local_end, self.op_transfer_ptr, self.consumer_ptr,
-            self.tensor, self.destination, self.edge_transfer,
-        )  # fmt: skip
+            p, plan_arrays.successors(graph), graph.producer, work, receivers, transfers
+        )
+        self.receiver, self.local_start, self.local_end, self.consumer_ptr = receivers
+        self.op_transfer_ptr, self.tensor, self.destination, self.edge_transfer = transfers
         self.tensor, self.destination = self.tensor[:x], self.destination[:x]
         self.source = p[graph.tensor_producer[self.tensor]]
         self.n_sends = x if problem.transfer_ops else 0

@@ -12,6 +12,7 @@ from placelab.analysis.measures import best_single
 from placelab.costs.source_table import sources
 from placelab.errors import PlacelabError
 from placelab.kernels import ranks
+from placelab.planning.plan_arrays import successors
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.problem import Problem
@@ -53,7 +54,7 @@ def depth(graph: OpGraph) -> int:
     if not graph.n_ops:
         return 0
     rank = np.empty(graph.n_ops)
-    ranks.upward(frozen(np.ones(graph.n_ops)), graph.succ_ptr, graph.consumer, graph.edge_bytes, 0.0, 0.0, rank)
+    ranks.upward(frozen(np.ones(graph.n_ops)), successors(graph), 0.0, 0.0, rank)
     return int(rank.max())
 
 

@@ -331,3 +331,11 @@ class Receivers(NamedTuple):
     local_start: np.ndarray  # int32 (n,): consumers on the op's own device are op[local_start[v]:local_end[v]]
     local_end: np.ndarray  # int32 (n,)
     ptr: np.ndarray  # int32 (2 * m,): transfer x is for op[ptr[2 * x]:ptr[2 * x + 1]]
+
+
+class Sorting(NamedTuple):
+    """Workspace: edges sorted by device."""
+
+    count: np.ndarray  # int32 (k + 1,)
+    by_device: np.ndarray  # int32 (m,)
+    cursor: np.ndarray  # int32 (n,)

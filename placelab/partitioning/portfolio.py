@@ -16,6 +16,7 @@ from placelab.errors import InfeasibleError, UnsupportedError
 from placelab.kernels import events
 from placelab.kernels import local_search as kernels
 from placelab.kernels import ranks as rank_kernels
+from placelab.planning import plan_arrays
 from placelab.planning.capacity import Assignment
 from placelab.planning.list_scheduler import planned_order
 from placelab.planning.memory_plan import can_bind
@@ -280,7 +281,7 @@ def _fixed(problem: Problem) -> tuple:
     links = (cluster.latency.reshape(-1), cluster.bandwidth.reshape(-1))
     took = problem.cost.reshape(graph.n_ops, -1)[:, problem.column] / problem.divisor
     least, rest = least_exec(problem), np.empty(graph.n_ops)
-    rank_kernels.upward(frozen(least), graph.succ_ptr, graph.consumer, graph.edge_bytes, 0.0, 0.0, rest)
+    rank_kernels.upward(frozen(least), plan_arrays.successors(graph), 0.0, 0.0, rest)
     rest = np.maximum(rest * (1 - 1e-12) - least, 0.0)  # sums of floats associate from the other end here
     send = frozen(problem.transfer_ops / cluster.speed)
     return (*edges, k, model, (3 if problem.duplex else 2) * k, send, *links, frozen(took.reshape(-1)), frozen(rest))

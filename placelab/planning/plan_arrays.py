@@ -219,3 +219,14 @@ def weighing(problem: Problem) -> blocks.Weighing:
     """What is compared between devices."""
     k = problem.cluster.n_devices
     return blocks.Weighing(np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(k, np.int32))
+
+
+# -------------------------------------------------------------------- transfers of a placement
+
+
+def transfers(problem: Problem) -> tuple[blocks.Sorting, blocks.Receivers, blocks.Transfers]:
+    """Workspace and results of :func:`placelab.kernels.transfers.group_transfers`."""
+    n, m, k = problem.graph.n_ops, problem.graph.n_edges, problem.cluster.n_devices
+    whole = lambda *sizes: (np.empty(size, np.int32) for size in sizes)  # noqa: E731
+    receivers, found = blocks.Receivers(*whole(m, n, n, 2 * m)), blocks.Transfers(*whole(n + 1, m, m, m))
+    return blocks.Sorting(*whole(k + 1, m, n)), receivers, found
