@@ -14,15 +14,32 @@ import ipywidgets as w
 import numpy as np
 import pytest
 from bokeh.events import Tap
-from explorer_hands import CLUSTER, drag, edit, pick, reproduces, said, upload, wait_for, widgets
+from explorer_hands import (
+    CLUSTER,
+    classes,
+    drag,
+    edit,
+    look,
+    message,
+    of_class,
+    pick,
+    press,
+    release,
+    reproduces,
+    shown,
+    upload,
+    wait_for,
+    widgets,
+)
 
 import placelab as pl
 from placelab.analysis import explanation
-from placelab.explorer import Explorer, application
-from placelab.explorer.options import Controls, control
-from placelab.explorer.pace import Pace
-from placelab.explorer.rejection import explained
-from placelab.explorer.state import Steps, begin
+from placelab.explorer import Explorer
+from placelab.explorer.engine import timed_solver
+from placelab.explorer.engine.pace import Pace
+from placelab.explorer.panels.options import Controls, control
+from placelab.explorer.panels.rejection import explained
+from placelab.explorer.state import Steps, initial_state, preset
 
 # ---------------------------------------------------------------- opening and reading
 
@@ -70,7 +87,7 @@ def test_one_device_works():
     strip = {item["key"]: item["value"] for item in explorer.gantt.numbers}
     assert strip["speedup"] == "× 1" and strip["moved"] == "0 B"
     assert explorer.gantt.warning == ""
-    explorer._actions.save_graph()
+    explorer.actions.save_graph()
     assert reproduces(explorer)
     explorer.close()
 
@@ -80,7 +97,7 @@ def test_one_device_works():
 
 def test_code_of_an_edited_cluster(explorer):
     """A pulled link, a moved, a renamed and a copied device: the cell makes that very cluster."""
-    explorer._actions.save_graph()
+    explorer.actions.save_graph()
     drag(explorer, 7.3e9, 1.1e10 / 3)
     edit(explorer, "host", device=2, host="a")
     edit(explorer, "speed", device=1, value=2.5e13)
@@ -93,7 +110,7 @@ def test_code_of_an_edited_cluster(explorer):
 def test_code_of_a_preset_says_only_what_changed():
     """Of fifty devices only the entries that a hand changed are written."""
     explorer = pl.explore("topcuoglu")
-    explorer._go(lambda s: s.with_model(begin("convolutional_network").model).with_preset(preset("mayer50")))
+    explorer.change(lambda s: s.with_model(initial_state("convolutional_network").model).with_preset(preset("mayer50")))
     drag(explorer, 55.5)
     lines = explorer.code.splitlines()
     assert "bandwidth[0, 1] = 55.5" in lines and len(lines) < 15
@@ -101,17 +118,10 @@ def test_code_of_a_preset_says_only_what_changed():
     explorer.close()
 
 
-def preset(name: str) -> Any:
-    """A preset with its code."""
-    from placelab.explorer.state import preset
-
-    return preset(name)
-
-
 @pytest.mark.parametrize("transfers", ["parallel", "sequential", "sequential, duplex", "channel"])
 def test_code_of_every_picker(explorer, transfers):
     """Options, seed, transfer and memory model are in the cell."""
-    explorer._actions.save_graph()
+    explorer.actions.save_graph()
     pick(explorer, "Transfers", transfers)
     pick(explorer, "Memory", "edges")
     pick(explorer, "Partitioner", "hash")
@@ -133,7 +143,7 @@ def test_code_of_a_problem_with_rules():
         {graph.names[0]: "b/gpu:1"}
     )
     explorer = pl.explore(problem)
-    explorer._actions.save_graph()
+    explorer.actions.save_graph()
     assert explorer.placement.device[0] == 3 and reproduces(explorer)
     edit(explorer, "remove", device=1)
     assert explorer.problem.cluster.n_devices == 3 and explorer.placement.device[7] == 2 and reproduces(explorer)
@@ -181,7 +191,7 @@ def test_layout_is_undone_too(explorer):
 
 def test_a_slider_in_motion_is_one_step():
     """Changes of one control that follow each other closely are undone together."""
-    a, b, c = begin("topcuoglu"), begin("topcuoglu"), begin("topcuoglu")
+    a, b, c = initial_state("topcuoglu"), initial_state("topcuoglu"), initial_state("topcuoglu")
     steps = Steps(a).to(b, "seed", 1.0).to(c, "seed", 1.5)
     assert steps.undo().now is a
     assert steps.to(a, "seed", 9.0).undo().now is c
@@ -192,13 +202,13 @@ def test_a_slider_in_motion_is_one_step():
 
 def test_a_drag_shows_every_value_that_was_handled(explorer):
     """Each message is acknowledged after its own result is there; the whole drag is one step."""
-    explorer._worker.settled(120)
+    explorer.settled(120)
     before = explorer.schedule.makespan
     drag(explorer, 1e6, release=False)
-    assert explorer.canvas.dragging and explorer._answered is explorer.state and not explorer.gantt.stale
+    assert explorer.canvas.dragging and explorer.result.state is explorer.state and not explorer.gantt.stale
     assert explorer.schedule.makespan != before
     drag(explorer, 1e6, 2e6)
-    assert len(explorer._steps.past) == 1
+    assert len(explorer.steps.past) == 1
 
 
 def test_slow_strategies_catch_up_on_release(explorer, monkeypatch):
@@ -212,11 +222,11 @@ def test_slow_strategies_catch_up_on_release(explorer, monkeypatch):
         return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
 
     pick(explorer, "Partitioner", "slow")
-    assert explorer.comparison.settled(120) and explorer._worker.settled(120)
+    assert explorer.comparison.settled(120) and explorer.settled(120)
     seen = len(calls)
     drag(explorer, 1e9, 2e9, 3e9, release=False)
     assert len(calls) == seen and explorer.gantt.stale
-    edit(explorer, "release", gesture=explorer.canvas._history.gesture, final=True)
+    release(explorer)
     assert explorer.schedule.problem.cluster.bandwidth[0, 1] == 3e9 and not explorer.gantt.stale
     assert calls[-1] is explorer.problem and len(calls) == seen + 1
 
@@ -233,18 +243,18 @@ def test_newest_state_wins(explorer):
 
     pick(explorer, "Partitioner", "slow")
     for seed in range(1, 6):
-        explorer._pickers.seed.value = seed
+        explorer.pickers.seed.value = seed
     assert explorer.schedule.seed == 5
     assert begun[-1] == 5 and len(set(begun)) <= 4  # each pick waits a tenth of a second, no longer
 
 
 def test_many_ops_are_validated_on_release(explorer, monkeypatch):
     """Under the hand the badge waits; on release it tells."""
-    monkeypatch.setattr(application, "MANY", 10)
+    monkeypatch.setattr(timed_solver, "MANY", 10)
     drag(explorer, 1e6, release=False)
     badge = {item["key"]: item["value"] for item in explorer.gantt.numbers}["legal"]
     assert badge == "…"
-    edit(explorer, "release", gesture=explorer.canvas._history.gesture, final=True)
+    release(explorer)
     wait_for(lambda: "✓ legal" in [item["value"] for item in explorer.gantt.numbers])
 
 
@@ -258,7 +268,7 @@ def test_the_selected_op_is_explained(explorer):
     assert explorer.gantt.detail == "\n".join([trace.line(problem, 5), explanation.why(schedule, 5)])
     pick(explorer, "Partitioner", "single")
     wait_for(lambda: "single" in explorer.gantt.detail or explorer.gantt.detail.count("\n"))
-    explorer._worker.settled(120)
+    explorer.settled(120)
     assert explanation.why(explorer.schedule, 5) in explorer.gantt.detail
 
 
@@ -268,13 +278,13 @@ def test_the_selected_op_is_explained(explorer):
 def test_a_partitioner_without_a_plan(explorer):
     """`planned` has nothing to follow after hash: another scheduler runs it, one sentence says so, undo brings HEFT back."""
     pick(explorer, "Partitioner", "hash")
-    assert explorer.schedule.scheduler == "pct" and "pct decides who runs next" in said(explorer)
+    assert explorer.schedule.scheduler == "pct" and "pct decides who runs next" in message(explorer)
     explorer.undo()
     assert (explorer.state.partitioner, explorer.state.scheduler) == ("heft", "planned")
     pick(explorer, "Partitioner", "hash")
     pick(explorer, "Scheduler", "planned")
     wait_for(lambda: explorer.state.scheduler == "pct")
-    assert explorer._pickers.scheduler.value == "pct"
+    assert explorer.pickers.scheduler.value == "pct"
     explorer.undo()
     assert explorer.state.partitioner == "heft"
 
@@ -314,26 +324,26 @@ def clash() -> dict:
 def test_bad_files_lose_nothing(explorer, content, sentence, way):
     """One sentence; the model, the schedule and the picker stay what they were."""
     before, schedule, data = explorer.state, explorer.schedule, content()
-    picker = explorer._pickers.models
+    picker = explorer.pickers.models
     if way == "path":
         Path("bad.json.gz" if data[:2] == b"\x1f\x8b" else "bad.json").write_bytes(data)
         picker.path.value = "bad.json.gz" if data[:2] == b"\x1f\x8b" else "bad.json"
     else:
         upload(explorer, "bad.json", data)
     assert picker.opening.settled(120)
-    assert sentence in said(explorer) and 'role="alert"' in said(explorer)
+    assert sentence in message(explorer) and 'role="alert"' in message(explorer)
     assert explorer.state is before and explorer.schedule is schedule and not explorer.gantt.stale
-    assert picker.menu.value == before.model.title and not explorer._steps.past
+    assert picker.menu.value == before.model.title and not explorer.steps.past
 
 
 def test_an_upload_is_shown_and_can_be_copied(explorer):
     """A good file is a model like the others; the copied cell finds it beside the notebook."""
     data = json.dumps(document()).encode()
-    picker = explorer._pickers.models
+    picker = explorer.pickers.models
     upload(explorer, "my model.json", data)
     assert explorer.problem.graph.n_ops == 2 and picker.menu.value == "my model.json"
-    explorer._actions.code.copies += 1
-    assert Path("my_model.json.gz").exists() and "my_model.json.gz" in explorer._actions.code.note
+    explorer.actions.code.copies += 1
+    assert Path("my_model.json.gz").exists() and "my_model.json.gz" in explorer.actions.code.note
     assert reproduces(explorer)
     pick(explorer, "Model", "topcuoglu")
     assert picker.opening.settled(120) and explorer.problem.cluster.names == ("P1", "P2", "P3")
@@ -360,12 +370,12 @@ def test_a_failing_strategy_keeps_the_last_chart(explorer):
     pick(explorer, "Partitioner", "hopeless")
     with pytest.raises(pl.InfeasibleError, match="more room"):
         _ = explorer.schedule
-    wait_for(lambda: "more room than any device has" in said(explorer))
+    wait_for(lambda: "more room than any device has" in message(explorer))
     assert explorer.gantt.stale and explorer.gantt.schedule == chart
-    assert "more room" in repr(explorer) and "pl-failed" in explorer._chart._dom_classes
+    assert "more room" in repr(explorer) and "pl-failed" in classes(of_class(explorer, "pl-chart"))
     pick(explorer, "Partitioner", "heft")
-    assert explorer.schedule.makespan > 0 and not explorer.gantt.stale and said(explorer) == ""
-    assert "pl-failed" not in explorer._chart._dom_classes
+    assert explorer.schedule.makespan > 0 and not explorer.gantt.stale and message(explorer) == ""
+    assert "pl-failed" not in classes(of_class(explorer, "pl-chart"))
 
 
 def test_a_strategy_with_a_bug_is_told_its_line(explorer):
@@ -377,7 +387,7 @@ def test_a_strategy_with_a_bug_is_told_its_line(explorer):
 
     line = buggy.__code__.co_firstlineno + 2
     pick(explorer, "Partitioner", "buggy")
-    wait_for(lambda: f"KeyError: &#x27;x&#x27; in line {line} of buggy" in said(explorer))
+    wait_for(lambda: f"KeyError: &#x27;x&#x27; in line {line} of buggy" in message(explorer))
 
 
 def test_warnings_are_plain():
@@ -413,7 +423,7 @@ def test_a_new_strategy_is_in_the_pickers_at_once(explorer):
             return pl.Placement(problem, np.full(problem.graph.n_ops, device))
 
     define(1)
-    assert "all-on-one" in explorer._pickers.partitioner.options
+    assert "all-on-one" in explorer.pickers.partitioner.options
     pick(explorer, "Partitioner", "all-on-one")
     assert (explorer.placement.device == 1).all()
     assert any(isinstance(x, w.FloatSlider) and x.description == "spread" for x in widgets(explorer))
@@ -438,7 +448,7 @@ def test_a_new_strategy_is_in_the_pickers_at_once(explorer):
 )
 def test_controls_follow_the_signature(annotation, default, kind):
     """Each annotation has its control; what it shows reads back as the same value."""
-    from placelab.explorer.options import read
+    from placelab.explorer.panels.options import read
 
     widget = control("some_option", annotation, default, default)
     assert type(widget) is kind and widget.description == "some option"
@@ -470,13 +480,13 @@ def test_all_pairs_are_compared_in_the_background(explorer):
     assert (explorer.state.partitioner, explorer.state.scheduler) == ("mite", "fifo")
     assert explorer.schedule.makespan == cells_makespan(first, "mite", "fifo")
     drag(explorer, 1e6, release=False)
-    assert "pl-stale" in comparison._figure._dom_classes
+    assert "pl-stale" in classes(comparison.figure)
     comparison.settled(120)
     assert comparison.frame is first
-    edit(explorer, "release", gesture=explorer.canvas._history.gesture, final=True)
+    release(explorer)
     wait_for(lambda: comparison.frame is not first)
     comparison.settled(120)
-    assert "pl-stale" not in comparison._figure._dom_classes
+    assert "pl-stale" not in classes(comparison.figure)
 
 
 def quick() -> list[str]:
@@ -486,9 +496,9 @@ def quick() -> list[str]:
 
 def tap(comparison: Any, partitioner: str, scheduler: str) -> None:
     """A click on a cell of the figure."""
-    figure = comparison._figure.children[1]._model
+    figure = comparison.plot
     x, y = figure.x_range.factors.index(scheduler) + 0.3, figure.y_range.factors.index(partitioner) + 0.8
-    comparison._tapped(Tap(figure, x=x, y=y))
+    comparison.tapped(Tap(figure, x=x, y=y))
 
 
 def cells_makespan(frame: Any, partitioner: str, scheduler: str) -> float:
@@ -504,18 +514,18 @@ def test_the_best_partitioners_come_first(explorer):
     comparison.settled(120)
     frame = comparison.frame[comparison.frame["valid"] & ~comparison.frame["oom"]]
     least = frame.groupby("partitioner")["makespan"].min()
-    names, figure = (child for child in comparison._figure.children)
-    rows = figure._model.y_range.factors[::-1]
+    names, figure = comparison.figure.children[0], comparison.plot
+    rows = figure.y_range.factors[::-1]
     ranked = [name for name in rows if name in least.index]
     assert rows[: len(ranked)] == ranked and least[ranked].is_monotonic_increasing
-    assert re.findall(r">([^<>]+)</span>", names.value) == figure._model.x_range.factors
+    assert re.findall(r">([^<>]+)</span>", names.value) == figure.x_range.factors
 
 
 def test_the_best_pair_is_a_button(explorer):
     """By keyboard, too: the button shows the pair of least makespan."""
     wait_for(lambda: explorer.comparison.frame is not None)
     explorer.comparison.settled(120)
-    explorer.comparison._best.click()
+    explorer.comparison.best.click()
     frame = explorer.comparison.frame
     assert explorer.schedule.makespan == frame.loc[frame["valid"] & ~frame["oom"], "makespan"].min()
 
@@ -529,13 +539,13 @@ def test_comparing_can_be_cancelled(explorer):
         return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
 
     comparison = explorer.comparison
-    explorer._view_count = 1  # somebody looks
+    look(explorer)
     comparison.again()
-    wait_for(lambda: comparison._cancel.layout.display == "" and comparison._progress.value)
-    comparison._cancel.click()
+    wait_for(lambda: shown(comparison.progress) and comparison.progress.value)
+    press(comparison.box, "Cancel")
     comparison.settled(120)
-    assert comparison.frame is None and comparison._again.layout.display == ""
-    comparison._again.click()
+    assert comparison.frame is None
+    press(comparison.box, "Compare")
     wait_for(lambda: comparison.frame is not None)
 
 
@@ -547,10 +557,10 @@ def test_exports_say_where_they_are(explorer, here):
     buttons = {b.description: b for b in widgets(explorer) if isinstance(b, w.Button)}
     buttons["⤓ Page"].click()
     page = next(here.glob("*.html"))
-    assert str(page) in said(explorer) and page.read_text().startswith("<!doctype html>")
+    assert str(page) in message(explorer) and page.read_text().startswith("<!doctype html>")
     buttons["⤓ Trace"].click()
     trace = next(here.glob("*.trace.json"))
-    assert str(trace) in said(explorer) and json.loads(trace.read_text())
+    assert str(trace) in message(explorer) and json.loads(trace.read_text())
 
 
 def test_pace_is_measured_warm_and_alone():
@@ -573,20 +583,20 @@ def test_pace_is_measured_warm_and_alone():
 def prepare(explorer: Explorer, *names: str) -> None:
     """Press these toggles."""
     for name in names:
-        toggle = explorer._pickers.prepare._toggles[name]
+        toggle = explorer.pickers.prepare.toggles[name]
         toggle.value = not toggle.value
 
 
 def test_the_graph_can_be_made_smaller_first(explorer):
     """In the order pressed; the text says so, the count is there, all ops are placed; undo takes one step back."""
-    explorer._actions.save_graph()
-    button, about = explorer._pickers.prepare.toggle, explorer._pickers.prepare.about
+    explorer.actions.save_graph()
+    button, about = explorer.pickers.prepare.toggle, explorer.pickers.prepare.about
     assert button.description == "Prepare…"
     prepare(explorer, "fuse", "coplace")
     assert explorer.state.prepare == ("fuse", "coplace") and button.description == "Prepare: fuse → coplace"
     prepare(explorer, "fuse", "fuse")
     assert explorer.state.prepare == ("coplace", "fuse")
-    assert [t.description for t in explorer._pickers.prepare._toggles.values() if t.value] == [
+    assert [t.description for t in explorer.pickers.prepare.toggles.values() if t.value] == [
         "1 · coplace",
         "2 · fuse",
     ]
@@ -606,12 +616,10 @@ def test_the_graph_can_be_made_smaller_first(explorer):
 
 def test_transformations_have_options(explorer):
     """Their controls are there when they are chosen, and the copied cell says what was set."""
-    explorer._actions.save_graph()
+    explorer.actions.save_graph()
     prepare(explorer, "coplace", "fuse")
-    picker = explorer._pickers.prepare
-    assert (
-        picker._controls["fuse"].box.layout.display == "" and picker._controls["colocate"].box.layout.display == "none"
-    )
+    picker = explorer.pickers.prepare
+    assert shown(picker.controls["fuse"].box) and not shown(picker.controls["colocate"].box)
     pick(explorer, "rule", "exact")
     assert explorer.state.preparation == (("coplace", {}), ("fuse", {"rule": "exact"}))
     assert "functools.partial(pl.transforms.catalogue()['fuse'], rule='exact')" in explorer.code
@@ -635,9 +643,9 @@ def test_the_first_capacity_is_counted(explorer):
     needed = float(explorer.schedule.peak_memory.max())
     assert explorer.state.memory == "none" and explorer.canvas.peak == []
     edit(explorer, "memory", device=1, value=2 * needed)
-    assert explorer.state.memory == explorer.problem.memory == explorer._pickers.memory.value == "dynamic"
+    assert explorer.state.memory == explorer.problem.memory == explorer.pickers.memory.value == "dynamic"
     assert explorer.schedule and explorer.canvas.peak == explorer.schedule.peak_memory.tolist()
-    wait_for(lambda: "Memory model dynamic: a device has a capacity now." in explorer._line._text.value)
+    wait_for(lambda: "Memory model dynamic: a device has a capacity now." in explorer.line.text.value)
     edit(explorer, "memory", device=1, value=None)
     assert explorer.state.memory == "none" and explorer.schedule and explorer.canvas.peak == []
     explorer.undo()
@@ -663,28 +671,28 @@ def test_no_room_is_explained_in_place():
     """Under the hand, too: which op, and device by device how much is missing; more room takes the panel away."""
     graph = pl.OpGraph.from_arrays(list("abc"), [1e9] * 3, [(0, 1), (1, 2)], persistent=[1e9, 6e9, 1e9])
     explorer = pl.explore(graph, pl.Cluster([1e12] * 2, memory=[8e9, 4e9], names=["big", "small"]))
-    panel, before = explorer._rejection, explorer.schedule
-    assert panel.box.layout.display == "none"
+    panel, before = explorer.rejection, explorer.schedule
+    assert not shown(panel.box)
     squeeze(explorer, 7e9, 5e9, release=False)
-    wait_for(lambda: panel.box.layout.display == "")
-    assert "Op &#x27;b&#x27; fits on no device (memory model dynamic)" in panel._text.value
+    wait_for(lambda: shown(panel.box))
+    assert "Op &#x27;b&#x27; fits on no device (memory model dynamic)" in panel.text.value
     for words in (
         "<td>big</td><td>short by 2 GB</td><td>5 GB</td>",
         "<td>small</td><td>short by 2 GB",
     ):
-        assert words in panel._text.value
-    assert explorer.gantt.stale and said(explorer) == ""  # nothing moves under the hand
+        assert words in panel.text.value
+    assert explorer.gantt.stale and message(explorer) == ""  # nothing moves under the hand
     squeeze(explorer, 5e9)
     with pytest.raises(pl.InfeasibleError):
         _ = explorer.schedule
-    panel._show_op.click()
-    assert explorer.gantt.selection == 1 and panel._show_op.description == "Show b"
+    press(panel.box, "Show b")
+    assert explorer.gantt.selection == 1
     explorer.undo()
-    assert explorer.schedule.makespan == before.makespan and panel.box.layout.display == "none"
+    assert explorer.schedule.makespan == before.makespan and not shown(panel.box)
     explorer.redo()
-    wait_for(lambda: panel.box.layout.display == "")
-    panel._none()
-    assert explorer.state.memory == "none" and explorer.schedule and panel.box.layout.display == "none"
+    wait_for(lambda: shown(panel.box))
+    press(panel.box, "Ignore memory")
+    assert explorer.state.memory == "none" and explorer.schedule and not shown(panel.box)
     assert not explorer.gantt.stale
     explorer.close()
 
