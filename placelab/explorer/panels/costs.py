@@ -109,7 +109,7 @@ def _rounded(factor: float) -> float:
 
 
 def _columns(graph: OpGraph, cluster: Cluster) -> list[str]:
-    """Columns of the graph's times that apply to a device of the cluster."""
+    """Columns of the graph's times that hold for a device of the cluster."""
     found = {time_column(graph, name, kind) for name, kind in zip(cluster.names, cluster.types, strict=True)}
     return [graph.time_types[j] for j in found if j >= 0]
 
