@@ -1,6 +1,6 @@
-"""What is a schedule in Chrome's Trace Event format? The events that ``placelab.export.chrome_trace`` writes.
+"""The events of a schedule in Chrome's Trace Event format, which ``placelab.export.chrome_trace`` writes.
 
-Numbers are integers of nanoseconds until the last moment: a viewer nests what overlaps by a rounding.
+Times are whole nanoseconds until they are written: a viewer nests slices that overlap, if only by rounding.
 """
 
 from __future__ import annotations
