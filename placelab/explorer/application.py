@@ -58,7 +58,8 @@ class Explorer(w.VBox):
         self._say = self.message.say
         self.pickers = Pickers(self.change, self._say, state)
         self.actions = Actions(self.undo, self.redo, lambda: self.state, self._shown, self._say)
-        self.canvas = ClusterCanvas(state.cluster, lock=self._lock)  # its observers need this lock, too: two locks could deadlock
+        # Observers of the canvas need this lock: with one of its own, two threads could wait for each other.
+        self.canvas = ClusterCanvas(state.cluster, lock=self._lock)
         self.canvas.on_step = lambda kind: getattr(self, kind)()
         self._view = ResultView(
             self.canvas, self.message, self.pickers.prepare, self.change, self.undo, self._compute_again

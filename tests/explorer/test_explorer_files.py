@@ -41,13 +41,13 @@ def test_a_file_arrives_in_pieces(explorer):
 )
 def test_what_cannot_be_put_together_is_refused(piece, buffers, reason):
     """By the file's name without its folder; the browser hears that it may go on."""
-    told, sent = [], []
+    refused, sent = [], []
     files = Files(limit=10)
-    files.on_refused = lambda name, why: told.append((name, why))
+    files.on_refused = lambda name, why: refused.append((name, why))
     files.on_file = lambda name, data: pytest.fail("nothing is complete")
     files.send = sent.append
     files.receive(piece, buffers)
-    assert told == [("a.json", reason)] and sent == [{"arrived": True}]
+    assert refused == [("a.json", reason)] and sent == [{"arrived": True}]
 
 
 def test_an_empty_file_is_a_sentence(explorer):
@@ -58,13 +58,13 @@ def test_an_empty_file_is_a_sentence(explorer):
 
 def test_reading_can_be_stopped_and_the_next_file_is_read():
     """What is left behind brings nothing any more."""
-    told, taken, going = [], [], threading.Event()
-    opening = Opening(told.append)
+    failures, taken, going = [], [], threading.Event()
+    opening = Opening(failures.append)
     opening.read("slow", lambda: going.wait(30), taken.append)
     assert opening.text.value == '<span role="status">Reading slow …</span>'
     opening.stop()
     opening.read("quick", lambda: 7, taken.append)
-    assert opening.settled(120) and taken == [7] and told == [""] and opening.text.value == ""
+    assert opening.settled(120) and taken == [7] and failures == [""] and opening.text.value == ""
     going.set()
     opening.close()
 
