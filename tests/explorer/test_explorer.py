@@ -45,7 +45,7 @@ from placelab.explorer.state import Steps, initial_state, preset
 
 
 def test_opens_on_a_real_model():
-    """Without a word: the RNN on four GPUs over PCIe, HEFT's plan followed."""
+    """Without arguments it shows the RNN on four GPUs over PCIe, under HEFT's plan."""
     explorer = pl.explore()
     assert explorer.problem.graph.n_ops == 5333 and explorer.problem.cluster.n_devices == 4
     expected = pl.solve(pl.Problem(pl.load("dynamic_rnn"), pl.clusters.pcie_box(4)), "heft", "planned")
@@ -56,7 +56,7 @@ def test_opens_on_a_real_model():
 
 
 def test_numbers_are_the_librarys(explorer):
-    """What the strip says is what metrics, bounds and validate say."""
+    """The numbers above the chart are those of metrics, bounds and validate."""
     m = pl.metrics(explorer.schedule)
     strip = {item["key"]: item for item in explorer.gantt.numbers}
     assert strip["makespan"]["value"] == pl.units.seconds(m["makespan"])
@@ -67,7 +67,7 @@ def test_numbers_are_the_librarys(explorer):
 
 
 def test_load_of_links(explorer):
-    """A link is busy while one or more of its transfers travel; the canvas is told."""
+    """The canvas gets the share of time in which at least one transfer of a link travels."""
     schedule = explorer.schedule
     busy = np.zeros((4, 4))
     for source, destination in np.ndindex(4, 4):
@@ -81,7 +81,7 @@ def test_load_of_links(explorer):
 
 
 def test_one_device_works():
-    """No links, nothing to move, nothing to compare with: all the same a schedule."""
+    """One device, without links or transfers, has a schedule, too."""
     explorer = pl.explore(pl.generators.fork_join(3), pl.Cluster.uniform(1))
     assert explorer.schedule.makespan > 0
     strip = {item["key"]: item["value"] for item in explorer.gantt.numbers}
@@ -96,7 +96,7 @@ def test_one_device_works():
 
 
 def test_code_of_an_edited_cluster(explorer):
-    """A pulled link, a moved, a renamed and a copied device: the cell makes that very cluster."""
+    """The cell reproduces a cluster with a changed link and a moved, a renamed and a copied device."""
     explorer.actions.save_graph()
     drag(explorer, 7.3e9, 1.1e10 / 3)
     edit(explorer, "host", device=2, host="a")
@@ -108,7 +108,7 @@ def test_code_of_an_edited_cluster(explorer):
 
 
 def test_code_of_a_preset_says_only_what_changed():
-    """Of fifty devices only the entries that a hand changed are written."""
+    """Of fifty devices only the changed entries are written."""
     explorer = pl.explore("topcuoglu")
     explorer.change(lambda s: s.with_model(initial_state("convolutional_network").model).with_preset(preset("mayer50")))
     drag(explorer, 55.5)
@@ -120,7 +120,7 @@ def test_code_of_a_preset_says_only_what_changed():
 
 @pytest.mark.parametrize("transfers", ["parallel", "sequential", "sequential, duplex", "channel"])
 def test_code_of_every_picker(explorer, transfers):
-    """Options, seed, transfer and memory model are in the cell."""
+    """The cell has options, seed, transfer and memory model."""
     explorer.actions.save_graph()
     pick(explorer, "Transfers", transfers)
     pick(explorer, "Memory", "edges")
@@ -136,7 +136,7 @@ def test_code_of_every_picker(explorer, transfers):
 
 
 def test_code_of_a_problem_with_rules():
-    """Pins, groups and Send ops of a problem that was given are kept and written, also when the cluster changes."""
+    """Pins, groups and Send ops of a given problem are kept and written, also when the cluster changes."""
     graph = pl.generators.layered(30, seed=1)
     problem = pl.Problem(graph, CLUSTER, transfers="channel", transfer_ops=1e8, groups=[list(graph.names[3:6])])
     problem = problem.pin({graph.names[0]: "b", graph.names[7]: ["a/gpu:1", "b/gpu:1"]}).pin(
@@ -157,7 +157,7 @@ def test_code_of_a_problem_with_rules():
 
 
 def test_undo_goes_back_over_pickers_and_canvas_alike(explorer):
-    """One history: a pick, a drag, an option, then all the way back and forward."""
+    """A pick, a drag and an option are one history, which undo and redo walk through."""
     before, states = explorer.state, []
     pick(explorer, "Scheduler", "fifo")
     states.append(explorer.state)
@@ -180,7 +180,7 @@ def test_undo_goes_back_over_pickers_and_canvas_alike(explorer):
 
 
 def test_layout_is_undone_too(explorer):
-    """Where a card stands is a step, though nothing is computed anew."""
+    """Moving a card is a step, though nothing is computed again."""
     result = explorer.schedule
     edit(explorer, "move", device=0, slot=1)
     assert explorer.canvas.cluster["order"] == [1, 0, 2, 3]
@@ -212,7 +212,7 @@ def test_a_drag_shows_every_value_that_was_handled(explorer):
 
 
 def test_slow_strategies_catch_up_on_release(explorer, monkeypatch):
-    """What cannot follow the hand is not tried meanwhile, and shown as stale."""
+    """A slow strategy is not called during a drag; its last result is shown as stale."""
     calls = []
 
     @pl.partitioner
@@ -232,7 +232,7 @@ def test_slow_strategies_catch_up_on_release(explorer, monkeypatch):
 
 
 def test_newest_state_wins(explorer):
-    """A computation that is overtaken is followed by that of the newest state alone."""
+    """After an outdated computation only the newest state is computed."""
     begun = []
 
     @pl.partitioner
@@ -249,7 +249,7 @@ def test_newest_state_wins(explorer):
 
 
 def test_many_ops_are_validated_on_release(explorer, monkeypatch):
-    """Under the hand the badge waits; on release it tells."""
+    """The validator's badge is empty during a drag and filled on release."""
     monkeypatch.setattr(timed_solver, "MANY", 10)
     drag(explorer, 1e6, release=False)
     badge = {item["key"]: item["value"] for item in explorer.gantt.numbers}["legal"]
@@ -259,7 +259,7 @@ def test_many_ops_are_validated_on_release(explorer, monkeypatch):
 
 
 def test_the_selected_op_is_explained(explorer):
-    """Why here: the decision trace's line; why then: what it waited for."""
+    """The detail is the line of the decision trace and the reason for the start."""
     assert explorer.schedule  # a browser, too, can only click what it sees
     explorer.gantt.selection = 5
     wait_for(lambda: explorer.gantt.detail)
@@ -276,7 +276,7 @@ def test_the_selected_op_is_explained(explorer):
 
 
 def test_a_partitioner_without_a_plan(explorer):
-    """`planned` has nothing to follow after hash: another scheduler runs it, one sentence says so, undo brings HEFT back."""
+    """Another scheduler replaces `planned` after hash, which makes no plan; a sentence says so, and undo restores HEFT."""
     pick(explorer, "Partitioner", "hash")
     assert explorer.schedule.scheduler == "pct" and "pct decides who runs next" in message(explorer)
     explorer.undo()
@@ -322,7 +322,7 @@ def clash() -> dict:
 )
 @pytest.mark.parametrize("way", ["path", "upload"])
 def test_bad_files_lose_nothing(explorer, content, sentence, way):
-    """One sentence; the model, the schedule and the picker stay what they were."""
+    """A bad file gives one sentence and changes neither model, schedule nor picker."""
     before, schedule, data = explorer.state, explorer.schedule, content()
     picker = explorer.pickers.models
     if way == "path":
@@ -337,7 +337,7 @@ def test_bad_files_lose_nothing(explorer, content, sentence, way):
 
 
 def test_an_upload_is_shown_and_can_be_copied(explorer):
-    """A good file is a model like the others; the copied cell finds it beside the notebook."""
+    """An uploaded file is a model like the others; the copied cell loads it from a file beside the notebook."""
     data = json.dumps(document()).encode()
     picker = explorer.pickers.models
     upload(explorer, "my model.json", data)
@@ -352,7 +352,7 @@ def test_an_upload_is_shown_and_can_be_copied(explorer):
 
 
 def test_bandwidth_zero_is_refused(explorer):
-    """The canvas says why, and the link stays."""
+    """The canvas shows why, and the link stays."""
     before = explorer.state
     edit(explorer, "bandwidth", pairs=[[0, 1]], value=0)
     assert "bandwidth" in explorer.canvas.error
@@ -360,7 +360,7 @@ def test_bandwidth_zero_is_refused(explorer):
 
 
 def test_a_failing_strategy_keeps_the_last_chart(explorer):
-    """Its sentence in place, the last good chart stale; a cell that reads the schedule gets the error itself."""
+    """Its error is shown, the last chart is stale, and reading the schedule in a cell raises the error."""
 
     @pl.partitioner
     def hopeless(problem: pl.Problem) -> pl.Placement:
@@ -378,8 +378,8 @@ def test_a_failing_strategy_keeps_the_last_chart(explorer):
     assert "pl-failed" not in classes(of_class(explorer, "pl-chart"))
 
 
-def test_a_strategy_with_a_bug_is_told_its_line(explorer):
-    """The exception, the line of the strategy it came through, and where the traceback is."""
+def test_a_bug_in_a_strategy_is_shown_with_its_line(explorer):
+    """The message has the exception and the line of the strategy where it happened."""
 
     @pl.partitioner
     def buggy(problem: pl.Problem) -> pl.Placement:
@@ -391,7 +391,7 @@ def test_a_strategy_with_a_bug_is_told_its_line(explorer):
 
 
 def test_warnings_are_plain():
-    """Out of memory, worse than one device, and a planner that did not reckon with contention are said in words."""
+    """Sentences warn of a device out of memory and of a schedule slower than one device."""
     graph = pl.OpGraph.from_arrays(list("abcd"), [1e9] * 4, [(0, 1), (0, 2), (0, 3)], edge_bytes=[1e9] * 3)
     cluster = pl.Cluster([1e12] * 3, [1.5e9] * 3, bandwidth=1e9)
     explorer = pl.explore(pl.Problem(graph, cluster, transfers="sequential"))
@@ -414,7 +414,7 @@ def test_warnings_are_plain():
 
 
 def test_a_new_strategy_is_in_the_pickers_at_once(explorer):
-    """Defined in another cell, chosen here; run again, the new one is used."""
+    """A strategy defined in another cell can be picked; when the cell is run again, the new version is used."""
 
     def define(device: int) -> None:
         @pl.partitioner(name="all-on-one")
@@ -469,7 +469,7 @@ def test_options_of_every_strategy_have_controls():
 
 
 def test_all_pairs_are_compared_in_the_background(explorer):
-    """The figure is what compare says; a pick shows that pair; a new cluster makes it stale, then new."""
+    """The figure shows the result of compare; a click shows that pair; a drag makes the figure stale until its release."""
     comparison = explorer.comparison
     wait_for(lambda: comparison.frame is not None)
     comparison.settled(120)
@@ -508,7 +508,7 @@ def cells_makespan(frame: Any, partitioner: str, scheduler: str) -> float:
 
 
 def test_the_best_partitioners_come_first(explorer):
-    """Rows by the least makespan that is legal and has room; those without a result last, the names above in one line."""
+    """Rows are sorted by the least makespan that is legal and within memory; the schedulers' names are a line above."""
     comparison = explorer.comparison
     wait_for(lambda: comparison.frame is not None)
     comparison.settled(120)
@@ -522,7 +522,7 @@ def test_the_best_partitioners_come_first(explorer):
 
 
 def test_the_best_pair_is_a_button(explorer):
-    """By keyboard, too: the button shows the pair of least makespan."""
+    """The button shows the pair of least makespan, also by keyboard."""
     wait_for(lambda: explorer.comparison.frame is not None)
     explorer.comparison.settled(120)
     explorer.comparison.best.click()
@@ -581,14 +581,14 @@ def test_pace_is_measured_warm_and_alone():
 
 
 def prepare(explorer: Explorer, *names: str) -> None:
-    """Press these toggles."""
+    """Press the toggles of these transformations."""
     for name in names:
         toggle = explorer.pickers.prepare.toggles[name]
         toggle.value = not toggle.value
 
 
 def test_the_graph_can_be_made_smaller_first(explorer):
-    """In the order pressed; the text says so, the count is there, all ops are placed; undo takes one step back."""
+    """Transformations apply in the order of pressing; the number of ops is shown, all ops are placed, undo goes back."""
     explorer.actions.save_graph()
     button, about = explorer.pickers.prepare.toggle, explorer.pickers.prepare.about
     assert button.description == "Prepare…"
@@ -615,7 +615,7 @@ def test_the_graph_can_be_made_smaller_first(explorer):
 
 
 def test_transformations_have_options(explorer):
-    """Their controls are there when they are chosen, and the copied cell says what was set."""
+    """Chosen transformations show the controls of their options, which the copied cell contains."""
     explorer.actions.save_graph()
     prepare(explorer, "coplace", "fuse")
     picker = explorer.pickers.prepare
@@ -627,7 +627,7 @@ def test_transformations_have_options(explorer):
 
 
 def test_pairs_are_compared_as_prepared(explorer):
-    """The heat map is that of the smaller graph, too."""
+    """The heat map compares on the prepared graph, too."""
     prepare(explorer, "coplace", "fuse")
     wait_for(lambda: explorer.comparison.frame is not None and explorer.comparison.settled(120))
     expected = pl.compare(explorer.problem, quick(), prepare=["coplace", "fuse"])
@@ -638,7 +638,7 @@ def test_pairs_are_compared_as_prepared(explorer):
 
 
 def test_the_first_capacity_is_counted(explorer):
-    """Where memory was unlimited its natural model changes with the first capacity, and back; undo knows both."""
+    """The first capacity changes the memory model from none to dynamic, and removing it changes it back; undo restores both."""
     explorer = pl.explore(pl.generators.layered(60, seed=3), CLUSTER.replace(memory=None))
     needed = float(explorer.schedule.peak_memory.max())
     assert explorer.state.memory == "none" and explorer.canvas.peak == []
@@ -659,7 +659,7 @@ def test_the_first_capacity_is_counted(explorer):
 
 
 def squeeze(explorer: Explorer, *capacities: float, release: bool = True) -> None:
-    """Pull the memory of the first device."""
+    """Drag the memory of the first device."""
     gesture = explorer.canvas.ack + 1000
     for value in capacities:
         edit(explorer, "memory", device=0, value=value, gesture=gesture, final=False)
@@ -668,7 +668,7 @@ def squeeze(explorer: Explorer, *capacities: float, release: bool = True) -> Non
 
 
 def test_no_room_is_explained_in_place():
-    """Under the hand, too: which op, and device by device how much is missing; more room takes the panel away."""
+    """The panel names the op and each device's missing bytes, during a drag, too; undo takes it away."""
     graph = pl.OpGraph.from_arrays(list("abc"), [1e9] * 3, [(0, 1), (1, 2)], persistent=[1e9, 6e9, 1e9])
     explorer = pl.explore(graph, pl.Cluster([1e12] * 2, memory=[8e9, 4e9], names=["big", "small"]))
     panel, before = explorer.rejection, explorer.schedule
@@ -698,7 +698,7 @@ def test_no_room_is_explained_in_place():
 
 
 def test_a_group_without_room_is_named():
-    """With its first op, its size, and the devices that are not allowed; many devices are cut short; names are text."""
+    """The text has the group's first op, its size, and the first sixteen devices; names are escaped."""
     error = pl.InfeasibleError(
         "no room",
         op="<a>",

@@ -24,7 +24,7 @@ EVIL = "<img src=x onerror=alert(1)>"
 
 
 def test_a_file_arrives_in_pieces(explorer):
-    """In order, with progress; what the browser sends is put together again exactly."""
+    """The pieces of a file are joined exactly."""
     data = graph_json.dumps(pl.generators.fork_join(6)).encode()
     upload(explorer, "pieces.json", data, piece=100)
     assert explorer.state.model.title == "pieces.json" and explorer.problem.graph.n_ops == 8
@@ -40,7 +40,7 @@ def test_a_file_arrives_in_pieces(explorer):
     ],
 )
 def test_what_cannot_be_put_together_is_refused(piece, buffers, reason):
-    """By the file's name without its folder; the browser hears that it may go on."""
+    """The refusal has the file's name without its folder; the browser is asked for the next file."""
     refused, sent = [], []
     files = Files(limit=10)
     files.on_refused = lambda name, why: refused.append((name, why))
@@ -51,13 +51,13 @@ def test_what_cannot_be_put_together_is_refused(piece, buffers, reason):
 
 
 def test_an_empty_file_is_a_sentence(explorer):
-    """It has one piece of no bytes."""
+    """An empty file, one piece of no bytes, gives one sentence."""
     upload(explorer, "empty.json", b"")
     assert "empty.json is empty" in message(explorer)
 
 
 def test_reading_can_be_stopped_and_the_next_file_is_read():
-    """What is left behind brings nothing any more."""
+    """An abandoned reader's result is discarded."""
     failures, taken, going = [], [], threading.Event()
     opening = Opening(failures.append)
     opening.read("slow", lambda: going.wait(30), taken.append)
@@ -70,7 +70,7 @@ def test_reading_can_be_stopped_and_the_next_file_is_read():
 
 
 def test_names_of_files_are_text(explorer):
-    """In the line that says what is read, and in sentences."""
+    """Markup in a name is escaped in the line of the file being read and in messages."""
     explorer.pickers.models.opening.say(f"Reading {EVIL}")
     assert "<img" not in explorer.pickers.models.opening.text.value
     upload(explorer, f"{EVIL}.json", b"{}")
@@ -78,7 +78,7 @@ def test_names_of_files_are_text(explorer):
 
 
 def test_the_path_field_offers_what_can_be_opened(here):
-    """Every known suffix, and folders of SavedModels."""
+    """It completes files of every known suffix, and folders of SavedModels."""
     for name in ("a.onnx", "b.JSON.GZ", "c.py", "d.pbtxt"):
         Path(name).touch()
     Path("saved").mkdir()
@@ -116,7 +116,7 @@ def timeline(**seconds: float) -> bytes:
 
 
 def test_a_profile_measures_the_model_that_is_shown(explorer):
-    """Seconds on a device of the cluster's speed; undo takes them back; the copied cell has them."""
+    """The times hold for a device of the cluster's speed; the copied cell has them, and undo removes them."""
     before = explorer.state
     names = explorer.problem.graph.names.tolist()
     upload(explorer, "step.json", timeline(**{name: 0.5 for name in names[1:]}))
@@ -129,7 +129,7 @@ def test_a_profile_measures_the_model_that_is_shown(explorer):
 
 
 def test_a_profile_of_another_model_changes_nothing(explorer):
-    """One sentence."""
+    """A profile without an op of the model gives one sentence."""
     before = explorer.state
     upload(explorer, "step.json", timeline(other=1.0))
     assert "no op of the profile step.json" in message(explorer) and explorer.state is before
@@ -139,14 +139,14 @@ def test_a_profile_of_another_model_changes_nothing(explorer):
 
 
 def sources(explorer) -> str:
-    """What the panel says."""
+    """The table of the sources in the panel."""
     costs = explorer.pickers.costs
     costs.toggle.value = True
     return costs.sources.value
 
 
 def test_sources_are_text_and_follow_the_model(explorer):
-    """A stranger's metadata are escaped."""
+    """The table changes with the model; metadata of a file are escaped."""
     assert "as the model has them" in sources(explorer)
     metadata = {"costs": {"compute": "FLOP", "unknown": {EVIL: 2}}}
     graph = pl.OpGraph.from_arrays(["a"], [1e9], [], kind=["MatMul"], metadata=metadata)
@@ -157,8 +157,8 @@ def test_sources_are_text_and_follow_the_model(explorer):
     assert "mayer, seed 0" in sources(explorer)
 
 
-def test_the_panel_says_which_times_hold_here():
-    """Those of the cluster's type of devices, and of another one after it has changed."""
+def test_the_panel_marks_the_times_that_apply():
+    """Times of the cluster's type of devices are marked, and others after the cluster has changed."""
     graph = pl.costs.estimate(pl.generators.layered(30, seed=0), ["h100", "rtx2080ti"])
     shown = pl.explore(graph, pl.clusters.h100_box(2))
     assert "✓ time on h100" in sources(shown) and "✓ time on rtx2080ti" not in sources(shown)
@@ -168,7 +168,7 @@ def test_the_panel_says_which_times_hold_here():
 
 
 def test_factors_are_undone_and_copied(explorer):
-    """A slider in motion is one step; the graph shown is the library's; the picker says it."""
+    """Moving a slider is one step; the graph is that of `costs.scale`; the button shows the factors."""
     graph, costs = explorer.problem.graph, explorer.pickers.costs
     for value in (1.2589254117941673, 1.4125375446227544, 1.9952623149688795):
         costs.sliders["compute"].value = value
@@ -188,7 +188,7 @@ def test_factors_are_undone_and_copied(explorer):
 
 
 def test_the_button_takes_both_factors_back(explorer):
-    """As one step."""
+    """One undo restores both factors."""
     costs = explorer.pickers.costs
     costs.sliders["compute"].value = 10
     costs.sliders["transfer"].value = 0.1
@@ -199,14 +199,14 @@ def test_the_button_takes_both_factors_back(explorer):
 
 
 def test_the_same_factors_are_the_same_graph():
-    """So that what is computed of it is not computed anew."""
+    """Equal factors return the same object, so that nothing is computed again."""
     state = initial_state("topcuoglu")
     assert state.model.with_scaled_costs("model", 2.0, 1.0) is state.model.with_scaled_costs("model", 2.0, 1.0)
     assert state.model.with_scaled_costs("model", 1.0, 1.0) is state.model.graph
 
 
 def test_the_selected_op_says_where_its_time_comes_from(explorer):
-    """In the panel below the chart, on the device it was placed on."""
+    """The line below the chart has the source of the op's time on its device."""
     metadata = {"costs": {"compute": "FLOP"}}
     graph = pl.OpGraph.from_arrays(["a"], [1e12], [], kind=["MatMul"], metadata=metadata)
     upload(explorer, "g.json", graph_json.dumps(graph).encode())
@@ -220,7 +220,7 @@ def test_the_selected_op_says_where_its_time_comes_from(explorer):
 
 
 def test_a_plan_is_followed_again_where_there_is_one(explorer):
-    """`planned` gave way to pct for want of a plan; with the next partitioner that has one it is back."""
+    """`planned`, replaced by pct for want of a plan, returns with the next partitioner that makes one."""
     pick(explorer, "Partitioner", "hash")
     wait_for(lambda: explorer.state.scheduler == "pct")
     pick(explorer, "Partitioner", "m-etf")
@@ -233,7 +233,7 @@ def test_a_plan_is_followed_again_where_there_is_one(explorer):
 
 
 def test_a_live_program_has_a_short_title():
-    """What is no name and no path is saved when its cell is copied."""
+    """A live program has no expression that loads it, so it is saved when its cell is copied."""
     torch = pytest.importorskip("torch")
     program = torch.export.export(torch.nn.Linear(3, 2), (torch.zeros(1, 3),))
     model = initial_state(program).model

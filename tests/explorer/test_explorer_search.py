@@ -1,4 +1,4 @@
-"""The explorer and strategies that take their time: progress, cancel, newest wins, previews under the hand, notes."""
+"""The explorer and slow strategies: progress, cancelling, outdated searches, previews during a drag, notes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from placelab.progress import Progress, never, silent
 
 @pytest.fixture(autouse=True)
 def _catalogues_stay_as_they_were(monkeypatch):
-    """Strategies that a test enters leave with it; those that search are not waited for."""
+    """Remove strategies that a test has defined, and leave out those that search."""
     kept = {name: f for name, f in strategies._partitioners.items() if not f.slow}
     monkeypatch.setattr(strategies, "_partitioners", kept)
 
@@ -38,7 +38,7 @@ def explorer() -> Iterator[Explorer]:
 
 
 class Oracle:
-    """A partitioner that searches until it is told to stop or allowed to finish; what it saw."""
+    """A partitioner that searches until it is stopped or allowed to finish, and records its calls."""
 
     def __init__(self, **facts: Any) -> None:
         self.begun: list[pl.Problem] = []
@@ -47,7 +47,7 @@ class Oracle:
 
         @pl.partitioner(name="oracle", slow=True, **facts)
         def oracle(problem: pl.Problem, *, trace=False, progress=silent, cancel=never) -> pl.Placement:
-            """Knows it all, in time."""
+            """Return HEFT's placement, after a while."""
             self.begun.append(problem)
             best = pl.place(problem, "heft", trace=trace)
             length = pl.simulate(problem, best, "planned").makespan
@@ -65,7 +65,7 @@ class Oracle:
 
 
 def line(explorer: Explorer) -> str:
-    """What stands above the chart."""
+    """Text of the line above the chart."""
     return explorer.line.text.value
 
 
@@ -73,7 +73,7 @@ def line(explorer: Explorer) -> str:
 
 
 def test_a_search_says_how_far_it_is_and_can_be_cancelled(explorer):
-    """A bar, the best so far, the bound, the gap, a button that ends it with the best so far, and one that begins again."""
+    """The line shows progress, best makespan, bound and gap; buttons stop the search with its best, and start it again."""
     oracle = Oracle()
     pick(explorer, "Partitioner", "oracle")
     wait_for(lambda: "≤ 2.0 % above optimum" in line(explorer))
@@ -93,7 +93,7 @@ def test_a_search_says_how_far_it_is_and_can_be_cancelled(explorer):
 
 
 def test_the_newest_state_stops_a_search(explorer):
-    """Another pick does not wait for it, and what it returns is dropped."""
+    """Another pick does not wait for the search, whose result is discarded."""
     oracle = Oracle()
     pick(explorer, "Partitioner", "oracle")
     wait_for(lambda: oracle.begun)
@@ -105,7 +105,7 @@ def test_the_newest_state_stops_a_search(explorer):
 
 
 def test_a_dragging_hand_does_not_wait_for_a_search(explorer):
-    """The drag stops it, none begins under the hand, and one catches up on release."""
+    """A drag stops the search, none begins during it, and one runs on release."""
     oracle = Oracle()
     pick(explorer, "Partitioner", "oracle")
     wait_for(lambda: oracle.begun)
@@ -122,7 +122,7 @@ def test_a_dragging_hand_does_not_wait_for_a_search(explorer):
 
 
 def test_a_strategy_that_is_replaced_stops_its_search(explorer):
-    """The cell is run again while the old version searches: the new one is asked."""
+    """When a cell defines the strategy again during a search, the new version is used."""
     old = Oracle()
     pick(explorer, "Partitioner", "oracle")
     wait_for(lambda: old.begun)
@@ -133,7 +133,7 @@ def test_a_strategy_that_is_replaced_stops_its_search(explorer):
 
 
 def test_a_search_is_not_repeated_for_its_trace(explorer):
-    """Why an op is where it is was recorded at once."""
+    """The search records its decisions, so that explaining an op does not repeat it."""
     oracle = Oracle()
     oracle.may_finish.set()
     pick(explorer, "Partitioner", "oracle")
@@ -145,7 +145,7 @@ def test_a_search_is_not_repeated_for_its_trace(explorer):
 
 
 def test_a_search_that_cannot_be_stopped_has_no_button(explorer):
-    """It says how long it takes, all the same."""
+    """The line shows how long the search takes, but no button."""
     go = threading.Event()
 
     @pl.partitioner(slow=True)
@@ -161,7 +161,7 @@ def test_a_search_that_cannot_be_stopped_has_no_button(explorer):
 
 
 def test_words_come_at_most_ten_times_a_second():
-    """Whoever reports how often; and short searches say nothing at all."""
+    """However often a search reports; short searches are not shown at all."""
     line, heard = SearchLine(lambda: None), []
     line.text.observe(lambda change: heard.append(change["new"]), "value")
     search = Search("quick", never, can_stop=True)
@@ -180,7 +180,7 @@ def test_words_come_at_most_ten_times_a_second():
 
 
 class Deaf:
-    """A partitioner that asks whether to stop only when it is done; its preview puts everything on device 1."""
+    """A partitioner that calls `cancel` only when it is done; its preview puts everything on device 1."""
 
     def __init__(self) -> None:
         self.begun: list[pl.Problem] = []
@@ -196,7 +196,7 @@ class Deaf:
 
 
 def test_a_search_that_ignores_stop_is_abandoned(explorer):
-    """The newest state does not wait for it; Cancel shows the preview in its place; what it brings later is dropped."""
+    """A newer state does not wait for it; Cancel shows its preview instead; its result is discarded."""
     deaf = Deaf()
     pick(explorer, "Partitioner", "deaf")
     wait_for(lambda: deaf.begun)
@@ -231,7 +231,7 @@ def test_few_calls_are_abandoned_at_once():
 
 
 class Draft:
-    """A partitioner with a preview: everything on device 1 while a hand drags, on device 2 else."""
+    """A partitioner with a preview: everything on device 1 during a drag, else on device 2."""
 
     def __init__(self, seconds: float, preview_seconds: float = 0.0, note: tuple[str, ...] = ()) -> None:
         self.calls: list[bool] = []
@@ -246,7 +246,7 @@ class Draft:
 
 @pytest.mark.parametrize("note", [(), ("preview: by matching",)], ids=["its own words", "the explorer's words"])
 def test_a_preview_under_the_hand_and_the_result_on_release(explorer, note):
-    """Each message of the drag has its preview, labelled; letting go brings the whole result, even of the same state."""
+    """Each message of a drag shows a preview, labelled; the release shows the full result, even of the same state."""
     draft = Draft(seconds=0.1, note=note)
     pick(explorer, "Partitioner", "draft")
     assert explorer.comparison.settled(120) and explorer.settled(120)
@@ -262,7 +262,7 @@ def test_a_preview_under_the_hand_and_the_result_on_release(explorer, note):
 
 
 def test_no_preview_where_the_whole_result_is_quick(explorer):
-    """What follows a hand anyway needs no stand-in."""
+    """A strategy whose full result is fast enough for a drag uses no preview."""
     draft = Draft(seconds=0.0)
     pick(explorer, "Partitioner", "draft")
     assert explorer.comparison.settled(120) and explorer.settled(120)
@@ -296,7 +296,7 @@ def test_what_is_computed_during_a_drag():
 
 
 def test_notes_stand_above_the_chart_as_text(explorer):
-    """Whatever a strategy writes is text, not markup."""
+    """Markup in notes is escaped."""
 
     @pl.partitioner
     def wordy(problem: pl.Problem) -> pl.Placement:
