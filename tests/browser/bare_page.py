@@ -61,7 +61,7 @@ def show(page: Page, widget: anywidget.AnyWidget, theme: str = "light") -> None:
         return {name: value for name, value in plain().items() if name != "edit"}
 
     page.expose_function("toPython", to_python)
-    page.evaluate(MODEL, [str(type(widget)._esm), plain(), theme])
+    page.evaluate(MODEL, [widget.get_state("_esm")["_esm"], plain(), theme])
 
 
 def portable(value: Any) -> Any:
