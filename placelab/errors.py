@@ -1,4 +1,4 @@
-"""What can go wrong, in four kinds. Each message names the file, op or device, what was found and what was expected."""
+"""The four kinds of errors. Each message names the file, op or device, what was found and what was expected."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class CycleError(PlacelabError):
 
 
 class InfeasibleError(PlacelabError):
-    """No device (or no room on any device) is left for an op or a group.
+    """No device, or no device with enough memory, is left for an op or a group.
 
     Attributes
     ----------
     op, group : str
-        The op that was to be placed, and the colocation group that goes with it; "" where no single one is to blame.
+        The op that was to be placed, and its colocation group; "" where no single one is the cause.
     devices : dict of str
-        Why each device rejected it, the one that came closest first; empty where that is not known device by device.
+        Why each device rejected it, the one that came closest first; empty where that is not known by device.
     short : dict of float
-        Bytes that were missing, for the devices where that is the reason.
+        Missing bytes of the devices that lack memory.
     """
 
     longest = LONGEST_LIST
@@ -65,7 +65,7 @@ class UnsupportedError(PlacelabError):
 
 
 def expect(value: Any, kind: type, who: str) -> None:
-    """FormatError unless `value`, which `who` was given, is a `kind`."""
+    """Raise FormatError unless `value`, an argument of `who`, is a `kind`."""
     if not isinstance(value, kind):
         raise FormatError(f"{who} needs {_a(kind)}, found {_a(type(value))}")
 

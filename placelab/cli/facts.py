@@ -1,4 +1,4 @@
-"""What is in a graph, in numbers? Sizes, kinds, bytes, operations, groups; on a cluster also times and parallelism."""
+"""Measure a graph: sizes, kinds, bytes, operations, groups; on a cluster also times and parallelism."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from placelab.problem.problem import Problem
 
 
 def facts(graph: OpGraph, name: str, cluster: Cluster) -> dict[str, Any]:
-    """All facts, as what JSON can hold; bytes, operations and seconds are plain numbers, None where there is none."""
+    """All facts as values that JSON can hold; bytes, operations and seconds are numbers, or None."""
     return {
         "name": graph.title,
         "provenance": graph.metadata.get("provenance"),
@@ -40,7 +40,7 @@ def facts(graph: OpGraph, name: str, cluster: Cluster) -> dict[str, Any]:
 
 
 def kinds(graph: OpGraph) -> list[dict[str, Any]]:
-    """Each kind's ops and share of all operations, those of most operations first, then those of most ops."""
+    """Number of ops and share of all operations of each kind, sorted by operations, then by ops."""
     names, of = np.unique(graph.kind.astype(str), return_inverse=True)
     count = np.bincount(of, minlength=len(names))
     work = np.bincount(of, np.nan_to_num(graph.compute), minlength=len(names))
@@ -76,7 +76,7 @@ def _devices(graph: OpGraph) -> list[dict[str, Any]]:
 
 
 def _on(graph: OpGraph, name: str, cluster: Cluster) -> dict[str, Any]:
-    """Times on a cluster; the reason, where the graph cannot run there."""
+    """Times on a cluster, or why the graph cannot run there."""
     about = {"cluster": name, "devices": cluster.n_devices, "types": sorted(set(cluster.types))}
     try:
         problem = Problem(graph, cluster)
@@ -96,5 +96,5 @@ def _on(graph: OpGraph, name: str, cluster: Cluster) -> dict[str, Any]:
 
 
 def _number(value: float) -> float | None:
-    """None for what JSON has no number for."""
+    """The value, or None if JSON has no number for it."""
     return float(value) if np.isfinite(value) else None

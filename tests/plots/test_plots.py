@@ -176,11 +176,11 @@ def test_memory_curves_are_the_schedules(crowded):
 
 def test_memory_that_nothing_limits():
     """No capacity is drawn, nor said; one that is far above all use is said only."""
-    for memory, model, told in ((None, "none", ""), (16e12, "none", ""), (16e12, "dynamic", "capacity 16 TB")):
+    for memory, model, text in ((None, "none", ""), (16e12, "none", ""), (16e12, "dynamic", "capacity 16 TB")):
         problem = pl.Problem(pl.generators.layered(30), pl.Cluster.uniform(2, memory=memory), memory=model)
         for panel in panels(pl.plots.memory(pl.solve(problem, "heft", "pct"))):
             assert not panel.select({"name": "capacity"})
-            assert told in panel.title.text if told else "capacity" not in panel.title.text
+            assert text in panel.title.text if text else "capacity" not in panel.title.text
 
 
 def test_memory_of_many_devices_and_of_nothing():

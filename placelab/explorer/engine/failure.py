@@ -1,4 +1,4 @@
-"""What went wrong, in words, for the place where it did."""
+"""Write an exception as one sentence for the explorer."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from placelab.explorer.state import State
 
 
 def sentence(error: BaseException) -> str:
-    """What an error says; with its kind, when it is not one of the library's own."""
+    """The message of an error, with its class unless it is a PlacelabError."""
     return str(error) if isinstance(error, PlacelabError) else f"{type(error).__name__}: {error}"
 
 
 def blame(error: Exception, state: State) -> str:
-    """What a strategy's exception says; for one that is its own bug, the line of the strategy that it came through."""
+    """The sentence of a strategy's exception; for a bug in the strategy also the line where it happened."""
     if isinstance(error, PlacelabError):
         return sentence(error)
     files = {}
