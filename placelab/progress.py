@@ -1,14 +1,15 @@
-"""How far is work that takes long? What a strategy that searches tells whoever waits for it."""
+"""Progress of long work: what ``place``, ``solve`` and ``compare`` tell a callback."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A word from a search under way.
+    """How far a search or a comparison is.
 
     Attributes
     ----------
@@ -20,12 +21,15 @@ class Progress:
         Of the best placement so far [s], None before the first.
     bound
         Proven lower bound on the makespan so far [s], None where nothing is proven.
+    row
+        Of :func:`placelab.compare` the row of the pair that is done; None elsewhere.
     """
 
     doing: str
     fraction: float | None = None
     makespan: float | None = None
     bound: float | None = None
+    row: Mapping[str, Any] | None = None
 
     @property
     def gap(self) -> float | None:

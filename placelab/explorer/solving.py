@@ -16,10 +16,8 @@ from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation import simulate
-from placelab.strategies import partitioners, transforms
+from placelab.strategies import PLANNED, default_scheduler, partitioners, transforms
 from placelab.transforms import pipeline
-
-FALLBACK = "pct"  # runs what `planned` cannot, for want of a plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +105,8 @@ def searched(
 
 def runnable(state: State, placement: Placement) -> State:
     """The state, with another scheduler where ``planned`` has no plan to follow."""
-    lacks = placement.planned is None and state.scheduler == "planned"
-    return replace(state, scheduler=FALLBACK, wished=state.scheduler) if lacks else state
+    lacks = placement.planned is None and state.scheduler == PLANNED
+    return replace(state, scheduler=default_scheduler(placement), wished=state.scheduler) if lacks else state
 
 
 def run(state: State, placement: Placement) -> Schedule:

@@ -17,9 +17,10 @@ from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
+from placelab.strategies import PLANNED
 from placelab.widgets.cluster.layout import Layout
 
-MODEL, CLUSTER, PARTITIONER, SCHEDULER = "dynamic_rnn", "pcie_box", "heft", "planned"  # what the explorer opens on
+MODEL, CLUSTER, PARTITIONER, SCHEDULER = "dynamic_rnn", "pcie_box", "heft", PLANNED  # what the explorer opens on
 GIVEN, OWN = "as given", "the model's own"  # clusters that are not presets
 STEPS = 200  # that can be undone
 
@@ -46,7 +47,7 @@ class Model:
         asked = (kind, compute, transfer)
         if self._priced.get("asked") != asked:
             graph = self.of_kind(kind)
-            scaled = graph if compute == transfer == 1.0 else costs.scale(graph, compute, transfer)
+            scaled = graph if compute == transfer == 1.0 else costs.scale(graph, compute=compute, transfer=transfer)
             self._priced.update(asked=asked, graph=scaled)
         return self._priced["graph"]
 
@@ -182,10 +183,17 @@ class State:
 
     def problem(self) -> Problem:
         """The problem this describes; PlacelabError when it is none."""
-        graph, cluster, *rules, pins = self.rules
-        problem = Problem(graph, cluster, *rules)
-        for where in pins:
-            problem = problem.pin(present(where, cluster))
+        problem = Problem(
+            self.graph,
+            self.cluster,
+            memory=self.memory,
+            transfers=self.transfers,
+            duplex=self.duplex,
+            transfer_ops=self.transfer_ops,
+            groups=self.groups,
+        )
+        for where in self.pins:
+            problem = problem.pin(present(where, self.cluster))
         return problem
 
 

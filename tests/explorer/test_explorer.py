@@ -383,7 +383,7 @@ def test_a_strategy_with_a_bug_is_told_its_line(explorer):
 def test_warnings_are_plain():
     """Out of memory, worse than one device, and a planner that did not reckon with contention are said in words."""
     graph = pl.OpGraph.from_arrays(list("abcd"), [1e9] * 4, [(0, 1), (0, 2), (0, 3)], edge_bytes=[1e9] * 3)
-    cluster = pl.Cluster([1e12] * 3, [1.5e9] * 3, bandwidth=1e9)
+    cluster = pl.Cluster([1e12] * 3, memory=[1.5e9] * 3, bandwidth=1e9)
     explorer = pl.explore(pl.Problem(graph, cluster, transfers="sequential"))
 
     @pl.partitioner
