@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import json
 import re
 import time
@@ -375,7 +376,7 @@ def test_a_strategy_with_a_bug_is_told_its_line(explorer):
     def buggy(problem: pl.Problem) -> pl.Placement:
         return {}["x"]
 
-    line = buggy.__code__.co_firstlineno + 2
+    line = inspect.unwrap(buggy).__code__.co_firstlineno + 2
     pick(explorer, "Partitioner", "buggy")
     wait_for(lambda: f"KeyError: &#x27;x&#x27; in line {line} of buggy" in said(explorer))
 
