@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -19,7 +18,7 @@ from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TRANSFER, Schedule
-from placelab.strategies import Order, find, keywords, schedulers
+from placelab.strategies import Order, Rule, Scheduler, default_scheduler, find, keywords, schedulers
 
 I4, I8, F8 = np.int32, np.int64, np.float64
 RULES = {"priority": events.PRIORITY, "fifo": events.FIFO, "msr": events.MSR, "planned": events.PLANNED}
@@ -30,7 +29,7 @@ OOM = ("mark", "raise", "wait")
 def simulate(
     problem: Problem,
     placement: Placement,
-    scheduler: str | Callable = "fifo",
+    scheduler: str | Scheduler | None = None,
     *,
     seed: int = 0,
     oom: str = "mark",
@@ -45,7 +44,7 @@ def simulate(
     placement
         Where each op runs.
     scheduler
-        Name in the catalogue, or a decorated function.
+        Name in the catalogue, or a decorated function. Default: ``planned`` if the placement has a plan, else ``pct``.
     seed
         For schedulers with a random part.
     oom
@@ -98,7 +97,7 @@ def simulate(
         )  # what was proven, was of the other problem
     if oom not in OOM:
         raise FormatError(f"oom is {oom!r}; expected one of {', '.join(OOM)}")
-    function = find(schedulers(), scheduler, "scheduler")
+    function = find(schedulers(), default_scheduler(placement) if scheduler is None else scheduler, "scheduler")
     given = keywords(function, options, seed=seed)
     run, order = _Run(problem, placement, seed, wait=False), None
     if function.static:
@@ -158,7 +157,7 @@ class _Run:
         self.source = p[graph.tensor_producer[self.tensor]]
         self.n_sends = x if problem.transfer_ops else 0
 
-    def result_of(self, rule: Callable, given: dict[str, Any], order: Order | None) -> Schedule:
+    def result_of(self, rule: Scheduler, given: dict[str, Any], order: Order | None) -> Schedule:
         """The schedule of a scheduler: under the order it gave, or asking it whenever a device must choose."""
         if order is None:
             self.ask(rule, given)
@@ -172,7 +171,7 @@ class _Run:
         events.run_events(*arguments.values())
         self._finish(arguments)
 
-    def ask(self, rule: Callable, given: dict[str, Any]) -> None:
+    def ask(self, rule: Rule, given: dict[str, Any]) -> None:
         """Run to the end, asking `rule` whenever a device must choose."""
         arguments = self._arguments(Order("fifo"), events.ASK)
         enter, views, write_back = events.run_events.bind(*arguments.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import json
 import re
 import time
@@ -385,7 +386,7 @@ def test_a_bug_in_a_strategy_is_shown_with_its_line(explorer):
     def buggy(problem: pl.Problem) -> pl.Placement:
         return {}["x"]
 
-    line = buggy.__code__.co_firstlineno + 2
+    line = inspect.unwrap(buggy).__code__.co_firstlineno + 2
     pick(explorer, "Partitioner", "buggy")
     wait_for(lambda: f"KeyError: &#x27;x&#x27; in line {line} of buggy" in message(explorer))
 
@@ -393,7 +394,7 @@ def test_a_bug_in_a_strategy_is_shown_with_its_line(explorer):
 def test_warnings_are_plain():
     """Sentences warn of a device out of memory and of a schedule slower than one device."""
     graph = pl.OpGraph.from_arrays(list("abcd"), [1e9] * 4, [(0, 1), (0, 2), (0, 3)], edge_bytes=[1e9] * 3)
-    cluster = pl.Cluster([1e12] * 3, [1.5e9] * 3, bandwidth=1e9)
+    cluster = pl.Cluster([1e12] * 3, memory=[1.5e9] * 3, bandwidth=1e9)
     explorer = pl.explore(pl.Problem(graph, cluster, transfers="sequential"))
 
     @pl.partitioner
