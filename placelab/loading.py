@@ -8,7 +8,7 @@ from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_type_hints
 
 from placelab import datasets
 from placelab.costs.default import with_estimates
@@ -22,6 +22,7 @@ from placelab.formats.torch.training import from_training
 from placelab.names import is_name
 from placelab.problem.graph import OpGraph
 from placelab.schedule import placement_json
+from placelab.strategies import check_options
 
 # Suffix → the modules of placelab that read it; of several the first that can. Any file may be gzipped.
 READERS = {
@@ -213,9 +214,8 @@ def _refuse(options: dict[str, Any], who: str) -> None:
 
 
 def _call(function: Callable[..., OpGraph], *arguments: Any, options: dict[str, Any]) -> OpGraph:
-    """The reader's graph; FormatError for options that it does not have."""
-    known = list(signature(function).parameters)[len(arguments) :]
-    for option in options:
-        if option not in known:
-            raise FormatError(f"{function.__module__} has no option {option!r}; there are {', '.join(known) or 'none'}")
+    """The reader's graph; UnsupportedError for options that it does not have, or not with such a value."""
+    hints = {name: (hint, None) for name, hint in get_type_hints(function, include_extras=True).items()}
+    names = list(signature(function).parameters)[len(arguments) :]
+    check_options(function.__module__, {name: hints.get(name, (Any, None)) for name in names}, options)
     return function(*arguments, **options)

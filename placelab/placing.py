@@ -91,7 +91,7 @@ def _is_as_proven(function: Callable, options: Mapping[str, Any], preview: bool)
 def solve(
     problem: Problem,
     partitioner: str | Callable = "heft",
-    scheduler: str | Callable = "pct",
+    scheduler: str | Callable | None = None,
     *,
     prepare: Steps = (),
     seed: int = 0,
@@ -103,14 +103,16 @@ def solve(
     partitioner_options: Mapping[str, Any] | None = None,
     scheduler_options: Mapping[str, Any] | None = None,
 ) -> Schedule:
-    """:func:`place`, then :func:`placelab.simulate`.
+    """:func:`place`, then :func:`placelab.simulate`, with its default scheduler: ``planned`` if there is a plan, else ``pct``.
 
     Examples
     --------
     >>> import placelab as pl
     >>> problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))
-    >>> pl.solve(problem, "heft", "planned").scheduler
-    'planned'
+    >>> pl.solve(problem, "heft", "fifo").scheduler
+    'fifo'
+    >>> pl.solve(problem, "heft").scheduler, pl.solve(problem, "single").scheduler
+    ('planned', 'pct')
     """
     for options in (partitioner_options, scheduler_options):
         expect({} if options is None else options, Mapping, "solve, for the options of a strategy,")

@@ -1,14 +1,15 @@
-"""Progress reports of strategies that search for long."""
+"""Progress reports of ``place``, ``solve`` and ``compare``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A report of a search under way.
+    """A report of a search or a comparison under way.
 
     Attributes
     ----------
@@ -20,12 +21,15 @@ class Progress:
         Makespan of the best placement so far [s]; None before the first.
     bound
         Proven lower bound on the makespan so far [s]; None where nothing is proven.
+    row
+        The row of the pair that :func:`placelab.compare` has finished; None elsewhere.
     """
 
     doing: str
     fraction: float | None = None
     makespan: float | None = None
     bound: float | None = None
+    row: Mapping[str, Any] | None = None
 
     @property
     def gap(self) -> float | None:

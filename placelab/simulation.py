@@ -19,7 +19,7 @@ from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TRANSFER, Schedule
-from placelab.strategies import Order, find, keywords, schedulers
+from placelab.strategies import Order, default_scheduler, find, keywords, schedulers
 
 I4, I8, F8 = np.int32, np.int64, np.float64
 RULES = {"priority": events.PRIORITY, "fifo": events.FIFO, "msr": events.MSR, "planned": events.PLANNED}
@@ -30,7 +30,7 @@ OOM = ("mark", "raise", "wait")
 def simulate(
     problem: Problem,
     placement: Placement,
-    scheduler: str | Callable = "fifo",
+    scheduler: str | Callable | None = None,
     *,
     seed: int = 0,
     oom: str = "mark",
@@ -45,7 +45,7 @@ def simulate(
     placement
         Where each op runs.
     scheduler
-        Name in the catalogue, or a decorated function.
+        Name in the catalogue, or a decorated function. Default: ``planned`` if the placement has a plan, else ``pct``.
     seed
         For schedulers with a random part.
     oom
@@ -98,7 +98,7 @@ def simulate(
         )  # what was proven, was of the other problem
     if oom not in OOM:
         raise FormatError(f"oom is {oom!r}; expected one of {', '.join(OOM)}")
-    function = find(schedulers(), scheduler, "scheduler")
+    function = find(schedulers(), default_scheduler(placement) if scheduler is None else scheduler, "scheduler")
     given = keywords(function, options, seed=seed)
     run, order = _Run(problem, placement, seed, wait=False), None
     if function.static:

@@ -12,7 +12,7 @@ from math import isclose
 
 import numpy as np
 
-from placelab.errors import expect
+from placelab.errors import expect, formerly
 from placelab.schedule.schedule import Schedule
 
 TOLERANCE = 1e-9  # of the latest time for times, of the capacity for bytes
@@ -44,7 +44,8 @@ class Violation:
     detail: str
 
 
-def validate(schedule: Schedule, memory: bool = True) -> list[Violation]:
+@formerly("memory")
+def validate(schedule: Schedule, *, memory: bool = True) -> list[Violation]:
     """Every violation of the problem's rules in a schedule; empty when it is legal.
 
     Parameters
@@ -69,7 +70,7 @@ def validate(schedule: Schedule, memory: bool = True) -> list[Violation]:
     --------
     >>> import placelab as pl
     >>> problem = pl.Problem(pl.datasets.load("topcuoglu"), pl.Cluster.uniform(2))
-    >>> schedule = pl.simulate(problem, pl.place(problem, "single"))
+    >>> schedule = pl.solve(problem, "single")
     >>> validate(schedule)
     []
     """

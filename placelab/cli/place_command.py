@@ -32,10 +32,10 @@ from placelab.problem.graph import OpGraph
 from placelab.schedule import placement_json
 from placelab.schedule.schedule import Schedule
 from placelab.simulation import simulate
+from placelab.strategies import PLANNED, UNPLANNED
 from placelab.units import percent, seconds, si
 
 OPTIMAL = 1e-9  # a gap below this is rounding
-FALLBACK = "pct"  # scheduler of placements without a plan
 EXAMPLES = """
 place inception_v3 --cluster h100_box
 place bert.onnx --partitioner m-etf --scheduler pct --out placement.json
@@ -53,7 +53,7 @@ def add_to(commands: Any) -> None:
     place_command.add_argument("--partitioner", default="heft", help="decides where each op runs (default: heft)")
     place_command.add_argument(
         "--scheduler",
-        help=f"decides which op a device runs next (default: planned, or {FALLBACK} where there is no plan)",
+        help=f"decides which op a device runs next (default: {PLANNED}, or {UNPLANNED} where there is no plan)",
     )
     place_command.add_argument("--out", type=Path, help=f"file to write; its suffix decides: {_suffixes()}")
 
@@ -66,10 +66,9 @@ def place(options: argparse.Namespace) -> None:
         out.check(problem.graph, options.out, options.model)
     prepare = several(options.prepare)
     placement = place_ops(problem, options.partitioner, prepare=prepare, seed=options.seed)
-    scheduler = options.scheduler or (FALLBACK if placement.planned is None else "planned")
-    schedule = simulate(problem, placement, scheduler, seed=options.seed)
+    schedule = simulate(problem, placement, options.scheduler or None, seed=options.seed)
     text = summary(schedule, [note_on_times(problem, name)])
-    print(f"{printable(problem.graph.title)} on {name}: {options.partitioner} + {scheduler}\n{text}")
+    print(f"{printable(problem.graph.title)} on {name}: {options.partitioner} + {schedule.scheduler}\n{text}")
     if out:
         out.write(schedule, options.out, options.model)
         print(f"written: {options.out} ({out.what})")

@@ -17,9 +17,10 @@ from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
+from placelab.strategies import PLANNED
 from placelab.widgets.cluster.layout import Layout
 
-MODEL, CLUSTER, PARTITIONER, SCHEDULER = "dynamic_rnn", "pcie_box", "heft", "planned"  # defaults
+MODEL, CLUSTER, PARTITIONER, SCHEDULER = "dynamic_rnn", "pcie_box", "heft", PLANNED  # defaults
 GIVEN, OWN = "as given", "the model's own"  # titles of clusters that are not presets
 STEPS = 200  # steps kept for undo
 
@@ -46,7 +47,7 @@ class Model:
         key = (kind, compute, transfer)
         if self._scaled.get("key") != key:
             graph = self.with_costs(kind)
-            scaled = graph if compute == transfer == 1.0 else costs.scale(graph, compute, transfer)
+            scaled = graph if compute == transfer == 1.0 else costs.scale(graph, compute=compute, transfer=transfer)
             self._scaled.update(key=key, graph=scaled)
         return self._scaled["graph"]
 
@@ -183,10 +184,17 @@ class State:
 
     def problem(self) -> Problem:
         """The problem described; raise PlacelabError when it is invalid."""
-        graph, cluster, *rules, pins = self.rules
-        problem = Problem(graph, cluster, *rules)
-        for where in pins:
-            problem = problem.pin(pins_on(where, cluster))
+        problem = Problem(
+            self.graph,
+            self.cluster,
+            memory=self.memory,
+            transfers=self.transfers,
+            duplex=self.duplex,
+            transfer_ops=self.transfer_ops,
+            groups=self.groups,
+        )
+        for where in self.pins:
+            problem = problem.pin(pins_on(where, self.cluster))
         return problem
 
 

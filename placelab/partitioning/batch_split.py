@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 
-from placelab.errors import UnsupportedError
 from placelab.kernels.first_fit import first_fit
 from placelab.planning.capacity import Assignment
 from placelab.planning.importance import by_speed, relative_rank, relative_speed
@@ -42,8 +41,6 @@ def batch_split(problem: Problem, *, quota: Literal["speed", "equal"] = "speed",
     number, speeds by device number. The paper gives no batch size. The published code sorts the devices and then uses
     the unsorted list. O(ops log ops), and O(ops × devices) when devices are full.
     """
-    if quota not in ("speed", "equal"):
-        raise UnsupportedError(f"batch-split: quota is {quota!r}; expected speed or equal")
     assignment, n = Assignment(problem, trace), problem.graph.n_ops
     order, sequence = by_falling(relative_rank(problem.graph))[0], by_speed(problem)
     share = relative_speed(problem)[sequence] if quota == "speed" else np.ones(len(sequence))

@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 
-from placelab.errors import UnsupportedError
 from placelab.kernels import blocks
 from placelab.kernels import critical_path as kernels
 from placelab.planning import plan_arrays
@@ -50,8 +49,6 @@ def critical_path(
     load where there are any. The published code ranks with mean transfers and speeds, leaves c_v out of eq. 7, and on
     spilling skips every second device; this follows the paper. O(ops × devices + edges).
     """
-    if order not in ("topological", "random"):
-        raise UnsupportedError(f"critical-path: order is {order!r}; expected topological or random")
     assignment, graph = Assignment(problem, trace), problem.graph
     n, n_ops, k = assignment.units.n, graph.n_ops, problem.cluster.n_devices
     queue = np.arange(n) if order == "topological" else np.random.default_rng(seed).permutation(n)

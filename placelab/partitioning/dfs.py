@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 
-from placelab.errors import UnsupportedError
 from placelab.kernels import blocks
 from placelab.kernels import dfs as kernels
 from placelab.planning import plan_arrays
@@ -41,8 +40,6 @@ def dfs(problem: Problem, *, exec_time: Literal["load", "score"] = "load", trace
     placed when its first member is met, as one op: its compute and inputs are its members' together. Latencies count
     as traffic. O((ops + edges) × devices + ops log ops).
     """
-    if exec_time not in ("load", "score"):
-        raise UnsupportedError(f"dfs: exec_time is {exec_time!r}; expected load or score")
     assignment, graph = Assignment(problem, trace), problem.graph
     n = graph.n_ops
     child, filled, stack = (np.zeros(size, np.int32) for size in (graph.n_edges, n, graph.n_edges + 1))

@@ -61,8 +61,6 @@ def _weights(problem: Problem, weight: str) -> np.ndarray:
         unlimited = problem.cluster.names[int(np.flatnonzero(np.isinf(memory))[0])]
         raise UnsupportedError(f"hash: weight 'memory' needs finite memory, that of {unlimited!r} is not; use 'speed'")
     choices = {"memory": memory, "speed": speed, "uniform": np.ones(len(speed))}
-    if weight not in choices:
-        raise UnsupportedError(f"hash: weight is {weight!r}; expected auto, {', '.join(choices)}")
     return choices[weight] / choices[weight].max()
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
 import numpy as np
 
-from placelab.errors import UnsupportedError
 from placelab.kernels.first_fit import first_fit
 from placelab.partitioning.contiguous import pieces
 from placelab.planning.capacity import Assignment
@@ -15,14 +15,14 @@ from placelab.planning.ranks import mean_exec, rounded, upward_rank
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
-from placelab.strategies import partitioner
+from placelab.strategies import Limits, partitioner
 
 REASONS = ("with its layer", "its layer's device may not or cannot hold it; the next one that can")
 GRADIENTS = re.compile(r"^gradients(_\d+)?/")
 
 
 @partitioner(source="Jeon et al. 2020 §5.1 (Baechi), the expert")
-def layers(problem: Problem, *, depth: int = 0, trace: bool = False) -> Placement:
+def layers(problem: Problem, *, depth: Annotated[int, Limits(0)] = 0, trace: bool = False) -> Placement:
     r"""One device per named layer, consecutive layers together, work in proportion to the devices' speeds.
 
     Op names split at ``/`` into scopes; ops of one scope are a layer. A gradient op belongs to its forward op's layer
@@ -46,8 +46,6 @@ def layers(problem: Problem, *, depth: int = 0, trace: bool = False) -> Placemen
     A graph without scopes has as many layers as ops: ``contiguous`` in the order of the rank. w is
     :func:`placelab.planning.ranks.mean_exec`, s :func:`placelab.planning.importance.relative_speed`. O(ops log ops).
     """
-    if depth < 0:
-        raise UnsupportedError(f"layers: depth is {depth!r}; expected 0 or more")
     assignment, share = Assignment(problem, trace), relative_speed(problem)
     work = assignment.units.total(mean_exec(problem))
     layer = _layers(

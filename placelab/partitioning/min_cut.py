@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
-from placelab.errors import UnsupportedError
 from placelab.kernels.blocks import UnitLinks
 from placelab.kernels.min_cut import settle_parts
 from placelab.planning.capacity import Assignment, Units
@@ -15,7 +14,7 @@ from placelab.planning.ranks import mean_exec, mean_transfer
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
-from placelab.strategies import partitioner
+from placelab.strategies import Limits, partitioner
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -29,7 +28,7 @@ def min_cut(
     problem: Problem,
     *,
     balance: Literal["compute", "memory"] = "compute",
-    imbalance: float = 0.03,
+    imbalance: Annotated[float, Limits(0.001, 1000)] = 0.03,
     seed: int = 0,
     trace: bool = False,
 ) -> Placement:
@@ -67,8 +66,6 @@ def min_cut(
     it is, or has no room, goes to the device with the strongest edges to it (ties: the lower). Of the links only the mean
     counts. Nearly linear in (ops + edges) log devices, plus devices³.
     """
-    if not 0.001 <= imbalance <= 1000:
-        raise UnsupportedError(f"min-cut: imbalance is {imbalance!r}; expected 0.001 to 1000")
     assignment = Assignment(problem, trace)
     weight, share = _balanced(problem, assignment.units, balance)
     links = unit_links(problem, assignment.units)

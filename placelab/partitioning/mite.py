@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from placelab.errors import UnsupportedError
 from placelab.kernels import blocks
 from placelab.kernels import mite as kernels
 from placelab.planning import plan_arrays
@@ -44,8 +43,6 @@ def mite(
     memory counts as empty, so under memory ``none`` mem is the same for all devices. Departs from eq. 10 in that
     latencies count. O((ops + edges) × devices).
     """
-    if neighbours not in ("predecessors", "both"):
-        raise UnsupportedError(f"mite: neighbours is {neighbours!r}; expected predecessors or both")
     assignment, graph = Assignment(problem, trace), problem.graph
     rank = relative_rank(graph)
     order, _ = by_falling(rank)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, never, silent
 from placelab.schedule.placement import Placement
 from placelab.simulation import simulate
-from placelab.strategies import keywords, partitioner, partitioners, schedulers
+from placelab.strategies import Limits, keywords, partitioner, partitioners, schedulers
 from placelab.units import seconds
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Plan:
 def portfolio(
     problem: Problem,
     *,
-    moves: int = 10_000,
+    moves: Annotated[int, Limits(0)] = 10_000,
     time_limit: float = 60.0,
     seed: int = 0,
     progress: Report = silent,
@@ -121,8 +121,6 @@ def portfolio(
     >>> list(found.table.partitioner)[-1]
     'local search'
     """
-    if moves < 0:
-        raise UnsupportedError(f"portfolio: moves is {moves!r}; expected 0 or more")
     late = _deadline(time_limit, cancel)
     plans, rows = _catalogue(problem, seed, progress, late)
     search = Search(problem, plans, seed, moves)

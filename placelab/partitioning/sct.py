@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from placelab.solvers.favourite_child import (
     favourite_children,
     is_mean,
 )
-from placelab.strategies import partitioner
+from placelab.strategies import Limits, partitioner
 
 REASONS = (
     "free: of the ready ops the first that can start there",
@@ -50,7 +51,7 @@ STOPPED = "stopped before the linear program was solved: favourite children matc
 def sct(
     problem: Problem,
     *,
-    threshold: float = 0.5,
+    threshold: Annotated[float, Limits(0, 1, above=True)] = 0.5,
     trace: bool = False,
     preview: bool = False,
     progress: Report = silent,
@@ -101,7 +102,7 @@ def sct(
 def m_sct(
     problem: Problem,
     *,
-    threshold: float = 0.5,
+    threshold: Annotated[float, Limits(0, 1, above=True)] = 0.5,
     trace: bool = False,
     preview: bool = False,
     progress: Report = silent,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import FormatError, InfeasibleError, UnsupportedError, expect
+from placelab.errors import FormatError, InfeasibleError, UnsupportedError, expect, formerly
 from placelab.planning.capacity import infeasible
 from placelab.planning.memory_plan import MemoryPlan, can_bind
 from placelab.planning.plan_arrays import transfer_delay
@@ -64,7 +64,8 @@ class ListScheduler:
     [5.0, 7.0]
     """
 
-    def __init__(self, problem: Problem, insertion: bool = False, trace: bool = False) -> None:
+    @formerly("insertion", "trace")
+    def __init__(self, problem: Problem, *, insertion: bool = False, trace: bool = False) -> None:
         expect(problem, Problem, "ListScheduler")
         graph, n, k = problem.graph, problem.graph.n_ops, problem.cluster.n_devices
         self.problem, self.insertion = problem, insertion

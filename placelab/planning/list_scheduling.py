@@ -159,7 +159,7 @@ def _refuse(
     problem: Problem, plan: blocks.Plan, placed: int, place: np.ndarray, insertion: bool, memory: MemoryPlan
 ) -> None:
     """Raise what :func:`one_by_one` does when nothing fits after so many ops of the plan."""
-    s, graph = ListScheduler(problem, insertion), problem.graph
+    s, graph = ListScheduler(problem, insertion=insertion), problem.graph
     s._memory = None  # what the ops took is in `memory` already
     for v in plan.order[:placed].tolist():
         s.enter(v, int(plan.device[v]), float(plan.start[v]), float(plan.finish[v]))

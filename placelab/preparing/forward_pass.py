@@ -101,8 +101,7 @@ def _forward_problem(problem: Problem, lead: np.ndarray) -> Problem:
     members = np.argsort(of, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(of))[:-1]])
     kept = _forward_graph(problem, ops, of, devices_of_blocks(problem, ops, members, start))
-    facts = (problem.memory, problem.transfers, problem.duplex, problem.transfer_ops)
-    return with_rules(Problem(kept, problem.cluster, *facts), problem, problem.graph.names[lead])
+    return with_rules(problem.replace(graph=kept), problem, problem.graph.names[lead])
 
 
 def _forward_graph(problem: Problem, ops: np.ndarray, of: np.ndarray, devices: dict) -> OpGraph:

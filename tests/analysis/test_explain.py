@@ -32,7 +32,7 @@ def example(**rules):
     )
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=1.0), **rules)
     return pl.simulate(
-        problem, pl.Placement.from_mapping(problem, {"a": "dev0", "b": "dev1", "c": "dev1", "d": "dev1"})
+        problem, pl.Placement.from_mapping(problem, {"a": "dev0", "b": "dev1", "c": "dev1", "d": "dev1"}), "fifo"
     )
 
 
@@ -183,7 +183,7 @@ def test_idle_reasons_by_hand():
     """dev1 without d: two seconds for a itself, three for its transfer; dev0 has nothing to do after a."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [2.0, 1.0], [(0, 1)], edge_bytes=[3.0])
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=1.0))
-    frame = pl.idle_reasons(pl.simulate(problem, pl.Placement(problem, [0, 1])))
+    frame = pl.idle_reasons(pl.simulate(problem, pl.Placement(problem, [0, 1]), "fifo"))
     assert frame.to_dict("list") == {
         "device": ["dev0", "dev1", "dev1"],
         "start": [2.0, 0.0, 2.0],
@@ -246,7 +246,7 @@ def test_an_op_of_very_many_neighbours_costs_no_more_than_its_edges(transfers):
         [f"op{v}" for v in range(n + 3)], np.full(n + 3, 1e6), edges, edge_bytes=np.full(2 * n, 8.0), edge_output=output
     )
     problem = pl.Problem(graph, pl.Cluster([1e9] * 4, bandwidth=1e9), transfers=transfers)
-    schedule = pl.simulate(problem, pl.Placement(problem, np.arange(n + 3) // 2 % 4))
+    schedule = pl.simulate(problem, pl.Placement(problem, np.arange(n + 3) // 2 % 4), "fifo")
     pl.metrics(example()), idle_gaps(example())  # kernels are compiled
     begun = time.process_time()
     critical_steps(schedule)

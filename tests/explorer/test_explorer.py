@@ -393,7 +393,7 @@ def test_a_bug_in_a_strategy_is_shown_with_its_line(explorer):
 def test_warnings_are_plain():
     """Sentences warn of a device out of memory and of a schedule slower than one device."""
     graph = pl.OpGraph.from_arrays(list("abcd"), [1e9] * 4, [(0, 1), (0, 2), (0, 3)], edge_bytes=[1e9] * 3)
-    cluster = pl.Cluster([1e12] * 3, [1.5e9] * 3, bandwidth=1e9)
+    cluster = pl.Cluster([1e12] * 3, memory=[1.5e9] * 3, bandwidth=1e9)
     explorer = pl.explore(pl.Problem(graph, cluster, transfers="sequential"))
 
     @pl.partitioner

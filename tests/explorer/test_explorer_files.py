@@ -174,7 +174,7 @@ def test_factors_are_undone_and_copied(explorer):
         costs.sliders["compute"].value = value
     costs.sliders["transfer"].value = 0.5011872336272722
     assert (explorer.state.compute, explorer.state.transfer) == (2.0, 0.501)
-    made = pl.costs.scale(graph, 2.0, 0.501)
+    made = pl.costs.scale(graph, compute=2.0, transfer=0.501)
     assert explorer.problem.graph.compute.tolist() == made.compute.tolist()
     assert explorer.problem.graph.tensor_bytes.tolist() == made.tensor_bytes.tolist()
     assert costs.toggle.description == "× 2 · × 0.501"

@@ -95,7 +95,7 @@ def test_options_are_for_the_reader(tmp_path, graph):
     """One that a format does not have is refused by name."""
     path = tmp_path / "g.json"
     graph.save(path)
-    with pytest.raises(pl.FormatError, match="placelab_json has no option 'dimensions'; there are none"):
+    with pytest.raises(pl.UnsupportedError, match="placelab_json' has no option 'dimensions'; its options: none"):
         pl.load(path, dimensions={})
 
 
@@ -181,5 +181,5 @@ def test_a_live_module_is_loaded_forward_or_with_its_gradients():
     assert training.n_ops > forward.n_ops
     assert any(name.startswith("gradients/") for name in training.names)
     assert training.time_types == ("h100", "rtx2080ti")
-    with pytest.raises(pl.FormatError, match="has no option 'batch'; there are args, kwargs, name"):
+    with pytest.raises(pl.UnsupportedError, match="has no option 'batch'; its options: args, kwargs, name"):
         pl.load(model, batch=2)

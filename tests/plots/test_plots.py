@@ -62,7 +62,7 @@ def test_gantt_of_many_ops_and_of_one():
 def test_gantt_of_nothing_that_takes_time():
     """All ops take no time: an empty axis, not an error."""
     problem = pl.Problem(pl.OpGraph.from_arrays(["a", "b"], [0.0, 0.0], [(0, 1)]), pl.Cluster([1.0, 1.0]))
-    assert file_html(pl.plots.gantt(pl.simulate(problem, pl.Placement(problem, [0, 0]))), INLINE)
+    assert file_html(pl.plots.gantt(pl.simulate(problem, pl.Placement(problem, [0, 0]), "fifo")), INLINE)
 
 
 @pytest.mark.parametrize("dark", [False, True, None])

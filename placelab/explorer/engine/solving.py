@@ -16,10 +16,8 @@ from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation import simulate
-from placelab.strategies import partitioners, transforms
+from placelab.strategies import PLANNED, default_scheduler, partitioners, transforms
 from placelab.transforms import pipeline
-
-FALLBACK = "pct"  # replaces `planned` where the placement has no plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +105,10 @@ def place_stoppable(
 
 def with_runnable_scheduler(state: State, placement: Placement) -> State:
     """The state, its scheduler replaced when that is ``planned`` and the placement has no plan."""
-    lacks = placement.planned is None and state.scheduler == "planned"
-    return replace(state, scheduler=FALLBACK, requested_scheduler=state.scheduler) if lacks else state
+    lacks = placement.planned is None and state.scheduler == PLANNED
+    return (
+        replace(state, scheduler=default_scheduler(placement), requested_scheduler=state.scheduler) if lacks else state
+    )
 
 
 def simulate_state(state: State, placement: Placement) -> Schedule:

@@ -23,6 +23,7 @@ from placelab.explorer.panels.buttons import button
 from placelab.explorer.panels.strip import OPTIMAL, at_most
 from placelab.explorer.state import State
 from placelab.problem.problem import Problem
+from placelab.progress import Progress
 from placelab.strategies import partitioners
 from placelab.units import seconds
 
@@ -76,7 +77,7 @@ class Comparison:
         self._worker = Worker(self._run, "comparison")
         self._title = w.HTML("All pairs").add_class("pl-label")
         self.best = button("", "Show the best pair", self._pick_best)
-        self.progress = w.IntProgress(0, 0, 1, tooltip="Pairs compared")
+        self.progress = w.FloatProgress(0.0, min=0.0, max=1.0, tooltip="Pairs compared")
         self._cancel = button("Cancel", "Stop comparing; the rest goes on", self.halt)
         self._again = button("Compare", "Compare all pairs of partitioner and scheduler", self.resume)
         self._search = button("Search too", "", self.search)
@@ -194,8 +195,8 @@ class Comparison:
     def _stopped(self) -> bool:
         return self._halted or self._worker.woken
 
-    def _advance(self, done: int, total: int, row: Any) -> None:
-        self.progress.max, self.progress.value = total, done
+    def _advance(self, progress: Progress) -> None:
+        self.progress.value = progress.fraction
 
     def _show_status(self, status: str, text: str = "") -> None:
         ended, self._status = self.running, status
