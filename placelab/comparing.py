@@ -130,7 +130,12 @@ def _several(value: Any) -> Iterable:
 
 
 def _rows(
-    problem: Problem, where: list, when: list, seeds: list[int], cancel: Callable[[], bool], prepare: Step
+    problem: Problem,
+    where: list[Partitioner],
+    when: list[Scheduler],
+    seeds: list[int],
+    cancel: Callable[[], bool],
+    prepare: Step,
 ) -> Iterator[tuple[Row, float]]:
     """Rows, each with the best lower bound known by then."""
     bound, prepare = best_bound(problem), cache(prepare)
@@ -152,7 +157,7 @@ def _rows(
                 yield row | told, bound
 
 
-def _run(problem: Problem, placement: Placement, scheduler: Callable, seed: int, bound: float, placing: float) -> Row:
+def _run(problem: Problem, placement: Placement, scheduler: Scheduler, seed: int, bound: float, placing: float) -> Row:
     schedule, took, error = _timed(lambda: simulate(problem, placement, scheduler, seed=seed))
     if schedule is None:
         return _failed(placing + took, error)

@@ -76,7 +76,12 @@ def expect(value: Any, kind: type | tuple[type, ...], who: str) -> None:
     """
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
-        raise FormatError(f"{who} needs {' or '.join(map(_a, kinds))}, found {_a(type(value))}")
+        raise FormatError(f"{who} needs {' or '.join(map(_a, kinds))}, found {described(value)}")
+
+
+def described(value: Any) -> str:
+    """What a value is, in two words: ``a Placement``, ``an int``; for messages about wrong types."""
+    return "None" if value is None else _a(type(value))
 
 
 def formerly(*positional: str, **renamed: str) -> Callable[[Callable], Callable]:

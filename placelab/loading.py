@@ -7,8 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from types import ModuleType
-from typing import Any, get_type_hints
+from typing import Any, Protocol, get_type_hints
 
 from placelab import datasets
 from placelab.costs.default import with_estimates
@@ -48,6 +47,34 @@ READERS = {
 ONNX_VERSION = b"\x08"  # the field that ONNX models begin with, and the other files called .pb do not
 SAVED_MODEL = "saved_model.pb"  # in the folder that TensorFlow calls a SavedModel
 EXPECTED = "a graph"
+
+
+class Reader(Protocol):
+    """What a module is that reads one format.
+
+    Attributes
+    ----------
+    EXPECTED
+        What a file of the format is, for messages: ``"a DOT graph"``.
+    """
+
+    EXPECTED: str
+
+    def read(self, path: Any, **options: Any) -> OpGraph:
+        """The graph in a file."""
+
+    def loads(self, data: bytes, where: str, **options: Any) -> OpGraph:
+        """The graph in the bytes of a file that messages call `where`."""
+
+
+class DocumentReader(Reader, Protocol):
+    """A reader of JSON, of which several formats share a suffix."""
+
+    def is_one(self, document: Any) -> bool:
+        """Whether the document is of this format."""
+
+    def graph_of(self, document: Any, where: str) -> OpGraph:
+        """The graph in the document."""
 
 
 def load(what: Any, **options: Any) -> OpGraph:
@@ -178,7 +205,7 @@ def _readers(name: str) -> tuple[str, ...]:
     return READERS[suffix]
 
 
-def _module(reader: str) -> ModuleType:
+def _module(reader: str) -> Reader | DocumentReader:
     return import_module(f"placelab.{reader}")
 
 

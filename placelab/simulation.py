@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -19,7 +18,7 @@ from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TRANSFER, Schedule
-from placelab.strategies import Order, default_scheduler, find, keywords, schedulers
+from placelab.strategies import Order, Rule, Scheduler, default_scheduler, find, keywords, schedulers
 
 I4, I8, F8 = np.int32, np.int64, np.float64
 RULES = {"priority": events.PRIORITY, "fifo": events.FIFO, "msr": events.MSR, "planned": events.PLANNED}
@@ -30,7 +29,7 @@ OOM = ("mark", "raise", "wait")
 def simulate(
     problem: Problem,
     placement: Placement,
-    scheduler: str | Callable | None = None,
+    scheduler: str | Scheduler | None = None,
     *,
     seed: int = 0,
     oom: str = "mark",
@@ -172,7 +171,7 @@ class _Run:
         events.run_events(*arguments.values())
         self._finish(arguments)
 
-    def ask(self, rule: Callable, given: dict[str, Any]) -> None:
+    def ask(self, rule: Rule, given: dict[str, Any]) -> None:
         """Run to the end, asking `rule` whenever a device must choose."""
         arguments = self._arguments(Order("fifo"), events.ASK)
         enter, views, write_back = events.run_events.bind(*arguments.values())

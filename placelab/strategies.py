@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from placelab.errors import FormatError, UnsupportedError
+from placelab.errors import FormatError, UnsupportedError, described, expect
 from placelab.names import is_name
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -249,14 +249,22 @@ def transforms() -> Mapping[str, Transform]:
 
 def find(catalogue: Mapping[str, AnyStrategy], strategy: str | AnyStrategy, what: str) -> AnyStrategy:
     """The entry of that name (``_`` and ``-`` alike), or the function itself; UnsupportedError names what there is."""
-    if callable(strategy):
+    if not isinstance(strategy, str):
+        if not callable(strategy):
+            expected = f"the name of a {what}, or a function decorated with @placelab.{what}"
+            raise FormatError(f"expected {expected}, found {described(strategy)}")
         if not hasattr(strategy, "options") or not hasattr(strategy, "static") == (what == "scheduler"):
             raise UnsupportedError(
                 f"{getattr(strategy, '__name__', strategy)!r} is not decorated with @placelab.{what}"
             )
         return strategy
-    name = str(strategy).replace("_", "-")
+    name = strategy.replace("_", "-")
     if name not in catalogue:
+        for other, entries in (("partitioner", _partitioners), ("scheduler", _schedulers), ("transform", _transforms)):
+            if name in entries:
+                raise UnsupportedError(
+                    f"{strategy!r} is a {other}; expected a {what}, of which there are {', '.join(catalogue)}"
+                )
         close = get_close_matches(name, catalogue, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(catalogue)}"
         raise UnsupportedError(f"no {what} is called {strategy!r}; {hint}")
@@ -318,16 +326,20 @@ def options_of(function: Callable) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def checked(function: Callable) -> Callable:
-    """The function, which checks its options when it is called, as :func:`keywords` does for calls by name."""
+def checked(function: Callable, kinds: Sequence[type] = ()) -> Callable:
+    """The function, which checks its options when it is called, as :func:`keywords` does for calls by name.
+
+    Its first arguments must be of `kinds`.
+    """
     options, name = options_of(function), function.__name__
     others = {*RESERVED, *inspect.signature(function).parameters} - set(options)
 
     @functools.wraps(function)
     def call(*args: Any, **given: Any) -> Any:
-        check_options(
-            getattr(call, "name", name), options, {key: value for key, value in given.items() if key not in others}
-        )
+        who = getattr(call, "name", name)
+        for value, kind in zip(args, kinds, strict=False):
+            expect(value, kind, who)
+        check_options(who, options, {key: value for key, value in given.items() if key not in others})
         return function(*args, **given)
 
     return call
@@ -340,7 +352,8 @@ def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], fi
         raise UnsupportedError(f"{function!r} is not a function written with def; wrap it in one")
     parameters = list(inspect.signature(function).parameters.values())
     _check_parameters(function, parameters, first)
-    strategy = function if first[0] == "state" else checked(function)  # a rule is asked too often to check each time
+    rule = first[0] == "state"  # is asked too often to check each time
+    strategy = function if rule else checked(function, (Problem, Placement)[: len(first)])
     for label, value in facts.items():
         setattr(strategy, label, value)
     strategy.name = facts["name"] or function.__name__.replace("_", "-")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from placelab.errors import expect
 from placelab.plots.style import INK, dress
 from placelab.units import seconds
 
@@ -39,10 +40,12 @@ def comparison(frame: pd.DataFrame, *, stale: bool = False, dark: bool | None = 
     ``figure.select_one({"name": "cells"}).data_source.selected.on_change("indices", …)`` and read its columns
     ``partitioner`` and ``scheduler``.
     """
+    import pandas as pd
     from bokeh.models import ColumnDataSource, FactorRange
     from bokeh.plotting import figure
     from bokeh.transform import log_cmap
 
+    expect(frame, pd.DataFrame, "plots.comparison")
     cells = _cells(frame, stale)
     source = ColumnDataSource(cells)
     rows, columns = list(dict.fromkeys(cells["partitioner"])), list(dict.fromkeys(cells["scheduler"]))

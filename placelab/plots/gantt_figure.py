@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.analysis.explanation import critical_steps, idle_gaps
+from placelab.errors import expect
 from placelab.plots.style import CRITICAL, PALETTE, dress, quad, time_unit
 from placelab.schedule.schedule import Schedule
 from placelab.units import seconds
@@ -28,6 +29,7 @@ def gantt(schedule: Schedule, *, width: int = 1000, dark: bool | None = None) ->
     from bokeh.models import Range1d
     from bokeh.plotting import figure
 
+    expect(schedule, Schedule, "plots.gantt")
     devices, k = schedule.problem.cluster.names, schedule.problem.cluster.n_devices
     unit, size = time_unit(schedule.makespan)
     plot = figure(

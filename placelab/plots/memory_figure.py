@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from placelab.errors import expect
 from placelab.plots.style import CRITICAL, PALETTE, byte_unit, dress, in_bytes, quad, time_unit
 from placelab.schedule.schedule import Schedule
 
@@ -36,6 +37,7 @@ def memory(schedule: Schedule, *, width: int = 1000, dark: bool | None = None) -
     """
     from bokeh.layouts import gridplot
 
+    expect(schedule, Schedule, "plots.memory")
     capacity, peak = _capacity(schedule), schedule.peak_memory
     drawn = capacity <= FAR * peak.max()
     top, end = max(peak.max(), capacity[drawn].max(initial=0.0)), schedule.makespan

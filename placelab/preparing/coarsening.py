@@ -10,7 +10,6 @@ import numpy as np
 
 from placelab.analysis.approximation import sct_ratio
 from placelab.analysis.lower_bounds import least_exec
-from placelab.errors import expect
 from placelab.planning.capacity import needs, units
 from placelab.preparing.chain import Expand
 from placelab.preparing.contraction import contract
@@ -50,7 +49,6 @@ def coarsen(problem: Problem, *, rho: Annotated[float, Limits(0)] = 1.0) -> tupl
 
     O(n_edges log n_edges) for sparse graphs.
     """
-    expect(problem, Problem, "coarsen")
     growth = _Growth(problem)
     growth.merge_pairs(rho)
     growth.merge_shortest(rho)

@@ -40,7 +40,6 @@ def forward_only(problem: Problem) -> tuple[Problem, Expand]:
     Persistent and reserved bytes of backward ops count with the op they follow, so devices smaller than that one are
     not overfilled; the backward pass's temporaries, tensors and times do not count. O(n_ops + n_edges).
     """
-    expect(problem, Problem, "forward_only")
     lead = leaders(problem.graph, problem.group)
     if (lead < 0).any():
         return problem, same_ops(problem)

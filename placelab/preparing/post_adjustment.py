@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 
-from placelab.errors import expect
 from placelab.preparing.chain import Expand
 from placelab.preparing.contraction import same_ops, with_rules
 from placelab.problem.graph import frozen
@@ -40,7 +39,6 @@ def post_adjust(
     406 % worse than an expert's this way. Nobody has checked that a group fits where it is moved, so capacities may be
     exceeded. The planned order stays, the estimate is dropped. O(n_ops · n_devices).
     """
-    expect(problem, Problem, "post_adjust")
     if not problem.n_groups:
         return problem, same_ops(problem)
     small = _ungrouped(problem)

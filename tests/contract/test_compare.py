@@ -89,7 +89,11 @@ def test_progress_and_cancel(problem):
         cancel=lambda: len(told) == 3,
     )
     assert all(isinstance(progress, Progress) for progress in told)
-    assert [(p.doing, p.fraction) for p in told] == [("single + fifo", 0.25), ("single + pct", 0.5), ("hash + fifo", 0.75)]
+    assert [(p.doing, p.fraction) for p in told] == [
+        ("single + fifo", 0.25),
+        ("single + pct", 0.5),
+        ("hash + fifo", 0.75),
+    ]
     assert [p.row for p in told] == frame.to_dict("records")
     assert [p.makespan for p in told] == frame["makespan"].cummin().tolist()
     assert told[-1].bound <= told[-1].makespan

@@ -6,6 +6,7 @@ import gzip
 import json
 from contextlib import suppress
 from importlib import import_module
+from inspect import getmembers, isfunction
 
 import networkx as nx
 import onnx_models
@@ -22,10 +23,13 @@ from placelab.problem import graph_json
 
 @pytest.mark.parametrize("reader", sorted({r for readers in loading.READERS.values() for r in readers}))
 def test_every_reader_is_there(reader):
-    """Each has the functions that the loader calls."""
+    """Each is what the protocol of readers says: the functions that the loader calls, and what a file is called."""
     module = import_module(f"placelab.{reader}")
-    assert callable(module.loads) and (reader == "formats.profiles" or callable(module.read))
-    assert reader not in loading.READERS[".json"] or (callable(module.is_one) and callable(module.graph_of))
+    wanted = loading.DocumentReader if reader in loading.READERS[".json"] else loading.Reader
+    functions = [name for name, _ in getmembers(wanted, isfunction) if not name.startswith("_")]
+    assert isinstance(module.EXPECTED, str)
+    several = {"read"} if reader == "formats.profiles" else set()  # a profile may be several files
+    assert all(callable(getattr(module, name)) for name in set(functions) - several)
 
 
 TIMELINE = {"ph": "X", "name": "Add", "pid": 1, "ts": 1, "dur": 2, "args": {"name": "L0.0", "op": "Add"}}
