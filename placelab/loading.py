@@ -7,12 +7,13 @@ from collections.abc import Callable
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol, get_type_hints
 
 from placelab import datasets
 from placelab.costs.default import with_estimates
 from placelab.costs.profile import Profile
-from placelab.errors import FormatError, PlacelabError
+from placelab.errors import FormatError, PlacelabError, UnsupportedError, described
 from placelab.files.limits import json_of, path_of, read_file, unzipped
 from placelab.formats import profiles
 from placelab.formats.profile_columns import ProfileColumns
@@ -99,10 +100,10 @@ def load(what: Any, **options: Any) -> OpGraph:
     Raises
     ------
     FormatError
-        None of them, a file that does not hold a graph, or an option that it does not have; the message says what was
-        expected.
+        None of them, or a file that does not hold a graph; the message says what was expected.
     UnsupportedError
-        A format that needs a package that is not installed.
+        An option that the format does not have, or not with such a value; a format that needs a package that is not
+        installed.
 
     Examples
     --------
@@ -121,8 +122,8 @@ def load(what: Any, **options: Any) -> OpGraph:
         return with_estimates(_call(from_training if "loss" in options else from_module, what, options=options))
     if not isinstance(what, (str, Path)):
         raise FormatError(
-            f"cannot load {_said(what)}; expected a dataset's name, a path, a networkx DiGraph, a torch.nn.Module or a "
-            "torch.export program"
+            "load needs a dataset's name, a path, a networkx DiGraph, a torch.nn.Module or a torch.export program, found "
+            f"{_said(what)}"
         )
     if str(what) in datasets.names():
         _refuse(options, f"dataset {str(what)!r}")
@@ -231,13 +232,13 @@ def _described(document: Any) -> str:
 
 def _said(what: Any) -> str:
     """What was to be loaded, in two or three words."""
-    return f"the module {what.__name__}" if isinstance(what, ModuleType) else f"a {type(what).__name__}"
+    return f"the module {what.__name__}" if isinstance(what, ModuleType) else described(what)
 
 
 def _refuse(options: dict[str, Any], who: str) -> None:
-    """FormatError for options of something that is complete without any."""
+    """UnsupportedError for options of something that is complete without any."""
     for option in options:
-        raise FormatError(f"{who} has no option {option!r}; there are none")
+        raise UnsupportedError(f"{who} has no option {option!r}; its options: none")
 
 
 def _call(function: Callable[..., OpGraph], *arguments: Any, options: dict[str, Any]) -> OpGraph:

@@ -157,7 +157,7 @@ class _Run:
         self.source = p[graph.tensor_producer[self.tensor]]
         self.n_sends = x if problem.transfer_ops else 0
 
-    def result_of(self, rule: Callable, given: dict[str, Any], order: Order | None) -> Schedule:
+    def result_of(self, rule: Scheduler, given: dict[str, Any], order: Order | None) -> Schedule:
         """The schedule of a scheduler: under the order it gave, or asking it whenever a device must choose."""
         if order is None:
             self.ask(rule, given)

@@ -305,7 +305,8 @@ def _wanted(hint: Any, value: Any) -> str:
         return ""
     kinds, words = KINDS[hint]
     limits = _limits(limits)
-    good = isinstance(value, kinds) and value == value and (limits is None or limits.hold(value))
+    good = isinstance(value, kinds) and (hint is bool or not isinstance(value, bool)) and value == value
+    good = good and (limits is None or limits.hold(value))
     return "" if good else words if limits is None else f"{words}, {limits}"
 
 

@@ -110,7 +110,7 @@ def test_what_takes_no_options_refuses_them(graph):
         (graph, "an OpGraph"),
         (graph.to_networkx(), "a networkx graph"),
     ):
-        with pytest.raises(pl.FormatError, match=f"{words} has no option 'nonsense'; there are none"):
+        with pytest.raises(pl.UnsupportedError, match=f"{words} has no option 'nonsense'; its options: none"):
             pl.load(what, nonsense=1)
 
 
