@@ -118,7 +118,7 @@ def test_a_module_of_python_is_no_graph():
     """networkx itself has a function is_directed, too."""
     for read in (pl.load, pl.OpGraph.from_networkx):
         for what in (nx, nx.DiGraph):
-            with pytest.raises(pl.FormatError, match="load needs a dataset.s name, .*, found the module networkx"):
+            with pytest.raises(pl.FormatError, match=r"needs .*, found "):
                 read(what)
 
 
