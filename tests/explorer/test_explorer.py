@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import json
 import re
 import time
@@ -385,7 +386,7 @@ def test_a_bug_in_a_strategy_is_shown_with_its_line(explorer):
     def buggy(problem: pl.Problem) -> pl.Placement:
         return {}["x"]
 
-    line = buggy.__code__.co_firstlineno + 2
+    line = inspect.unwrap(buggy).__code__.co_firstlineno + 2
     pick(explorer, "Partitioner", "buggy")
     wait_for(lambda: f"KeyError: &#x27;x&#x27; in line {line} of buggy" in message(explorer))
 

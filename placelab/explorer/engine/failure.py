@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import traceback
 
 from placelab import strategies
@@ -21,7 +22,7 @@ def blame(error: Exception, state: State) -> str:
     files = {}
     for catalogue, name in ((strategies.partitioners(), state.partitioner), (strategies.schedulers(), state.scheduler)):
         if name in catalogue:
-            files[catalogue[name].__code__.co_filename] = name
+            files[inspect.unwrap(catalogue[name]).__code__.co_filename] = name
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
     where = f" in line {frames[-1].lineno} of {files[frames[-1].filename]}" if frames else ""
     return f"{state.partitioner} + {state.scheduler}: {sentence(error)}{where}; explorer.schedule in a cell shows the traceback"
