@@ -106,7 +106,7 @@ def test_speedup_has_no_meaning_without_a_device_for_all():
 def test_one_device_is_its_own_best():
     """On one device: speed-up and utilisation 1, nothing moved, E = 1 as nothing could be better."""
     problem = pl.Problem(pl.generators.fork_join(4), pl.Cluster([1e9]))
-    m = pl.metrics(pl.solve(problem, "single", "pct"))
+    m = pl.metrics(pl.solve(problem, "single"))
     assert m["speedup"] == pytest.approx(1)
     assert m["utilisation"] == pytest.approx(1)
     assert (m["transfers"], m["ordering_efficiency"], m["sct_ratio"]) == (0, 1.0, 0.0)
@@ -132,7 +132,7 @@ def test_perfect_order_has_efficiency_one():
 def test_ordering_efficiency_of_one_device_is_one(name):
     """Everything on one device: U = L up to the rounding of two sums of the same times, so no order is better than another."""
     problem = pl.Problem(pl.load(name), pl.clusters.uniform(2))
-    assert pl.metrics(pl.solve(problem, "single", "pct"))["ordering_efficiency"] == 1.0
+    assert pl.metrics(pl.solve(problem, "single"))["ordering_efficiency"] == 1.0
 
 
 def test_a_proven_bound_closes_the_gap():

@@ -92,7 +92,7 @@ def test_what_cannot_prepare_is_named():
 def test_prepare_is_no_option_of_a_strategy():
     """It is given to solve itself."""
     with pytest.raises(pl.UnsupportedError, match="'prepare' is no option of a strategy"):
-        pl.solve(NETWORK, "heft", "pct", partitioner_options={"prepare": "fuse"})
+        pl.solve(NETWORK, "heft", partitioner_options={"prepare": "fuse"})
 
 
 def test_comparisons_prepare_once():

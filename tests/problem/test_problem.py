@@ -179,7 +179,7 @@ def test_pins_of_the_wrong_kind_are_named():
 def test_numbers_that_add_up_to_infinity_are_refused():
     """Each number alone is finite, but no time of this problem could be computed with them."""
     chain = pl.OpGraph.from_arrays(["a", "b"], [1e300, 1e300], [(0, 1)], edge_bytes=1e300)
-    assert np.isfinite(pl.solve(pl.Problem(chain, pl.Cluster([1.0, 2.0])), scheduler="pct").makespan)
+    assert np.isfinite(pl.solve(pl.Problem(chain, pl.Cluster([1.0, 2.0]))).makespan)
     heavy = chain.replace(persistent=[1e308, 1e308])
     slow, narrow = pl.Cluster([1e-20]), pl.Cluster([1.0, 1.0], bandwidth=1e-20)
     for graph, cluster in ((chain, slow), (chain, narrow), (heavy, pl.Cluster([1.0]))):

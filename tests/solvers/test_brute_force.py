@@ -28,7 +28,7 @@ def least_makespan(problem: Problem) -> float:
             continue
         for order in permutations(range(n)):
             if all(order.index(u) < order.index(v) for u, v in problem.graph.edges.tolist()):
-                makespans.append(simulate(placement, Order("planned", np.array(order)), "fifo").makespan)
+                makespans.append(simulate(placement, Order("planned", np.array(order))).makespan)
     return min(makespans)
 
 
