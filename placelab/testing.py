@@ -22,6 +22,7 @@ from placelab.analysis.validation import validate
 from placelab.errors import InfeasibleError, UnsupportedError
 from placelab.generators import gaussian_elimination, layered
 from placelab.placing import place
+from placelab.problem import time_columns
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
@@ -315,8 +316,13 @@ def _graph_arguments(graph: OpGraph) -> dict[str, Any]:
         persistent=graph.persistent,
         temporary=graph.temporary,
         memory=None if own else graph.memory,
-        time=None if graph.time is None else {t: graph.time[:, j].tolist() for j, t in enumerate(graph.time_types)},
+        **_time_arguments(graph),
     )
+
+
+def _time_arguments(graph: OpGraph) -> dict[str, Any]:
+    found = time_columns.arguments(graph)
+    return found | {"time": {kind: seconds.tolist() for kind, seconds in found.get("time", {}).items()}}
 
 
 def _cluster_arguments(cluster: Cluster) -> dict[str, Any]:

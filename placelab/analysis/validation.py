@@ -153,13 +153,13 @@ class _Check:
         """
         graph, cluster = self.graph, self.cluster
         seconds = graph.compute / cluster.speed[self.device]
-        told = graph.metadata.get("times", {})
         for d in range(self.k):
             here = self.device == d
-            for key in (cluster.names[d], cluster.types[d], told.get("default")):
+            for key in (cluster.names[d], cluster.types[d], graph.time_default):
                 if graph.time is not None and key in graph.time_types:
-                    taken_at = told.get("speed", {}).get(key, 0) or cluster.speed[d]
-                    given = graph.time[here, graph.time_types.index(key)] * (taken_at / cluster.speed[d])
+                    j = graph.time_types.index(key)
+                    taken_at = cluster.speed[d] if np.isnan(graph.time_speed[j]) else graph.time_speed[j]
+                    given = graph.time[here, j] * (taken_at / cluster.speed[d])
                     seconds[here] = np.where(np.isnan(given), seconds[here], given)
                     break
         return seconds

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from placelab.problem.graph import LARGEST, OpGraph
+from placelab.problem.graph import OpGraph
+from placelab.problem.index_arrays import LARGEST
 
 
 def provenance(graph: OpGraph) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from placelab.preparing.chain import Expand
 from placelab.preparing.contraction import devices_of_blocks, expansion, in_turn, same_ops, with_rules
 from placelab.preparing.coplacement import tied
 from placelab.preparing.gradients import forward_ops, leaders
-from placelab.problem.graph import OpGraph, frozen
+from placelab.problem import time_columns
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
@@ -128,7 +129,7 @@ def _forward_graph(problem: Problem, ops: np.ndarray, of: np.ndarray, devices: d
         temporary=graph.temporary[ops],
         memory=np.bincount(of, graph.memory, minlength=n),
         kind=graph.kind[ops],
-        time=None if graph.time is None else dict(zip(graph.time_types, frozen(graph.time[ops].T), strict=True)),
+        **time_columns.arguments(graph, lambda time: time[ops]),
         groups=[of[forward[problem.group[forward] == g]] for g in range(problem.n_groups)],
         group_names=problem.group_names,
         devices=devices,

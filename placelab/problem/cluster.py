@@ -10,7 +10,7 @@ import numpy as np
 
 from placelab.errors import FormatError
 from placelab.names import is_name
-from placelab.problem.graph import frozen
+from placelab.problem.index_arrays import frozen
 
 
 @dataclass(frozen=True, eq=False, init=False)

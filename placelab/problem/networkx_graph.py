@@ -4,18 +4,20 @@ Node attributes, all optional but ``compute`` (or ``time``): ``compute`` [operat
 ``persistent``, ``temporary``, ``memory`` [bytes], ``kind``, ``group`` (a name, or a list of names), ``devices`` (names or
 types), ``outputs`` {output id: bytes} for outputs that no edge carries.
 Edge attributes: ``bytes``, ``tensor`` (id of the producer's output; absent: a tensor of its own), ``control``.
-Graph attributes travel as the graph's metadata.
+Graph attributes: ``time_speed`` {device name or type: operations/s} and ``time_default``, see
+:class:`~placelab.problem.graph.OpGraph`; all others travel as the graph's metadata.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from placelab.errors import FormatError
+from placelab.problem import time_columns
 from placelab.problem.graph_size import check_size, checked
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ def columns(graph: nx.DiGraph) -> dict[str, Any]:
             raise FormatError(f"kind of op {said(node)} is {said(attributes['kind'])}; expected a text")
     costs = [_costs(name, attributes) for name, (_, attributes) in zip(names, nodes, strict=True)]
     edges, size, output, control, unused = _read_edges(graph, number, nodes)
+    times = _times(names, nodes)
     groups: dict[str, list[int]] = {}
     for v, (_, attributes) in enumerate(nodes):
         for group in _texts(attributes.get("group"), "group of op {}", names[v]):
@@ -65,11 +68,11 @@ def columns(graph: nx.DiGraph) -> dict[str, Any]:
         temporary=[c[2] for c in costs],
         memory=_memory(nodes, costs, edges, size, output, control, unused),
         kind=[str(a.get("kind") or "") for _, a in nodes],
-        time=_times(names, nodes),
+        time=times,
         groups=list(groups.values()),
         group_names=list(groups),
         devices=_devices(names, nodes),
-        metadata={k: v for k, v in graph.graph.items() if isinstance(k, str)},
+        **_time_facts({k: v for k, v in graph.graph.items() if isinstance(k, str)}, times or ()),
     )
 
 
@@ -80,7 +83,7 @@ def write(graph: OpGraph) -> nx.DiGraph:
     m = graph.n_edges
     parallel = m and len(np.unique(graph.producer.astype(np.int64) * graph.n_ops + graph.consumer)) < m
     result = nx.MultiDiGraph() if parallel else nx.DiGraph()
-    result.graph.update(graph.metadata)
+    result.graph.update(graph_attributes(graph))
     local = np.arange(graph.n_tensors) - graph.op_tensor_ptr[graph.tensor_producer]
     unused = np.diff(graph.tensor_ptr) == 0
     default = graph.persistent + graph.temporary + graph.outputs
@@ -95,6 +98,12 @@ def write(graph: OpGraph) -> nx.DiGraph:
         )
         result.add_edge(graph.names[u], graph.names[w], **data)
     return result
+
+
+def graph_attributes(graph: OpGraph) -> dict[str, Any]:
+    """The graph's metadata, and beside them what its columns of seconds hold for."""
+    facts = {"time_speed": time_columns.known_speeds(graph) or None, "time_default": graph.time_default}
+    return graph.metadata | {label: value for label, value in facts.items() if value is not None}
 
 
 def said(value: Any) -> str:
@@ -124,6 +133,14 @@ def _node(graph: OpGraph, v: int, default: np.ndarray, local: np.ndarray, unused
     if outputs:
         node["outputs"] = outputs
     return node
+
+
+def _time_facts(attributes: dict[str, Any], types: Collection[str]) -> dict[str, Any]:
+    """The arguments for graph attributes; ``times`` is what versions before these two wrote."""
+    facts = {label: attributes.pop(label) for label in ("time_speed", "time_default") if label in attributes}
+    if not isinstance(facts.get("time_speed", {}), (Mapping, type(None))):
+        raise FormatError(f"time_speed is {said(facts['time_speed'])}; expected {{device name or type: operations/s}}")
+    return time_columns.from_metadata(attributes, types) | facts
 
 
 def _check_attributes(attributes: dict, known: set[str], where: str, *of: Any) -> None:

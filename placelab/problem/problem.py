@@ -14,7 +14,8 @@ import numpy as np
 
 from placelab.errors import FormatError, InfeasibleError
 from placelab.problem.cluster import Cluster
-from placelab.problem.graph import OpGraph, frozen, merge_groups, pointers, time_column, time_speeds
+from placelab.problem.graph import OpGraph, frozen, pointers
+from placelab.problem.graph_building import merge_groups
 from placelab.problem.grouped import members
 
 MEMORY_MODELS = ("none", "edges", "reserved", "dynamic")
@@ -385,17 +386,17 @@ def _no_meeting(graph: OpGraph, cluster: Cluster, label: str, members: np.ndarra
 def _time_table(graph: OpGraph, cluster: Cluster) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """cost, column, divisor, columns: seconds where the graph has them, else compute / speed.
 
-    Seconds of a column that holds for a known speed are scaled to the device's (:func:`placelab.problem.graph.time_speeds`).
+    Seconds of a column that holds for a known speed are scaled to the device's.
     """
     k = cluster.n_devices
     if graph.time is None:
         return graph.compute, frozen(np.zeros(k, dtype=np.int32)), cluster.speed, 1
-    known, complete = time_speeds(graph), ~np.isnan(graph.time).any(axis=0)
+    known, complete = graph.time_speed, ~np.isnan(graph.time).any(axis=0)
     keys: dict[tuple, int] = {}
     column, divisor = np.zeros(k, dtype=np.int32), np.ones(k)
     for d, (name, kind) in enumerate(zip(cluster.names, cluster.types, strict=True)):
-        j = time_column(graph, name, kind)
-        faster = cluster.speed[d] / known[j] if j >= 0 and known[j] else 1.0
+        j = graph.time_column(name, kind)
+        faster = cluster.speed[d] / known[j] if j >= 0 and known[j] == known[j] else 1.0
         shared = j >= 0 and complete[j]
         divisor[d] = faster if shared else 1.0
         column[d] = keys.setdefault((j, None, None) if shared else (j, cluster.speed[d], faster), len(keys))
