@@ -164,8 +164,7 @@ def _placement_faults(placement: Placement) -> Iterator[str]:
         members = problem.group_ops[problem.group_ptr[g] : problem.group_ptr[g + 1]]
         if len(set(device[members].tolist())) > 1:
             yield f"splits colocation group {problem.group_names[g]!r}"
-    lasting = {"reserved": graph.memory, "dynamic": graph.persistent}.get(problem.memory, np.zeros(graph.n_ops))
-    held = np.bincount(device, lasting, minlength=problem.cluster.n_devices)
+    held = np.bincount(device, problem.lasting, minlength=problem.cluster.n_devices)
     for d in np.flatnonzero(held > problem.cluster.memory * (1 + TOLERANCE)):
         yield f"puts {held[d]:g} bytes for ever on {problem.cluster.names[d]!r}, which has {problem.cluster.memory[d]:g}"
     least = max(bounds(problem).values(), default=0.0)

@@ -100,7 +100,7 @@ def _is_uniform(problem: Problem) -> bool:
     """What every ratio assumes: nothing tells devices, links or ops' choices apart, and nothing queues for a link."""
     cluster = problem.cluster
     free = problem.mask is None and not problem.n_groups
-    plain = problem.transfers == "parallel" and not problem.transfer_ops
+    plain = not problem.transfer_model.queue and not problem.transfer_ops
     apart = ~np.eye(cluster.n_devices, dtype=bool)
     links = all((matrix[apart] == matrix[0, -1]).all() for matrix in (cluster.latency, cluster.bandwidth))
     return bool(free and plain and links and _are_identical(problem))

@@ -109,11 +109,11 @@ def busiest(problem: Problem, device: np.ndarray, tensor: np.ndarray, destinatio
     work = np.bincount(device, problem.exec_times(device), minlength=k)
     work += np.bincount(source, minlength=k) * problem.transfer_ops / cluster.speed
     found = {"busiest_device": float(work.max())}
-    if problem.transfers == "channel":
-        found["busiest_channel"] = float(np.bincount(source * k + destination, took, minlength=1).max())
-    if problem.transfers == "sequential":
-        out, into = np.bincount(source, took, minlength=k), np.bincount(destination, took, minlength=k)
-        found["busiest_port"] = float((np.maximum(out, into) if problem.duplex else out + into).max())
+    model, queues = problem.transfer_model, problem.transfer_model.queues(k, problem.duplex)
+    if queues:
+        ends = model.ends(source, destination, k, problem.duplex)
+        busy = sum(np.bincount(end, took, minlength=queues) for end in ends)
+        found[f"busiest_{model.queue}"] = float(busy.max())
     return found
 
 

@@ -15,7 +15,8 @@ from placelab.loading import ONNX_VERSION, load, suffixes
 from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
-from placelab.problem.problem import MEMORY_MODELS, TRANSFER_MODELS, Problem
+from placelab.problem.problem import Problem
+from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS
 
 OWN = "own"  # the processors that a model comes with
 TENSORFLOW, ONNX = "TensorFlow", "ONNX"

@@ -8,11 +8,12 @@ device d begins at ``d * n``.
 
 from math import inf
 
+from placelab.kernels.codes import FREE
 from placelab.kernels.heap import pop_entry, pop_key, push_entry, push_key
 from placelab.kernels.jit import helper, kernel
 from placelab.kernels.list_schedule import arrivals
 from placelab.kernels.planned_transfers import inputs_on, take_links
-from placelab.kernels.room_over_time import FREE, clear_room, start_with_room, take_room
+from placelab.kernels.room_over_time import clear_room, start_with_room, take_room
 
 
 @helper

@@ -2,10 +2,11 @@
 
 from math import inf
 
+from placelab.kernels.codes import PARALLEL
 from placelab.kernels.heap import pop_event, push_event
 from placelab.kernels.jit import helper, kernel
 from placelab.kernels.list_schedule import gap, insert, occupy
-from placelab.kernels.planned_transfers import PARALLEL, inputs_on
+from placelab.kernels.planned_transfers import inputs_on
 from placelab.kernels.room_over_time import clear_room, next_time_to_try, take_room
 
 NEVER = 1.7e308  # a finish that no plan reaches

@@ -6,9 +6,8 @@ free. A tensor travels once per device: ``copy_sent, copy_there`` at ``t * k + d
 where there is none (all this only with contention). Within an op, inputs are sent in the order they were computed.
 """
 
+from placelab.kernels.codes import CHANNEL, PARALLEL, PORTS
 from placelab.kernels.jit import helper
-
-PARALLEL, PORTS, CHANNEL = 0, 1, 2
 
 
 @helper

@@ -23,11 +23,11 @@ decided, :func:`take_room`; only then ``device[v]`` and the group's device are s
 
 from math import inf, nextafter
 
+from placelab.kernels.codes import DYNAMIC, EDGES, FREE, RESERVED
 from placelab.kernels.jit import helper
 from placelab.kernels.list_schedule import first_after
 
 SIZE, HALF = 128, 64  # steps of a block
-FREE, EDGES, DYNAMIC, RESERVED = 0, 1, 2, 3  # memory models, the first three numbered as in events.py
 
 
 @helper

@@ -6,12 +6,13 @@ the devices in the order in which they are asked. The clock never goes back: a d
 
 from math import inf
 
+from placelab.kernels.codes import FREE, PARALLEL
 from placelab.kernels.etf import gone, mark_readers, promote, settle
 from placelab.kernels.heap import pop_entry, pop_key, push_entry, push_key
 from placelab.kernels.jit import helper, kernel
 from placelab.kernels.list_schedule import arrivals
-from placelab.kernels.planned_transfers import PARALLEL, inputs_on, take_links
-from placelab.kernels.room_over_time import FREE, clear_room, start_with_room, take_room
+from placelab.kernels.planned_transfers import inputs_on, take_links
+from placelab.kernels.room_over_time import clear_room, start_with_room, take_room
 
 SOONEST, URGENT, CHILD, WAITED = 0, 1, 2, 3  # which rule placed an op
 SHY = 1 - 2**-50  # a transfer that queues adds its times up in another order, and must not come out below its bound

@@ -93,7 +93,7 @@ def _plan(problem: Problem, *, memory: bool, trace: bool) -> AppendPlan:
     heaps = (np.empty(2 * n * k), np.empty(k, np.int32), np.empty(n * k, np.int32), np.empty(k, np.int32))
     work = (np.empty(problem.n_groups, np.int32), np.empty(k), np.empty(k), np.empty(n, np.int32), *heaps)
     facts = (frozen(rank), frozen(item), *plan.facts)
-    if not memory and problem.transfers == "parallel":
+    if not memory and not problem.transfer_model.queue:
         kernels.earliest_first(*facts, *work, *plan.results)
         return plan
     more = (np.empty(n * k), np.empty(k, np.int32), np.empty(k, np.int32), np.empty(n, np.int32))

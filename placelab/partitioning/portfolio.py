@@ -13,7 +13,6 @@ import numpy as np
 
 from placelab.analysis.lower_bounds import best_bound, least_exec
 from placelab.errors import InfeasibleError, UnsupportedError
-from placelab.kernels import events
 from placelab.kernels import local_search as kernels
 from placelab.kernels import ranks as rank_kernels
 from placelab.planning.capacity import Room
@@ -199,7 +198,7 @@ class Search:
         self.next, self.stuck = [plan for a, plan in pairwise(plans) if plan.cost != a.cost], 0
         self.bound, self.room = best_bound(problem), Room(problem)
         self.moves, self.done = min(moves, 50 * self.room.units.n * problem.cluster.n_devices), 0
-        self.eager = problem.memory in ("edges", "dynamic") and can_bind(problem)
+        self.eager = problem.memory_model.timed and can_bind(problem)
         self.random = np.array([seed % MODULUS + 1], dtype=np.int64)
         self.fixed = _fixed(problem)
 
@@ -233,7 +232,7 @@ class Search:
         room.used[:] = np.bincount(place, room.held, minlength=k)
         room.top[:] = 0.0
         np.maximum.at(room.top, place, room.peak)
-        width = 2 * k + _ports(self.problem)
+        width = 2 * k + self.problem.transfer_model.queues(k, self.problem.duplex)
         rows = (n - 1) // CHUNK + 1
         whole = lambda size: np.empty(size, np.int32)  # noqa: E731
         real = lambda size: np.empty(size)  # noqa: E731
@@ -258,12 +257,6 @@ class Search:
         return f"{gained} in {self.done:,} moves{end}"
 
 
-def _ports(problem: Problem) -> int:
-    """Number of ports or channels that transfers queue for."""
-    k = problem.cluster.n_devices
-    return {"parallel": 0, "sequential": 2 * k if problem.duplex else k, "channel": k * k}[problem.transfers]
-
-
 def _fixed(problem: Problem) -> tuple:
     """The problem as the kernel takes it, up to the units: graph, then machine."""
     graph, cluster, k = problem.graph, problem.cluster, problem.cluster.n_devices
@@ -276,7 +269,7 @@ def _fixed(problem: Problem) -> tuple:
         graph.pred_edge,
         graph.producer,
     )
-    model = {"parallel": events.PARALLEL, "sequential": events.RESERVE, "channel": events.CHANNEL}[problem.transfers]
+    model = problem.transfer_model.planned
     links = (cluster.latency.reshape(-1), cluster.bandwidth.reshape(-1))
     took = problem.cost.reshape(graph.n_ops, -1)[:, problem.column] / problem.divisor
     least, rest = least_exec(problem), np.empty(graph.n_ops)

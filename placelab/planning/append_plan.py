@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.errors import InfeasibleError
-from placelab.kernels.planned_transfers import CHANNEL, PARALLEL, PORTS
 from placelab.planning.capacity import infeasible
 from placelab.planning.list_scheduler import planned_order, transfer_delay
 from placelab.planning.list_scheduling import device_arguments, edge_arguments
-from placelab.planning.memory_plan import held_for_ever, resumed, room_arguments
+from placelab.planning.memory_plan import resumed, room_arguments
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
@@ -47,7 +46,7 @@ class AppendPlan:
         self.problem, self.memory, self.traced = problem, memory, trace
         self.device, self.start, self.finish = np.full(n, -1, np.int32), np.zeros(n), np.zeros(n)
         self.order, self.score = np.empty(n, np.int32), np.full(n * k if trace else 0, np.nan)
-        self.contention = {"parallel": PARALLEL, "sequential": PORTS, "channel": CHANNEL}[problem.transfers]
+        self.contention = problem.transfer_model.planned
         copies = graph.n_tensors * k if self.contention else 0
         self.sent, self.there = np.empty(copies), np.empty(copies)
         self._fixed_room, self._room = room_arguments(problem, memory)
@@ -69,7 +68,7 @@ class AppendPlan:
     def limits_work(self) -> tuple:
         """``turn, lane, port, copy_sent, copy_there, sent, there``, and the plan of memory over time."""
         k, most = self.problem.cluster.n_devices, int(np.diff(self.problem.graph.pred_ptr).max())
-        ports = {PARALLEL: 0, PORTS: 2 * k, CHANNEL: k * k}[self.contention]
+        ports = self.problem.transfer_model.queues(k, self.problem.duplex)
         transfers = (np.empty(most, np.int32), np.empty(k), np.empty(ports), self.sent, self.there)
         return (*transfers, np.empty(most), np.empty(most), *self._room)
 
@@ -86,7 +85,7 @@ class AppendPlan:
     def check_lasting(self) -> None:
         """InfeasibleError if a device was given more bytes to hold from beginning to end than it has."""
         problem = self.problem
-        held = np.bincount(self.device, held_for_ever(problem), minlength=problem.cluster.n_devices)
+        held = np.bincount(self.device, problem.lasting, minlength=problem.cluster.n_devices)
         over = np.flatnonzero(held > problem.cluster.memory * (1 + TOLERANCE))
         if not len(over) or problem.memory == "none":
             return

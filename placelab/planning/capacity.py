@@ -123,8 +123,7 @@ class Room:
         unrestricted = problem.mask is None
         mask = np.ones(k, bool) if unrestricted else problem.mask[self.units.first]
         self.allowed, self.stride = frozen(mask.reshape(-1).astype(np.uint8)), 0 if unrestricted else k
-        unlimited = problem.memory == "none"
-        self.limit = frozen(np.full(k, np.inf) if unlimited else problem.cluster.memory * (1 + TOLERANCE))
+        self.limit = frozen(problem.capacity * (1 + TOLERANCE))
         self.used, self.top = np.zeros(k), np.zeros(k)
         self.place = np.full(n, -1, dtype=np.int32)
         self.order, self.reason = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.int32)
@@ -192,18 +191,18 @@ def needs(problem: Problem, home: np.ndarray | None = None) -> tuple[np.ndarray,
     Under ``edges`` an op holds each of its inputs once, except those that need no time in memory: the inputs from a producer
     on its own device that is its only predecessor, and whose only successor it is. It may start when that one ends.
     """
+    graph, model = problem.graph, problem.memory_model
+    held = _inputs(problem, home) if model.inputs else problem.lasting
+    return held, frozen(graph.temporary + graph.outputs if model.working else np.zeros(graph.n_ops))
+
+
+def _inputs(problem: Problem, home: np.ndarray | None) -> np.ndarray:
+    """Bytes of the inputs that each op holds while it waits, shape (n_ops,); one that it reads twice counts once."""
     graph = problem.graph
-    nothing = frozen(np.zeros(graph.n_ops))
-    if problem.memory == "edges":
-        again = np.zeros(graph.n_edges, dtype=bool)  # an op that reads a tensor twice holds it once
-        again[1:] = (np.diff(graph.edge_tensor) == 0) & (np.diff(graph.consumer) == 0)
-        size = np.where(again | _chained(problem, _homes(problem) if home is None else home), 0.0, graph.edge_bytes)
-        return frozen(np.bincount(graph.consumer, size, minlength=graph.n_ops).astype(np.float64)), nothing
-    if problem.memory == "reserved":
-        return graph.memory, nothing
-    if problem.memory == "dynamic":
-        return graph.persistent, frozen(graph.temporary + graph.outputs)
-    return nothing, nothing
+    again = np.zeros(graph.n_edges, dtype=bool)
+    again[1:] = (np.diff(graph.edge_tensor) == 0) & (np.diff(graph.consumer) == 0)
+    size = np.where(again | _chained(problem, _homes(problem) if home is None else home), 0.0, graph.edge_bytes)
+    return frozen(np.bincount(graph.consumer, size, minlength=graph.n_ops).astype(np.float64))
 
 
 def _chained(problem: Problem, home: np.ndarray) -> np.ndarray:

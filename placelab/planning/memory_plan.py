@@ -14,6 +14,7 @@ from math import inf, nextafter
 import numpy as np
 
 from placelab.kernels import room_over_time as kernels
+from placelab.kernels.codes import FREE
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
@@ -82,7 +83,7 @@ class MemoryPlan:
         self._waiting = np.diff(graph.tensor_ptr).tolist()  # consumers of each tensor that are not placed
         self._end: dict[int, float] = {}  # tensor → when its producer's device is done with it, as far as known
         self._copy_end: dict[tuple[int, int], float] = {}  # (tensor, device) → the same for a received copy
-        self._timed = self.model in ("dynamic", "edges")
+        self._timed = problem.memory_model.timed
 
     def earliest(self, op: int, d: int, start: float, length: float, inputs: list[tuple]) -> float:
         """`start` if op has room on d from then on, else the next time to try (infinite when no later start will do).
@@ -186,8 +187,8 @@ def room_arguments(problem: Problem, plan: bool = True) -> tuple[tuple, tuple]:
     n, m, tensors, most = graph.n_ops, graph.n_edges, graph.n_tensors, int(np.diff(graph.pred_ptr).max())
     if not plan:
         n, m, tensors, most = 0, 0, 0, 0
-    model = getattr(kernels, problem.memory.upper(), kernels.FREE) if plan else kernels.FREE
-    timed = model in (kernels.EDGES, kernels.DYNAMIC)
+    model = problem.memory_model.code if plan else FREE
+    timed = plan and problem.memory_model.timed
     steps = 2 * n + 2 * m + k if timed else 0
     blocks = k + steps // kernels.HALF + 1  # a block is split when it is full
     limit = frozen(problem.cluster.memory * (1 + TOLERANCE / 2))  # half the tolerance: sums differ by their order
@@ -242,29 +243,23 @@ def can_bind(problem: Problem) -> bool:
     + Σ tensors + max temporary. Bytes of ops that may not run on a device are left out of its sums, tensors are not:
     they may be sent there.
     """
-    graph, capacity = problem.graph, problem.cluster.memory
+    graph, model, capacity = problem.graph, problem.memory_model, problem.cluster.memory
     if problem.memory == "none" or np.isinf(capacity).all():
         return False
     if problem.mask is None:
-        memory, persistent, temporary = graph.memory.sum(), graph.persistent.sum(), graph.temporary.max()
+        lasting, temporary = problem.lasting.sum(), graph.temporary.max()
     else:
-        memory, persistent = graph.memory @ problem.mask, graph.persistent @ problem.mask
+        lasting = problem.lasting @ problem.mask
         temporary = np.where(problem.mask, graph.temporary[:, None], 0.0).max(axis=0)
     tensors = graph.tensor_bytes.sum()
-    most = {"reserved": memory, "edges": tensors, "dynamic": tensors + persistent + temporary}[problem.memory]
+    most = (tensors if model.timed else 0.0) + lasting + (temporary if model.working else 0.0)
     return bool((most > capacity).any())
 
 
-def held_for_ever(problem: Problem) -> np.ndarray:
-    """Bytes each op keeps from the first moment to the last, shape (n_ops,)."""
-    graph = problem.graph
-    return {"dynamic": graph.persistent, "reserved": graph.memory}.get(problem.memory, np.zeros(graph.n_ops))
-
-
 def _for_ever(problem: Problem) -> np.ndarray:
-    """What :func:`held_for_ever` has; for a member of a group that of the whole group."""
+    """What ``problem.lasting`` has; for a member of a group that of the whole group."""
     grouped = problem.group >= 0
-    own = held_for_ever(problem).copy()
+    own = problem.lasting.copy()
     own[grouped] = np.bincount(problem.group[grouped], own[grouped], minlength=problem.n_groups)[problem.group[grouped]]
     return frozen(own)
 

@@ -94,7 +94,7 @@ class _Growth:
         k = problem.cluster.n_devices
         self.mask = np.ones((problem.graph.n_ops, k), dtype=bool) if problem.mask is None else problem.mask.copy()
         self.unlimited = problem.memory == "none" and problem.mask is None
-        self.limit = np.full(k, np.inf) if problem.memory == "none" else problem.cluster.memory * (1 + TOLERANCE)
+        self.limit = problem.capacity * (1 + TOLERANCE)
 
     def unit_of(self, v: int) -> int:
         """The unit of op v, as the number of one of its ops."""

@@ -90,7 +90,7 @@ def _fits_one_device(problem: Problem) -> bool:
     held, peak = needs(problem, np.zeros(n))
     if problem.memory == "dynamic":
         peak = in_turn(graph, np.arange(n), np.zeros(n, dtype=np.int64), np.arange(graph.n_tensors))
-    limit = np.inf if problem.memory == "none" else problem.cluster.memory * (1 + TOLERANCE)
+    limit = problem.capacity * (1 + TOLERANCE)
     room = np.broadcast_to(held.sum() + peak.max() <= limit, problem.cluster.n_devices)
     return bool((room if problem.mask is None else room & problem.mask.all(axis=0)).any())
 

@@ -17,9 +17,7 @@ from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph, frozen, pointers
 from placelab.problem.graph_building import merge_groups
 from placelab.problem.grouped import members
-
-MEMORY_MODELS = ("none", "edges", "reserved", "dynamic")
-TRANSFER_MODELS = ("parallel", "sequential", "channel")
+from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS, MemoryModel, TransferModel
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -31,11 +29,11 @@ class Problem:
     graph, cluster
         What is computed, on what.
     memory
-        Memory model: ``"none"`` (unlimited), ``"edges"`` (Mayer eq. 2), ``"reserved"`` (Thesis §3.1), ``"dynamic"``
-        (Baechi §4.2). Default: ``"none"`` when the cluster has no capacities, else ``"dynamic"``.
+        Memory model: ``"none"`` (unlimited), ``"edges"`` (Mayer 2017 eq. 2), ``"reserved"`` (Srivastava 2018 §3.1),
+        ``"dynamic"`` (Baechi 2020 §4.2). Default: ``"none"`` when the cluster has no capacities, else ``"dynamic"``.
     transfers
-        Contention between transfers: ``"parallel"`` (none), ``"sequential"`` (one at a time per device, Baechi §3.4),
-        ``"channel"`` (one at a time per ordered pair of devices, Hashemi §1).
+        Contention between transfers: ``"parallel"`` (none, Mayer 2017 §5), ``"sequential"`` (one at a time per device, Baechi
+        2020 §3.4), ``"channel"`` (one at a time per ordered pair of devices, Hashemi 2019 §1).
     duplex
         Under ``"sequential"``: True lets a device send and receive at once.
     transfer_ops
@@ -108,6 +106,29 @@ class Problem:
             object.__setattr__(self, label, value)
         _check_times(self)
         _check_range(self)
+
+    # ---------------------------------------------------------------- models
+
+    @property
+    def transfer_model(self) -> TransferModel:
+        """What the name `transfers` stands for."""
+        return TRANSFER_MODELS[self.transfers]
+
+    @property
+    def memory_model(self) -> MemoryModel:
+        """What the name `memory` stands for."""
+        return MEMORY_MODELS[self.memory]
+
+    @cached_property
+    def capacity(self) -> np.ndarray:
+        """Bytes that each device may hold, infinite in the memory model ``"none"``; shape (n_devices,)."""
+        k = self.cluster.n_devices
+        return frozen(np.full(k, np.inf)) if self.memory == "none" else self.cluster.memory
+
+    @cached_property
+    def lasting(self) -> np.ndarray:
+        """Bytes that each op keeps for the whole run, wherever it is; shape (n_ops,)."""
+        return self.memory_model.lasting(self.graph)
 
     # ---------------------------------------------------------------- rules
 
@@ -275,7 +296,7 @@ class Problem:
         return f"Problem({self.graph!r}, {self.cluster!r}, memory={self.memory!r}, transfers={self.transfers!r})"
 
 
-def _choice(label: str, value: Any, known: Sequence[str]) -> None:
+def _choice(label: str, value: Any, known: Iterable[str]) -> None:
     if not isinstance(value, str) or value not in known:
         raise FormatError(f"{label} is {value!r}; expected one of {', '.join(known)}")
 

@@ -196,15 +196,9 @@ def neighbours(kind: np.ndarray) -> Iterator[tuple[int, int]]:
         yield from pairwise(np.flatnonzero(kind == c).tolist())
 
 
-def lasting(problem: Problem) -> np.ndarray:
-    """Bytes each op keeps for the whole run, wherever it is, in the problem's memory model; shape (n_ops,)."""
-    graph = problem.graph
-    return {"reserved": graph.memory, "dynamic": graph.persistent}.get(problem.memory, frozen(np.zeros(graph.n_ops)))
-
-
 def infeasible(problem: Problem) -> InfeasibleError:
     """The error that what the ops keep for the whole run fits on the devices in no way, though perhaps each op does."""
-    names, cluster, kept = problem.graph.names, problem.cluster, lasting(problem)
+    names, cluster, kept = problem.graph.names, problem.cluster, problem.lasting
     largest = int(np.argmax(kept))
     room = ", ".join(f"{name} {size:.6g}" for name, size in zip(cluster.names, cluster.memory, strict=True))
     return InfeasibleError(

@@ -70,7 +70,7 @@ def backward_schedule(schedule: Schedule, C0: float | None = None, graph: OpGrap
     """
     expect(schedule, Schedule, "backward_schedule")
     problem = schedule.problem
-    if problem.transfers != "parallel" or problem.transfer_ops:
+    if problem.transfer_model.queue or problem.transfer_ops:
         raise UnsupportedError("backward_schedule mirrors schedules under parallel transfers without Send ops only")
     if C0 is not None and not (isinstance(C0, (int, float, np.number)) and 0 <= C0 < np.inf):
         raise FormatError(f"backward_schedule: C0 is {C0!r:.60}; expected a finite number, 0 or more")

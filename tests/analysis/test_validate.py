@@ -16,7 +16,8 @@ from problems import many, placed, placement
 from placelab.analysis.validation import validate
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
-from placelab.problem.problem import MEMORY_MODELS, Problem
+from placelab.problem.problem import Problem
+from placelab.problem.resource_models import MEMORY_MODELS
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TRANSFER, Schedule
 from placelab.strategies import Order
