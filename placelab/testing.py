@@ -133,7 +133,7 @@ def _partitioner_faults(f: Callable, problem: Problem) -> Iterator[str]:
         placement = place(problem, f, seed=1)
     except InfeasibleError as error:
         unlimited = problem.memory == "none" or np.isinf(problem.cluster.memory).all()
-        if unlimited and (problem.mask is None or problem.mask.all(axis=0).any()):
+        if unlimited and problem.runs_all.any():
             yield f"finds no placement, though one device may run all ops and has room: {error}"
         return
     except UnsupportedError as refusal:
@@ -157,9 +157,9 @@ def _partitioner_faults(f: Callable, problem: Problem) -> Iterator[str]:
 
 def _placement_faults(placement: Placement) -> Iterator[str]:
     problem, device = placement.problem, placement.device
-    graph, ops = problem.graph, np.arange(problem.graph.n_ops)
-    if problem.mask is not None and not problem.mask[ops, device].all():
-        yield f"puts op {graph.names[np.argmin(problem.mask[ops, device])]!r} where it may not run"
+    graph = problem.graph
+    if not problem.runs_on(device).all():
+        yield f"puts op {graph.names[np.argmin(problem.runs_on(device))]!r} where it may not run"
     for g in range(problem.n_groups):
         members = problem.group_ops[problem.group_ptr[g] : problem.group_ptr[g + 1]]
         if len(set(device[members].tolist())) > 1:

@@ -72,12 +72,11 @@ def best_bound(problem: Problem) -> float:
 
 def least_exec(problem: Problem) -> np.ndarray:
     """Least time of each op over the devices it may run on [s], shape (n_ops,)."""
-    table = problem.cost.reshape(-1, problem.columns)
-    if problem.mask is not None:
-        return np.where(problem.mask, table[:, problem.column] / problem.divisor, np.inf).min(axis=1)
+    if problem.restricted:
+        return problem.exec_table(otherwise=np.inf).min(axis=1)
     fastest = np.zeros(problem.columns)
     np.maximum.at(fastest, problem.column, problem.divisor)
-    return (table / fastest).min(axis=1)
+    return (problem.cost_table / fastest).min(axis=1)
 
 
 def critical_length(problem: Problem, weight: np.ndarray) -> float:
@@ -88,7 +87,7 @@ def critical_length(problem: Problem, weight: np.ndarray) -> float:
 
 
 def _total_work(problem: Problem, least: np.ndarray) -> float:
-    if problem.graph.time is None and problem.mask is None:
+    if problem.graph.time is None and not problem.restricted:
         return float(problem.graph.compute.sum() / problem.cluster.speed.sum())
     return float(least.sum() / problem.cluster.n_devices)
 

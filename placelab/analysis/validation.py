@@ -167,8 +167,7 @@ class _Check:
     # ---------------------------------------------------------------- where ops may be
 
     def allowed(self) -> Iterator[Violation]:
-        mask, n = self.problem.mask, self.graph.n_ops
-        good = np.ones(n, dtype=bool) if mask is None else mask[np.arange(n), self.device]
+        good = self.problem.may_run[np.arange(self.graph.n_ops), self.device]
         for s, names in enumerate(self.graph.device_sets):
             good &= (self.graph.device_set != s) | self.matching(names)[self.device]
         for v in np.flatnonzero(~good):

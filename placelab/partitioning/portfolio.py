@@ -271,12 +271,20 @@ def _fixed(problem: Problem) -> tuple:
     )
     model = problem.transfer_model.planned
     links = (cluster.latency.reshape(-1), cluster.bandwidth.reshape(-1))
-    took = problem.cost.reshape(graph.n_ops, -1)[:, problem.column] / problem.divisor
     least, rest = least_exec(problem), np.empty(graph.n_ops)
     rank_kernels.upward(frozen(least), graph.succ_ptr, graph.consumer, graph.edge_bytes, 0.0, 0.0, rest)
     rest = np.maximum(rest * (1 - 1e-12) - least, 0.0)  # sums of floats associate from the other end here
     send = frozen(problem.transfer_ops / cluster.speed)
-    return (*edges, k, model, (3 if problem.duplex else 2) * k, send, *links, frozen(took.reshape(-1)), frozen(rest))
+    return (
+        *edges,
+        k,
+        model,
+        (3 if problem.duplex else 2) * k,
+        send,
+        *links,
+        frozen(problem.exec_table().reshape(-1)),
+        frozen(rest),
+    )
 
 
 # -------------------------------------------------------------------- what is said about it

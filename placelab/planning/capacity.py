@@ -120,9 +120,7 @@ class Room:
         n, k = self.units.n, problem.cluster.n_devices
         held, peak = needs(problem)
         self.held, self.peak = self.units.total(held), self.units.largest(peak)
-        unrestricted = problem.mask is None
-        mask = np.ones(k, bool) if unrestricted else problem.mask[self.units.first]
-        self.allowed, self.stride = frozen(mask.reshape(-1).astype(np.uint8)), 0 if unrestricted else k
+        self.allowed, self.stride = problem.allowed_flags(self.units.first)
         self.limit = frozen(problem.capacity * (1 + TOLERANCE))
         self.used, self.top = np.zeros(k), np.zeros(k)
         self.place = np.full(n, -1, dtype=np.int32)
@@ -139,7 +137,7 @@ class Room:
     @cached_property
     def cost(self) -> np.ndarray:
         """Like ``problem.cost``, summed over the ops of each unit; shape (n_units * problem.columns,)."""
-        table = self.problem.cost.reshape(-1, self.problem.columns)
+        table = self.problem.cost_table
         if self.units.n == len(table):
             return self.problem.cost
         return frozen(np.stack([self.units.total(column) for column in table.T], axis=1).reshape(-1))
@@ -220,9 +218,9 @@ def _homes(problem: Problem) -> np.ndarray:
     if k == 1:
         return np.zeros(n, dtype=np.int64)
     home = units(problem).of.astype(np.int64)
-    if problem.mask is None:
+    if not problem.restricted:
         return home
-    return np.where(problem.mask.sum(axis=1) == 1, n + problem.mask.argmax(axis=1), home)
+    return np.where(problem.may_run.sum(axis=1) == 1, n + problem.may_run.argmax(axis=1), home)
 
 
 def infeasible(problem: Problem, op: int, short: np.ndarray) -> InfeasibleError:

@@ -202,11 +202,9 @@ def edge_arguments(problem: Problem) -> tuple:
 
 def device_arguments(problem: Problem) -> tuple:
     """cost … group, as planning kernels take them."""
-    k, mask = problem.cluster.n_devices, problem.mask
-    allowed = frozen(np.ones(k, np.uint8) if mask is None else mask.reshape(-1).view(np.uint8))
     times = (problem.cost, problem.column, problem.divisor, problem.columns)
     links = (transfer_delay(problem)[1].reshape(-1), problem.cluster.bandwidth.reshape(-1))
-    return (*times, *links, allowed, 0 if mask is None else k, problem.group)
+    return (*times, *links, *problem.allowed_flags(), problem.group)
 
 
 def _blocks(n: int, k: int, insertion: bool) -> int:

@@ -246,11 +246,11 @@ def can_bind(problem: Problem) -> bool:
     graph, model, capacity = problem.graph, problem.memory_model, problem.cluster.memory
     if problem.memory == "none" or np.isinf(capacity).all():
         return False
-    if problem.mask is None:
+    if not problem.restricted:
         lasting, temporary = problem.lasting.sum(), graph.temporary.max()
     else:
-        lasting = problem.lasting @ problem.mask
-        temporary = np.where(problem.mask, graph.temporary[:, None], 0.0).max(axis=0)
+        lasting = problem.lasting @ problem.may_run
+        temporary = np.where(problem.may_run, graph.temporary[:, None], 0.0).max(axis=0)
     tensors = graph.tensor_bytes.sum()
     most = (tensors if model.timed else 0.0) + lasting + (temporary if model.working else 0.0)
     return bool((most > capacity).any())

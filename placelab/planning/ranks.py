@@ -220,13 +220,13 @@ def mean_exec(problem: Problem) -> np.ndarray:
     O(ops · columns), with restrictions O(ops · devices).
     """
     k, columns = problem.cluster.n_devices, problem.columns
-    table = problem.cost.reshape(-1, columns)
+    table = problem.cost_table
     share = np.zeros((k, columns))
     share[np.arange(k), problem.column] = 1 / problem.divisor
-    if problem.mask is None:
+    if not problem.restricted:
         return (table * share.sum(axis=0)).sum(axis=1) / k if columns > 1 else table[:, 0] * (share.sum() / k)
-    share = problem.mask @ share
-    return np.where(share > 0, table * share, 0.0).sum(axis=1) / problem.mask.sum(axis=1)
+    share = problem.may_run @ share
+    return np.where(share > 0, table * share, 0.0).sum(axis=1) / problem.may_run.sum(axis=1)
 
 
 def mean_transfer(problem: Problem) -> tuple[float, float]:

@@ -225,9 +225,9 @@ def devices_of_blocks(
     problem: Problem, first: np.ndarray, members: np.ndarray, start: np.ndarray
 ) -> dict[int, tuple[str, ...]]:
     """Names of the devices that all members of a block may use, for blocks that may not use every device."""
-    if problem.mask is None:
+    if not problem.restricted:
         return {}
-    mask = np.logical_and.reduceat(problem.mask[members], start)
+    mask = np.logical_and.reduceat(problem.may_run[members], start)
     empty = np.flatnonzero(~mask.any(axis=1))
     if len(empty):
         name = problem.graph.names[first[empty[0]]]

@@ -92,7 +92,7 @@ def _fits_one_device(problem: Problem) -> bool:
         peak = in_turn(graph, np.arange(n), np.zeros(n, dtype=np.int64), np.arange(graph.n_tensors))
     limit = problem.capacity * (1 + TOLERANCE)
     room = np.broadcast_to(held.sum() + peak.max() <= limit, problem.cluster.n_devices)
-    return bool((room if problem.mask is None else room & problem.mask.all(axis=0)).any())
+    return bool((room & problem.runs_all).any())
 
 
 def _forward_problem(problem: Problem, lead: np.ndarray) -> Problem:

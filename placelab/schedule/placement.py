@@ -197,8 +197,8 @@ def _check_placement(placement: Placement) -> None:
     if device.min() < 0 or device.max() >= k:
         v = int(np.flatnonzero((device < 0) | (device >= k))[0])
         raise FormatError(f"op {names[v]!r} is on device {device[v]}; the cluster has devices 0 to {k - 1}")
-    if problem.mask is not None and not problem.mask[np.arange(n), device].all():
-        v = int(np.flatnonzero(~problem.mask[np.arange(n), device])[0])
+    if not problem.runs_on(device).all():
+        v = int(np.argmin(problem.runs_on(device)))
         raise InfeasibleError(
             f"op {names[v]!r} is on {problem.cluster.names[device[v]]!r}, but may only run on "
             f"{', '.join(problem.cluster.names[d] for d in problem.feasible(v))}"

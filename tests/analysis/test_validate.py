@@ -437,7 +437,7 @@ def test_broken_group_is_caught(where, data):
 def test_forbidden_device_is_caught(where, data):
     """An op on a device that its constraints, or its group's, do not allow."""
     problem = where.problem
-    forbidden = np.argwhere(~problem.mask).tolist() if problem.mask is not None else []
+    forbidden = np.argwhere(~problem.may_run).tolist()
     assume(forbidden)
     v, d = data.draw(st.sampled_from(forbidden))
     assert kinds(moved(simulated(where), v, d)) & {"allowed", "colocation"}
