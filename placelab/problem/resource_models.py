@@ -2,7 +2,8 @@
 
 What a row says is enough to choose the model and for planners, bounds and the search to deal with it. Beside its row a model
 needs its number in :mod:`placelab.kernels.codes`, its meaning in time (the simulator's kernel for transfers,
-:mod:`placelab.schedule.memory` for memory), and an independent check in :mod:`placelab.analysis.validation`.
+:mod:`placelab.schedule.memory` for memory), and an independent check in :mod:`placelab.analysis.validation` (transfers) or
+:mod:`placelab.analysis.held_bytes` (memory).
 """
 
 from __future__ import annotations

@@ -215,7 +215,8 @@ def test_where_ops_may_run_is_said_in_one_form_restricted_or_not():
 
 def test_seconds_on_every_device_are_those_on_each():
     """`exec_table` holds what `exec_times` and `exec_time` say; what may not run somewhere gets the number asked for."""
-    problem = pl.datasets.problem("topcuoglu").pin({"n3": "P1"})
-    table, v = problem.exec_table(), problem.graph.index("n3")
+    problem, v = pl.datasets.problem("topcuoglu"), 3
+    problem = problem.pin({problem.graph.names[v]: 0})
+    table = problem.exec_table()
     assert all(problem.exec_times(d).tolist() == table[:, d].tolist() for d in range(3))
     assert problem.exec_table(np.array([v]), otherwise=np.inf).tolist() == [[problem.exec_time(v, 0), np.inf, np.inf]]
