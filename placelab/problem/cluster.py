@@ -1,4 +1,4 @@
-"""On what is it computed? Devices on hosts, and the links between every two of them."""
+"""A cluster: devices on hosts, and a link from each device to each other."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Cluster:
     def uniform(
         cls, n: int, speed: float = 1e13, memory: float | None = None, bandwidth: float = 12e9, latency: float = 50e-6
     ) -> Cluster:
-        """`n` equal devices on one host, every two of them joined by a link of its own."""
+        """`n` equal devices on one host, each pair joined by its own link."""
         return cls([speed] * _count(n, "devices"), memory, bandwidth, latency)
 
     @classmethod

@@ -314,7 +314,8 @@ class OpGraph:
             type: seconds}, ``persistent``, ``temporary``, ``memory`` [bytes; ``memory`` is what the ``reserved`` model counts],
             ``kind``, ``group`` (a name, or several), ``devices`` (names or types), ``outputs`` {output id: bytes} of outputs
             that no edge carries. Edge attributes: ``bytes``, ``tensor`` (id of the producer's output; edges that share one
-            are one tensor and agree in bytes; absent: a tensor of its own), ``control``.
+            are one tensor and agree in bytes; absent: a tensor of its own), ``control``. Graph attributes: ``time_speed``
+            {device name or type: operations/s}, ``time_default`` (a device name or type); others are metadata.
 
         Raises
         ------

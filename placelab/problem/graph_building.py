@@ -1,4 +1,4 @@
-"""The columns of a graph from arrays in any order: ops numbered topologically, tensors numbered, groups merged."""
+"""Columns of a graph from arrays in any order: number ops topologically, number tensors, merge groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of a graph's columns: lengths, types, ranges and names, each refusal one sentence."""
+"""Checks of a graph's columns: lengths, types, ranges and names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def column(value: Any, n: int, label: str) -> np.ndarray:
 
 
 def check_length(column: np.ndarray, n: int, label: str) -> None:
-    """Refuse a column that has not one entry for each of n."""
+    """Refuse a column whose shape is not (n,)."""
     if column.shape != (n,):
         raise FormatError(f"{label} has shape {column.shape}, expected ({n},)")
 
@@ -46,7 +46,7 @@ def integers(value: Any, label: str) -> np.ndarray:
 
 
 def listed(value: Any, label: str) -> Any:
-    """Something to go through, a generator as a list."""
+    """A list or array as it is, any other iterable as a list."""
     if isinstance(value, np.ndarray):
         return value
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):

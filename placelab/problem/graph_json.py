@@ -1,6 +1,6 @@
 """placelab JSON: a graph as columns, gzipped when the name says so. The schema is in ``datasets/README.md``.
 
-Version 2 has the keys ``time_speed`` and ``time_default``; version 1, which is read, too, had both in the metadata.
+Version 2 has the keys ``time_speed`` and ``time_default``; version 1, which is still read, had both in the metadata.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def dumps(graph: OpGraph) -> str:
 
 
 def _numbers(column: np.ndarray) -> list:
-    """Whole numbers without a point, NaN as null."""
+    """Numbers for JSON: whole ones without a decimal point, NaN as null."""
     return [None if x != x else int(x) if x == int(x) and abs(x) < 2**53 else x for x in column.tolist()]
 
 

@@ -1,4 +1,4 @@
-"""Arrays that nobody may write to, and the pointers of arrays that are grouped by a key."""
+"""Read-only arrays, and pointers into arrays that are grouped by a key."""
 
 from __future__ import annotations
 

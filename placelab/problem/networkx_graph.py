@@ -1,4 +1,4 @@
-"""networkx graphs in and out.
+"""Conversion from and to networkx graphs.
 
 Node attributes, all optional but ``compute`` (or ``time``): ``compute`` [operations], ``time`` {device name or type: seconds},
 ``persistent``, ``temporary``, ``memory`` [bytes], ``kind``, ``group`` (a name, or a list of names), ``devices`` (names or
@@ -101,13 +101,13 @@ def write(graph: OpGraph) -> nx.DiGraph:
 
 
 def graph_attributes(graph: OpGraph) -> dict[str, Any]:
-    """The graph's metadata, and beside them what its columns of seconds hold for."""
+    """The graph's metadata, with the known speeds and the default of its time columns beside them."""
     facts = {"time_speed": time_columns.known_speeds(graph) or None, "time_default": graph.time_default}
     return graph.metadata | {label: value for label, value in facts.items() if value is not None}
 
 
 def said(value: Any) -> str:
-    """A value in a message: on one line, and not for ever."""
+    """A value as a message shows it: on one line, cut to 60 characters."""
     return f"{' '.join(repr(value).split()):.60}"
 
 
@@ -136,7 +136,7 @@ def _node(graph: OpGraph, v: int, default: np.ndarray, local: np.ndarray, unused
 
 
 def _time_facts(attributes: dict[str, Any], types: Collection[str]) -> dict[str, Any]:
-    """The arguments for graph attributes; ``times`` is what versions before these two wrote."""
+    """Speeds, default and metadata in graph attributes; an attribute ``times`` is read as earlier versions wrote it."""
     facts = {label: attributes.pop(label) for label in ("time_speed", "time_default") if label in attributes}
     if not isinstance(facts.get("time_speed", {}), (Mapping, type(None))):
         raise FormatError(f"time_speed is {said(facts['time_speed'])}; expected {{device name or type: operations/s}}")
@@ -150,7 +150,7 @@ def _check_attributes(attributes: dict, known: set[str], where: str, *of: Any) -
 
 
 def _told(where: str, of: tuple) -> str:
-    """Where something is, put into words only when a message needs them."""
+    """The text `where` with the names of an op or edge filled in; done only when a message needs it."""
     return where.format(*map(said, of))
 
 

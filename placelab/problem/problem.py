@@ -112,12 +112,12 @@ class Problem:
 
     @property
     def transfer_model(self) -> TransferModel:
-        """What the name `transfers` stands for."""
+        """The row of the model that `transfers` names."""
         return TRANSFER_MODELS[self.transfers]
 
     @property
     def memory_model(self) -> MemoryModel:
-        """What the name `memory` stands for."""
+        """The row of the model that `memory` names."""
         return MEMORY_MODELS[self.memory]
 
     @cached_property

@@ -1,9 +1,9 @@
-"""The transfer models and the memory models of a problem: one row each, from which all others know them.
+"""Tables of the transfer models and of the memory models that a problem may have.
 
-What a row says is enough to choose the model and for planners, bounds and the search to deal with it. Beside its row a model
-needs its number in :mod:`placelab.kernels.codes`, its meaning in time (the simulator's kernel for transfers,
-:mod:`placelab.schedule.memory` for memory), and an independent check in :mod:`placelab.analysis.validation` (transfers) or
-:mod:`placelab.analysis.held_bytes` (memory).
+Menus, checks, planners, bounds and the search read these rows. Beside its row a model needs its number in
+:mod:`placelab.kernels.codes`; its meaning in time, which the simulator's kernel has for transfers and
+:mod:`placelab.schedule.memory` for memory; and an independent check, in :mod:`placelab.analysis.validation` for transfers and in
+:mod:`placelab.analysis.held_bytes` for memory.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class TransferModel:
     Attributes
     ----------
     name : str
-        As ``Problem(transfers=…)`` takes it.
+        The value of ``Problem(transfers=…)``.
     about, source : str
-        What it says, in a few words, and where it comes from.
+        Its meaning in a few words, and its source.
     code : int
         Number of the model in the simulator.
     planned : int
@@ -111,9 +111,9 @@ class MemoryModel:
     Attributes
     ----------
     name : str
-        As ``Problem(memory=…)`` takes it.
+        The value of ``Problem(memory=…)``.
     about, source : str
-        What it says, in a few words, and where it comes from.
+        Its meaning in a few words, and its source.
     code : int
         Number of the model in the simulator and in kernels that plan.
     lasting : function of a graph

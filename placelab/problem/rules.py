@@ -32,7 +32,7 @@ def groups_of(groups: Any) -> list[list[str]]:
 
 
 def rules_of(rules: Any, label: str) -> Mapping[str, Any]:
-    """A mapping, or none, as a mapping."""
+    """`rules`, empty for None; FormatError when they are no mapping."""
     if rules is not None and not isinstance(rules, Mapping):
         raise FormatError(f"{label} is {rules!r}; expected a mapping, op name → devices")
     return rules or {}
@@ -81,7 +81,7 @@ def own_devices(graph: OpGraph, cluster: Cluster, rules: Rules) -> np.ndarray | 
 
 
 def _row(cluster: Cluster, devices: Sequence[str], op: str) -> np.ndarray:
-    """Which devices are meant. Some of the names may be of devices that this cluster lacks; not all."""
+    """Whether each device is among those named; InfeasibleError when the cluster has none of them."""
     row = np.zeros(cluster.n_devices, dtype=bool)
     for device in {*cluster.names, *cluster.types, *cluster.hosts}.intersection(devices):
         row[cluster.matching(device)] = True
@@ -113,7 +113,7 @@ def common_to_groups(
 
 
 def _no_meeting(graph: OpGraph, cluster: Cluster, label: str, members: np.ndarray, mask: np.ndarray) -> str:
-    """Names two members whose devices do not meet; where each pair meets, the two of the fewest devices in common."""
+    """The message that names two members without a common device; if each pair has one, the pair with the fewest."""
     kinds = members[np.unique(mask[members], axis=0, return_index=True)[1]]
     a, b = min(combinations(sorted(kinds), 2), key=lambda pair: (mask[pair[0]] & mask[pair[1]]).sum())
     devices = np.array(cluster.names, dtype=object)

@@ -14,7 +14,7 @@ from placelab.problem.index_arrays import F8, LARGEST
 if TYPE_CHECKING:
     from placelab.problem.graph import OpGraph
 
-RESERVED = ("times", "time_speed", "time_default")  # keys of metadata that would look as if they counted
+RESERVED = ("times", "time_speed", "time_default")  # keys that metadata must not have
 
 
 def arguments(graph: OpGraph, change: Callable[[np.ndarray], np.ndarray] = np.asarray) -> dict[str, Any]:
@@ -63,14 +63,15 @@ def default(given: Any, types: Collection[str]) -> str | None:
 
 
 def from_metadata(metadata: Mapping[str, Any], types: Collection[str]) -> dict[str, Any]:
-    """``time_speed``, ``time_default`` and ``metadata`` of :meth:`OpGraph.from_arrays`, from metadata that still hold all.
+    """``time_speed``, ``time_default`` and ``metadata`` of :meth:`OpGraph.from_arrays`, from metadata of version 1.
 
-    Version 1 of placelab JSON kept speeds and default in ``metadata["times"]``, also of columns that the graph lacked.
+    Version 1 of placelab JSON kept speeds and default in ``metadata["times"]``, also those of columns that the graph lacks,
+    which are left out here.
 
     Raises
     ------
     FormatError
-        What stands there is no object of speeds and a default.
+        ``times`` is no object of speeds and a default.
     """
     rest = dict(metadata)
     times = rest.pop("times", {})
@@ -87,7 +88,7 @@ def from_metadata(metadata: Mapping[str, Any], types: Collection[str]) -> dict[s
 
 
 def check_metadata(metadata: Mapping[str, Any]) -> None:
-    """Refuse metadata that look like facts about times, which nobody would read there."""
+    """Refuse keys of metadata that would look as if they set speeds or the default."""
     if wrong := next((key for key in RESERVED if key in metadata), None):
         raise FormatError(f"metadata hold {wrong!r}, which is not read there; give time_speed and time_default instead")
 

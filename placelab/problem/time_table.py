@@ -1,4 +1,4 @@
-"""Seconds that each op takes on each device, in as many columns as differ, and the checks that they are there and in range."""
+"""Seconds that ops take on devices, one column for all devices with equal ones; checks that none is missing or too large."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def time_table(graph: OpGraph, cluster: Cluster) -> tuple[np.ndarray, np.ndarray
 
 
 def check_range(problem: Problem) -> None:
-    """Refuse what floats cannot add up: every time and size a schedule could reach must be a finite number."""
+    """Refuse problems whose times or sizes could add up to more than a float can hold."""
     graph, cluster = problem.graph, problem.cluster
     k, sends = cluster.n_devices, 2 * problem.transfer_ops * graph.n_edges
     with np.errstate(over="ignore"):
