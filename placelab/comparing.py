@@ -1,9 +1,10 @@
-"""Which strategies suit this problem? All pairs of partitioner and scheduler, side by side."""
+"""Compare all pairs of partitioner and scheduler on a problem."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from inspect import signature
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +12,15 @@ import numpy as np
 
 from placelab.analysis.lower_bounds import best_bound
 from placelab.analysis.validation import validate
-from placelab.errors import expect
+from placelab.errors import deprecate, expect, formerly
 from placelab.placing import place
-from placelab.preparing.chain import Steps, Transform, pipeline
+from placelab.preparing.chain import Step, Steps, pipeline
 from placelab.problem.problem import Problem
-from placelab.progress import never
+from placelab.progress import Progress, Report, never, silent
 from placelab.schedule.placement import Placement
 from placelab.seeds import seed_number
 from placelab.simulation import simulate
-from placelab.strategies import find
+from placelab.strategies import Partitioner, Scheduler, find
 from placelab.strategies import partitioners as all_partitioners
 from placelab.strategies import schedulers as all_schedulers
 
@@ -30,12 +31,14 @@ COLUMNS = ("partitioner", "scheduler", "seed", "makespan", "bound_gap", "valid",
 Row = dict[str, Any]
 
 
+@formerly("seeds", "progress", "cancel", "prepare")
 def compare(
     problem: Problem,
-    partitioners: Iterable[str | Callable] | None = None,
-    schedulers: Iterable[str | Callable] | None = None,
+    partitioners: Iterable[str | Partitioner] | None = None,
+    schedulers: Iterable[str | Scheduler] | None = None,
+    *,
     seeds: int | Iterable[int] = 1,
-    progress: Callable[[int, int, Row], None] | None = None,
+    progress: Report | None = None,
     cancel: Callable[[], bool] | None = None,
     prepare: Steps = (),
 ) -> pd.DataFrame:
@@ -49,7 +52,8 @@ def compare(
     seeds
         So many seeds from 0, or the seeds themselves.
     progress
-        Called after each pair as ``progress(done, total, row)``.
+        Called after each pair with a :class:`placelab.progress.Progress`: the share of pairs that are done, the least
+        makespan and the best bound so far, and the pair's ``row``.
     cancel
         Asked before each pair, and now and then by partitioners that search; when it says True, the pairs that are
         complete are returned.
@@ -85,13 +89,35 @@ def compare(
     each = list(
         range(seed_number(seeds)) if isinstance(seeds, (int, np.integer)) else map(seed_number, _several(seeds))
     )
-    total, rows, bound = len(where) * len(when) * len(each), [], np.nan
-    for row, bound in _rows(problem, where, when, each, cancel or never, pipeline(prepare)):  # noqa: B007
+    rows, bound = [], np.nan
+    report = _reporting(progress or silent, len(where) * len(when) * len(each))
+    for row, bound in _rows(problem, where, when, each, cancel or never, pipeline(prepare)):
         rows.append(row)
-        if progress is not None:
-            progress(len(rows), total, row)
+        report(rows, bound)
     proven = [row | {"bound_gap": _gap(row["makespan"], bound)} for row in rows]
     return pd.DataFrame(proven, columns=list(COLUMNS))
+
+
+def _reporting(progress: Callable, total: int) -> Callable[[list[Row], float], None]:
+    """What tells the callback about the last of some rows; one of three arguments gets (done, total, row), as formerly."""
+    if _takes(progress, 3) and not _takes(progress, 1):
+        deprecate("the progress of compare is called with one placelab.progress.Progress", frames=4)
+        return lambda rows, bound: progress(len(rows), total, rows[-1])
+
+    def report(rows: list[Row], bound: float) -> None:
+        row, known = rows[-1], [row["makespan"] for row in rows if row["makespan"] == row["makespan"]]
+        pair = f"{row['partitioner']} + {row['scheduler']}"
+        progress(Progress(pair, len(rows) / total, min(known, default=None), bound if bound > 0 else None, row))
+
+    return report
+
+
+def _takes(function: Callable, n: int) -> bool:
+    try:
+        signature(function).bind(*(None,) * n)
+    except (TypeError, ValueError):  # other parameters; or a builtin, which shows none
+        return False
+    return True
 
 
 def _given(names: Any, catalogue: Iterable) -> Iterable:
@@ -104,7 +130,12 @@ def _several(value: Any) -> Iterable:
 
 
 def _rows(
-    problem: Problem, where: list, when: list, seeds: list[int], cancel: Callable[[], bool], prepare: Transform
+    problem: Problem,
+    where: list[Partitioner],
+    when: list[Scheduler],
+    seeds: list[int],
+    cancel: Callable[[], bool],
+    prepare: Step,
 ) -> Iterator[tuple[Row, float]]:
     """Rows, each with the best lower bound known by then."""
     bound, prepare = best_bound(problem), cache(prepare)
@@ -126,7 +157,7 @@ def _rows(
                 yield row | told, bound
 
 
-def _run(problem: Problem, placement: Placement, scheduler: Callable, seed: int, bound: float, placing: float) -> Row:
+def _run(problem: Problem, placement: Placement, scheduler: Scheduler, seed: int, bound: float, placing: float) -> Row:
     schedule, took, error = _timed(lambda: simulate(problem, placement, scheduler, seed=seed))
     if schedule is None:
         return _failed(placing + took, error)

@@ -1,8 +1,11 @@
-"""What can go wrong, in four kinds. Each message names the file, op or device, what was found and what was expected."""
+"""The four kinds of errors. Each message names the file, op or device, what was found and what was expected."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Mapping
 from typing import Any
 
 LONGEST = 1000  # characters of a message: a stranger's file may call an op by a megabyte
@@ -33,16 +36,16 @@ class CycleError(PlacelabError):
 
 
 class InfeasibleError(PlacelabError):
-    """No device (or no room on any device) is left for an op or a group.
+    """No device, or no device with enough memory, is left for an op or a group.
 
     Attributes
     ----------
     op, group : str
-        The op that was to be placed, and the colocation group that goes with it; "" where no single one is to blame.
+        The op that was to be placed, and its colocation group; "" where no single one is the cause.
     devices : dict of str
-        Why each device rejected it, the one that came closest first; empty where that is not known device by device.
+        Why each device rejected it, the one that came closest first; empty where that is not known by device.
     short : dict of float
-        Bytes that were missing, for the devices where that is the reason.
+        Missing bytes of the devices that lack memory.
     """
 
     longest = LONGEST_LIST
@@ -64,10 +67,70 @@ class UnsupportedError(PlacelabError):
     """Two things that are fine alone do not fit together."""
 
 
-def expect(value: Any, kind: type, who: str) -> None:
-    """FormatError unless `value`, which `who` was given, is a `kind`."""
+def expect(value: Any, kind: type | tuple[type, ...], who: str) -> None:
+    """Raise FormatError unless `value`, an argument of `who`, is a `kind`, or one of several.
+
+    >>> expect("heft", (int, float), "speed")
+    Traceback (most recent call last):
+    placelab.errors.FormatError: speed needs an int or a float, found a str
+    """
     if not isinstance(value, kind):
-        raise FormatError(f"{who} needs {_a(kind)}, found {_a(type(value))}")
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        raise FormatError(f"{who} needs {' or '.join(map(_a, kinds))}, found {described(value)}")
+
+
+def described(value: Any) -> str:
+    """What a value is, in two words: ``a Placement``, ``an int``; for messages about wrong types."""
+    return "None" if value is None else _a(type(value))
+
+
+def formerly(*positional: str, **renamed: str) -> Callable[[Callable], Callable]:
+    """Let a function be called as before for one more version, with a DeprecationWarning.
+
+    Parameters
+    ----------
+    positional
+        Keyword-only parameters that could be given by position, in that order.
+    renamed
+        Former name = name of a parameter.
+
+    Examples
+    --------
+    Both ``scaled(2.0, "ms")`` and ``scaled(2.0, suffix="ms")`` still work, and warn.
+
+    >>> @formerly("unit", suffix="unit")
+    ... def scaled(number, *, unit="s"):
+    ...     return f"{number} {unit}"
+    >>> scaled(2.0, unit="ms")
+    '2.0 ms'
+    """
+
+    def keep(function: Callable) -> Callable:
+        parameters = inspect.signature(function).parameters.values()
+        n = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+        title = function.__qualname__.removesuffix(".__init__")
+
+        @functools.wraps(function)
+        def call(*args: Any, **given: Any) -> Any:
+            moved = dict(zip(positional, args[n:], strict=False))
+            if moved and n + len(moved) == len(args) and not moved.keys() & given.keys():
+                deprecate(f"{title} takes {', '.join(moved)} by keyword only: write {next(iter(moved))}=…")
+                args, given = args[:n], given | moved
+            for old in renamed.keys() & given.keys():
+                deprecate(f"{title}'s {old} is called {renamed[old]} now")
+                if renamed[old] in given:
+                    raise TypeError(f"{title} got both {renamed[old]} and {old}, its former name")
+                given[renamed[old]] = given.pop(old)
+            return function(*args, **given)
+
+        return call
+
+    return keep
+
+
+def deprecate(what: str, frames: int = 2) -> None:
+    """Warn about a call that the next version refuses; the line to blame is so many frames above the caller's."""
+    warnings.warn(f"{what}; the next version of placelab refuses the former call", DeprecationWarning, frames + 1)
 
 
 def _one_line(text: str, longest: int) -> str:

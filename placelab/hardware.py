@@ -364,11 +364,11 @@ def cluster(device: Any, n: int = 4, *, link: Any = "pcie4", hosts: int = 1, net
         raise FormatError(f"number of hosts is {hosts!r}; expected a whole number, 1 or more")
     made = Cluster.from_hosts(
         {f"host{i}": n for i in range(hosts)},
-        kind.speed,
-        kind.memory,
-        (inside.bandwidth, inside.latency),
-        (between.bandwidth, between.latency),
-        _hardware(kind.name) or kind.name,
+        speed=kind.speed,
+        memory=kind.memory,
+        inside=(inside.bandwidth, inside.latency),
+        between=(between.bandwidth, between.latency),
+        kind=_hardware(kind.name) or kind.name,
     )
     return made.replace(types=(kind.name,) * made.n_devices)
 

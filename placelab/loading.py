@@ -8,12 +8,12 @@ from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol, get_type_hints
 
 from placelab import datasets
 from placelab.costs.default import with_estimates
 from placelab.costs.profile import Profile
-from placelab.errors import FormatError, PlacelabError
+from placelab.errors import FormatError, PlacelabError, UnsupportedError, described
 from placelab.files.limits import json_of, path_of, read_file, unzipped
 from placelab.formats import profiles
 from placelab.formats.profile_columns import ProfileColumns
@@ -22,6 +22,7 @@ from placelab.formats.torch.training import from_training
 from placelab.names import is_name
 from placelab.problem.graph import OpGraph
 from placelab.schedule import placement_json
+from placelab.strategies import check_options
 
 # Suffix → the modules of placelab that read it; of several the first that can. Any file may be gzipped.
 READERS = {
@@ -49,6 +50,34 @@ SAVED_MODEL = "saved_model.pb"  # in the folder that TensorFlow calls a SavedMod
 EXPECTED = "a graph"
 
 
+class Reader(Protocol):
+    """What a module is that reads one format.
+
+    Attributes
+    ----------
+    EXPECTED
+        What a file of the format is, for messages: ``"a DOT graph"``.
+    """
+
+    EXPECTED: str
+
+    def read(self, path: Any, **options: Any) -> OpGraph:
+        """The graph in a file."""
+
+    def loads(self, data: bytes, where: str, **options: Any) -> OpGraph:
+        """The graph in the bytes of a file that messages call `where`."""
+
+
+class DocumentReader(Reader, Protocol):
+    """A reader of JSON, of which several formats share a suffix."""
+
+    def is_one(self, document: Any) -> bool:
+        """Whether the document is of this format."""
+
+    def graph_of(self, document: Any, where: str) -> OpGraph:
+        """The graph in the document."""
+
+
 def load(what: Any, **options: Any) -> OpGraph:
     """A graph by dataset name, from a file, or from another library's object.
 
@@ -71,10 +100,10 @@ def load(what: Any, **options: Any) -> OpGraph:
     Raises
     ------
     FormatError
-        None of them, a file that does not hold a graph, or an option that it does not have; the message says what was
-        expected.
+        None of them, or a file that does not hold a graph; the message says what was expected.
     UnsupportedError
-        A format that needs a package that is not installed.
+        An option that the format does not have, or not with such a value; a format that needs a package that is not
+        installed.
 
     Examples
     --------
@@ -93,8 +122,8 @@ def load(what: Any, **options: Any) -> OpGraph:
         return with_estimates(_call(from_training if "loss" in options else from_module, what, options=options))
     if not isinstance(what, (str, Path)):
         raise FormatError(
-            f"cannot load {_said(what)}; expected a dataset's name, a path, a networkx DiGraph, a torch.nn.Module or a "
-            "torch.export program"
+            "load needs a dataset's name, a path, a networkx DiGraph, a torch.nn.Module or a torch.export program, found "
+            f"{_said(what)}"
         )
     if str(what) in datasets.names():
         _refuse(options, f"dataset {str(what)!r}")
@@ -177,7 +206,7 @@ def _readers(name: str) -> tuple[str, ...]:
     return READERS[suffix]
 
 
-def _module(reader: str) -> ModuleType:
+def _module(reader: str) -> Reader | DocumentReader:
     return import_module(f"placelab.{reader}")
 
 
@@ -203,19 +232,18 @@ def _described(document: Any) -> str:
 
 def _said(what: Any) -> str:
     """What was to be loaded, in two or three words."""
-    return f"the module {what.__name__}" if isinstance(what, ModuleType) else f"a {type(what).__name__}"
+    return f"the module {what.__name__}" if isinstance(what, ModuleType) else described(what)
 
 
 def _refuse(options: dict[str, Any], who: str) -> None:
-    """FormatError for options of something that is complete without any."""
+    """UnsupportedError for options of something that is complete without any."""
     for option in options:
-        raise FormatError(f"{who} has no option {option!r}; there are none")
+        raise UnsupportedError(f"{who} has no option {option!r}; its options: none")
 
 
 def _call(function: Callable[..., OpGraph], *arguments: Any, options: dict[str, Any]) -> OpGraph:
-    """The reader's graph; FormatError for options that it does not have."""
-    known = list(signature(function).parameters)[len(arguments) :]
-    for option in options:
-        if option not in known:
-            raise FormatError(f"{function.__module__} has no option {option!r}; there are {', '.join(known) or 'none'}")
+    """The reader's graph; UnsupportedError for options that it does not have, or not with such a value."""
+    hints = {name: (hint, None) for name, hint in get_type_hints(function, include_extras=True).items()}
+    names = list(signature(function).parameters)[len(arguments) :]
+    check_options(function.__module__, {name: hints.get(name, (Any, None)) for name in names}, options)
     return function(*arguments, **options)

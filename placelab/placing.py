@@ -14,12 +14,12 @@ from placelab.progress import Report, never, silent
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation import simulate
-from placelab.strategies import RESERVED, find, keywords, partitioners
+from placelab.strategies import RESERVED, Partitioner, Scheduler, find, keywords, partitioners
 
 
 def place(
     problem: Problem,
-    partitioner: str | Callable = "heft",
+    partitioner: str | Partitioner = "heft",
     *,
     prepare: Steps = (),
     seed: int = 0,
@@ -82,7 +82,7 @@ def place(
     return expand(replace(placement, partitioner=function.name, notes=notes))
 
 
-def _is_as_proven(function: Callable, options: Mapping[str, Any], preview: bool) -> bool:
+def _is_as_proven(function: Partitioner, options: Mapping[str, Any], preview: bool) -> bool:
     """Whether this is placelab's own partitioner with its default options: what is proven is proven of that."""
     own = function.__module__.startswith("placelab.partitioning.")
     return own and not preview and all(value == function.options[name][1] for name, value in options.items())
@@ -90,8 +90,8 @@ def _is_as_proven(function: Callable, options: Mapping[str, Any], preview: bool)
 
 def solve(
     problem: Problem,
-    partitioner: str | Callable = "heft",
-    scheduler: str | Callable = "pct",
+    partitioner: str | Partitioner = "heft",
+    scheduler: str | Scheduler | None = None,
     *,
     prepare: Steps = (),
     seed: int = 0,
@@ -103,14 +103,16 @@ def solve(
     partitioner_options: Mapping[str, Any] | None = None,
     scheduler_options: Mapping[str, Any] | None = None,
 ) -> Schedule:
-    """:func:`place`, then :func:`placelab.simulate`.
+    """:func:`place`, then :func:`placelab.simulate`, with its default scheduler: ``planned`` if there is a plan, else ``pct``.
 
     Examples
     --------
     >>> import placelab as pl
     >>> problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))
-    >>> pl.solve(problem, "heft", "planned").scheduler
-    'planned'
+    >>> pl.solve(problem, "heft", "fifo").scheduler
+    'fifo'
+    >>> pl.solve(problem, "heft").scheduler, pl.solve(problem, "single").scheduler
+    ('planned', 'pct')
     """
     for options in (partitioner_options, scheduler_options):
         expect({} if options is None else options, Mapping, "solve, for the options of a strategy,")

@@ -1,35 +1,39 @@
-"""How far is work that takes long? What a strategy that searches tells whoever waits for it."""
+"""Progress reports of long work, for a callback of ``place``, ``solve`` and ``compare``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A word from a search under way.
+    """A report of a search or a comparison under way.
 
     Attributes
     ----------
     doing
-        What is being done, a few words.
+        The current activity, in a few words.
     fraction
-        Share of the work, or of the time allowed, that is done, 0 to 1; None where nobody knows.
+        Share of the work, or of the time allowed, that is done, 0 to 1; None where that is unknown.
     makespan
-        Of the best placement so far [s], None before the first.
+        Makespan of the best placement so far [s]; None before the first.
     bound
-        Proven lower bound on the makespan so far [s], None where nothing is proven.
+        Proven lower bound on the makespan so far [s]; None where nothing is proven.
+    row
+        The row of the pair that is done, in :func:`placelab.compare`; None elsewhere.
     """
 
     doing: str
     fraction: float | None = None
     makespan: float | None = None
     bound: float | None = None
+    row: Mapping[str, Any] | None = None
 
     @property
     def gap(self) -> float | None:
-        """How far above the optimum the makespan may be, as a fraction of the bound; None where that is not known."""
+        """Largest possible distance of the makespan from the optimum, as a fraction of the bound; None where unknown."""
         if self.makespan is None or not self.bound:
             return None
         return max(self.makespan / self.bound - 1, 0.0)
@@ -39,9 +43,9 @@ Report = Callable[[Progress], None]
 
 
 def silent(progress: Progress) -> None:
-    """Nobody is waiting."""
+    """Ignore a report."""
 
 
 def never() -> bool:
-    """Nobody asks to stop."""
+    """Never ask a search to stop."""
     return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -13,13 +12,14 @@ from placelab.errors import FormatError, InfeasibleError, UnsupportedError, expe
 from placelab.kernels import events, msr
 from placelab.kernels.codes import CHANNEL, EDGES, FREE, PORTS, PORTS_BY_PRIORITY
 from placelab.kernels.transfers import group_transfers
+from placelab.planning import plan_arrays
 from placelab.planning.ranks import in_classes
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TRANSFER, Schedule
-from placelab.strategies import Order, find, keywords, schedulers
+from placelab.strategies import Order, Rule, Scheduler, default_scheduler, find, keywords, schedulers
 
 I4, I8, F8 = np.int32, np.int64, np.float64
 RULES = {"priority": events.PRIORITY, "fifo": events.FIFO, "msr": events.MSR, "planned": events.PLANNED}
@@ -30,7 +30,7 @@ OOM = ("mark", "raise", "wait")
 def simulate(
     problem: Problem,
     placement: Placement,
-    scheduler: str | Callable = "fifo",
+    scheduler: str | Scheduler | None = None,
     *,
     seed: int = 0,
     oom: str = "mark",
@@ -45,7 +45,7 @@ def simulate(
     placement
         Where each op runs.
     scheduler
-        Name in the catalogue, or a decorated function.
+        Name in the catalogue, or a decorated function. Default: ``planned`` if the placement has a plan, else ``pct``.
     seed
         For schedulers with a random part.
     oom
@@ -98,7 +98,7 @@ def simulate(
         )  # what was proven, was of the other problem
     if oom not in OOM:
         raise FormatError(f"oom is {oom!r}; expected one of {', '.join(OOM)}")
-    function = find(schedulers(), scheduler, "scheduler")
+    function = find(schedulers(), default_scheduler(placement) if scheduler is None else scheduler, "scheduler")
     given = keywords(function, options, seed=seed)
     run, order = _Run(problem, placement, seed, wait=False), None
     if function.static:
@@ -145,22 +145,18 @@ class _Run:
         self.memory = problem.memory_model.code if wait and problem.memory_model.timed else FREE
         if wait and not problem.memory_model.timed:
             _check_lasting(problem, placement)
-        graph, k, p = problem.graph, problem.cluster.n_devices, placement.device
-        n, m = graph.n_ops, graph.n_edges
-        self.receiver, self.tensor, self.destination, self.edge_transfer = (np.empty(m, I4) for _ in range(4))
-        self.local_start, self.local_end, self.op_transfer_ptr = np.empty(n, I4), np.empty(n, I4), np.empty(n + 1, I4)
-        self.consumer_ptr = np.empty(2 * m, I4)
+        graph, p = problem.graph, placement.device
+        work, receivers, transfers = plan_arrays.transfers(problem)
         self.n_transfers = x = group_transfers(
-            n, k, p, graph.succ_ptr, graph.producer, graph.consumer, graph.edge_tensor,
-            np.empty(k + 1, I4), np.empty(m, I4), np.empty(n, I4),
-            self.receiver, self.local_start, self.local_end, self.op_transfer_ptr, self.consumer_ptr,
-            self.tensor, self.destination, self.edge_transfer,
-        )  # fmt: skip
+            p, plan_arrays.successors(graph), graph.producer, work, receivers, transfers
+        )
+        self.receiver, self.local_start, self.local_end, self.consumer_ptr = receivers
+        self.op_transfer_ptr, self.tensor, self.destination, self.edge_transfer = transfers
         self.tensor, self.destination = self.tensor[:x], self.destination[:x]
         self.source = p[graph.tensor_producer[self.tensor]]
         self.n_sends = x if problem.transfer_ops else 0
 
-    def result_of(self, rule: Callable, given: dict[str, Any], order: Order | None) -> Schedule:
+    def result_of(self, rule: Scheduler, given: dict[str, Any], order: Order | None) -> Schedule:
         """The schedule of a scheduler: under the order it gave, or asking it whenever a device must choose."""
         if order is None:
             self.ask(rule, given)
@@ -174,7 +170,7 @@ class _Run:
         events.run_events(*arguments.values())
         self._finish(arguments)
 
-    def ask(self, rule: Callable, given: dict[str, Any]) -> None:
+    def ask(self, rule: Rule, given: dict[str, Any]) -> None:
         """Run to the end, asking `rule` whenever a device must choose."""
         arguments = self._arguments(Order("fifo"), events.ASK)
         enter, views, write_back = events.run_events.bind(*arguments.values())

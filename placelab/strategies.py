@@ -1,31 +1,99 @@
-"""Which strategies are there? Catalogues of plain functions: where ops go, who runs next, and what to do before placing.
+"""Catalogues of plain functions: where ops go, who runs next, and what to do before placing.
 
 A partitioner is ``f(problem, *, options) -> Placement``. A scheduler is either a rule asked at run time,
 ``f(state, device, ready) -> op``, or, with ``static=True``, ``f(problem, placement, *, options)`` that returns op priorities
 (n_ops,), or (op priorities, transfer priorities), or an :class:`Order`. Larger priorities go first. A transform is
 ``f(problem, *, options) -> (smaller problem, expand)``, with ``expand`` from a placement of the smaller problem to one of the
 problem.
+
+Options are checked against their annotations (:func:`check_options`), by name and when the function is called directly:
+``bool``, ``int``, ``float``, ``Literal[…]``, ``Annotated[int, Limits(0)]``, each of them also with ``| None``.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import typing
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from types import MappingProxyType
-from typing import Any
+from math import inf
+from types import MappingProxyType, NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from placelab.errors import FormatError, UnsupportedError
+from placelab.errors import FormatError, UnsupportedError, described, expect
 from placelab.names import is_name
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
 from placelab.seeds import seed_number
 
-_partitioners: dict[str, Callable] = {}
-_schedulers: dict[str, Callable] = {}
-_transforms: dict[str, Callable] = {}
+if TYPE_CHECKING:
+    from placelab.simulation import State
+
+
+class Strategy(Protocol):
+    """What the decorators give to a function.
+
+    Attributes
+    ----------
+    name
+        Under which the catalogue has it.
+    summary
+        First line of its docstring.
+    source
+        Where it was published.
+    options
+        Name → (annotation, default) of what a caller may choose.
+    reserved
+        Which of ``RESERVED`` it asks for.
+    """
+
+    name: str
+    summary: str
+    source: str
+    options: dict[str, tuple[Any, Any]]
+    reserved: tuple[str, ...]
+
+
+class Partitioner(Strategy, Protocol):
+    """Where each op runs; `slow` for one that searches for seconds by design."""
+
+    slow: bool
+
+    def __call__(self, problem: Problem, **options: Any) -> Placement: ...
+
+
+class StaticScheduler(Strategy, Protocol):
+    """Who runs next, said once: op priorities (n_ops,), (op priorities, transfer priorities), or an :class:`Order`."""
+
+    static: bool
+
+    def __call__(self, problem: Problem, placement: Placement, **options: Any) -> Any: ...
+
+
+class Rule(Strategy, Protocol):
+    """Who runs next, asked whenever a device must choose: one of the ops in `ready`."""
+
+    static: bool
+
+    def __call__(self, state: State, device: int, ready: Sequence[int], **options: Any) -> int: ...
+
+
+class Transform(Strategy, Protocol):
+    """What makes a problem smaller before it is placed; and the way back for placements."""
+
+    def __call__(self, problem: Problem, **options: Any) -> tuple[Problem, Callable[[Placement], Placement]]: ...
+
+
+Scheduler = StaticScheduler | Rule
+AnyStrategy = TypeVar("AnyStrategy", bound=Strategy)
+
+_partitioners: dict[str, Partitioner] = {}
+_schedulers: dict[str, Scheduler] = {}
+_transforms: dict[str, Transform] = {}
 on_change: list[Callable[[], None]] = []  # called when an entry is new or replaced, so that pickers can follow
 RULES = ("priority", "fifo", "msr", "planned")
 KINDS = {
@@ -37,6 +105,38 @@ KINDS = {
 # trace; whether a quick stand-in will do while a hand drags; what to tell its Progress, now and then; and whom to ask whether
 # to stop, upon which it returns the best it has.
 RESERVED = ("seed", "trace", "preview", "progress", "cancel")
+PLANNED, UNPLANNED = "planned", "pct"  # the default scheduler of placements with a plan, and of those without
+
+
+def default_scheduler(placement: Placement) -> str:
+    """Name of the scheduler where none is asked for: ``planned`` if the placement has a plan, else ``pct``."""
+    return UNPLANNED if placement.planned is None else PLANNED
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of an option: ``threshold: Annotated[float, Limits(0, 1)] = 0.5``.
+
+    Attributes
+    ----------
+    least, most
+        Both are allowed themselves.
+    above
+        True where `least` itself is not allowed.
+    """
+
+    least: float
+    most: float = inf
+    above: bool = False
+
+    def hold(self, value: float) -> bool:
+        """Whether a number is within the limits."""
+        return self.least <= value <= self.most and not (self.above and value == self.least)
+
+    def __str__(self) -> str:
+        if self.above:
+            return f"above {self.least:,}" + ("" if self.most == inf else f", and {self.most:,} or less")
+        return f"{self.least:,} or more" if self.most == inf else f"{self.least:,} to {self.most:,}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,62 +232,118 @@ def transform(function: Callable | None = None, *, name: str = "", source: str =
     return _enter(_transforms, function, dict(name=name, source=source), first=("problem",))
 
 
-def partitioners() -> Mapping[str, Callable]:
+def partitioners() -> Mapping[str, Partitioner]:
     """The catalogue of partitioners: name → function with ``summary``, ``source``, ``options``."""
     return MappingProxyType(_partitioners)
 
 
-def schedulers() -> Mapping[str, Callable]:
+def schedulers() -> Mapping[str, Scheduler]:
     """The catalogue of schedulers: name → function with ``summary``, ``source``, ``options``, ``static``."""
     return MappingProxyType(_schedulers)
 
 
-def transforms() -> Mapping[str, Callable]:
+def transforms() -> Mapping[str, Transform]:
     """The catalogue of transformations: name → function with ``summary``, ``source``, ``options``."""
     return MappingProxyType(_transforms)
 
 
-def find(catalogue: Mapping[str, Callable], strategy: str | Callable, what: str) -> Callable:
+def find(catalogue: Mapping[str, AnyStrategy], strategy: str | AnyStrategy, what: str) -> AnyStrategy:
     """The entry of that name (``_`` and ``-`` alike), or the function itself; UnsupportedError names what there is."""
-    if callable(strategy):
+    if not isinstance(strategy, str):
+        if not callable(strategy):
+            expected = f"the name of a {what}, or a function decorated with @placelab.{what}"
+            raise FormatError(f"expected {expected}, found {described(strategy)}")
         if not hasattr(strategy, "options") or not hasattr(strategy, "static") == (what == "scheduler"):
             raise UnsupportedError(
                 f"{getattr(strategy, '__name__', strategy)!r} is not decorated with @placelab.{what}"
             )
         return strategy
-    name = str(strategy).replace("_", "-")
+    name = strategy.replace("_", "-")
     if name not in catalogue:
+        for other, entries in (("partitioner", _partitioners), ("scheduler", _schedulers), ("transform", _transforms)):
+            if name in entries:
+                raise UnsupportedError(
+                    f"{strategy!r} is a {other}; expected a {what}, of which there are {', '.join(catalogue)}"
+                )
         close = get_close_matches(name, catalogue, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(catalogue)}"
         raise UnsupportedError(f"no {what} is called {strategy!r}; {hint}")
     return catalogue[name]
 
 
-def keywords(strategy: Callable, options: Mapping[str, Any], **reserved: Any) -> dict[str, Any]:
+def keywords(strategy: Strategy, options: Mapping[str, Any], **reserved: Any) -> dict[str, Any]:
     """The keyword arguments to call a strategy with: its options, checked, and the reserved ones it asks for."""
-    unknown = set(options) - set(strategy.options)
-    if unknown:
-        known = ", ".join(strategy.options) or "none"
-        raise UnsupportedError(f"{strategy.name!r} has no option {', '.join(sorted(unknown))!r}; its options: {known}")
-    for name, value in options.items():
-        _check_option(strategy, name, value)
+    check_options(strategy.name, strategy.options, options)
     reserved |= {"seed": seed_number(reserved["seed"])} if "seed" in reserved else {}
     return {**options, **{name: value for name, value in reserved.items() if name in strategy.reserved}}
 
 
-def _check_option(strategy: Callable, name: str, value: Any) -> None:
-    hint = strategy.options[name][0]
-    if typing.get_origin(hint) is typing.Literal:
-        good, wanted = (
-            isinstance(value, Hashable) and value in typing.get_args(hint),
-            ", ".join(map(str, typing.get_args(hint))),
+def check_options(who: str, known: Mapping[str, tuple[Any, Any]], options: Mapping[str, Any]) -> None:
+    """UnsupportedError for options that `who` does not have, and for values that their annotations rule out."""
+    if unknown := sorted(set(options) - set(known)):
+        raise UnsupportedError(
+            f"{who!r} has no option {', '.join(unknown)!r}; its options: {', '.join(known) or 'none'}"
         )
-    elif hint in KINDS:
-        good, wanted = isinstance(value, KINDS[hint][0]) and not value != value, KINDS[hint][1]
-    else:
-        return
-    if not good:
-        raise UnsupportedError(f"{strategy.name}: {name} is {value!r}; expected {wanted}")
+    for name, value in options.items():
+        if wanted := _wanted(known[name][0], value):
+            raise UnsupportedError(f"{who}: {name} is {value!r}; expected {wanted}")
+
+
+def _wanted(hint: Any, value: Any) -> str:
+    """What an annotation wants instead of a value; "" where it has nothing against it."""
+    if typing.get_origin(hint) in (typing.Union, UnionType):
+        kinds = [kind for kind in typing.get_args(hint) if kind is not NoneType]
+        if len(kinds) > 1 or (value is None and len(kinds) < len(typing.get_args(hint))):
+            return ""
+        wanted = _wanted(kinds[0], value)
+        return wanted and f"{wanted}, or None"
+    hint, limits = typing.get_args(hint)[:2] if typing.get_origin(hint) is Annotated else (hint, None)
+    if typing.get_origin(hint) is Literal:
+        choices = typing.get_args(hint)
+        return "" if isinstance(value, Hashable) and value in choices else ", ".join(map(str, choices))
+    if not isinstance(hint, Hashable) or hint not in KINDS:
+        return ""
+    kinds, words = KINDS[hint]
+    limits = _limits(limits)
+    good = isinstance(value, kinds) and (hint is bool or not isinstance(value, bool)) and value == value
+    good = good and (limits is None or limits.hold(value))
+    return "" if good else words if limits is None else f"{words}, {limits}"
+
+
+def _limits(extra: Any) -> Limits | None:
+    """What ``Annotated`` says about a number: Limits, or a pair, which are those of a slider."""
+    if isinstance(extra, tuple) and len(extra) == 2 and all(isinstance(x, (int, float)) for x in extra):
+        return Limits(*extra)
+    return extra if isinstance(extra, Limits) else None
+
+
+def options_of(function: Callable) -> dict[str, tuple[Any, Any]]:
+    """Name → (annotation, default) of a function's keyword-only parameters but those in ``RESERVED``."""
+    hints = _hints(function)
+    return {
+        p.name: (hints.get(p.name, type(p.default)), p.default)
+        for p in inspect.signature(function).parameters.values()
+        if p.kind is p.KEYWORD_ONLY and p.name not in RESERVED
+    }
+
+
+def checked(function: Callable, kinds: Sequence[type] = ()) -> Callable:
+    """The function, which checks its options when it is called, as :func:`keywords` does for calls by name.
+
+    Its first arguments must be of `kinds`.
+    """
+    options, name = options_of(function), function.__name__
+    others = {*RESERVED, *inspect.signature(function).parameters} - set(options)
+
+    @functools.wraps(function)
+    def call(*args: Any, **given: Any) -> Any:
+        who = getattr(call, "name", name)
+        for value, kind in zip(args, kinds, strict=False):
+            expect(value, kind, who)
+        check_options(who, options, {key: value for key, value in given.items() if key not in others})
+        return function(*args, **given)
+
+    return call
 
 
 def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], first: tuple[str, ...]) -> Any:
@@ -196,6 +352,24 @@ def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], fi
     if not inspect.isfunction(function):
         raise UnsupportedError(f"{function!r} is not a function written with def; wrap it in one")
     parameters = list(inspect.signature(function).parameters.values())
+    _check_parameters(function, parameters, first)
+    rule = first[0] == "state"  # is asked too often to check each time
+    strategy = function if rule else checked(function, (Problem, Placement)[: len(first)])
+    for label, value in facts.items():
+        setattr(strategy, label, value)
+    strategy.name = facts["name"] or function.__name__.replace("_", "-")
+    if not is_name(strategy.name):
+        raise UnsupportedError(f"{strategy.name!r} is no name of a strategy: expected text on one line")
+    strategy.summary = (inspect.getdoc(function) or strategy.name).splitlines()[0]
+    strategy.reserved = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name in RESERVED)
+    strategy.options = options_of(function)
+    catalogue[strategy.name] = strategy
+    for follow in list(on_change):
+        follow()
+    return strategy
+
+
+def _check_parameters(function: Callable, parameters: list[inspect.Parameter], first: tuple[str, ...]) -> None:
     positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
     if len(positional) != len(first):
         raise UnsupportedError(
@@ -207,22 +381,6 @@ def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], fi
                 raise UnsupportedError(
                     f"option {p.name!r} of {function.__name__} has no default; write {p.name}: kind = value"
                 )
-    hints = _hints(function)
-    for label, value in facts.items():
-        setattr(function, label, value)
-    function.name = facts["name"] or function.__name__.replace("_", "-")
-    if not is_name(function.name):
-        raise UnsupportedError(f"{function.name!r} is no name of a strategy: expected text on one line")
-    function.summary = (inspect.getdoc(function) or function.name).splitlines()[0]
-    options = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
-    function.reserved = tuple(p.name for p in options if p.name in RESERVED)
-    function.options = {
-        p.name: (hints.get(p.name, type(p.default)), p.default) for p in options if p.name not in RESERVED
-    }
-    catalogue[function.name] = function
-    for follow in list(on_change):
-        follow()
-    return function
 
 
 def _hints(function: Callable) -> dict[str, Any]:

@@ -1,11 +1,16 @@
-"""Does a strategy keep its contract? Checks for our own tests, for a cell in a notebook, for a course's exercises.
+"""Check that a strategy keeps its contract: in a test, in a cell of a notebook, in an exercise of a course.
 
-A partitioner keeps its contract if, on every problem, it places all ops, keeps groups together and restrictions, gives
-the same placement for the same seed (traced or not, defaults written out or not), leaves the problem as it was, has no
-more than fits on a device as far as that does not depend on times, and if its plan and placement run without breaking a
-rule or a lower bound. A strategy may treat fewer problems than there are (UnsupportedError), but all small ones without
-limits of memory. A scheduler keeps it if its runs do. Memory over time may run short (the run marks it). Refusing
-a problem is right only where memory is limited or no device may run all ops.
+A partitioner keeps its contract if, on every problem, it
+
+- places all ops, keeps colocation groups together and obeys restrictions,
+- returns the same placement for the same seed, with or without a trace, with defaults written out or left out,
+- does not change the problem,
+- puts no more lasting bytes on a device than fit, and
+- plans an order that runs without breaking a rule or a lower bound.
+
+It may raise UnsupportedError, but not for small problems without limits of memory, and InfeasibleError only where memory is
+limited or no device may run all ops. Memory over time may run short; the schedule marks where. A scheduler keeps its contract
+if its schedules break no rule and no lower bound, are the same for the same seed, and leave the problem unchanged.
 """
 
 from __future__ import annotations
@@ -33,24 +38,24 @@ from placelab.simulation import simulate
 from placelab.strategies import _enter, find, partitioners, schedulers
 
 ROUNDING = 1e-9  # relative
-SMALL = 10  # ops; so many every strategy treats, also an exact one
-SEARCHED = 20  # ops; a search of every example would take minutes, as each is placed several times
+SMALL = 10  # ops; every strategy, also an exact one, must place problems of this size
+SEARCHED = 20  # ops; larger examples, each placed several times, would keep a search busy for minutes
 
 
 def check_partitioner(partitioner: str | Callable, problems: Iterable[Problem] | None = None) -> None:
-    """Check a partitioner's contract, see the module.
+    """Check a partitioner's contract, which the module's docstring states.
 
     Parameters
     ----------
     partitioner
         Name in the catalogue, decorated function, or plain function ``f(problem, ...)``.
     problems
-        Where to check it; default :func:`examples`, for one that searches for seconds (``slow``) those of 20 ops at most.
+        Problems to check it on; default :func:`examples`, for one that searches for seconds (``slow``) those of up to 20 ops.
 
     Raises
     ------
     AssertionError
-        The contract is broken: how, and the smallest problem on which it is, as code to run.
+        The contract is broken; the message says how, and on which smallest problem, as code to run.
 
     Examples
     --------
@@ -63,7 +68,7 @@ def check_partitioner(partitioner: str | Callable, problems: Iterable[Problem] |
 
 
 def check_scheduler(scheduler: str | Callable, problems: Iterable[Problem] | None = None) -> None:
-    """Check a scheduler's contract, see the module, on several placements of each problem.
+    """Check a scheduler's contract, which the module's docstring states, on several placements of each problem.
 
     Parameters
     ----------
@@ -71,12 +76,12 @@ def check_scheduler(scheduler: str | Callable, problems: Iterable[Problem] | Non
         Name in the catalogue, decorated function, or plain function of three (a rule) or two parameters (static
         priorities).
     problems
-        Where to check it; default :func:`examples`.
+        Problems to check it on; default :func:`examples`.
 
     Raises
     ------
     AssertionError
-        The contract is broken: how, and the smallest problem on which it is, as code to run.
+        The contract is broken; the message says how, and on which smallest problem, as code to run.
 
     Examples
     --------
@@ -87,7 +92,7 @@ def check_scheduler(scheduler: str | Callable, problems: Iterable[Problem] | Non
 
 
 def examples() -> list[Problem]:
-    """Problems that strategies go wrong on, smallest first: one op, ties, zero times, groups, restrictions, every model."""
+    """Problems on which strategies tend to fail, smallest first: one op, ties, zero times, groups, restrictions, every model."""
     two = Cluster([1.0, 2.0], bandwidth=2.0, latency=0.5)
     one = Cluster([3.0])
     three = Cluster(
@@ -124,7 +129,7 @@ def examples() -> list[Problem]:
     return sorted(found, key=_size)
 
 
-# -------------------------------------------------------------------- what a contract says
+# -------------------------------------------------------------------- the contracts
 
 
 def _partitioner_faults(f: Callable, problem: Problem) -> Iterator[str]:
@@ -181,7 +186,7 @@ def _placement_faults(placement: Placement) -> Iterator[str]:
 
 
 def _again(f: Callable, problem: Problem) -> Iterator[tuple[str, Placement]]:
-    """(what was done differently, what came out) where nothing else may come out."""
+    """Placements that must equal the first, each with how it was made."""
     yield "when called again", place(problem, f, seed=1)
     if f.options:
         yield (
@@ -191,7 +196,7 @@ def _again(f: Callable, problem: Problem) -> Iterator[tuple[str, Placement]]:
     if "trace" in f.reserved:
         yield "when it records a trace", place(problem, f, seed=1, trace=True)
     for options in _choices(f):
-        with suppress(UnsupportedError, InfeasibleError):  # a choice may not fit this problem, but must not break
+        with suppress(UnsupportedError, InfeasibleError):  # a choice may refuse this problem, but must not crash
             place(problem, f, seed=1, **options)
 
 
@@ -210,7 +215,7 @@ def _scheduler_faults(f: Callable, problem: Problem) -> Iterator[str]:
         try:
             schedule, again = (simulate(problem, placement, f, seed=1) for _ in range(2))
         except UnsupportedError as refusal:
-            refusals.append(refusal)  # perhaps it does not fit together with this placement
+            refusals.append(refusal)  # it may not fit this placement
             continue
         yield from _schedule_faults(schedule)
         if _fingerprint(schedule) != _fingerprint(again):
@@ -222,7 +227,7 @@ def _scheduler_faults(f: Callable, problem: Problem) -> Iterator[str]:
 
 
 def _placements(problem: Problem) -> list[Placement]:
-    """Each op on the first device it may use, ops in turn on the devices they may use, and a plan."""
+    """Three placements: each op on its first feasible device, ops in turn on their feasible devices, and HEFT's plan."""
     ops = range(problem.graph.n_ops)
     choices = [problem.feasible(v) for v in ops]
     first = [choice[0] for choice in choices]
@@ -243,7 +248,7 @@ def _schedule_faults(schedule: Schedule) -> Iterator[str]:
 
 
 def _fingerprint(thing: Any) -> tuple:
-    """The numbers of a problem, placement or schedule."""
+    """The arrays of a problem, placement or schedule, as bytes to compare."""
     if isinstance(thing, Placement):
         planned = None if thing.planned is None else thing.planned.tobytes()
         return thing.device.tobytes(), planned, thing.estimate
@@ -258,7 +263,7 @@ def _fingerprint(thing: Any) -> tuple:
 
 
 def _strategy(catalogue: Any, strategy: str | Callable, what: str) -> Callable:
-    """The strategy with its facts; a plain function gets them without being entered into the catalogue."""
+    """The strategy with its attributes; a plain function gets them without an entry in the catalogue."""
     if not callable(strategy) or hasattr(strategy, "options"):
         return find(catalogue, strategy, what)
     if what == "partitioner":
@@ -338,9 +343,9 @@ def _cluster_arguments(cluster: Cluster) -> dict[str, Any]:
 def _call(arguments: dict[str, Any], bare: tuple[str, ...] = ()) -> str:
     """Arguments as code, without those that are None, empty or all zero."""
     plain = {label: value.tolist() if isinstance(value, np.ndarray) else value for label, value in arguments.items()}
-    told = lambda v: v and (isinstance(v, (str, dict, float, bool)) or any(v))  # noqa: E731
+    is_set = lambda v: v and (isinstance(v, (str, dict, float, bool)) or any(v))  # noqa: E731
     always = ("compute", "edges", "edge_output")
-    given = {label: value for label, value in plain.items() if label in always or told(value)}
+    given = {label: value for label, value in plain.items() if label in always or is_set(value)}
     return ", ".join(f"{label}={value if label in bare else repr(value)}" for label, value in given.items())
 
 
@@ -353,7 +358,7 @@ def _chain(n: int, compute: float = 2.0, size: float = 3.0) -> OpGraph:
 
 
 def _diamond() -> OpGraph:
-    """a feeds b and c with one tensor, both feed d; all kinds of memory."""
+    """One tensor of a goes to b and c, tensors of both to d; all kinds of memory."""
     return OpGraph.from_arrays(
         list("abcd"),
         [1.0, 4.0, 3.0, 2.0],
@@ -367,7 +372,7 @@ def _diamond() -> OpGraph:
 
 
 def _measured() -> OpGraph:
-    """Times by device type, one op that only a GPU can run."""
+    """Times by device type, and one op that only a GPU can run."""
     return OpGraph.from_arrays(
         list("abcd"),
         [np.nan] * 4,

@@ -1,4 +1,4 @@
-"""What a hand does in the explorer, without a browser: pick, drag, edit, upload, and what is said then."""
+"""Use the explorer without a browser: pick, press, drag, edit, upload, and read what it shows."""
 
 from __future__ import annotations
 
@@ -24,9 +24,36 @@ def widgets(widget: w.Widget) -> list[w.Widget]:
     return [widget, *(found for child in getattr(widget, "children", ()) for found in widgets(child))]
 
 
-def said(explorer: Explorer) -> str:
-    """The sentence in place."""
-    return explorer._message.value
+def shown(widget: w.Widget) -> bool:
+    """Whether a widget is visible."""
+    return widget.layout.display != "none"
+
+
+def press(box: w.Widget, text: str) -> None:
+    """Click the visible button of this text in a box."""
+    (found,) = (x for x in widgets(box) if isinstance(x, w.Button) and x.description == text and shown(x))
+    found.click()
+
+
+def classes(widget: w.Widget) -> tuple[str, ...]:
+    """CSS classes of a widget, for which ipywidgets has no public name."""
+    return tuple(widget._dom_classes)
+
+
+def of_class(box: w.Widget, name: str) -> w.Widget:
+    """The widget of this CSS class in a box."""
+    (found,) = (x for x in widgets(box) if name in classes(x))
+    return found
+
+
+def look(explorer: Explorer) -> None:
+    """Show the explorer to somebody: browsers count their views in a trait of ipywidgets that has no public name."""
+    explorer._view_count = 1
+
+
+def message(explorer: Explorer) -> str:
+    """The sentence in the line for errors and notes, as HTML."""
+    return explorer.message.value
 
 
 def edit(explorer: Explorer, kind: str, **message: Any) -> None:
@@ -43,13 +70,18 @@ def drag(explorer: Explorer, *values: float, release: bool = True) -> None:
         edit(explorer, "release", gesture=gesture, final=True)
 
 
+def release(explorer: Explorer) -> None:
+    """End the drag in progress."""
+    edit(explorer, "release", gesture=explorer.canvas.gesture, final=True)
+
+
 def upload(explorer: Explorer, name: str, data: bytes, piece: int = 1 << 20) -> None:
     """Send a file as the browser does, and wait until it is read."""
-    files = explorer._pickers.models.upload
+    models = explorer.pickers.models
     for at in range(0, max(len(data), 1), piece):
-        message = {"name": name, "size": len(data), "at": at}
-        files._handle_custom_msg(message, [memoryview(data)[at : at + piece]])
-    assert explorer._pickers.models.opening.settled(120)
+        sent = {"name": name, "size": len(data), "at": at}
+        models.upload.receive(sent, [memoryview(data)[at : at + piece]])
+    assert models.opening.settled(120)
 
 
 def wait_for(holds: Any) -> None:
@@ -61,7 +93,7 @@ def wait_for(holds: Any) -> None:
 
 
 def cell(explorer: Explorer) -> pl.Schedule:
-    """What the copied cell comes to."""
+    """The schedule that the copied cell makes."""
     names: dict[str, Any] = {}
     exec(explorer.code, names)
     return names["schedule"]

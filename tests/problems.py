@@ -132,12 +132,12 @@ def _cluster(pick: Pick, k: int, cost: Callable[[int], float], identical: bool, 
     square = lambda value: [[value() for _ in range(k)] for _ in range(k)]  # noqa: E731
     slow = cost(1) > 0  # else no latencies
     if identical:
-        return Cluster([rate()] * k, capacity(), rate(), float(cost(2)) if slow else 0.0)
+        return Cluster([rate()] * k, memory=capacity(), bandwidth=rate(), latency=float(cost(2)) if slow else 0.0)
     return Cluster(
         [rate() for _ in range(k)],
-        [capacity() for _ in range(k)],
-        square(rate),
-        square(lambda: float(cost(2))) if slow else 0.0,
+        memory=[capacity() for _ in range(k)],
+        bandwidth=square(rate),
+        latency=square(lambda: float(cost(2))) if slow else 0.0,
         types=[("cpu", "gpu")[pick(0, 1)] for _ in range(k)],
     )
 

@@ -31,7 +31,7 @@ def _cluster(folder: Path) -> pl.Cluster:
         for j, value in enumerate((x for x in row[3].split(";") if x), start=i + 1):
             rate[i, j] = rate[j, i] = float(value)
     speed, memory = [float(row[2]) for row in rows], [float(row[1]) for row in rows]
-    return pl.Cluster(speed, memory, rate, types=[row[4] for row in rows])
+    return pl.Cluster(speed, memory=memory, bandwidth=rate, types=[row[4] for row in rows])
 
 
 def _rows(path: Path) -> list[list[str]]:

@@ -6,8 +6,8 @@ from math import inf
 
 import numpy as np
 
-from placelab.planning.list_scheduler import transfer_delay
 from placelab.planning.memory_plan import MemoryPlan
+from placelab.planning.plan_arrays import transfer_delay
 from placelab.planning.ranks import by_falling, rounded, static_level
 from placelab.problem.problem import Problem
 

@@ -88,7 +88,7 @@ def run(network: str) -> Grid:
     found = {name: np.empty((2, len(BANDWIDTHS[network]), len(MACHINES))) for name in STRATEGIES}
     for (b, bandwidth), (k, m) in product(enumerate(BANDWIDTHS[network]), enumerate(MACHINES)):
         for way, memory in enumerate(memories(float(graph.memory.sum()), m)):
-            cluster = pl.Cluster([SPEED] * m, [memory] * m, bandwidth)
+            cluster = pl.Cluster([SPEED] * m, memory=[memory] * m, bandwidth=bandwidth)
             problem = pl.Problem(graph, cluster, memory="reserved")
             for name in STRATEGIES:
                 found[name][way, b, k] = makespan(problem, name)

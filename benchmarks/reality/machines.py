@@ -65,7 +65,14 @@ class Machine:
     def cluster(self, latency: float = 0.0, bandwidth: float = float("inf")) -> pl.Cluster:
         """Four equal devices, joined by links of this kind."""
         names = [f"cpu:{i}" for i in range(DEVICES)]
-        return pl.Cluster([SPEED] * DEVICES, None, bandwidth, latency, names, ["cpu"] * DEVICES, self.hosts)
+        return pl.Cluster(
+            [SPEED] * DEVICES,
+            bandwidth=bandwidth,
+            latency=latency,
+            names=names,
+            types=["cpu"] * DEVICES,
+            hosts=self.hosts,
+        )
 
     def cpu_seconds(self) -> float:
         """Processor time that its processes have taken so far; that of other processes in steps of 10 ms."""

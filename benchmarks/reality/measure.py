@@ -97,7 +97,8 @@ def line(sizes: Sequence[float], seconds: Sequence[float]) -> Line:
     """Fitted by placelab; without a bandwidth where larger tensors take no longer, as when only a reference is sent."""
     known = np.maximum(seconds, 1e-7)
     try:
-        return Line(*fit_link(sizes, known))
+        fitted = fit_link(sizes, known)
+        return Line(fitted.latency, fitted.bandwidth)
     except FormatError:
         return Line(float(np.median(known)), float("inf"))
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import placelab as pl
-from placelab.costs import estimate, measured
+from placelab.costs import FittedLink, estimate, fit_link, measured
 from placelab.flops.kinds import category
 from reality.agreement import quiet, spearman
 from reality.machines import SPEED
@@ -117,21 +117,22 @@ def on_several(names: list[str], partitioners: tuple[str, ...] = ("single", "hef
     model, batch = encoder(names[0])
     profile = profile_module(model, (batch,), runs=RUNS, warm_up=3)
     graph = measured(from_module(model, (batch,)), profile, reference_speed=SPEED)
-    cluster = pl.Cluster([SPEED] * len(names), None, *reversed(link(names)), names=names)
+    found = link(names)
+    cluster = pl.Cluster([SPEED] * len(names), bandwidth=found.bandwidth, latency=found.latency, names=names)
     problem = pl.Problem(graph, cluster)
     for partitioner in partitioners:
         placement = pl.place(problem, partitioner)
         where = device_map(placement, devices=dict(zip(names, names, strict=True)))
         spread, batch = encoder(names[0])
         distribute(spread, where, names[0])
-        yield Mapped(partitioner, len(where), pl.simulate(problem, placement).makespan, step_seconds(spread, batch))
+        yield Mapped(
+            partitioner, len(where), pl.simulate(problem, placement, "fifo").makespan, step_seconds(spread, batch)
+        )
 
 
-def link(names: list[str]) -> tuple[float, float]:
-    """Latency and bandwidth from the first device to the second."""
+def link(names: list[str]) -> FittedLink:
+    """Bandwidth and latency from the first device to the second."""
     import torch
-
-    from placelab.costs import fit_link
 
     sizes, seconds = (1 << 12, 1 << 18, 1 << 24), []
     for size in sizes:

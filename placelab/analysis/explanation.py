@@ -185,6 +185,7 @@ def why(schedule: Schedule, op: int | str) -> str:
     >>> why(pl.simulate(problem, pl.Placement(problem, [0, 1])), "b")
     'b on dev1 waited 4 s for a from dev0 (transfer 2 s)'
     """
+    expect(schedule, Schedule, "why")
     problem, graph, device = schedule.problem, schedule.problem.graph, schedule.device
     v = graph.index(op) if isinstance(op, str) else int(op)
     names, devices, began = graph.names, problem.cluster.names, schedule.start[v]

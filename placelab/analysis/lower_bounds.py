@@ -8,6 +8,7 @@ import numpy as np
 
 from placelab.errors import expect
 from placelab.kernels import ranks as kernels
+from placelab.planning.plan_arrays import successors
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -82,7 +83,7 @@ def least_exec(problem: Problem) -> np.ndarray:
 def critical_length(problem: Problem, weight: np.ndarray) -> float:
     """Length of the longest path when ops weigh `weight` and edges nothing."""
     graph, rank = problem.graph, np.empty(problem.graph.n_ops)
-    kernels.upward(frozen(weight), graph.succ_ptr, graph.consumer, graph.edge_bytes, 0.0, 0.0, rank)
+    kernels.upward(frozen(weight), successors(graph), 0.0, 0.0, rank)
     return float(rank.max())
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from placelab.analysis.held_bytes import TOLERANCE, HeldBytes, differing
-from placelab.errors import expect
+from placelab.errors import expect, formerly
 from placelab.schedule.schedule import Schedule
 
 
@@ -42,7 +42,8 @@ class Violation:
     detail: str
 
 
-def validate(schedule: Schedule, memory: bool = True) -> list[Violation]:
+@formerly("memory")
+def validate(schedule: Schedule, *, memory: bool = True) -> list[Violation]:
     """Every violation of the problem's rules in a schedule; empty when it is legal.
 
     Parameters
@@ -67,7 +68,7 @@ def validate(schedule: Schedule, memory: bool = True) -> list[Violation]:
     --------
     >>> import placelab as pl
     >>> problem = pl.Problem(pl.datasets.load("topcuoglu"), pl.Cluster.uniform(2))
-    >>> schedule = pl.simulate(problem, pl.place(problem, "single"))
+    >>> schedule = pl.solve(problem, "single")
     >>> validate(schedule)
     []
     """

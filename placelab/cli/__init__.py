@@ -1,4 +1,4 @@
-"""The ``placelab`` command: look into models, convert them, place them, compare strategies, open the tour."""
+"""The ``placelab`` command: inspect models, convert them, place them, compare strategies, open the tour."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ COMMANDS = (lab_command, inspect_command, convert_command, place_command, compar
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point: parse ``arguments`` (default: the command line's) and do what they say.
+    """Entry point: parse ``arguments`` (default: the command line's) and run the command.
 
-    What goes wrong is one sentence on the error stream: status 2 where the command line is to blame, else 1.
+    An error is one sentence on the error stream; the exit status is 2 for a wrong command line, else 1.
     """
     options = parser().parse_args(arguments)
-    _write_what_it_can(sys.stdout, sys.stderr)
+    _escape_unknown_characters(sys.stdout, sys.stderr)
     try:
         with _quiet():
             options.command(options)
         sys.stdout.flush()
-    except BrokenPipeError:  # who reads has seen enough
+    except BrokenPipeError:  # as from ``| head``
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
-        told = str(error) if isinstance(error, (PlacelabError, OSError)) else f"{type(error).__name__}: {error}"
-        sys.exit(f"placelab: {printable(told)}")
+        text = str(error) if isinstance(error, (PlacelabError, OSError)) else f"{type(error).__name__}: {error}"
+        sys.exit(f"placelab: {printable(text)}")
 
 
 def parser() -> argparse.ArgumentParser:
-    """Parser of the command line; each subcommand stores the function that carries it out in ``command``."""
+    """Parser of the command line; ``command`` of its result is the function of the subcommand."""
     top = argparse.ArgumentParser(prog="placelab", description="Placement and scheduling of machine-learning models.")
     commands = top.add_subparsers(required=True, metavar="command")
     for module in COMMANDS:
@@ -47,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """That kernels are compiled, once for a machine, is no news here."""
+    """Hide warnings, as of kernels that are being compiled."""
     log = logging.getLogger("placelab")
     before = log.level
     log.setLevel(logging.ERROR)
@@ -57,8 +57,8 @@ def _quiet() -> Iterator[None]:
         log.setLevel(before)
 
 
-def _write_what_it_can(*streams: object) -> None:
-    """A terminal that lacks a character shows its escape instead of failing."""
+def _escape_unknown_characters(*streams: object) -> None:
+    """Write characters that a terminal lacks as escapes instead of failing."""
     for stream in streams:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""What do several commands ask for in the same words? A model and how it is read, a cluster."""
+"""The arguments that several commands share: a model and how it is read, a cluster, rules."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS
 
-OWN = "own"  # the processors that a model comes with
+OWN = "own"  # name of the processors that a model comes with
 TENSORFLOW, ONNX = "TensorFlow", "ONNX"
 MAX_DIGITS = 12  # of a size
 
 
 def command(commands: Any, name: str, function: Callable[[argparse.Namespace], None], examples: str) -> Any:
     """A subcommand whose help is the function's docstring and shows examples."""
-    told = cleandoc(function.__doc__)
-    summary = told.partition("\n")[0].rstrip(".")
+    description = cleandoc(function.__doc__)
+    summary = description.partition("\n")[0].rstrip(".")
     added = commands.add_parser(
         name,
         help=summary[0].lower() + summary[1:],
-        description=told,
+        description=description,
         epilog="examples:\n" + "\n".join(f"  placelab {line}" for line in examples.strip().splitlines()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -39,10 +39,10 @@ def command(commands: Any, name: str, function: Callable[[argparse.Namespace], N
 
 
 def add_model(command: Any) -> None:
-    """The model, and what its format may need to know."""
+    """Add the model and the options of its format."""
     kinds = " ".join(suffix for suffix in suffixes() if not suffix.endswith(".gz"))
     command.add_argument("model", help=f"a file ({kinds}, gzipped or not), a SavedModel's folder or a dataset's name")
-    command.add_argument("--batch", type=_size, metavar="N", help="TensorFlow: size of a first dimension left open")
+    command.add_argument("--batch", type=_size, metavar="N", help="TensorFlow: size of an open first dimension")
     command.add_argument(
         "--dimension",
         action="append",
@@ -53,26 +53,26 @@ def add_model(command: Any) -> None:
 
 
 def add_cluster(command: Any) -> None:
-    """The cluster."""
+    """Add the cluster."""
     names = ", ".join(clusters.PRESETS)
     command.add_argument("--cluster", metavar="NAME", help=f"{names}; {OWN}: the processors the model comes with")
 
 
 def add_rules(command: Any) -> None:
-    """The cluster and the rules that make a problem."""
+    """Add the cluster and the rules of a problem."""
     add_cluster(command)
     command.add_argument(
         "--memory", choices=MEMORY_MODELS, help="memory model (default: dynamic, where memory is limited)"
     )
     command.add_argument("--transfers", choices=TRANSFER_MODELS, default="parallel", help="(default: parallel)")
-    command.add_argument("--seed", type=int, default=0, help="for strategies with a random part (default: 0)")
+    command.add_argument("--seed", type=int, default=0, help="for strategies that use random numbers (default: 0)")
     command.add_argument(
         "--prepare", default="", metavar="A,B", help="transformations that make the graph smaller first"
     )
 
 
 def model_of(options: argparse.Namespace) -> OpGraph:
-    """The graph asked for; FormatError for an option that its format does not have."""
+    """The graph asked for; raise FormatError for an option that its format does not have."""
     for flag, owner, instead in _given(options):
         _check_flag(options.model, flag, owner, instead)
     given = {"batch": options.batch, "dimensions": dict(options.dimension or ())}
@@ -80,7 +80,7 @@ def model_of(options: argparse.Namespace) -> OpGraph:
 
 
 def cluster_of(options: argparse.Namespace, graph: OpGraph) -> tuple[str, Cluster]:
-    """The cluster asked for and its name; default: the graph's own, or one that fits its times."""
+    """Name of the cluster asked for, and the cluster; default: the graph's own, or one that fits its times."""
     own = datasets.own_cluster(graph)
     name = options.cluster or (OWN if own else default_cluster(graph))
     if name != OWN:
@@ -96,14 +96,14 @@ def default_cluster(graph: OpGraph) -> str:
 
 
 def problem_of(options: argparse.Namespace) -> tuple[str, Problem]:
-    """The problem asked for and its cluster's name."""
+    """Name of the cluster asked for, and the problem."""
     graph = model_of(options)
     name, cluster = cluster_of(options, graph)
     return name, Problem(graph, cluster, memory=options.memory, transfers=options.transfers)
 
 
 def open_flag(options: argparse.Namespace, graph: OpGraph) -> str:
-    """What gives an open dimension of a model another size; "" where none is open, or all are given."""
+    """The option that sets an open dimension of a model; "" if none is open or all are given."""
     costs = graph.metadata.get("costs")
     assumed, form = costs.get("assumed") if isinstance(costs, Mapping) else None, format_of(options.model)
     if form == ONNX and isinstance(assumed, Mapping):
@@ -113,7 +113,7 @@ def open_flag(options: argparse.Namespace, graph: OpGraph) -> str:
 
 
 def format_of(model: str) -> str:
-    """TensorFlow or ONNX, whose files have options of their own; "" for all else."""
+    """TensorFlow or ONNX, the formats with options of their own; "" for all others."""
     path = Path(model)
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     if model in datasets.names() or (suffix not in (".onnx", ".pb", ".pbtxt") and not path.is_dir()):
@@ -125,7 +125,7 @@ def format_of(model: str) -> str:
 
 
 def check_folder(path: Path) -> None:
-    """FormatError unless the folder is there that a file is to be written to: better before the work than after it."""
+    """Raise FormatError unless the folder of a file to write exists: better before the work than after it."""
     if not path.parent.is_dir():
         raise FormatError(f"{path} cannot be written: {path.parent} is not a folder; make it first")
 
@@ -146,7 +146,7 @@ def several(text: str) -> tuple[str, ...]:
 
 
 def _given(options: argparse.Namespace) -> Iterator[tuple[str, str, str]]:
-    """Each option for a format that is given: its flag, the format, and what says the same to the other format."""
+    """Each format's option that is given: its flag, the format, and the equivalent option of the other format."""
     if options.batch:
         yield "--batch", TENSORFLOW, f"--dimension batch={options.batch}"
     if options.dimension:

@@ -1,4 +1,4 @@
-"""``placelab compare``: which strategies suit a model on a cluster?"""
+"""``placelab compare``: compare strategies for a model on a cluster."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def add_to(commands: Any) -> None:
 
 
 def compare(options: argparse.Namespace) -> None:
-    """Place a model with several partitioners, run each under several schedulers, best first."""
+    """Place a model with several partitioners, simulate each under several schedulers, and list the pairs, best first."""
     if options.out:
         _check_out(options.out)
     name, problem = problem_of(options)
     quick = [partitioner for partitioner, function in partitioners().items() if not function.slow]
     prepare = several(options.prepare)
-    asked = options.partitioners or quick
-    frame = compare_pairs(problem, asked, options.schedulers or None, seeds=[options.seed], prepare=prepare)
+    names = options.partitioners or quick
+    frame = compare_pairs(problem, names, options.schedulers or None, seeds=[options.seed], prepare=prepare)
     frame = frame.sort_values(["oom", "makespan"], kind="stable")
     print(f"{printable(problem.graph.title)} on {name}\n{table([HEAD, *map(_row, frame.to_dict('records'))], (2, 3))}")
     if note := note_on_times(problem, name):

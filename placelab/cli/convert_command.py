@@ -1,4 +1,4 @@
-"""``placelab convert``: a model of any format that can be read, in another one."""
+"""``placelab convert``: write a model of any readable format in another format."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def add_to(commands: Any) -> None:
 
 
 def convert(options: argparse.Namespace) -> None:
-    """Write a model as placelab JSON, or what DOT or STG can hold of it, with its costs."""
+    """Write a model with its costs as placelab JSON, or as DOT or STG, which may hold less of it."""
     suffix = next((suffix for suffix in WRITERS if options.out.name.lower().endswith(suffix)), None)
     if suffix is None:
         raise FormatError(f"{str(options.out)!a} has no format to write; files end in {', '.join(WRITERS)}")
@@ -62,12 +62,12 @@ def convert(options: argparse.Namespace) -> None:
     graph = renamed(model_of(options), options.name)
     WRITERS[suffix](graph, options.out)
     print(f"{options.out}: {graph.n_ops:,} ops, {graph.n_edges:,} edges")
-    if told := note(graph, options.out):
-        print(f"note: {printable(told)}")
+    if text := note(graph, options.out):
+        print(f"note: {printable(text)}")
 
 
 def note(graph: OpGraph, path: Path) -> str:
-    """What the file that was written does not hold of the graph; "" when it holds all."""
+    """A sentence about what the written file does not hold of the graph; "" when it holds everything."""
     try:
         missing = list(lost(graph, load(path)))
     except PlacelabError as error:
@@ -76,7 +76,7 @@ def note(graph: OpGraph, path: Path) -> str:
 
 
 def lost(graph: OpGraph, again: OpGraph) -> Iterator[str]:
-    """What differs between a graph and what was read again of it; their ops stand in the same order."""
+    """What differs between a graph and the one read back from its file; the order of their ops is the same."""
     yield from (label for label, column in HELD.items() if column(graph) != column(again))
     keys = [
         key for key in graph.metadata if key not in {"name", *UNIT} and _metadata(key)(graph) != _metadata(key)(again)
@@ -86,7 +86,7 @@ def lost(graph: OpGraph, again: OpGraph) -> Iterator[str]:
 
 
 def _metadata(*keys: str) -> Callable[[OpGraph], str]:
-    """These metadata as text: JSON makes lists of tuples."""
+    """These metadata as text, in which tuples and the lists that JSON makes of them are equal."""
     return lambda graph: json.dumps([graph.metadata.get(key) for key in keys], sort_keys=True, default=str)
 
 
@@ -99,7 +99,7 @@ def _allowed(graph: OpGraph) -> list[tuple[str, ...]]:
 
 
 def _shared(graph: OpGraph) -> int:
-    """How many edges carry a tensor that another edge carries, too."""
+    """Number of edges whose tensor another edge carries, too."""
     tensor = graph.edge_tensor[~graph.tensor_control[graph.edge_tensor]]
     return len(tensor) - len(np.unique(tensor))
 
@@ -122,7 +122,7 @@ HELD: dict[str, Callable[[OpGraph], Any]] = {
 
 
 def renamed(graph: OpGraph, name: str | None) -> OpGraph:
-    """The graph under another name, if one is given."""
+    """The graph with another name, if one is given."""
     if name is None:
         return graph
     if not is_name(name):

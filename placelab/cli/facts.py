@@ -1,4 +1,4 @@
-"""What is in a graph, in numbers? Sizes, kinds, bytes, operations, groups; on a cluster also times and parallelism."""
+"""Measure a graph: sizes, kinds, bytes, operations, groups; on a cluster also times and parallelism."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from placelab.analysis.measures import best_single
 from placelab.costs.source_table import sources
 from placelab.errors import PlacelabError
 from placelab.kernels import ranks
+from placelab.planning.plan_arrays import successors
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.problem import Problem
 
 
 def facts(graph: OpGraph, name: str, cluster: Cluster) -> dict[str, Any]:
-    """All facts, as what JSON can hold; bytes, operations and seconds are plain numbers, None where there is none."""
+    """All facts as values that JSON can hold; bytes, operations and seconds are numbers, or None."""
     return {
         "name": graph.title,
         "provenance": graph.metadata.get("provenance"),
@@ -39,7 +40,7 @@ def facts(graph: OpGraph, name: str, cluster: Cluster) -> dict[str, Any]:
 
 
 def kinds(graph: OpGraph) -> list[dict[str, Any]]:
-    """Each kind's ops and share of all operations, those of most operations first, then those of most ops."""
+    """Number of ops and share of all operations of each kind, sorted by operations, then by ops."""
     names, of = np.unique(graph.kind.astype(str), return_inverse=True)
     count = np.bincount(of, minlength=len(names))
     work = np.bincount(of, np.nan_to_num(graph.compute), minlength=len(names))
@@ -53,7 +54,7 @@ def depth(graph: OpGraph) -> int:
     if not graph.n_ops:
         return 0
     rank = np.empty(graph.n_ops)
-    ranks.upward(frozen(np.ones(graph.n_ops)), graph.succ_ptr, graph.consumer, graph.edge_bytes, 0.0, 0.0, rank)
+    ranks.upward(frozen(np.ones(graph.n_ops)), successors(graph), 0.0, 0.0, rank)
     return int(rank.max())
 
 
@@ -75,7 +76,7 @@ def _devices(graph: OpGraph) -> list[dict[str, Any]]:
 
 
 def _on(graph: OpGraph, name: str, cluster: Cluster) -> dict[str, Any]:
-    """Times on a cluster; the reason, where the graph cannot run there."""
+    """Times on a cluster, or why the graph cannot run there."""
     about = {"cluster": name, "devices": cluster.n_devices, "types": sorted(set(cluster.types))}
     try:
         problem = Problem(graph, cluster)
@@ -95,5 +96,5 @@ def _on(graph: OpGraph, name: str, cluster: Cluster) -> dict[str, Any]:
 
 
 def _number(value: float) -> float | None:
-    """None for what JSON has no number for."""
+    """The value, or None if JSON has no number for it."""
     return float(value) if np.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""``placelab inspect``: what is in a model, in numbers, on one screen or as JSON."""
+"""``placelab inspect``: print the facts about a model on one screen or as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from placelab.cli.facts import facts
 from placelab.cli.terminal import counted, pairs, printable, shortened, table
 from placelab.units import percent, seconds, si
 
-KINDS = 15  # listed unless all are asked for
+KINDS = 15  # greatest number listed without --all
 EXAMPLES = """
 inspect inception_v3
 inspect bert.onnx --dimension batch=8 --cluster h100_box
@@ -30,10 +30,10 @@ def add_to(commands: Any) -> None:
 
 
 def inspect(options: argparse.Namespace) -> None:
-    """Say what is in a model: ops, kinds, bytes, operations, groups, longest path, parallelism.
+    """Print facts about a model: ops, kinds, bytes, operations, groups, longest path, parallelism.
 
-    The longest path and the work are those of ops on the device each is fastest on, transfers left out; parallelism is their
-    ratio; rho is the longest transfer over the shortest op.
+    Longest path and work count each op on its fastest device, without transfers; parallelism is work over longest path; rho
+    is the longest transfer over the shortest op.
     """
     graph = model_of(options)
     found = facts(graph, *cluster_of(options, graph))
@@ -42,7 +42,7 @@ def inspect(options: argparse.Namespace) -> None:
 
 
 def text(found: dict[str, Any], most: int | None, flag: str = "") -> str:
-    """The facts on a screen, with at most so many kinds, and what sizes an open dimension."""
+    """The facts as text, with at most `most` kinds, and `flag`, the option that sets an open dimension."""
     parts = [pairs(_graph(found, flag)), pairs(_on(found["on"])), _kinds(found["kinds"], most)]
     return "\n\n".join(part for part in parts if part)
 
@@ -72,9 +72,9 @@ def _graph(found: dict[str, Any], flag: str) -> Iterator[tuple[str, str]]:
         yield printable(label), f"{sum_of_all} · " * (label == "operations") + printable(sentence) + hint
 
 
-def _provenance(told: Any) -> str:
-    """A text, or the values of an object that readers of files leave."""
-    parts = told.values() if isinstance(told, dict) else [told]
+def _provenance(provenance: Any) -> str:
+    """The provenance that a reader has left: a text, or the values of an object."""
+    parts = provenance.values() if isinstance(provenance, dict) else [provenance]
     return ", ".join(shortened(part) for part in parts if isinstance(part, (str, int, float)))
 
 

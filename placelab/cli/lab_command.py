@@ -39,7 +39,7 @@ def lab(options: argparse.Namespace) -> None:
 
 
 def free_port(first: int) -> int:
-    """The first loopback port from ``first`` on that nobody listens on; OSError when the next hundred are all taken."""
+    """The first free loopback port from ``first`` on; raise OSError when a hundred in a row are taken."""
     for port in range(first, min(first + 100, 65536)):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does: a closed one may linger
@@ -52,12 +52,12 @@ def free_port(first: int) -> int:
 
 
 def tour_in(directory: Path) -> Path:
-    """Path of the tour in ``directory``: a checkout's own, else a copy that is made once and then the user's.
+    """Path of the tour in ``directory``: a checkout's own, else a copy, which is made once and never overwritten.
 
     Raises
     ------
     NotADirectoryError
-        When ``directory`` is no existing folder.
+        When ``directory`` is not an existing folder.
     """
     if not directory.is_dir():
         raise NotADirectoryError(f"{directory} is not a folder; make it first or name another one with --directory.")
@@ -70,13 +70,13 @@ def tour_in(directory: Path) -> Path:
 
 
 def shipped(path: Path) -> Path:
-    """Where a file that comes with placelab is: inside the installed package, or beside it in a checkout."""
+    """Path of a file that comes with placelab: inside the installed package, or beside it in a checkout."""
     installed = PACKAGE / "data" / path
     return installed if installed.exists() else PACKAGE.parent / path
 
 
 def server_arguments(directory: Path, page: str, port: int, token: str, browser: bool) -> list[str]:
-    """Arguments for JupyterLab; handed over inside this process, so that no process list shows the token."""
+    """Arguments for JupyterLab, passed inside this process, so that no process list shows the token."""
     arguments = [
         f"--ServerApp.ip={LOOPBACK}",
         f"--ServerApp.port={port}",
@@ -87,5 +87,5 @@ def server_arguments(directory: Path, page: str, port: int, token: str, browser:
         f"--LabApp.default_url={page}",
         "--log-level=WARN",
     ]
-    # Jupyter refuses root because who reaches the server has its rights; here that takes this machine and the token.
+    # Jupyter refuses to run as root, since every user of the server gets its rights; this server needs a token.
     return arguments + ["--allow-root"] * (os.name == "posix" and os.geteuid() == 0)

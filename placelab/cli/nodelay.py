@@ -1,4 +1,4 @@
-"""Jupyter Server extension: small kernel messages leave at once.
+"""Jupyter Server extension: send small kernel messages at once.
 
 A kernel's websocket keeps Nagle's algorithm on, so a message smaller than a packet waits for the acknowledgement of the
 one before it, which the other side delays by 40 ms. Dragging a device sends and receives many such messages. This sets
@@ -24,10 +24,10 @@ def without_delay(connection: type) -> type:
 
 
 def turn_off_delay(connection: Any) -> None:
-    """Set TCP_NODELAY on the socket of a connection; a server whose sockets cannot do that keeps them as they are."""
+    """Set TCP_NODELAY on the socket of a connection; leave a socket that does not support it unchanged."""
     try:
         connection.websocket_handler.set_nodelay(True)
-    except Exception as error:  # speed is all there is to lose; the connection matters more
+    except Exception as error:  # without it the connection is slower, but works
         connection.log.debug("placelab: the kernel websocket keeps its delay: %r", error)
 
 

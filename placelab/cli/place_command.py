@@ -1,4 +1,4 @@
-"""``placelab place``: place a model on a cluster, run it, and write what came out."""
+"""``placelab place``: place a model on a cluster, simulate it, and write the result."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from placelab.problem.graph import OpGraph
 from placelab.schedule import placement_json
 from placelab.schedule.schedule import Schedule
 from placelab.simulation import simulate
+from placelab.strategies import PLANNED, UNPLANNED
 from placelab.units import percent, seconds, si
 
-OPTIMAL = 1e-9  # above the bound; closer is rounding
-FALLBACK = "pct"  # for placements without a plan
+OPTIMAL = 1e-9  # a gap below this is rounding
 EXAMPLES = """
 place inception_v3 --cluster h100_box
 place bert.onnx --partitioner m-etf --scheduler pct --out placement.json
@@ -50,11 +50,12 @@ def add_to(commands: Any) -> None:
     place_command = command(commands, "place", place, EXAMPLES)
     add_model(place_command)
     add_rules(place_command)
-    place_command.add_argument("--partitioner", default="heft", help="where each op runs (default: heft)")
+    place_command.add_argument("--partitioner", default="heft", help="decides where each op runs (default: heft)")
     place_command.add_argument(
-        "--scheduler", help=f"who runs next (default: planned, or {FALLBACK} where there is no plan)"
+        "--scheduler",
+        help=f"decides which op a device runs next (default: {PLANNED}, or {UNPLANNED} where there is no plan)",
     )
-    place_command.add_argument("--out", type=Path, help=f"file to write; what its name ends in says what: {_told()}")
+    place_command.add_argument("--out", type=Path, help=f"file to write; its suffix decides: {_suffixes()}")
 
 
 def place(options: argparse.Namespace) -> None:
@@ -65,17 +66,16 @@ def place(options: argparse.Namespace) -> None:
         out.check(problem.graph, options.out, options.model)
     prepare = several(options.prepare)
     placement = place_ops(problem, options.partitioner, prepare=prepare, seed=options.seed)
-    scheduler = options.scheduler or (FALLBACK if placement.planned is None else "planned")
-    schedule = simulate(problem, placement, scheduler, seed=options.seed)
-    told = summary(schedule, [note_on_times(problem, name)])
-    print(f"{printable(problem.graph.title)} on {name}: {options.partitioner} + {scheduler}\n{told}")
+    schedule = simulate(problem, placement, options.scheduler or None, seed=options.seed)
+    text = summary(schedule, [note_on_times(problem, name)])
+    print(f"{printable(problem.graph.title)} on {name}: {options.partitioner} + {schedule.scheduler}\n{text}")
     if out:
         out.write(schedule, options.out, options.model)
         print(f"written: {options.out} ({out.what})")
 
 
 def summary(schedule: Schedule, notes: Iterable[str] = ()) -> str:
-    """What the schedule comes to, in a few lines."""
+    """The measures of a schedule, in a few lines."""
     m, violations = metrics(schedule), validate(schedule)
     rows = [
         ("makespan", seconds(m["makespan"])),
@@ -94,7 +94,7 @@ def _counts(schedule: Schedule) -> dict[str, int]:
 
 
 class Writer(NamedTuple):
-    """What writes files of a name: in words, the function, and one that refuses a graph before the work is done."""
+    """A kind of file, the function that writes it, and one that refuses a graph before the work is done."""
 
     what: str
     write: Callable[[Schedule, Path, str], Any]
@@ -102,7 +102,7 @@ class Writer(NamedTuple):
 
 
 def writer(path: Path) -> Writer:
-    """What writes a file of that name; FormatError when nothing does, or its folder is not there."""
+    """The writer of a file by its suffix; raise FormatError if there is none, or no such folder."""
     found = next((write for suffix, write in WRITERS.items() if path.name.lower().endswith(suffix)), None)
     if found is None:
         raise FormatError(f"{str(path)!a} has no format to write; files end in {', '.join(WRITERS)}")
@@ -110,8 +110,8 @@ def writer(path: Path) -> Writer:
     return found
 
 
-def _told() -> str:
-    """Which end of a name gives which file."""
+def _suffixes() -> str:
+    """The suffixes of each kind of file, for the help text."""
     kinds: dict[str, list[str]] = {}
     for suffix, made in WRITERS.items():
         kinds.setdefault(made.what, []).append(suffix)
@@ -139,10 +139,10 @@ def _placement(schedule: Schedule, path: Path, _: str) -> None:
 
 
 def _device_map(schedule: Schedule, path: Path, _: str) -> None:
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         device_map.write(schedule.placement, path)
-    for warning in told:
+    for warning in caught:
         print(f"note: {printable(warning.message)}")
 
 
@@ -151,14 +151,14 @@ def _check_modules(graph: OpGraph, path: Path, model: str) -> None:
 
 
 def _graph_def(schedule: Schedule, path: Path, model: str) -> None:
-    """The TensorFlow file that was read, its ``device`` fields as placed."""
+    """Write the TensorFlow file that was read with its ``device`` fields as placed."""
     write_graph_def.write(model, schedule.placement, path)
 
 
 def _check_graph_def(graph: OpGraph, path: Path, model: str) -> None:
-    """FormatError unless the model is a GraphDef's file, of text where text is to be written."""
-    told = graph.metadata.get("provenance")
-    form = str(told.get("format")) if isinstance(told, dict) and format_of(model) == TENSORFLOW else ""
+    """Raise FormatError unless the model was read from a GraphDef of the same form, binary or text."""
+    provenance = graph.metadata.get("provenance")
+    form = str(provenance.get("format")) if isinstance(provenance, dict) and format_of(model) == TENSORFLOW else ""
     wanted = ".pbtxt" if ".pbtxt" in path.suffixes else ".pb"
     if not form.startswith("TensorFlow GraphDef"):
         raise FormatError(
@@ -173,7 +173,7 @@ def _check_graph_def(graph: OpGraph, path: Path, model: str) -> None:
 PLACEMENT, TRACE, DEVICE_MAP = Writer("placement", _placement), Writer("trace", _trace), "device_map.json"
 MODULES = Writer("device map of PyTorch modules", _device_map, _check_modules)
 GRAPH_DEF = Writer("GraphDef with devices", _graph_def, _check_graph_def)
-WRITERS = {  # the first whose suffix fits
+WRITERS = {  # the first suffix that fits counts
     ".html": Writer("page", _page),
     ".trace.json": TRACE,
     ".trace.json.gz": TRACE,

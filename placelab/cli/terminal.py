@@ -1,4 +1,4 @@
-"""How does text of a stranger's file reach a terminal? Without what could steer it, in columns."""
+"""Format text for a terminal, in columns and without control characters, which a file's names may contain."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ LONGEST = 100  # characters of a name
 
 
 def printable(text: object) -> str:
-    r"""`text` with everything that is no character to look at written as its escape.
+    r"""`text` with every character that cannot be printed written as its escape.
 
     >>> printable("a\x1b[2J\u202eb")
     'a\\x1b[2J\\u202eb'
@@ -17,14 +17,14 @@ def printable(text: object) -> str:
 
 
 def shortened(name: object) -> str:
-    """A name, its middle left out where it is long."""
+    """A name without its middle if it is long."""
     text = printable(name)
     half = LONGEST // 2 - 1
     return text if len(text) <= LONGEST else f"{text[:half]}…{text[-half:]}"
 
 
 def counted(n: int, what: str) -> str:
-    """A number of things.
+    """A number and its noun.
 
     >>> counted(1, "transfer"), counted(2000, "op")
     ('1 transfer', '2,000 ops')
@@ -33,14 +33,14 @@ def counted(n: int, what: str) -> str:
 
 
 def pairs(rows: Iterable[tuple[str, str]], indent: str = "") -> str:
-    """Labels and what stands for each, the latter below each other."""
+    """A line for each label and its value, the values aligned."""
     rows = list(rows)
     width = max((len(label) for label, _ in rows), default=0)
     return "\n".join(f"{indent}{label:<{width}}  {value}".rstrip() for label, value in rows)
 
 
 def table(rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    """Rows of equal length, the first their heads; columns in `numbers` to the right."""
+    """Rows of equal length, the first of them the heads; columns in `numbers` are aligned to the right."""
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
     sides = [">" if j in numbers else "<" for j in range(len(widths))]
     cells = [[f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True)] for row in rows]

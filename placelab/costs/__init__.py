@@ -1,6 +1,6 @@
 """What do ops and tensors cost? Counted from shapes, estimated for a device, measured, or drawn."""
 
-from placelab.costs.link import fit_link
+from placelab.costs.link import FittedLink, fit_link
 from placelab.costs.measuring import measured
 from placelab.costs.op_cost import told
 from placelab.costs.origin import provenance
@@ -12,6 +12,7 @@ from placelab.costs.synthetic import mayer
 from placelab.hardware import Link, Spec, cluster, links, specs
 
 __all__ = [
+    "FittedLink",
     "Link",
     "Profile",
     "Spec",

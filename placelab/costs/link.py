@@ -1,8 +1,8 @@
-"""How long does a transfer take? Latency and bandwidth from measured sizes and seconds."""
+"""Bandwidth and latency of a link from measured sizes and seconds."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,15 @@ from placelab.errors import FormatError
 ROUNDING = 1e-9
 
 
-def fit_link(bytes: Any, seconds: Any) -> tuple[float, float]:
-    """Latency and bandwidth of a link by least squares: ``seconds ≈ latency + bytes / bandwidth``.
+class FittedLink(NamedTuple):
+    """Bandwidth [bytes/s] and latency [s] of one direction of a link, in the order that ``Cluster.from_hosts`` takes."""
+
+    bandwidth: float
+    latency: float
+
+
+def fit_link(bytes: Any, seconds: Any) -> FittedLink:
+    """Bandwidth and latency of a link by least squares: ``seconds ≈ latency + bytes / bandwidth``.
 
     Parameters
     ----------
@@ -21,8 +28,8 @@ def fit_link(bytes: Any, seconds: Any) -> tuple[float, float]:
 
     Returns
     -------
-    latency, bandwidth : float
-        Seconds, 0 or more, and bytes per second.
+    FittedLink
+        ``bandwidth`` in bytes per second, ``latency`` in seconds, 0 or more; a pair in this order.
 
     Raises
     ------
@@ -42,9 +49,12 @@ def fit_link(bytes: Any, seconds: Any) -> tuple[float, float]:
 
     Examples
     --------
-    >>> latency, bandwidth = fit_link([1e3, 1e6, 1e9], [50e-6 + size / 12e9 for size in (1e3, 1e6, 1e9)])
-    >>> round(latency * 1e6), round(bandwidth / 1e9)
-    (50, 12)
+    >>> link = fit_link([1e3, 1e6, 1e9], [50e-6 + size / 12e9 for size in (1e3, 1e6, 1e9)])
+    >>> round(link.bandwidth / 1e9), round(link.latency * 1e6)
+    (12, 50)
+    >>> import placelab as pl
+    >>> pl.Cluster.from_hosts({"host": 2}, inside=link).bandwidth[0, 1] == link.bandwidth
+    np.True_
     """
     size, duration = _measured(bytes, seconds)
     longest, scale = duration.max(), size.max()
@@ -63,7 +73,7 @@ def fit_link(bytes: Any, seconds: Any) -> tuple[float, float]:
         raise FormatError(
             "larger transfers take no longer than smaller ones, so no bandwidth fits; expected slower ones"
         )
-    return float(latency * longest), float(scale / slope / longest)
+    return FittedLink(bandwidth=float(scale / slope / longest), latency=float(latency * longest))
 
 
 def _measured(bytes: Any, seconds: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from placelab.errors import expect
 from placelab.problem.graph import OpGraph
 from placelab.problem.index_arrays import LARGEST
 
@@ -26,6 +27,7 @@ def provenance(graph: OpGraph) -> dict[str, Any]:
     >>> provenance(OpGraph.from_arrays(["a"], [1.0], [], metadata={"costs": "mayer, seed 0"}))
     {'compute': 'mayer, seed 0'}
     """
+    expect(graph, OpGraph, "costs.provenance")
     told = graph.metadata.get("costs")
     if not isinstance(told, Mapping):
         return {} if told is None else {"compute": str(told)}

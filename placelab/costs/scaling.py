@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from placelab.costs.origin import provenance
-from placelab.errors import FormatError, expect
+from placelab.errors import FormatError, expect, formerly
 from placelab.problem.graph import OpGraph
 
 
-def scale(graph: OpGraph, compute: float = 1.0, transfer: float = 1.0) -> OpGraph:
+@formerly("compute", "transfer")
+def scale(graph: OpGraph, *, compute: float = 1.0, transfer: float = 1.0) -> OpGraph:
     """The graph with all operations and seconds times `compute`, and all tensor bytes times `transfer`.
 
     Parameters

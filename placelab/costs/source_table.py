@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from placelab.costs.origin import is_number, provenance
+from placelab.errors import expect
 from placelab.problem.graph import OpGraph
 from placelab.units import seconds, si
 
@@ -22,6 +23,7 @@ def sources(graph: OpGraph) -> list[tuple[str, str]]:
     >>> sources(OpGraph.from_arrays(["a"], [1.0], [], metadata={"costs": {"compute": "FLOP", "unknown": {"Foo": 1}}}))
     [('operations', 'FLOP, counted from shapes'), ('unknown kind', '1 op: Foo × 1')]
     """
+    expect(graph, OpGraph, "costs.sources")
     known = provenance(graph)
     rows = [("operations", _operations(graph, known))]
     rows += _columns(graph, known.get("columns", {}))

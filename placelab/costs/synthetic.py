@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.errors import expect
+from placelab.errors import expect, formerly
 from placelab.problem.graph import OpGraph
 from placelab.seeds import generator
 
 
-def mayer(graph: OpGraph, seed: int = 0) -> OpGraph:
+@formerly("seed")
+def mayer(graph: OpGraph, *, seed: int = 0) -> OpGraph:
     """The costs of Mayer 2017 §5.1 on this topology: operations and tensor bytes redrawn uniformly from 1 to 100.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Which cell makes again what the explorer shows? State to Python text, exact to the last digit."""
+"""Write a state of the explorer as the text of a cell that reproduces it, exact to the last digit."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from placelab.explorer.state import Preset, State, present
+from placelab.explorer.state import Preset, State, pins_on
 from placelab.problem.cluster import Cluster
 from placelab.strategies import partitioners, schedulers, transforms
 
 COLUMNS = ("speed", "memory", "bandwidth", "latency", "names", "types", "hosts")
-WRITTEN = 12  # devices; matrices of larger clusters are given by the entries that changed, where there are few
+WRITTEN = 12  # devices; matrices of larger clusters are written as changed entries, where these are few
 FEW = 60  # entries
 
 
@@ -23,8 +23,8 @@ def cell(state: State) -> str:
 
     Examples
     --------
-    >>> from placelab.explorer.state import begin
-    >>> print(cell(begin("topcuoglu")))
+    >>> from placelab.explorer.state import initial_state
+    >>> print(cell(initial_state("topcuoglu")))
     import placelab as pl
     <BLANKLINE>
     graph = pl.load('topcuoglu')
@@ -37,7 +37,7 @@ def cell(state: State) -> str:
         [
             *(["import functools"] if any(options for _, options in state.preparation) else []),
             "import placelab as pl",
-            *_borrowed(state),
+            *_reminder(state),
             "",
             *_graph(state),
             *_cluster(state),
@@ -49,7 +49,7 @@ def cell(state: State) -> str:
 
 
 def file_name(state: State) -> str:
-    """The file that a graph without an address of its own is saved to, so that a cell can load it."""
+    """Name of the file that the cell loads a graph from which cannot be loaded by an expression."""
     stem = re.sub(r"[^\w.-]+", "_", re.sub(r"\.json(\.gz)?$", "", state.model.title)).strip("._")
     return f"{stem or 'model'}.json.gz"
 
@@ -67,8 +67,8 @@ def number(x: float) -> str:
     return min((text for text in tidy if float(text) == x), key=len)
 
 
-def _borrowed(state: State) -> list[str]:
-    """A reminder of strategies that live in the notebook, not in placelab."""
+def _reminder(state: State) -> list[str]:
+    """A comment that names the strategies which the notebook, not placelab, defines."""
     chosen = [partitioners().get(state.partitioner), schedulers().get(state.scheduler)]
     chosen += [transforms().get(name) for name in state.prepare]
     own = [f.name for f in chosen if f and not f.__module__.startswith("placelab.")]
@@ -84,17 +84,17 @@ def _graph(state: State) -> list[str]:
 
 
 def _cluster(state: State) -> list[str]:
-    begun, now = state.preset, state.cluster
-    changed = [c for c in COLUMNS if not np.array_equal(getattr(begun.cluster, c), getattr(now, c))]
-    if not begun.code or begun.cluster.n_devices != now.n_devices:
+    start, now = state.preset, state.cluster
+    changed = [c for c in COLUMNS if not np.array_equal(getattr(start.cluster, c), getattr(now, c))]
+    if not start.code or start.cluster.n_devices != now.n_devices:
         return ["cluster = pl.Cluster(", *(f"    {c}={_column(now, c)}," for c in COLUMNS), ")"]
-    return [f"cluster = {begun.code}", *_changes(begun, now, changed)]
+    return [f"cluster = {start.code}", *_changes(start, now, changed)]
 
 
-def _changes(begun: Preset, now: Cluster, changed: list[str]) -> list[str]:
+def _changes(start: Preset, now: Cluster, changed: list[str]) -> list[str]:
     lines, arguments = [], []
     for c in changed:
-        entries = np.argwhere(getattr(begun.cluster, c) != getattr(now, c)) if c in ("bandwidth", "latency") else ()
+        entries = np.argwhere(getattr(start.cluster, c) != getattr(now, c)) if c in ("bandwidth", "latency") else ()
         if now.n_devices > WRITTEN and 0 < len(entries) <= FEW:
             lines += [
                 f"{c} = cluster.{c}.copy()",
@@ -129,7 +129,7 @@ def _problem(state: State) -> str:
     arguments += [f"transfer_ops={number(state.transfer_ops)}"] if state.transfer_ops else []
     arguments += [f"groups={pformat(list(state.groups), width=110, compact=True)}"] if state.groups else []
     pins = [
-        f"problem = problem.pin({pformat(present(where, state.cluster), width=110, compact=True)})"
+        f"problem = problem.pin({pformat(pins_on(where, state.cluster), width=110, compact=True)})"
         for where in state.pins
     ]
     return "\n".join([f"problem = pl.Problem(graph, cluster, {', '.join(arguments)})", *pins])

@@ -1,4 +1,4 @@
-"""What does the explorer show? One immutable value, and the steps between such values. Nothing here knows the browser."""
+"""The state of the explorer, one immutable value, and the steps that undo and redo move along."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
+from placelab.strategies import PLANNED
 from placelab.widgets.cluster.layout import Layout
 
-MODEL, CLUSTER, PARTITIONER, SCHEDULER = "dynamic_rnn", "pcie_box", "heft", "planned"  # what the explorer opens on
-GIVEN, OWN = "as given", "the model's own"  # clusters that are not presets
-STEPS = 200  # that can be undone
+MODEL, CLUSTER, PARTITIONER, SCHEDULER = "dynamic_rnn", "pcie_box", "heft", PLANNED  # defaults
+GIVEN, OWN = "as given", "the model's own"  # titles of clusters that are not presets
+STEPS = 200  # steps kept for undo
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A graph, its title in the picker, and the expression that loads it ("" when only a saved file can)."""
+    """A graph, its title in the picker, and the Python expression that loads it ("" when it has to be saved first)."""
 
     title: str
     graph: OpGraph
@@ -37,33 +38,33 @@ class Model:
         """The same topology with the costs of Mayer 2017."""
         return costs.mayer(self.graph)
 
-    def of_kind(self, kind: str) -> OpGraph:
-        """The graph with costs of a kind, as of `State.costs`."""
+    def with_costs(self, kind: str) -> OpGraph:
+        """The graph with costs of a kind, one of those of `State.costs`."""
         return self.mayer if kind == "mayer" else self.graph
 
-    def priced(self, kind: str, compute: float, transfer: float) -> OpGraph:
-        """The graph with costs of a kind, multiplied; the last one is kept."""
-        asked = (kind, compute, transfer)
-        if self._priced.get("asked") != asked:
-            graph = self.of_kind(kind)
-            scaled = graph if compute == transfer == 1.0 else costs.scale(graph, compute, transfer)
-            self._priced.update(asked=asked, graph=scaled)
-        return self._priced["graph"]
+    def with_scaled_costs(self, kind: str, compute: float, transfer: float) -> OpGraph:
+        """The graph with costs of a kind, multiplied by two factors; the same object when asked again."""
+        key = (kind, compute, transfer)
+        if self._scaled.get("key") != key:
+            graph = self.with_costs(kind)
+            scaled = graph if compute == transfer == 1.0 else costs.scale(graph, compute=compute, transfer=transfer)
+            self._scaled.update(key=key, graph=scaled)
+        return self._scaled["graph"]
 
     @cached_property
-    def _priced(self) -> dict[str, Any]:
+    def _scaled(self) -> dict[str, Any]:
         return {}
 
     @cached_property
     def cluster(self) -> Preset | None:
-        """The processors that the graph is defined on, if it comes with some."""
+        """The graph's own processors, if it comes with some."""
         own = datasets.own_cluster(self.graph)
         return None if own is None else Preset(OWN, own, "pl.Cluster(**graph.metadata['cluster'])")
 
 
 @dataclass(frozen=True, eq=False)
 class Preset:
-    """A cluster to start from, its title in the picker, and the expression that makes it ("" when it has to be written out)."""
+    """A cluster to start from, its title in the picker, and the Python expression that makes it ("" for none)."""
 
     title: str
     cluster: Cluster
@@ -72,7 +73,7 @@ class Preset:
 
 @dataclass(frozen=True)
 class State:
-    """Everything the explorer's pickers and canvas say.
+    """Everything that is set in the explorer's pickers and on its canvas.
 
     Attributes
     ----------
@@ -81,22 +82,22 @@ class State:
     costs
         ``"model"``: as the graph has them; ``"mayer"``: drawn as in Mayer 2017 §5.1.
     compute, transfer
-        By what all operations and seconds, and all tensor bytes are multiplied.
+        Factors of all operations and seconds, and of all tensor bytes.
     preset, cluster, layout
-        The cluster begun with, what a hand has made of it, and how its cards are arranged.
+        The cluster picked, the cluster after edits, and the arrangement of its cards.
     partitioner, scheduler, seed
         Names in the catalogues.
     prepare
         Names of the transformations that make the graph smaller before it is placed, in their order.
     options
-        ``{("partitioner", name): {option: value}}``, likewise for schedulers and transforms: what differs from the defaults.
-        Options of what is not chosen now are kept.
+        ``{("partitioner", name): {option: value}}``, likewise for schedulers and transforms: options that differ from their
+        defaults. Options of strategies that are not chosen now are kept.
     memory, transfers, duplex, transfer_ops, groups
-        As in :class:`placelab.Problem`; the last two come from a problem that was given, and stay.
-    wished
-        Scheduler that was asked for, where the partitioner had nothing for it to follow; "" where it runs.
+        As in :class:`placelab.Problem`; no control changes the last two, which come from a given problem.
+    requested_scheduler
+        The scheduler that a user has chosen, where it could not run for want of a plan; "" where it runs.
     pins
-        Device constraints of the problem that was given: ``{op: names of devices, types, hosts}``, one after the other.
+        Device constraints of a given problem: ``{op: names of devices, types, hosts}``, applied in their order.
     """
 
     model: Model
@@ -117,16 +118,16 @@ class State:
     groups: tuple[tuple[str, ...], ...] = ()
     pins: tuple[Mapping[str, tuple[str, ...]], ...] = ()
     prepare: tuple[str, ...] = ()
-    wished: str = ""
+    requested_scheduler: str = ""
 
     @property
     def graph(self) -> OpGraph:
         """The graph with the costs chosen."""
-        return self.model.priced(self.costs, self.compute, self.transfer)
+        return self.model.with_scaled_costs(self.costs, self.compute, self.transfer)
 
     @property
     def edited(self) -> bool:
-        """Whether a hand has changed the cluster since it was picked."""
+        """Whether the cluster was changed after it was picked."""
         return self.cluster is not self.preset.cluster
 
     def options_of(self, kind: str) -> Mapping[str, Any]:
@@ -138,10 +139,11 @@ class State:
         return self.with_option_values(kind, getattr(self, kind), values)
 
     def with_strategy(self, kind: str, name: str) -> State:
-        """Another ``"partitioner"`` or ``"scheduler"``. One that may have a plan gets the scheduler back that follows it."""
+        """Another ``"partitioner"`` or ``"scheduler"``; with another partitioner, `requested_scheduler` is tried again."""
         if kind == "scheduler":
-            return replace(self, scheduler=name, wished="")
-        return replace(self, partitioner=name, scheduler=self.wished or self.scheduler, wished="")
+            return replace(self, scheduler=name, requested_scheduler="")
+        scheduler = self.requested_scheduler or self.scheduler
+        return replace(self, partitioner=name, scheduler=scheduler, requested_scheduler="")
 
     def with_option_values(self, kind: str, name: str, values: Mapping[str, Any]) -> State:
         """Other options for the strategy or transform called `name`."""
@@ -153,39 +155,46 @@ class State:
         return tuple((name, self.options.get(("transform", name), {})) for name in self.prepare)
 
     def with_model(self, model: Model) -> State:
-        """Another graph; one that comes with processors brings them, and they leave with it."""
+        """Another graph, on its own processors if it comes with some; those of the graph before are replaced by a preset."""
         changed = replace(self, model=model, groups=(), pins=())
         if model.cluster:
             return changed.with_preset(model.cluster)
         return changed.with_preset(preset(CLUSTER)) if self.preset.title == OWN else changed
 
     def with_profile(self, name: str, profile: costs.Profile) -> State:
-        """The same graph with measured times: a device of the cluster's median speed takes what was measured."""
+        """The same graph with measured times, which hold for a device of the cluster's median speed."""
         graph = costs.measured(self.model.graph, profile, reference_speed=float(np.median(self.cluster.speed)))
         return replace(self, model=Model(f"{self.model.title}, {name}", graph), costs="model")
 
     def with_preset(self, preset: Preset) -> State:
-        """Another cluster. The memory model follows when it was the natural one; Mayer's cluster brings Mayer's units."""
+        """Another cluster. Mayer's cluster brings Mayer's costs, unless other costs than the cluster's were chosen."""
         units = costs_for(preset) if self.costs == costs_for(self.preset) else self.costs
         return replace(self, preset=preset, costs=units).with_cluster(preset.cluster, Layout.of(preset.cluster))
 
     def with_cluster(self, cluster: Cluster, layout: Layout) -> State:
-        """What a hand has made of the cluster; the memory model follows when it was the natural one."""
-        memory = natural_memory(cluster) if self.memory == natural_memory(self.cluster) else self.memory
+        """The cluster after an edit. The memory model changes with it if it was the cluster's default."""
+        memory = default_memory(cluster) if self.memory == default_memory(self.cluster) else self.memory
         return replace(self, cluster=cluster, layout=layout, memory=memory)
 
     @property
     def rules(self) -> tuple:
-        """What makes the problem; two states with the same have the same problem."""
+        """The arguments of the problem; states with equal ones have the same problem."""
         labels = ("graph", "cluster", "memory", "transfers", "duplex", "transfer_ops", "groups", "pins")
         return tuple(getattr(self, label) for label in labels)
 
     def problem(self) -> Problem:
-        """The problem this describes; PlacelabError when it is none."""
-        graph, cluster, *rules, pins = self.rules
-        problem = Problem(graph, cluster, *rules)
-        for where in pins:
-            problem = problem.pin(present(where, cluster))
+        """The problem described; raise PlacelabError when it is invalid."""
+        problem = Problem(
+            self.graph,
+            self.cluster,
+            memory=self.memory,
+            transfers=self.transfers,
+            duplex=self.duplex,
+            transfer_ops=self.transfer_ops,
+            groups=self.groups,
+        )
+        for where in self.pins:
+            problem = problem.pin(pins_on(where, self.cluster))
         return problem
 
 
@@ -194,7 +203,7 @@ Change = Callable[[State], State]
 
 @dataclass(frozen=True)
 class Steps:
-    """A state, those before it, and those that were undone. Changes of one `key` that follow each other closely are one step."""
+    """A state, those before it, and those that were undone."""
 
     now: State
     past: tuple[State, ...] = ()
@@ -203,7 +212,7 @@ class Steps:
     time: float = 0.0
 
     def to(self, state: State, key: str, time: float) -> Steps:
-        """One step on, or the latest step once more when it has the same key and is less than a second old."""
+        """Add a step, or replace the latest one when it has the same key and is less than a second old."""
         if state == self.now:
             return self
         if key and key == self.key and time - self.time < 1.0:
@@ -211,21 +220,21 @@ class Steps:
         return Steps(state, (*self.past, self.now)[-STEPS:], (), key, time)
 
     def instead(self, state: State) -> Steps:
-        """The latest step led to `state`; none, if that is where it began."""
+        """Replace the state that the latest step led to; drop the step if it then changes nothing."""
         if self.past and state == self.past[-1]:
             return Steps(self.past[-1], self.past[:-1])
         return replace(self, now=state)
 
     def undo(self) -> Steps:
-        """Back one step, if there is one."""
+        """Go back one step, if there is one."""
         return Steps(self.past[-1], self.past[:-1], (*self.future, self.now)) if self.past else self
 
     def redo(self) -> Steps:
-        """Forward to what the last undo left, if there is such."""
+        """Go forward to the state that the last undo left, if there is one."""
         return Steps(self.future[-1], (*self.past, self.now), self.future[:-1]) if self.future else self
 
 
-def begin(given: Any = None, cluster: Cluster | None = None) -> State:
+def initial_state(given: Any = None, cluster: Cluster | None = None) -> State:
     """The state to open on.
 
     Parameters
@@ -239,12 +248,12 @@ def begin(given: Any = None, cluster: Cluster | None = None) -> State:
     model = model_of(problem.graph if problem else MODEL if given is None else given)
     chosen = cluster or (problem.cluster if problem else None)
     start = Preset(GIVEN, chosen) if chosen else model.cluster or preset(CLUSTER)
-    state = State(model, start, start.cluster, Layout.of(start.cluster), memory=natural_memory(start.cluster))
+    state = State(model, start, start.cluster, Layout.of(start.cluster), memory=default_memory(start.cluster))
     return replace(state, **_rules(problem)) if problem else replace(state, costs=costs_for(start))
 
 
 def model_of(what: Any) -> Model:
-    """The graph that what :func:`placelab.load` takes stands for; FormatError when it is none."""
+    """Load anything that :func:`placelab.load` takes; raise FormatError when it cannot be read."""
     graph = load(what)
     code = f"pl.load({str(what)!r})" if isinstance(what, (str, Path)) else ""
     return Model(str(what) if code else f"{graph.metadata.get('name', 'graph')}, given", graph, code)
@@ -256,22 +265,22 @@ def preset(name: str) -> Preset:
 
 
 def model_names() -> list[str]:
-    """Models that are there without opening a file; onnx's own light ones, which are many, come last."""
+    """Names of the datasets; onnx's own light models, which are many, come last."""
     return sorted(datasets.names(), key=lambda name: (name.startswith("light_"), name))
 
 
-def natural_memory(cluster: Cluster) -> str:
-    """The memory model a problem has unless told otherwise."""
+def default_memory(cluster: Cluster) -> str:
+    """The memory model of a problem on this cluster unless another one is chosen."""
     return "none" if np.isinf(cluster.memory).all() else "dynamic"
 
 
 def costs_for(preset: Preset) -> str:
-    """Which costs are in a cluster's units: those of Mayer's are not seconds and bytes."""
+    """The costs in a cluster's units; those of Mayer's cluster are not seconds and bytes."""
     return "mayer" if preset.title == "mayer50" else "model"
 
 
-def present(where: Mapping[str, tuple[str, ...]], cluster: Cluster) -> dict[str, tuple[str, ...]]:
-    """The pins without the names that this cluster lacks; InfeasibleError when nothing is left of one."""
+def pins_on(where: Mapping[str, tuple[str, ...]], cluster: Cluster) -> dict[str, tuple[str, ...]]:
+    """The pins without names that the cluster lacks; raise InfeasibleError when a pin has no name left."""
     known = {*cluster.names, *cluster.types, *cluster.hosts}
     left = {op: tuple(name for name in names if name in known) for op, names in where.items()}
     for op, names in left.items():

@@ -1,4 +1,4 @@
-"""How do results leave placelab? A schedule as a page, a trace or tables; a placement for its framework; a graph as a file.
+"""Export a schedule as a page, a trace or tables, a placement for its framework, a graph as a file.
 
 Every function writes one file, whole or not at all, and returns its path.
 """

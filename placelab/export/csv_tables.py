@@ -1,7 +1,7 @@
-"""What is a schedule as tables? A row per op and a row per transfer, with the units in the names of the columns.
+"""Write a schedule as tables: a row per op or a row per transfer, with units in the names of the columns.
 
-A spreadsheet takes text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a return for a formula, and the names of ops
-come from strangers: such text gets an apostrophe in front, which a spreadsheet does not show. ``as_it_is`` leaves it out.
+Text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a return gets an apostrophe in front, since a spreadsheet would take
+it for a formula and names of ops may come from an untrusted file. Spreadsheets hide the apostrophe; ``as_it_is`` omits it.
 """
 
 from __future__ import annotations

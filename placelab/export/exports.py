@@ -26,7 +26,7 @@ GRAPHS = {".json": graph_json.dumps, ".dot": dot.dumps, ".gv": dot.dumps, ".stg"
 def chrome_trace(schedule: Schedule, path: str | Path) -> Path:
     """Write a schedule in the Trace Event format, which Perfetto (https://ui.perfetto.dev) and chrome://tracing open.
 
-    What stands for what: :mod:`placelab.export.trace_events`. Times are microseconds, rounded to nanoseconds. The file is
+    The events are described in :mod:`placelab.export.trace_events`. Times are microseconds, rounded to nanoseconds. The file is
     written as it is made: about 300 bytes per op and 800 per transfer, which do not pass through memory all at once.
 
     Parameters
@@ -52,7 +52,7 @@ def csv(schedule: Schedule, path: str | Path, *, table: str = "ops", as_it_is: b
     table
         ``"ops"``, a row per op with its costs, device and times, or ``"transfers"``, a row per transfer.
     as_it_is
-        Leave names that a spreadsheet would take for formulas (``=…``, ``@…``) as they are; by default they get an apostrophe.
+        Write names that a spreadsheet would take for formulas (``=…``, ``@…``) unchanged; by default they get an apostrophe.
     """
     expect(schedule, Schedule, "export.csv")
     if not isinstance(table, str) or table not in TABLES:
@@ -61,7 +61,7 @@ def csv(schedule: Schedule, path: str | Path, *, table: str = "ops", as_it_is: b
 
 
 def placement(placement: Placement, path: str | Path) -> Path:
-    """Write a placement as JSON, op name → device name; :func:`placelab.schedule.placement_json.read` takes it back.
+    """Write a placement as JSON, op name → device name, which :func:`placelab.schedule.placement_json.read` reads.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def placement(placement: Placement, path: str | Path) -> Path:
 def tensorflow(
     placement: Placement, graph_file: str | Path, path: str | Path, *, devices: Mapping[str, str] | None = None
 ) -> Path:
-    """Write a copy of a TensorFlow graph file in which ``device`` says where each op goes.
+    """Write a copy of a TensorFlow graph file with ``device`` set to the placement.
 
     Parameters
     ----------
@@ -88,35 +88,35 @@ def tensorflow(
 
     Notes
     -----
-    What is kept, and when TensorFlow accepts it: :func:`placelab.formats.tensorflow.write_graph_def.write`.
+    :func:`placelab.formats.tensorflow.write_graph_def.write` specifies what is kept and when TensorFlow accepts the file.
     """
     expect(placement, Placement, "export.tensorflow")
     return write_graph_def.write(graph_file, placement, path, devices=devices)
 
 
 def torch_device_map(placement: Placement, path: str | Path, *, devices: Mapping[str, int | str] | None = None) -> Path:
-    """Write a placement as a device map of modules, which Accelerate's ``dispatch_model`` takes; warns of modules it splits.
+    """Write a placement as a device map of modules for Accelerate's ``dispatch_model``; warn of modules that are split.
 
     Parameters
     ----------
     path
         JSON file to write.
     devices
-        Device of the cluster → what PyTorch calls it; default: ``"cpu"``, and numbers from 0 for the others.
+        Device of the cluster → PyTorch's name; default: ``"cpu"``, and numbers from 0 for the others.
 
     Notes
     -----
-    What a map can say, and what it cannot: :func:`placelab.formats.torch.device_map.device_map`.
+    :func:`placelab.formats.torch.device_map.device_map` specifies the map and its limits.
     """
     expect(placement, Placement, "export.torch_device_map")
     return device_map.write(placement, path, devices=devices)
 
 
 def graph(graph: OpGraph, path: str | Path) -> Path:
-    """Write a graph in the format that the file's name tells: ``.json``, ``.dot``, ``.gv``, ``.stg``, each also with ``.gz``.
+    """Write a graph in the format of the file's suffix: ``.json``, ``.dot``, ``.gv``, ``.stg``, each also with ``.gz``.
 
-    placelab JSON and DOT hold all of a graph and are read back as it was; a Standard Task Graph holds a cost per op and edge and
-    no more, so a graph with a table of times is refused.
+    placelab JSON and DOT hold the whole graph. A Standard Task Graph holds only a cost per op and edge; a graph with a table of
+    times is refused.
     """
     expect(graph, OpGraph, "export.graph")
     path = path_of(path)

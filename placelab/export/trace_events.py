@@ -1,8 +1,8 @@
-"""What is a schedule in Chrome's Trace Event format? The events that ``placelab.export.chrome_trace`` writes.
+"""The events of a schedule in Chrome's Trace Event format, which ``placelab.export.chrome_trace`` writes.
 
-Numbers are integers of nanoseconds until the last moment: a viewer nests what overlaps by a rounding. Events come one at a
-time, and columns become Python numbers a thousand rows at a time, so that a trace of a million ops needs little more memory
-than its schedule.
+Times are whole nanoseconds until they are written: a viewer nests slices that overlap, if only by rounding.
+Events come one at a time, and columns become Python numbers a thousand rows at a time, so that a trace of a million ops needs
+little more memory than its schedule.
 """
 
 from __future__ import annotations

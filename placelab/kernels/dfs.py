@@ -2,80 +2,85 @@
 
 from __future__ import annotations
 
-from placelab.kernels.jit import helper, kernel
-from placelab.kernels.room import fits, take
+from placelab.kernels.free_memory import assign, fits
+from placelab.kernels.jit import helper, inlined, kernel
 from placelab.kernels.traffic import inward, relative
 
 
 @helper
-def sort_children(n_ops, by_rank, succ_ptr, pred_ptr, pred_edge, producer, child, filled):
-    """Children of each op in child[succ_ptr[v]:succ_ptr[v + 1]], the lowest rank first."""
+def sort_children(by_rank, pred, succ, search):
+    """Sort the consumers of each op into ``search.child[succ.ptr[v]:succ.ptr[v + 1]]``, the lowest rank first."""
+    n_ops = len(by_rank)
     for v in range(n_ops):
-        filled[v] = succ_ptr[v]
+        search.filled[v] = succ.ptr[v]
     for i in range(n_ops):
         v = by_rank[n_ops - 1 - i]
-        for j in range(pred_ptr[v], pred_ptr[v + 1]):
-            u = producer[pred_edge[j]]
-            child[filled[u]] = v
-            filled[u] += 1
+        for j in range(pred.ptr[v], pred.ptr[v + 1]):
+            u = pred.producer[pred.edge[j]]
+            search.child[search.filled[u]] = v
+            search.filled[u] += 1
+
+
+@inlined
+def least_score(u, row, needs, capacity, times, whole_load, score, work):
+    """Device of least traffic × time for unit u, ties by time, then number; -1 where none has room. Scores go to `row`."""
+    k = len(capacity.limit)
+    most_traffic = 0.0
+    longest = 0.0
+    for d in range(k):
+        work.took[d] = -1.0
+        if fits(u, d, needs, capacity):
+            work.took[d] = (
+                work.load[d] * whole_load + times.cost[u * times.columns + times.column[d]]
+            ) / times.divisor[d]
+            longest = max(longest, work.took[d])
+            most_traffic = max(most_traffic, work.traffic[d])
+    best = -1
+    least = 0.0
+    for d in range(k):
+        if work.took[d] < 0.0:
+            continue
+        value = relative(work.traffic[d], most_traffic) * relative(work.took[d], longest)
+        if len(score) > 0:
+            score[row * k + d] = value
+        if best < 0 or value < least or (value == least and work.took[d] < work.took[best]):
+            best = d
+            least = value
+    return best
 
 
 @kernel
-def dfs(
-    n, k, traced, stride, allowed, held, peak, limit, used, top, place, order, reason, score,
-    input_ptr, input_unit, input_size, latency, slowness,
-    n_ops, unit, succ_ptr, pred_ptr, pred_edge, producer, by_rank, whole_load, cost, columns, column, divisor,
-    traffic, took, load, child, filled, stack, visited,
-):  # fmt: skip
+def dfs(needs, capacity, choices, units, inputs, pred, succ, times, by_rank, whole_load, search, work):
     """Put each unit, when the search meets its first op, on the device of least score: ``placelab.partitioning.dfs``.
 
     `by_rank`: ops by descending total rank. `whole_load` 1: execution time is the device's load with the unit, 0: the
-    unit's own. Workspace: `traffic`, `took`, `load` (k, zeros), `child` (edges), `filled`, `visited` (n_ops, zeros),
-    `stack` (edges + 1). Returns how many units were placed. O((n + edges) k).
+    unit's own. Returns how many units were placed. O((n + edges) k).
     """
-    sort_children(n_ops, by_rank, succ_ptr, pred_ptr, pred_edge, producer, child, filled)
+    sort_children(by_rank, pred, succ, search)
     placed = 0
-    for s in range(n_ops):
-        if pred_ptr[by_rank[s]] != pred_ptr[by_rank[s] + 1]:
+    for s in range(len(by_rank)):
+        if pred.ptr[by_rank[s]] != pred.ptr[by_rank[s] + 1]:
             continue
-        stack[0] = by_rank[s]
+        search.stack[0] = by_rank[s]
         size = 1
         while size > 0:
             size -= 1
-            v = stack[size]
-            if visited[v] != 0:
+            v = search.stack[size]
+            if search.visited[v] != 0:
                 continue
-            visited[v] = 1
-            for j in range(succ_ptr[v], succ_ptr[v + 1]):
-                stack[size] = child[j]
+            search.visited[v] = 1
+            for j in range(succ.ptr[v], succ.ptr[v + 1]):
+                search.stack[size] = search.child[j]
                 size += 1
-            u = unit[v]
-            if place[u] >= 0:
+            u = units.of[v]
+            if choices.place[u] >= 0:
                 continue
-            order[placed] = u
-            inward(u, k, place, input_ptr, input_unit, input_size, latency, slowness, traffic)
-            most_traffic = 0.0
-            longest = 0.0
-            for d in range(k):
-                took[d] = -1.0
-                if fits(u, d, stride, allowed, held, peak, limit, used, top):
-                    took[d] = (load[d] * whole_load + cost[u * columns + column[d]]) / divisor[d]
-                    longest = max(longest, took[d])
-                    most_traffic = max(most_traffic, traffic[d])
-            best = -1
-            least = 0.0
-            for d in range(k):
-                if took[d] < 0.0:
-                    continue
-                value = relative(traffic[d], most_traffic) * relative(took[d], longest)
-                if traced != 0:
-                    score[placed * k + d] = value
-                if best < 0 or value < least or (value == least and took[d] < took[best]):
-                    best = d
-                    least = value
+            choices.order[placed] = u
+            inward(u, choices.place, inputs, work.traffic)
+            best = least_score(u, placed, needs, capacity, times, whole_load, choices.score, work)
             if best < 0:
                 return placed
-            load[best] += cost[u * columns + column[best]]
-            take(u, best, held, peak, used, top, place)
+            work.load[best] += times.cost[u * times.columns + times.column[best]]
+            assign(u, best, needs, capacity, choices)
             placed += 1
     return placed

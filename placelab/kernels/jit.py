@@ -1,6 +1,7 @@
-"""How does a kernel run? Compiled by numba when it can, as the same plain Python when it cannot (yet).
+"""Run kernels: compiled by numba where possible, else as the same plain Python.
 
-A kernel is a function on flat arrays and numbers. Calling it
+A kernel is a function on flat arrays, numbers and blocks, which are NamedTuples of them (:mod:`placelab.kernels.blocks`), also
+nested. Calling it
 
 - runs the compiled machine code when it is in numba's cache on disk, or has been compiled in this process;
 - otherwise starts the compiler in a background thread, says so once, and meanwhile runs the Python source on lists, which
@@ -17,7 +18,7 @@ import hashlib
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -26,17 +27,28 @@ import numpy as np
 
 log = logging.getLogger("placelab")
 _helpers: dict[FunctionType, Any] = {}
+_inlined: set[FunctionType] = set()
 _compile_lock = threading.Lock()
 
 
 def helper(function: Callable) -> Callable:
-    """Marks a function that kernels call; it stays plain Python and is compiled into each kernel."""
+    """Mark a function that kernels call; it stays plain Python and is compiled into each kernel."""
     _helpers[function] = None
     return function
 
 
+def inlined(function: Callable) -> Callable:
+    """Mark a helper whose compiled code is put in place of each call.
+
+    A call pushes seven words per array, so one that passes whole blocks costs more than a short helper's work. The compiler
+    decides by the helper's length alone.
+    """
+    _inlined.add(function)
+    return helper(function)
+
+
 class kernel:  # in lower case: a decorator
-    """Marks a function as a kernel; see this module's docstring."""
+    """Mark a function as a kernel; see this module's docstring."""
 
     def __init__(self, function: Callable) -> None:
         functools.update_wrapper(self, function)
@@ -52,7 +64,7 @@ class kernel:  # in lower case: a decorator
         return self.compiled(*arguments)
 
     def bind(self, *arguments: Any) -> tuple[Callable[[], Any], list[Any], Callable[[], None]]:
-        """For a kernel that is entered again and again: (enter, what it works on, write back the results).
+        """Prepare a kernel that is entered again and again: (enter, what it works on, write back the results).
 
         The arguments are converted once, so that between two entries the caller reads and writes the second value.
         """
@@ -61,18 +73,18 @@ class kernel:  # in lower case: a decorator
         if self.compiled is not None and mode() != "plain":
             compiled = self.compiled
             return (lambda: compiled(*arguments)), list(arguments), lambda: None
-        lists = [a.tolist() if isinstance(a, np.ndarray) else a for a in arguments]
+        lists = [_listed(a) for a in arguments]
         return (lambda: self.function(*lists)), lists, lambda: _copy_back(arguments, lists)
 
     def plain(self, *arguments: Any) -> Any:
-        """The Python source on lists; results are copied back into the writable arrays."""
-        lists = [a.tolist() if isinstance(a, np.ndarray) else a for a in arguments]
+        """Run the Python source on lists, and copy results back into the writable arrays."""
+        lists = [_listed(a) for a in arguments]
         result = self.function(*lists)
         _copy_back(arguments, lists)
         return result
 
     def compile(self, *arguments: Any) -> None:
-        """Compile now, for arguments of these types, and wait for it."""
+        """Compile for arguments of these types, and wait for it."""
         self._compile(_signature(arguments))
 
     def _compile(self, signature: tuple) -> None:
@@ -107,10 +119,22 @@ def _signature(arguments: tuple) -> tuple:
     return tuple(numba.typeof(a) for a in arguments)
 
 
-def _copy_back(arguments: tuple, lists: list) -> None:
-    for array, values in zip(arguments, lists, strict=True):
-        if isinstance(array, np.ndarray) and array.flags.writeable:
-            array[:] = values
+def _listed(argument: Any) -> Any:
+    """The argument with a list in place of each array, also of arrays inside blocks."""
+    if isinstance(argument, np.ndarray):
+        return argument.tolist()
+    if isinstance(argument, tuple):
+        return argument._make(map(_listed, argument))
+    return argument
+
+
+def _copy_back(arguments: Iterable, lists: Iterable) -> None:
+    """Write lists back into the writable arrays that they were made from."""
+    for argument, values in zip(arguments, lists, strict=True):
+        if isinstance(argument, tuple):
+            _copy_back(argument, values)
+        elif isinstance(argument, np.ndarray) and argument.flags.writeable:
+            argument[:] = values
 
 
 def compiling() -> bool:
@@ -152,7 +176,8 @@ def _dispatcher(function: Callable) -> Any:
     copy = FunctionType(function.__code__, {**function.__globals__, **called}, function.__name__)
     copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
     # Kernels allocate nothing, so numba's runtime is off: counting references in each call of a helper costs ten times its work.
-    dispatcher = numba.njit(nogil=True, error_model="numpy", _nrt=False)(copy)
+    options = {"forceinline": True} if function in _inlined else {}
+    dispatcher = numba.njit(nogil=True, error_model="numpy", _nrt=False, **options)(copy)
     if function not in _helpers:
         dispatcher._cache = _cache(caching)(copy)
     return dispatcher

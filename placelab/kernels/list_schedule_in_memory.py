@@ -1,63 +1,73 @@
-"""Where does each op finish soonest and has room? The list scheduling of list_schedule.py with memory tracked over time."""
+"""List scheduling within memory: as list_schedule.py, with memory tracked over time."""
 
 from math import inf
 
-from placelab.kernels.codes import PARALLEL
 from placelab.kernels.heap import pop_event, push_event
-from placelab.kernels.jit import helper, kernel
-from placelab.kernels.list_schedule import gap, insert, occupy
-from placelab.kernels.planned_transfers import inputs_on
-from placelab.kernels.room_over_time import clear_room, next_time_to_try, take_room
+from placelab.kernels.jit import helper, inlined, kernel
+from placelab.kernels.list_schedule import NEVER, clear_busy, gap, run_on
+from placelab.kernels.look_up import exec_time, fix_group, group_home, may_run
+from placelab.kernels.memory_over_time import clear_memory, next_fit, take_memory
+from placelab.kernels.planned_transfers import inputs_at_once
 
-NEVER = 1.7e308  # a finish that no plan reaches
+
+@inlined
+def idle_from(d, time, length, insertion, busy):
+    """Earliest start at or after `time` of an op of this length on d: in an idle gap, or after its last op."""
+    if insertion:
+        return gap(d, busy, time, length, NEVER)
+    return max(time, busy.ends[d])
+
+
+@inlined
+def key_of(v, place, agenda):
+    """What ops are taken by: their place, or when their last input was computed."""
+    return float(place[v]) if len(place) > 0 else agenda.became[v]
 
 
 @helper
-def idle_from(d, time, length, insertion, room, busy, begins, ends, widest, done, n_done):
-    """Earliest start at or after `time` of an op of this length on d: in an idle gap, or after its last op."""
-    if insertion:
-        block = d * (len(widest) // len(busy))
-        return gap(d * room, busy[d], begins, ends, block, widest, done, n_done[d], time, length, NEVER)
-    return max(time, ends[d])
+def start_agenda(place, pred, agenda):
+    """Put all ops without inputs on the agenda. Returns how many."""
+    size = 0
+    for v in range(len(agenda.missing)):
+        agenda.became[v] = 0.0
+        agenda.missing[v] = pred.ptr[v + 1] - pred.ptr[v]
+        if agenda.missing[v] == 0:
+            size = push_event(agenda.heap, size, key_of(v, place, agenda), float(v))
+    return size
+
+
+@inlined
+def release(v, size, place, succ, plan, agenda):
+    """Put the ops whose last input is v on the agenda of so many ops. Returns its new size."""
+    for e in range(succ.ptr[v], succ.ptr[v + 1]):
+        w = succ.consumer[e]
+        agenda.missing[w] -= 1
+        if plan.finish[v] > agenda.became[w]:
+            agenda.became[w] = plan.finish[v]
+        if agenda.missing[w] == 0:
+            size = push_event(agenda.heap, size, key_of(w, place, agenda), float(w))
+    return size
 
 
 @kernel
-def one_by_one(
-    place, preferred, insertion, pred_ptr, pred_edge, producer, edge_bytes, succ_ptr, consumer, cost, column, divisor, columns,
-    delay, bandwidth, allowed, stride, group, send,
-    model, limit, for_ever, temporary, op_tensor_ptr, tensor_bytes, edge_tensor,
-    # workspace
-    group_device, missing, became, heap, aside, busy, busy_begins, busy_ends, widest, n_done, done,
-    turn, lane, port, copy_sent, copy_there, sent, there,
-    reserved, waiting, kept, copy_kept, last, chain, top, highest, at, level, block, begins, ends, sizes, cuts, change, eased,
-    # results
-    device, start, finish, score, order,
-):  # fmt: skip
-    """Of the ops whose inputs are placed the first, to where it finishes soonest, or to ``preferred[v]`` if it has room there.
+def one_by_one(place, preferred, insertion, pred, succ, times, network, eligible, inputs, memory, agenda, busy, plan):
+    """Put each op, the first of those whose inputs are placed, where it fits and finishes soonest.
 
-    First is by ``place[v]``, or, if that is empty, by when the last input was computed; ties: the op number. An op that has
-    no room anywhere is set aside (``aside``, pairs as in ``heap``) until bytes are given back, or nothing else is left.
+    On ``preferred[v]`` (-1: none) if it fits there. First is by ``place[v]``, or, if that is empty, by when the last input was
+    computed; ties: the op number. An op that fits nowhere is set aside until bytes are given back, or nothing else is left.
     Returns how many ops were placed before nothing fitted any more; the rest as in list_schedule.py.
     """
-    n = len(device)
-    k = len(limit)
-    room = len(busy_ends) // k
-    zeros = len(done) == len(busy_ends) and insertion
-    record = len(score) == n * k
-    clear_room(reserved, waiting, kept, copy_kept, last, chain, top, highest, at, level, block, edge_tensor)
-    for g in range(len(group_device)):
-        group_device[g] = -1
-    for d in range(k):
-        busy[d] = 0
-        n_done[d] = 0
-        busy_ends[d * room] = 0.0
-    size = 0
+    needs, held, curve, spans = memory
+    n = len(plan.device)
+    k = len(needs.limit)
+    record = len(plan.score) == n * k
+    clear_memory(pred, held, curve)
+    clear_busy(busy)
+    for g in range(len(eligible.group_device)):
+        eligible.group_device[g] = -1
     for v in range(n):
-        device[v] = -1
-        became[v] = 0.0
-        missing[v] = pred_ptr[v + 1] - pred_ptr[v]
-        if missing[v] == 0:
-            size = push_event(heap, size, float(place[v]) if len(place) > 0 else 0.0, float(v))
+        plan.device[v] = -1
+    size = start_agenda(place, pred, agenda)
     n_aside = 0
     placed = 0
     retried = 0  # how many were placed when all set aside were last tried again because nothing else was left
@@ -69,14 +79,13 @@ def one_by_one(
             if size == 0:
                 retried = placed
             for i in range(n_aside):
-                size = push_event(heap, size, aside[2 * i], aside[2 * i + 1])
+                size = push_event(agenda.heap, size, agenda.aside[2 * i], agenda.aside[2 * i + 1])
             n_aside = 0
             freed = False
-        key = heap[0]
-        v = int(heap[1])
-        size = pop_event(heap, size)
-        g = group[v]
-        fixed = g >= 0 and group_device[g] >= 0
+        key = agenda.heap[0]
+        v = int(agenda.heap[1])
+        size = pop_event(agenda.heap, size)
+        fixed = group_home(v, eligible)
         best = -1
         soonest = inf
         begin = 0.0
@@ -86,65 +95,37 @@ def one_by_one(
             if low < 0 or best >= 0:
                 continue
             for d in range(low, high):
-                if allowed[v * stride + d] == 0 or (fixed and group_device[g] != d):
+                if not may_run(v, d, eligible) or (fixed >= 0 and fixed != d):
                     continue
-                ready = inputs_on(
-                    v, d, pred_ptr, pred_edge, producer, edge_bytes, edge_tensor, send, delay, bandwidth, delay,
-                    PARALLEL, 0, port, copy_sent, copy_there, turn, lane, device, finish, sent, there,
-                )  # fmt: skip
-                length = cost[v * columns + column[d]] / divisor[d]
-                s = idle_from(d, ready, length, insertion, room, busy, busy_begins, busy_ends, widest, done, n_done)
+                ready = inputs_at_once(v, d, pred, network, plan, inputs)
+                length = exec_time(v, d, times)
+                s = idle_from(d, ready, length, insertion, busy)
                 while s < inf and (record or s + length < soonest):
-                    fits = next_time_to_try(
-                        v, d, s, length, pred_ptr, pred_edge, producer, group, group_device, device, sent, there,
-                        model, limit, for_ever, temporary, op_tensor_ptr, tensor_bytes, edge_tensor,
-                        reserved, waiting, kept, copy_kept, last, chain, top, highest, at, level, block,
-                        begins, ends, sizes, cuts, change,
-                    )  # fmt: skip
+                    fits = next_fit(v, d, s, length, pred, eligible, plan, inputs, needs, held, curve, spans)
                     if fits == s:
                         break
                     s = fits
                     if s < inf:
-                        s = idle_from(d, s, length, insertion, room, busy, busy_begins, busy_ends, widest, done, n_done)
+                        s = idle_from(d, s, length, insertion, busy)
                 if record and s < inf:
-                    score[v * k + d] = s + length
+                    plan.score[v * k + d] = s + length
                 if s + length < soonest:
                     best = d
                     soonest = s + length
                     begin = s
         if best < 0:
-            aside[2 * n_aside] = key
-            aside[2 * n_aside + 1] = float(v)
+            agenda.aside[2 * n_aside] = key
+            agenda.aside[2 * n_aside + 1] = float(v)
             n_aside += 1
             continue
-        inputs_on(
-            v, best, pred_ptr, pred_edge, producer, edge_bytes, edge_tensor, send, delay, bandwidth, delay,
-            PARALLEL, 0, port, copy_sent, copy_there, turn, lane, device, finish, sent, there,
-        )  # fmt: skip
-        freed = take_room(
-            v, best, begin, soonest, pred_ptr, pred_edge, producer, group, group_device, device, sent, there,
-            model, limit, for_ever, temporary, op_tensor_ptr, tensor_bytes, edge_tensor, reserved, waiting, kept, copy_kept,
-            last, chain, top, highest, at, level, block, begins, ends, sizes, cuts, change, eased,
-        )  # fmt: skip
-        device[v] = best
-        start[v] = begin
-        finish[v] = soonest
-        order[placed] = v
+        inputs_at_once(v, best, pred, network, plan, inputs)
+        freed = take_memory(v, best, begin, soonest, pred, eligible, plan, inputs, needs, held, curve, spans)
+        plan.device[v] = best
+        plan.start[v] = begin
+        plan.finish[v] = soonest
+        plan.order[placed] = v
         placed += 1
-        if g >= 0:
-            group_device[g] = best
-        if insertion:
-            first = best * (len(widest) // k)
-            busy[best] = occupy(best * room, busy[best], busy_begins, busy_ends, first, widest, begin, soonest)
-            if zeros and soonest > begin:
-                n_done[best] = insert(done, best * room, n_done[best], soonest)
-        else:
-            busy_ends[best] = soonest
-        for e in range(succ_ptr[v], succ_ptr[v + 1]):
-            w = consumer[e]
-            missing[w] -= 1
-            if soonest > became[w]:
-                became[w] = soonest
-            if missing[w] == 0:
-                size = push_event(heap, size, float(place[w]) if len(place) > 0 else became[w], float(w))
+        fix_group(v, best, eligible)
+        run_on(best, insertion, busy, begin, soonest)
+        size = release(v, size, place, succ, plan, agenda)
     return placed

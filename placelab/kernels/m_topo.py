@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from placelab.kernels.free_memory import assign, fits
 from placelab.kernels.jit import kernel
-from placelab.kernels.room import fits, take
 
 
 @kernel
-def in_shares(
-    n, k, traced, stride, allowed, held, peak, limit, used, top, place, order, reason, score,
-    own, share, counting, load,
-):  # fmt: skip
+def in_shares(needs, capacity, choices, own, share, counting, load):
     """Fill device after device; returns how many units were placed.
 
     The device that is being filled has its share when ``load[d] + own[u]`` would exceed `share`, or, `counting`, when all units
@@ -18,31 +15,34 @@ def in_shares(
     run. What it may not run, and what the last one has no room for, goes to the first device with room behind it, round the
     cluster. A score is the number of devices passed over. Workspace: ``load`` (k,). O(n + k) while devices have room.
     """
+    n = len(own)
+    k = len(load)
+    traced = len(choices.score) > 0
     for d in range(k):
         load[d] = 0.0
     filling = 0
     total = 0.0
     for u in range(n):
-        order[u] = u
-        while filling < k - 1 and allowed[u * stride + filling] != 0:
+        choices.order[u] = u
+        while filling < k - 1 and needs.allowed[u * needs.stride + filling] != 0:
             enough = total >= share * (filling + 1) if counting != 0 else load[filling] + own[u] > share
-            if not enough and fits(u, filling, stride, allowed, held, peak, limit, used, top):
+            if not enough and fits(u, filling, needs, capacity):
                 break
             filling += 1
         found = -1
         for step in range(k):
             d = (filling + step) % k
-            if fits(u, d, stride, allowed, held, peak, limit, used, top):
-                if traced != 0:
-                    score[u * k + d] = step
+            if fits(u, d, needs, capacity):
+                if traced:
+                    choices.score[u * k + d] = step
                 if found < 0:
                     found = d
-                    reason[u] = min(step, 1)
-                    if traced == 0:
+                    choices.reason[u] = min(step, 1)
+                    if not traced:
                         break
         if found < 0:
             return u
         load[found] += own[u]
         total += own[u]
-        take(u, found, held, peak, used, top, place)
+        assign(u, found, needs, capacity, choices)
     return n

@@ -1,4 +1,4 @@
-"""Who comes first? Ranks from priorities, ties by number."""
+"""Ranks from priorities, ties by number."""
 
 from placelab.kernels.jit import kernel
 

@@ -1,97 +1,126 @@
-"""When would an op's inputs be on a device? Transfers that a planner plans, queueing for ports or channels where they must.
+"""Transfers that a planner plans: when an op's inputs would be on a device, queueing for ports or channels where they must.
 
-Contention: ``PARALLEL`` none; ``PORTS`` one transfer at a time per device (``port[d]`` sends, ``port[in_port + d]`` receives,
-the same one if `in_port` is 0); ``CHANNEL`` one at a time per ordered pair (``port[s * k + d]``). ``port`` holds when each is
-free. A tensor travels once per device: ``copy_sent, copy_there`` at ``t * k + d`` hold the times of transfers planned, -1
-where there is none (all this only with contention). Within an op, inputs are sent in the order they were computed.
+Contention: ``PARALLEL`` none; ``PORTS`` one transfer at a time per device (``ports.free[d]`` sends, ``ports.free[in_port + d]``
+receives, the same one if `in_port` is 0); ``CHANNEL`` one at a time per ordered pair (``ports.free[s * k + d]``). A tensor
+travels once per device, and within an op inputs are sent in the order they were computed. Input i of op v is edge
+``pred.edge[pred.ptr[v] + i]``; ``inputs.sent[i], inputs.there[i]`` say when it is sent and there.
 """
 
 from placelab.kernels.codes import CHANNEL, PARALLEL, PORTS
-from placelab.kernels.jit import helper
+from placelab.kernels.jit import helper, inlined
 
 
 @helper
-def inputs_on(
-    v, d, pred_ptr, pred_edge, producer, edge_bytes, edge_tensor, send, delay, bandwidth, latency,
-    contention, in_port, port, copy_sent, copy_there, turn, lane, device, finish, sent, there,
-):  # fmt: skip
-    """When all inputs of v would be on d; ``sent[i], there[i]``: when input i is sent and there.
+def clear_ports(ports):
+    """No transfer is planned."""
+    for i in range(len(ports.free)):
+        ports.free[i] = 0.0
+    for i in range(len(ports.sent)):
+        ports.sent[i] = -1.0
 
-    Input i is edge ``pred_edge[pred_ptr[v] + i]``. Workspace: ``turn``, as long as an op has inputs, their order;
-    ``lane`` (k,).
-    """
-    k = len(lane)
-    low = pred_ptr[v]
-    count = pred_ptr[v + 1] - low
+
+@helper
+def inputs_at_once(v, d, pred, network, plan, inputs):
+    """When all inputs of v would be on d, without contention; notes when each would be sent and there."""
+    k = len(inputs.lane)
+    low = pred.ptr[v]
     ready = 0.0
-    if contention == PARALLEL:
-        for i in range(count):
-            e = pred_edge[low + i]
-            u = producer[e]
-            link = device[u] * k + d
-            sent[i] = finish[u] + send[link]
-            there[i] = finish[u] + delay[link] + edge_bytes[e] / bandwidth[link]
-            if there[i] > ready:
-                ready = there[i]
-        return ready
-    for i in range(count):  # sorted by when they were computed
-        u = producer[pred_edge[low + i]]
-        lane[device[u]] = port[device[u] * k + d] if contention == CHANNEL else port[device[u]]
+    for i in range(pred.ptr[v + 1] - low):
+        e = pred.edge[low + i]
+        u = pred.producer[e]
+        home = plan.device[u]
+        link = home * k + d
+        inputs.sent[i] = plan.finish[u] + (network.send[home] if home != d else 0.0)
+        inputs.there[i] = plan.finish[u] + network.delay[link] + pred.bytes[e] / network.bandwidth[link]
+        if inputs.there[i] > ready:
+            ready = inputs.there[i]
+    return ready
+
+
+@helper
+def sort_inputs(v, d, pred, ports, plan, inputs):
+    """Sort the inputs of v by when they were computed, and note when their sources can send to d at the earliest."""
+    k = len(inputs.lane)
+    low = pred.ptr[v]
+    turn = inputs.turn
+    for i in range(pred.ptr[v + 1] - low):
+        u = pred.producer[pred.edge[low + i]]
+        home = plan.device[u]
+        inputs.lane[home] = ports.free[home * k + d] if ports.contention == CHANNEL else ports.free[home]
         j = i
-        while j > 0 and finish[producer[pred_edge[low + turn[j - 1]]]] > finish[u]:
+        while j > 0 and plan.finish[pred.producer[pred.edge[low + turn[j - 1]]]] > plan.finish[u]:
             turn[j] = turn[j - 1]
             j -= 1
         turn[j] = i
-    receiver = 0.0 if contention == CHANNEL else port[in_port + d]
+
+
+@helper
+def inputs_in_turn(v, d, pred, network, ports, plan, inputs):
+    """As :func:`inputs_at_once`, with contention: behind all transfers that were planned before."""
+    k = len(inputs.lane)
+    low = pred.ptr[v]
+    sort_inputs(v, d, pred, ports, plan, inputs)
+    sent = inputs.sent
+    there = inputs.there
+    receiver = 0.0 if ports.contention == CHANNEL else ports.free[ports.in_port + d]
+    ready = 0.0
     before = -1
     tensor = -1
-    for j in range(count):
-        i = turn[j]
-        e = pred_edge[low + i]
-        u = producer[e]
-        home = device[u]
-        copy = edge_tensor[e] * k + d
+    for j in range(pred.ptr[v + 1] - low):
+        i = inputs.turn[j]
+        e = pred.edge[low + i]
+        u = pred.producer[e]
+        home = plan.device[u]
+        copy = pred.tensor[e] * k + d
         if home == d:
-            sent[i] = finish[u]
-            there[i] = finish[u]
-        elif copy_sent[copy] >= 0.0:
-            sent[i] = copy_sent[copy]
-            there[i] = copy_there[copy]
-        elif edge_tensor[e] == tensor:  # the op reads it twice
+            sent[i] = plan.finish[u]
+            there[i] = plan.finish[u]
+        elif ports.sent[copy] >= 0.0:
+            sent[i] = ports.sent[copy]
+            there[i] = ports.there[copy]
+        elif pred.tensor[e] == tensor:  # the op reads it twice
             sent[i] = sent[before]
             there[i] = there[before]
         else:
             link = home * k + d
-            begin = max(finish[u] + send[link], lane[home], receiver)
+            begin = max(plan.finish[u] + network.send[home], inputs.lane[home], receiver)
             sent[i] = begin
-            there[i] = begin + latency[link] + edge_bytes[e] / bandwidth[link]
-            lane[home] = there[i]
-            if contention == PORTS:
+            there[i] = begin + network.latency[link] + pred.bytes[e] / network.bandwidth[link]
+            inputs.lane[home] = there[i]
+            if ports.contention == PORTS:
                 receiver = there[i]
         before = i
-        tensor = edge_tensor[e]
+        tensor = pred.tensor[e]
         if there[i] > ready:
             ready = there[i]
     return ready
 
 
+@inlined
+def inputs_on(v, d, pred, network, ports, plan, inputs):
+    """When all inputs of v would be on d; notes when each would be sent and there."""
+    if ports.contention == PARALLEL:
+        return inputs_at_once(v, d, pred, network, plan, inputs)
+    return inputs_in_turn(v, d, pred, network, ports, plan, inputs)
+
+
 @helper
-def take_links(
-    v, d, k, pred_ptr, pred_edge, producer, edge_tensor, contention, in_port, port, copy_sent, copy_there, device, sent, there,
-):  # fmt: skip
-    """Plan the transfers that bring v's inputs to d, at the times :func:`inputs_on` found."""
-    if contention == PARALLEL:
+def reserve_links(v, d, pred, ports, plan, inputs):
+    """Plan the transfers that bring v's inputs to d, at the times that :func:`inputs_on` found."""
+    if ports.contention == PARALLEL:
         return
-    for i in range(pred_ptr[v + 1] - pred_ptr[v]):
-        e = pred_edge[pred_ptr[v] + i]
-        home = device[producer[e]]
-        copy = edge_tensor[e] * k + d
-        if home == d or copy_sent[copy] >= 0.0:
+    k = len(inputs.lane)
+    for i in range(pred.ptr[v + 1] - pred.ptr[v]):
+        e = pred.edge[pred.ptr[v] + i]
+        home = plan.device[pred.producer[e]]
+        copy = pred.tensor[e] * k + d
+        if home == d or ports.sent[copy] >= 0.0:
             continue
-        copy_sent[copy] = sent[i]
-        copy_there[copy] = there[i]
-        if contention == CHANNEL:
-            port[home * k + d] = max(port[home * k + d], there[i])
+        there = inputs.there[i]
+        ports.sent[copy] = inputs.sent[i]
+        ports.there[copy] = there
+        if ports.contention == CHANNEL:
+            ports.free[home * k + d] = max(ports.free[home * k + d], there)
         else:
-            port[home] = max(port[home], there[i])
-            port[in_port + d] = max(port[in_port + d], there[i])
+            ports.free[home] = max(ports.free[home], there)
+            ports.free[ports.in_port + d] = max(ports.free[ports.in_port + d], there)

@@ -1,4 +1,4 @@
-"""Where does each op go? One algorithm per file; importing this package enters them into the catalogue."""
+"""Partitioners: one algorithm per file. Importing this package enters them into the catalogue."""
 
 from placelab.partitioning import (  # noqa: F401
     batch_split,

@@ -1,4 +1,4 @@
-"""The ops of highest rank to the fastest devices, in batches."""
+"""Batch split: the ops of highest rank on the fastest devices, in batches."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from placelab.errors import UnsupportedError
-from placelab.kernels.deal import deal
-from placelab.planning.capacity import Room
+from placelab.kernels.first_fit import first_fit
+from placelab.planning.capacity import Assignment
 from placelab.planning.importance import by_speed, relative_rank, relative_speed
 from placelab.planning.ranks import by_falling
 from placelab.problem.graph import frozen
@@ -42,13 +41,11 @@ def batch_split(problem: Problem, *, quota: Literal["speed", "equal"] = "speed",
     number, speeds by device number. The paper gives no batch size. The published code sorts the devices and then uses
     the unsorted list. O(ops log ops), and O(ops × devices) when devices are full.
     """
-    if quota not in ("speed", "equal"):
-        raise UnsupportedError(f"batch-split: quota is {quota!r}; expected speed or equal")
-    room, n = Room(problem, trace), problem.graph.n_ops
+    assignment, n = Assignment(problem, trace), problem.graph.n_ops
     order, sequence = by_falling(relative_rank(problem.graph))[0], by_speed(problem)
     share = relative_speed(problem)[sequence] if quota == "speed" else np.ones(len(sequence))
     target = np.searchsorted(np.cumsum(share) / share.sum() * n, np.arange(n) + 0.5, side="left")
     target = np.minimum(target, len(sequence) - 1).astype(np.int32)
-    queue, position = room.units.queue(order)
-    placed = deal(*room.arguments, queue, frozen(target[position]), sequence)
-    return room.placement(placed, REASONS, "devices passed over")
+    queue, position = assignment.units.queue(order)
+    placed = first_fit(*assignment.arguments, queue, frozen(target[position]), sequence)
+    return assignment.placement(placed, REASONS, "devices passed over")

@@ -1,11 +1,11 @@
-"""The model cut into consecutive pieces, one per device."""
+"""Consecutive pieces of the model, one per device."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from placelab.kernels.deal import deal
-from placelab.planning.capacity import Room
+from placelab.kernels.first_fit import first_fit
+from placelab.planning.capacity import Assignment
 from placelab.planning.importance import relative_speed
 from placelab.planning.ranks import mean_exec
 from placelab.problem.graph import frozen
@@ -30,11 +30,14 @@ def contiguous(problem: Problem, *, trace: bool = False) -> Placement:
     first op belongs. Devices by number; one that is not allowed or has no room passes the op on to the next, round the
     cluster. The thesis names the baseline and leaves it open. O(ops), O(ops × devices) when devices are full.
     """
-    room = Room(problem, trace)
-    target = pieces(mean_exec(problem), relative_speed(problem))[room.units.first]
-    queue, sequence = np.arange(room.units.n, dtype=np.int32), np.arange(problem.cluster.n_devices, dtype=np.int32)
-    placed = deal(*room.arguments, frozen(queue), frozen(target), frozen(sequence))
-    return room.placement(placed, REASONS, "devices passed over")
+    assignment = Assignment(problem, trace)
+    target = pieces(mean_exec(problem), relative_speed(problem))[assignment.units.first]
+    queue, sequence = (
+        np.arange(assignment.units.n, dtype=np.int32),
+        np.arange(problem.cluster.n_devices, dtype=np.int32),
+    )
+    placed = first_fit(*assignment.arguments, frozen(queue), frozen(target), frozen(sequence))
+    return assignment.placement(placed, REASONS, "devices passed over")
 
 
 def pieces(work: np.ndarray, share: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The shortest plan there is, and a proof of it, for small problems: constraint programming."""
+"""Exact search for the shortest plan of a small problem, with a proof: constraint programming."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The longest path to the fastest device; the rest wherever it would be done first."""
+"""The longest path on the fastest device; the rest wherever it would be done first."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from placelab.errors import UnsupportedError
+from placelab.kernels import blocks
 from placelab.kernels import critical_path as kernels
-from placelab.planning.capacity import Room
+from placelab.planning import plan_arrays
+from placelab.planning.capacity import Assignment
 from placelab.planning.importance import by_speed
 from placelab.planning.ranks import compute_rank, operations, rounded
 from placelab.problem.graph import frozen
@@ -43,23 +44,19 @@ def critical_path(
 
     Notes
     -----
-    Ties: sinks, predecessors and devices by number; ranks are compared :func:`~placelab.ranks.rounded`. Groups as one op of
-    their summed compute; a group with a member on the path is on it. Measured times stand for :math:`c_v / s_d` in the
+    Ties: sinks, predecessors and devices by number; ranks are compared :func:`~placelab.planning.ranks.rounded`. Groups as one
+    op of their summed compute; a group with a member on the path is on it. Measured times stand for :math:`c_v / s_d` in the
     load where there are any. The published code ranks with mean transfers and speeds, leaves c_v out of eq. 7, and on
     spilling skips every second device; this follows the paper. O(ops × devices + edges).
     """
-    if order not in ("topological", "random"):
-        raise UnsupportedError(f"critical-path: order is {order!r}; expected topological or random")
-    room, graph = Room(problem, trace), problem.graph
-    n, n_ops, k = room.units.n, graph.n_ops, problem.cluster.n_devices
+    assignment, graph = Assignment(problem, trace), problem.graph
+    n, n_ops, k = assignment.units.n, graph.n_ops, problem.cluster.n_devices
     queue = np.arange(n) if order == "topological" else np.random.default_rng(seed).permutation(n)
     done = rounded(compute_rank(graph)[1] + operations(graph))
     placed = kernels.critical_path(
-        *room.arguments,
-        *(n_ops, frozen(done)),
-        *(graph.succ_ptr, graph.pred_ptr, graph.pred_edge, graph.producer),
-        *(room.units.of, by_speed(problem), frozen(queue.astype(np.int32))),
-        *(room.cost, problem.columns, problem.column, problem.divisor),
-        *(np.zeros(n_ops, np.int32), np.zeros(n, np.uint8), np.zeros(k)),
+        *(*assignment.arguments, assignment.units.of),
+        *(plan_arrays.predecessors(graph), plan_arrays.successors(graph), assignment.times),
+        *(frozen(done), by_speed(problem), frozen(queue.astype(np.int32))),
+        blocks.PathWork(np.zeros(n_ops, np.int32), np.zeros(n, np.uint8), np.zeros(k)),
     )
-    return room.placement(placed, REASONS, "load with it [s]")
+    return assignment.placement(placed, REASONS, "load with it [s]")

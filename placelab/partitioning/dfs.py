@@ -1,4 +1,4 @@
-"""Along the edges, depth first: neighbours together, loads level."""
+"""Depth-first search along the edges: neighbours together, loads level."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from placelab.errors import UnsupportedError
+from placelab.kernels import blocks
 from placelab.kernels import dfs as kernels
-from placelab.planning.capacity import Room
+from placelab.planning import plan_arrays
+from placelab.planning.capacity import Assignment
 from placelab.planning.importance import relative_rank
 from placelab.planning.ranks import by_falling
 from placelab.problem.graph import frozen
@@ -39,17 +40,14 @@ def dfs(problem: Problem, *, exec_time: Literal["load", "score"] = "load", trace
     placed when its first member is met, as one op: its compute and inputs are its members' together. Latencies count
     as traffic. O((ops + edges) × devices + ops log ops).
     """
-    if exec_time not in ("load", "score"):
-        raise UnsupportedError(f"dfs: exec_time is {exec_time!r}; expected load or score")
-    room, graph = Room(problem, trace), problem.graph
-    n, k = graph.n_ops, problem.cluster.n_devices
+    assignment, graph = Assignment(problem, trace), problem.graph
+    n = graph.n_ops
+    child, filled, stack = (np.zeros(size, np.int32) for size in (graph.n_edges, n, graph.n_edges + 1))
     placed = kernels.dfs(
-        *room.arguments,
-        *room.traffic_arguments,
-        *(n, room.units.of, graph.succ_ptr, graph.pred_ptr, graph.pred_edge, graph.producer),
+        *assignment.arguments,
+        *(assignment.units_block, assignment.inputs),
+        *(plan_arrays.predecessors(graph), plan_arrays.successors(graph), assignment.times),
         *(frozen(by_falling(relative_rank(graph))[0]), int(exec_time == "load")),
-        *(room.cost, problem.columns, problem.column, problem.divisor, np.zeros(k), np.zeros(k), np.zeros(k)),
-        *(np.zeros(size, np.int32) for size in (graph.n_edges, n, graph.n_edges + 1)),
-        np.zeros(n, np.uint8),
+        *(blocks.Search(child, filled, stack, np.zeros(n, np.uint8)), plan_arrays.weighing(problem)),
     )
-    return room.placement(placed, ("least traffic × time where the search met it",), "score")
+    return assignment.placement(placed, ("least traffic × time where the search met it",), "score")

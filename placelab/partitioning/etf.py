@@ -1,14 +1,14 @@
-"""Earliest task first: of all ready ops and all devices the pair that can start soonest, again and again."""
+"""Earliest task first: place, again and again, the pair of all ready ops and devices that can start soonest."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from placelab.kernels import etf as kernels
+from placelab.planning import plan_arrays
 from placelab.planning.append_plan import AppendPlan
 from placelab.planning.memory_plan import can_bind
 from placelab.planning.ranks import by_falling, rounded, static_level
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.strategies import partitioner
@@ -87,26 +87,23 @@ def m_etf(problem: Problem, *, trace: bool = False) -> Placement:
 
 
 def _plan(problem: Problem, *, memory: bool, trace: bool) -> AppendPlan:
-    n, k = problem.graph.n_ops, problem.cluster.n_devices
-    plan = AppendPlan(problem, memory=memory, trace=trace)
+    made = AppendPlan(problem, memory=memory, trace=trace)
     item, rank = by_falling(rounded(static_level(problem)))
-    heaps = (np.empty(2 * n * k), np.empty(k, np.int32), np.empty(n * k, np.int32), np.empty(k, np.int32))
-    work = (np.empty(problem.n_groups, np.int32), np.empty(k), np.empty(k), np.empty(n, np.int32), *heaps)
-    facts = (frozen(rank), frozen(item), *plan.facts)
-    if not memory and not problem.transfer_model.queue:
-        kernels.earliest_first(*facts, *work, *plan.results)
-        return plan
-    more = (np.empty(n * k), np.empty(k, np.int32), np.empty(k, np.int32), np.empty(n, np.int32))
-    placed = kernels.earliest_first_within(*facts, *plan.limits, *work, *more, *plan.limits_work, *plan.results)
-    if placed < n:
-        raise plan.refuse(rank)
-    return plan
+    queues = plan_arrays.queues(problem, rank, item)
+    bounds = plan_arrays.bounds(problem, ready_on=made.limited or trace)
+    placed = kernels.earliest_first(
+        *plan_arrays.facts(problem), made.limits, plan_arrays.frontier(problem), queues, bounds, made.plan
+    )
+    if placed < problem.graph.n_ops:
+        raise made.refuse(rank)
+    return made
 
 
-def _placement(plan: AppendPlan) -> Placement:
+def _placement(made: AppendPlan) -> Placement:
+    plan = made.plan
     reason = np.zeros(len(plan.device), np.int32)
-    if plan.traced:
+    if made.traced:
         score = plan.score.reshape(len(plan.device), -1)
         equal = (score == plan.start[:, None]).sum(axis=1)
         reason = np.where((~np.isnan(score)).sum(axis=1) == 1, 2, np.where(equal > 1, 1, 0))
-    return plan.placement(REASONS, reason, "earliest start [s]")
+    return made.placement(REASONS, reason, "earliest start [s]")

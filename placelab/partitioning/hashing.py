@@ -1,4 +1,4 @@
-"""Anywhere, but always the same: a hash of the op's name."""
+"""A hash of the op's name: any device, but always the same."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from placelab.errors import UnsupportedError
 from placelab.kernels.draw import draw
-from placelab.planning.capacity import Room
+from placelab.planning.capacity import Assignment
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -46,11 +46,11 @@ def hashing(
     every machine, and an op keeps it when others come or go. Ops are placed by number, so early ones take the room.
     O(ops × devices).
     """
-    room = Room(problem, trace)
+    assignment = Assignment(problem, trace)
     weights = frozen(_weights(problem, weight))
-    number = frozen(_uniform(_digests(problem.graph)[room.units.first], seed))
-    placed = draw(*room.arguments, number, weights)
-    return room.placement(placed, ("drawn by the hash of its name",), "share of the draw")
+    number = frozen(_uniform(_digests(problem.graph)[assignment.units.first], seed))
+    placed = draw(*assignment.arguments, number, weights)
+    return assignment.placement(placed, ("drawn by the hash of its name",), "share of the draw")
 
 
 def _weights(problem: Problem, weight: str) -> np.ndarray:
@@ -61,8 +61,6 @@ def _weights(problem: Problem, weight: str) -> np.ndarray:
         unlimited = problem.cluster.names[int(np.flatnonzero(np.isinf(memory))[0])]
         raise UnsupportedError(f"hash: weight 'memory' needs finite memory, that of {unlimited!r} is not; use 'speed'")
     choices = {"memory": memory, "speed": speed, "uniform": np.ones(len(speed))}
-    if weight not in choices:
-        raise UnsupportedError(f"hash: weight is {weight!r}; expected auto, {', '.join(choices)}")
     return choices[weight] / choices[weight].max()
 
 

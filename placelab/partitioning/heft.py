@@ -1,4 +1,4 @@
-"""Heterogeneous earliest finish time: the op of the longest way to go first, to the device where it is done first."""
+"""Heterogeneous earliest finish time: ops by the longest way to the end, each on the device where it is done first."""
 
 from __future__ import annotations
 

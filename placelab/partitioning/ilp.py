@@ -1,4 +1,4 @@
-"""The shortest plan there is, and a proof of it, for very small problems: the thesis' integer linear program."""
+"""Exact search for the shortest plan of a very small problem, with a proof: the thesis' integer linear program."""
 
 from __future__ import annotations
 

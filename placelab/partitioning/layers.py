@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
 import numpy as np
 
-from placelab.errors import UnsupportedError
-from placelab.kernels.deal import deal
+from placelab.kernels.first_fit import first_fit
 from placelab.partitioning.contiguous import pieces
-from placelab.planning.capacity import Room
+from placelab.planning.capacity import Assignment
 from placelab.planning.importance import relative_speed
 from placelab.planning.ranks import mean_exec, rounded, upward_rank
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
-from placelab.strategies import partitioner
+from placelab.strategies import Limits, partitioner
 
 REASONS = ("with its layer", "its layer's device may not or cannot hold it; the next one that can")
 GRADIENTS = re.compile(r"^gradients(_\d+)?/")
 
 
 @partitioner(source="Jeon et al. 2020 §5.1 (Baechi), the expert")
-def layers(problem: Problem, *, depth: int = 0, trace: bool = False) -> Placement:
+def layers(problem: Problem, *, depth: Annotated[int, Limits(0)] = 0, trace: bool = False) -> Placement:
     r"""One device per named layer, consecutive layers together, work in proportion to the devices' speeds.
 
     Op names split at ``/`` into scopes; ops of one scope are a layer. A gradient op belongs to its forward op's layer
@@ -46,22 +46,20 @@ def layers(problem: Problem, *, depth: int = 0, trace: bool = False) -> Placemen
     A graph without scopes has as many layers as ops: ``contiguous`` in the order of the rank. w is
     :func:`placelab.planning.ranks.mean_exec`, s :func:`placelab.planning.importance.relative_speed`. O(ops log ops).
     """
-    if depth < 0:
-        raise UnsupportedError(f"layers: depth is {depth!r}; expected 0 or more")
-    room, share = Room(problem, trace), relative_speed(problem)
-    work = room.units.total(mean_exec(problem))
+    assignment, share = Assignment(problem, trace), relative_speed(problem)
+    work = assignment.units.total(mean_exec(problem))
     layer = _layers(
-        [scopes(name) for name in problem.graph.names[room.units.first]], work, share.max() / share.sum(), depth
+        [scopes(name) for name in problem.graph.names[assignment.units.first]], work, share.max() / share.sum(), depth
     )
     rank = np.full(layer.max() + 1, -1.0)
-    np.maximum.at(rank, layer, room.units.largest(rounded(upward_rank(problem))))
+    np.maximum.at(rank, layer, assignment.units.largest(rounded(upward_rank(problem))))
     order = np.argsort(-rank, kind="stable")  # layers are numbered by their first unit
     target = np.empty(len(rank), dtype=np.int32)
     target[order] = pieces(np.bincount(layer, work)[order], share)
-    queue = np.lexsort((np.arange(room.units.n), np.argsort(order)[layer])).astype(np.int32)
+    queue = np.lexsort((np.arange(assignment.units.n), np.argsort(order)[layer])).astype(np.int32)
     devices = np.arange(problem.cluster.n_devices, dtype=np.int32)
-    placed = deal(*room.arguments, frozen(queue), frozen(target[layer[queue]]), frozen(devices))
-    return room.placement(placed, REASONS, "devices passed over")
+    placed = first_fit(*assignment.arguments, frozen(queue), frozen(target[layer[queue]]), frozen(devices))
+    return assignment.placement(placed, REASONS, "devices passed over")
 
 
 def scopes(name: str) -> list[str]:

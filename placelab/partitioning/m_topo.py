@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from placelab.kernels.m_topo import in_shares
-from placelab.planning.capacity import Room, needs
+from placelab.planning.capacity import Assignment, needs
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -49,15 +49,15 @@ def m_topo(problem: Problem, *, rule: Literal["memory", "count"] = "memory", tra
 
     Departures: the papers' devices are all alike; "full" is by the static room check of planners without times.
     """
-    room = Room(problem, trace)
+    assignment = Assignment(problem, trace)
     n, k = problem.graph.n_ops, problem.cluster.n_devices
-    own = room.units.total(_bytes(problem))
+    own = assignment.units.total(_bytes(problem))
     share = own.sum() / k + own.max()
     counting = rule == "count" or share == 0
     if counting:
-        own, share = room.units.total(np.ones(n)), n / k
-    placed = in_shares(*room.arguments, frozen(own), float(share), int(counting), np.empty(k))
-    return replace(room.placement(placed, REASONS, "devices passed over"), planned=np.arange(n))
+        own, share = assignment.units.total(np.ones(n)), n / k
+    placed = in_shares(*assignment.arguments, frozen(own), float(share), int(counting), np.empty(k))
+    return replace(assignment.placement(placed, REASONS, "devices passed over"), planned=np.arange(n))
 
 
 def _bytes(problem: Problem) -> np.ndarray:

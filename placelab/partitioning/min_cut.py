@@ -1,20 +1,20 @@
-"""As few bytes between devices as possible, equal work on each: the model the thesis argues against."""
+"""Minimum cut: as few bytes between devices as possible, equal work on each; the model the thesis argues against."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
-from placelab.errors import UnsupportedError
-from placelab.kernels.min_cut import settle
-from placelab.planning.capacity import Room, Units
+from placelab.kernels.blocks import UnitLinks
+from placelab.kernels.min_cut import settle_parts
+from placelab.planning.capacity import Assignment, Units
 from placelab.planning.importance import relative_speed
 from placelab.planning.ranks import mean_exec, mean_transfer
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
-from placelab.strategies import partitioner
+from placelab.strategies import Limits, partitioner
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -28,7 +28,7 @@ def min_cut(
     problem: Problem,
     *,
     balance: Literal["compute", "memory"] = "compute",
-    imbalance: float = 0.03,
+    imbalance: Annotated[float, Limits(0.001, 1000)] = 0.03,
     seed: int = 0,
     trace: bool = False,
 ) -> Placement:
@@ -66,16 +66,15 @@ def min_cut(
     it is, or has no room, goes to the device with the strongest edges to it (ties: the lower). Of the links only the mean
     counts. Nearly linear in (ops + edges) log devices, plus devices³.
     """
-    if not 0.001 <= imbalance <= 1000:
-        raise UnsupportedError(f"min-cut: imbalance is {imbalance!r}; expected 0.001 to 1000")
-    room = Room(problem, trace)
-    weight, share = _balanced(problem, room.units, balance)
-    links = unit_links(problem, room.units)
+    assignment = Assignment(problem, trace)
+    weight, share = _balanced(problem, assignment.units, balance)
+    links = unit_links(problem, assignment.units)
     part = _parts(links, weight, share, imbalance, seed)
-    home = _devices(room, part, weight, share, imbalance)[part].astype(np.int32)
-    edges = (frozen(links.indptr.astype(np.int32)), frozen(links.indices.astype(np.int32)), frozen(links.data))
-    placed = settle(*room.arguments, frozen(home), *edges, np.zeros(problem.cluster.n_devices))
-    return room.placement(placed, REASONS, "transfers cut [s]")
+    home = _devices(assignment, part, weight, share, imbalance)[part].astype(np.int32)
+    rows, neighbours = frozen(links.indptr.astype(np.int32)), frozen(links.indices.astype(np.int32))
+    edges = UnitLinks(rows, neighbours, frozen(links.data))
+    placed = settle_parts(*assignment.arguments, frozen(home), edges, np.zeros(problem.cluster.n_devices))
+    return assignment.placement(placed, REASONS, "transfers cut [s]")
 
 
 def unit_links(problem: Problem, units: Units) -> csr_array:
@@ -146,12 +145,14 @@ def _whole(weight: np.ndarray) -> np.ndarray:
     return np.maximum(np.rint(weight * (WHOLE / total)), 1) if total > 0 else np.ones(len(weight))
 
 
-def _devices(room: Room, part: np.ndarray, weight: np.ndarray, share: np.ndarray, imbalance: float) -> np.ndarray:
+def _devices(
+    assignment: Assignment, part: np.ndarray, weight: np.ndarray, share: np.ndarray, imbalance: float
+) -> np.ndarray:
     """Device of each part, shape (n_devices,): least weight where it may not run or beyond the target; itself at a tie."""
     from scipy.optimize import linear_sum_assignment
 
     k, weight = len(share), _whole(weight) / WHOLE
-    allowed = np.broadcast_to(room.allowed.reshape(-1, k), (len(part), k))
+    allowed = np.broadcast_to(assignment.needs.allowed.reshape(-1, k), (len(part), k))
     load = np.bincount(part, weight, minlength=k)[:, None]
     may = np.stack([np.bincount(part, weight * column, minlength=k) for column in allowed.T], axis=1)
     over = np.maximum(load - load.sum() * share / share.sum() * (1 + imbalance), 0.0)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-
-from placelab.errors import UnsupportedError
+from placelab.kernels import blocks
 from placelab.kernels import mite as kernels
-from placelab.planning.capacity import Room
+from placelab.planning import plan_arrays
+from placelab.planning.capacity import Assignment
 from placelab.planning.importance import relative_rank, relative_speed
 from placelab.planning.ranks import by_falling
 from placelab.problem.graph import frozen
@@ -44,18 +43,14 @@ def mite(
     memory counts as empty, so under memory ``none`` mem is the same for all devices. Departs from eq. 10 in that
     latencies count. O((ops + edges) × devices).
     """
-    if neighbours not in ("predecessors", "both"):
-        raise UnsupportedError(f"mite: neighbours is {neighbours!r}; expected predecessors or both")
-    room, graph, k = Room(problem, trace), problem.graph, problem.cluster.n_devices
+    assignment, graph = Assignment(problem, trace), problem.graph
     rank = relative_rank(graph)
     order, _ = by_falling(rank)
-    queue, position = room.units.queue(order)
+    queue, position = assignment.units.queue(order)
     placed = kernels.mite(
-        *room.arguments,
-        *room.traffic_arguments,
-        *(int(neighbours == "both"), room.units.ptr, room.units.ops, room.units.of),
-        *(graph.succ_ptr, graph.consumer, graph.edge_tensor, graph.tensor_bytes, np.zeros(k, np.int32)),
-        *(queue, frozen(rank[order[position]]), relative_speed(problem)),
-        *(room.cost, problem.columns, problem.column, problem.divisor, np.zeros(k), np.zeros(k)),
+        *assignment.arguments,
+        *(assignment.units_block, assignment.inputs, plan_arrays.successors(graph), assignment.times),
+        *(int(neighbours == "both"), queue, blocks.Importance(frozen(rank[order[position]]), relative_speed(problem))),
+        plan_arrays.weighing(problem),
     )
-    return room.placement(placed, ("least memory × importance × traffic × time",), "score")
+    return assignment.placement(placed, ("least memory × importance × traffic × time",), "score")

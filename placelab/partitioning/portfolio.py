@@ -1,4 +1,4 @@
-"""One click: try every partitioner, take the best plan, and improve it move by move."""
+"""Portfolio: try every partitioner, take the best plan, and improve it move by move."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from placelab.analysis.lower_bounds import best_bound, least_exec
 from placelab.errors import InfeasibleError, UnsupportedError
 from placelab.kernels import local_search as kernels
 from placelab.kernels import ranks as rank_kernels
-from placelab.planning.capacity import Room
+from placelab.planning import plan_arrays
+from placelab.planning.capacity import Assignment
 from placelab.planning.list_scheduler import planned_order
 from placelab.planning.memory_plan import can_bind
 from placelab.problem.graph import frozen
@@ -23,7 +24,7 @@ from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, never, silent
 from placelab.schedule.placement import Placement
 from placelab.simulation import simulate
-from placelab.strategies import keywords, partitioner, partitioners, schedulers
+from placelab.strategies import Limits, keywords, partitioner, partitioners, schedulers
 from placelab.units import seconds
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Plan:
 def portfolio(
     problem: Problem,
     *,
-    moves: int = 10_000,
+    moves: Annotated[int, Limits(0)] = 10_000,
     time_limit: float = 60.0,
     seed: int = 0,
     progress: Report = silent,
@@ -119,8 +120,6 @@ def portfolio(
     >>> list(found.table.partitioner)[-1]
     'local search'
     """
-    if moves < 0:
-        raise UnsupportedError(f"portfolio: moves is {moves!r}; expected 0 or more")
     late = _deadline(time_limit, cancel)
     plans, rows = _catalogue(problem, seed, progress, late)
     search = Search(problem, plans, seed, moves)
@@ -196,8 +195,8 @@ class Search:
     def __init__(self, problem: Problem, plans: list[Plan], seed: int, moves: int) -> None:
         self.problem, self.best, self.now = problem, plans[0], plans[0]
         self.next, self.stuck = [plan for a, plan in pairwise(plans) if plan.cost != a.cost], 0
-        self.bound, self.room = best_bound(problem), Room(problem)
-        self.moves, self.done = min(moves, 50 * self.room.units.n * problem.cluster.n_devices), 0
+        self.bound, self.assignment = best_bound(problem), Assignment(problem)
+        self.moves, self.done = min(moves, 50 * self.assignment.units.n * problem.cluster.n_devices), 0
         self.eager = problem.memory_model.timed and can_bind(problem)
         self.random = np.array([seed % MODULUS + 1], dtype=np.int64)
         self.fixed = _fixed(problem)
@@ -227,11 +226,12 @@ class Search:
     def improve(self, moves: int) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
         """By the kernel, from where it stands: device, order, moves tried, and the makespans it saw at first and at the end."""
         n, m, k = self.problem.graph.n_ops, self.problem.graph.n_edges, self.problem.cluster.n_devices
-        device, order, room = self.now.device.copy(), self.now.order.copy(), self.room
-        place = device[room.units.first]
-        room.used[:] = np.bincount(place, room.held, minlength=k)
-        room.top[:] = 0.0
-        np.maximum.at(room.top, place, room.peak)
+        device, order, units = self.now.device.copy(), self.now.order.copy(), self.assignment.units
+        needs, capacity = self.assignment.needs, self.assignment.capacity
+        place = device[units.first]
+        capacity.used[:] = np.bincount(place, needs.held, minlength=k)
+        capacity.top[:] = 0.0
+        np.maximum.at(capacity.top, place, needs.peak)
         width = 2 * k + self.problem.transfer_model.queues(k, self.problem.duplex)
         rows = (n - 1) // CHUNK + 1
         whole = lambda size: np.empty(size, np.int32)  # noqa: E731
@@ -239,8 +239,7 @@ class Search:
         makespan = np.empty(2)
         tried = kernels.improve(
             moves, int(self.eager), CHUNK, width, *self.fixed,
-            room.units.ptr, room.units.ops, room.units.of, room.stride, room.allowed, room.held, room.peak, room.limit,
-            room.used, room.top,
+            units.ptr, units.ops, units.of, needs.stride, needs.allowed, needs.held, needs.peak, *capacity,
             whole(k), whole(n), whole(n), real(width), whole(k), whole(k), real(k), whole(k), whole(n), whole(n), whole(n),
             real(n), whole(2 * n), real(n), whole(n), real(m), real(rows * width), real(n), real(m), real(rows * width),
             self.random, device, order, makespan,
@@ -269,22 +268,13 @@ def _fixed(problem: Problem) -> tuple:
         graph.pred_edge,
         graph.producer,
     )
-    model = problem.transfer_model.planned
     links = (cluster.latency.reshape(-1), cluster.bandwidth.reshape(-1))
     least, rest = least_exec(problem), np.empty(graph.n_ops)
-    rank_kernels.upward(frozen(least), graph.succ_ptr, graph.consumer, graph.edge_bytes, 0.0, 0.0, rest)
+    rank_kernels.upward(frozen(least), plan_arrays.successors(graph), 0.0, 0.0, rest)
     rest = np.maximum(rest * (1 - 1e-12) - least, 0.0)  # sums of floats associate from the other end here
     send = frozen(problem.transfer_ops / cluster.speed)
-    return (
-        *edges,
-        k,
-        model,
-        (3 if problem.duplex else 2) * k,
-        send,
-        *links,
-        frozen(problem.exec_table().reshape(-1)),
-        frozen(rest),
-    )
+    machine = (k, problem.transfer_model.planned, (3 if problem.duplex else 2) * k, send, *links)
+    return (*edges, *machine, frozen(problem.exec_table().reshape(-1)), frozen(rest))
 
 
 # -------------------------------------------------------------------- what is said about it

@@ -1,11 +1,11 @@
-"""Anywhere."""
+"""Random devices: the baseline of all strategies."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from placelab.kernels.draw import draw
-from placelab.planning.capacity import Room
+from placelab.planning.capacity import Assignment
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -20,7 +20,7 @@ def random(problem: Problem, *, seed: int = 0, trace: bool = False) -> Placement
     -----
     Groups as one; in order of op number. O(ops × devices).
     """
-    room = Room(problem, trace)
-    number = frozen(np.random.default_rng(seed).random(room.units.n))
-    placed = draw(*room.arguments, number, frozen(np.ones(problem.cluster.n_devices)))
-    return room.placement(placed, ("drawn at random",), "share of the draw")
+    assignment = Assignment(problem, trace)
+    number = frozen(np.random.default_rng(seed).random(assignment.units.n))
+    placed = draw(*assignment.arguments, number, frozen(np.ones(problem.cluster.n_devices)))
+    return assignment.placement(placed, ("drawn at random",), "share of the draw")

@@ -1,11 +1,11 @@
-"""Each device in its turn."""
+"""Round robin: one device after the other."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from placelab.kernels.deal import deal
-from placelab.planning.capacity import Room
+from placelab.kernels.first_fit import first_fit
+from placelab.planning.capacity import Assignment
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -23,9 +23,9 @@ def round_robin(problem: Problem, *, trace: bool = False) -> Placement:
     After each op or group comes the device after the one it was given; a device that is not allowed or has no room is
     passed over. O(ops), O(ops × devices) when devices are full.
     """
-    room = Room(problem, trace)
-    queue = np.arange(room.units.n, dtype=np.int32)
-    next_one = np.full(room.units.n, -1, dtype=np.int32)
+    assignment = Assignment(problem, trace)
+    queue = np.arange(assignment.units.n, dtype=np.int32)
+    next_one = np.full(assignment.units.n, -1, dtype=np.int32)
     sequence = np.arange(problem.cluster.n_devices, dtype=np.int32)
-    placed = deal(*room.arguments, frozen(queue), frozen(next_one), frozen(sequence))
-    return room.placement(placed, REASONS, "devices passed over")
+    placed = first_fit(*assignment.arguments, frozen(queue), frozen(next_one), frozen(sequence))
+    return assignment.placement(placed, REASONS, "devices passed over")

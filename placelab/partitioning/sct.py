@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
 from placelab.kernels import sct as kernels
+from placelab.planning import plan_arrays
 from placelab.planning.append_plan import AppendPlan
 from placelab.planning.memory_plan import can_bind
 from placelab.planning.ranks import by_falling, rounded, static_level
@@ -24,7 +26,7 @@ from placelab.solvers.favourite_child import (
     favourite_children,
     is_mean,
 )
-from placelab.strategies import partitioner
+from placelab.strategies import Limits, partitioner
 
 REASONS = (
     "free: of the ready ops the first that can start there",
@@ -49,7 +51,7 @@ STOPPED = "stopped before the linear program was solved: favourite children matc
 def sct(
     problem: Problem,
     *,
-    threshold: float = 0.5,
+    threshold: Annotated[float, Limits(0, 1, above=True)] = 0.5,
     trace: bool = False,
     preview: bool = False,
     progress: Report = silent,
@@ -100,7 +102,7 @@ def sct(
 def m_sct(
     problem: Problem,
     *,
-    threshold: float = 0.5,
+    threshold: Annotated[float, Limits(0, 1, above=True)] = 0.5,
     trace: bool = False,
     preview: bool = False,
     progress: Report = silent,
@@ -138,24 +140,16 @@ def m_sct(
 
 def _plan(problem: Problem, favourites: Favourites, *, memory: bool, trace: bool) -> tuple[AppendPlan, np.ndarray]:
     """The plan, and the rule that placed each op."""
-    n, k = problem.graph.n_ops, problem.cluster.n_devices
-    plan, rule = AppendPlan(problem, memory=memory, trace=trace), np.zeros(n, np.int32)
+    made = AppendPlan(problem, memory=memory, trace=trace)
     item, rank = by_falling(rounded(static_level(problem)))
-    facts = (frozen(rank), frozen(item), frozen(favourites.child), _turns(problem), *plan.facts, *plan.limits)
-    heaps = (
-        np.empty(2 * n * k),
-        np.empty(k, np.int32),
-        np.empty(n * k, np.int32),
-        np.empty(k, np.int32),
-        np.empty(n * k),
+    queues, bounds = plan_arrays.queues(problem, rank, item), plan_arrays.bounds(problem)
+    asked = plan_arrays.favourites(problem, favourites.child, _turns(problem))
+    placed = kernels.small_communication_times(
+        *plan_arrays.facts(problem), made.limits, plan_arrays.frontier(problem), queues, bounds, asked, made.plan
     )
-    work = (np.empty(problem.n_groups, np.int32), np.empty(k), np.empty(k), np.empty(n, np.int32), *heaps)
-    flags = (np.empty(k, np.int32), np.empty(k, np.int32), np.empty(n, np.int32))
-    asked = (np.empty(k), np.empty(k, np.int32), np.empty(k))
-    placed = kernels.small_communication_times(*facts, *work, *flags, *asked, *plan.limits_work, *plan.results, rule)
-    if placed < n:
-        raise plan.refuse(rank)
-    return plan, rule
+    if placed < problem.graph.n_ops:
+        raise made.refuse(rank)
+    return made, asked.rule
 
 
 def _turns(problem: Problem) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Everything on one device: the first question of anyone who distributes a model."""
+"""One device for everything: the baseline of anyone who distributes a model."""
 
 from __future__ import annotations
 

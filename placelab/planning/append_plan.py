@@ -1,14 +1,14 @@
-"""A plan that appends each op to its device, as the arrays that planning kernels fill: times, transfers, memory over time."""
+"""Plans of kernels that append each op to its device: times, transfers, memory over time, and the placement they make."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from placelab.errors import InfeasibleError
+from placelab.planning import plan_arrays
 from placelab.planning.capacity import infeasible
-from placelab.planning.list_scheduler import planned_order, transfer_delay
-from placelab.planning.list_scheduling import device_arguments, edge_arguments
-from placelab.planning.memory_plan import resumed, room_arguments
+from placelab.planning.list_scheduler import planned_order
+from placelab.planning.memory_plan import resumed
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
@@ -18,7 +18,7 @@ from placelab.schedule.schedule import Schedule
 
 
 class AppendPlan:
-    """The arrays of one run of a kernel, and what they mean.
+    """The blocks of one run of a kernel, and what they mean.
 
     Parameters
     ----------
@@ -27,63 +27,40 @@ class AppendPlan:
     memory
         Whether memory over time is a limit.
     trace
-        Whether scores are recorded.
+        Whether scores are recorded: what was compared when an op was placed, NaN where a device was no candidate.
 
     Attributes
     ----------
-    device, start, finish : ndarray, shape (n_ops,)
-        Of each op; device -1 where not placed; seconds.
-    order : ndarray of int32, shape (n_ops,)
-        Ops as they were placed.
-    score : ndarray, shape (n_ops * n_devices,), or (0,) when not traced
-        What was compared when an op was placed, NaN where a device was no candidate.
-    sent, there : ndarray, shape (n_tensors * n_devices,), or (0,) without contention
-        When a tensor leaves for a device and is there; -1 where it does not travel.
+    plan : placelab.kernels.blocks.Plan
+        Results: device, start and finish of each op, the order and the scores.
+    limits : placelab.kernels.blocks.Limits
+        Links, and memory over time.
+    limited : bool
+        Whether there is any such limit.
     """
 
     def __init__(self, problem: Problem, *, memory: bool = False, trace: bool = False) -> None:
-        graph, n, k = problem.graph, problem.graph.n_ops, problem.cluster.n_devices
-        self.problem, self.memory, self.traced = problem, memory, trace
-        self.device, self.start, self.finish = np.full(n, -1, np.int32), np.zeros(n), np.zeros(n)
-        self.order, self.score = np.empty(n, np.int32), np.full(n * k if trace else 0, np.nan)
-        self.contention = problem.transfer_model.planned
-        copies = graph.n_tensors * k if self.contention else 0
-        self.sent, self.there = np.empty(copies), np.empty(copies)
-        self._fixed_room, self._room = room_arguments(problem, memory)
+        self.problem, self.traced = problem, trace
+        self.plan, self.limits = plan_arrays.plan(problem, trace), plan_arrays.limits(problem, memory)
+        self.limited = memory or self._contention
 
     @property
-    def facts(self) -> tuple:
-        """The problem, as every planning kernel takes it: edges to and from ops, times, links, restrictions."""
-        graph = self.problem.graph
-        return (*edge_arguments(self.problem), graph.succ_ptr, graph.consumer, *device_arguments(self.problem))
+    def device(self) -> np.ndarray:
+        """Device of each op, shape (n_ops,), -1 where not placed."""
+        return self.plan.device
 
     @property
-    def limits(self) -> tuple:
-        """``send, latency, contention, in_port``, and what memory has to be kept to."""
-        in_port = self.problem.cluster.n_devices if self.problem.duplex else 0
-        send, _ = transfer_delay(self.problem)
-        return (send.reshape(-1), self.problem.cluster.latency.reshape(-1), self.contention, in_port, *self._fixed_room)
-
-    @property
-    def limits_work(self) -> tuple:
-        """``turn, lane, port, copy_sent, copy_there, sent, there``, and the plan of memory over time."""
-        k, most = self.problem.cluster.n_devices, int(np.diff(self.problem.graph.pred_ptr).max())
-        ports = self.problem.transfer_model.queues(k, self.problem.duplex)
-        transfers = (np.empty(most, np.int32), np.empty(k), np.empty(ports), self.sent, self.there)
-        return (*transfers, np.empty(most), np.empty(most), *self._room)
-
-    @property
-    def results(self) -> tuple:
-        """``device, start, finish, score, order``."""
-        return self.device, self.start, self.finish, self.score, self.order
+    def _contention(self) -> bool:
+        return self.limits.ports.contention > 0
 
     def schedule(self) -> Schedule:
         """The finished plan as a schedule, so that its memory can be looked at."""
-        times = (self.sent, self.there) if self.contention else None
-        return planned_schedule(self.problem, self.device, self.start, self.finish, times)
+        ports = self.limits.ports
+        transfers = (ports.sent, ports.there) if self._contention else None
+        return planned_schedule(self.problem, self.plan.device, self.plan.start, self.plan.finish, transfers)
 
     def check_lasting(self) -> None:
-        """InfeasibleError if a device was given more bytes to hold from beginning to end than it has."""
+        """Raise InfeasibleError if a device was given more bytes to hold from beginning to end than it has."""
         problem = self.problem
         held = np.bincount(self.device, problem.lasting, minlength=problem.cluster.n_devices)
         over = np.flatnonzero(held > problem.cluster.memory * (1 + TOLERANCE))
@@ -108,9 +85,9 @@ class AppendPlan:
             Place of each op in the order of priority, shape (n_ops,).
         """
         problem, graph = self.problem, self.problem.graph
-        memory, done = resumed(problem, self._room, self.device), self.device >= 0
+        memory, done = resumed(problem, self.limits.memory, self.device), self.device >= 0
         free = np.zeros(problem.cluster.n_devices)
-        np.maximum.at(free, self.device[done], self.finish[done])
+        np.maximum.at(free, self.device[done], self.plan.finish[done])
         missing = np.bincount(graph.consumer[~done[graph.producer]], minlength=graph.n_ops)
         ready = np.flatnonzero(~done & (missing == 0))
         v = int(ready[np.argmin(rank[ready])])
@@ -125,30 +102,31 @@ class AppendPlan:
     def _inputs(self, v: int, d: int) -> list[tuple[int, int, float, float]]:
         """(tensor, its home, sent, there) of every input of v on d; what no transfer is planned for yet goes when it is made."""
         problem, graph, inputs = self.problem, self.problem.graph, []
-        send, delay = transfer_delay(problem)
+        ports, finish = self.limits.ports, self.plan.finish
+        send, delay = plan_arrays.transfer_delay(problem)
         for e in graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]:
             t, u = int(graph.edge_tensor[e]), graph.producer[e]
             home, copy = self.device[u], t * problem.cluster.n_devices + d
-            sent = self.finish[u] + send[home, d]
-            there = self.finish[u] + delay[home, d] + graph.edge_bytes[e] / problem.cluster.bandwidth[home, d]
-            if home != d and self.contention and self.sent[copy] >= 0:
-                sent, there = self.sent[copy], self.there[copy]
+            sent = finish[u] + send[home, d]
+            there = finish[u] + delay[home, d] + graph.edge_bytes[e] / problem.cluster.bandwidth[home, d]
+            if home != d and self._contention and ports.sent[copy] >= 0:
+                sent, there = ports.sent[copy], ports.there[copy]
             inputs.append((t, int(home), float(sent), float(there)))
         return inputs
 
     def placement(self, reasons: tuple[str, ...], reason: np.ndarray, score_name: str) -> Placement:
         """The finished plan; `reason` indexes `reasons` per op, shape (n_ops,)."""
-        trace = None
+        trace, plan = None, self.plan
         if self.traced:
-            op = self.order[self._decided()]
-            score = frozen(self.score.reshape(self.problem.graph.n_ops, -1)[op])
-            trace = Trace(op, self.device[op], score, reason[op].astype(np.int32), reasons, score_name)
-        planned = planned_order(self.start, self.finish, self.order)
-        return Placement(self.problem, self.device, planned, float(self.finish.max()), trace)
+            op = plan.order[self._decided()]
+            score = frozen(plan.score.reshape(self.problem.graph.n_ops, -1)[op])
+            trace = Trace(op, plan.device[op], score, reason[op].astype(np.int32), reasons, score_name)
+        planned = planned_order(plan.start, plan.finish, plan.order)
+        return Placement(self.problem, plan.device, planned, float(plan.finish.max()), trace)
 
     def _decided(self) -> np.ndarray:
         """Which of the ops as placed were a decision: not those that follow their group."""
-        group = self.problem.group[self.order]
+        group = self.problem.group[self.plan.order]
         first = group < 0
         first[np.unique(group, return_index=True)[1]] = True
         return first

@@ -1,4 +1,4 @@
-"""Is there room for an op and all that goes with it? The check of planners that know no times, on whole groups."""
+"""Static capacity check of planners without times: whether a device has room for an op and its group."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from placelab.errors import InfeasibleError
+from placelab.kernels import blocks
 from placelab.kernels.traffic import unit_inputs
+from placelab.planning import plan_arrays
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
@@ -76,8 +78,8 @@ def units(problem: Problem) -> Units:
     return Units(frozen(of), frozen(ptr), frozen(np.argsort(of, kind="stable").astype(np.int32)))
 
 
-class Room:
-    r"""The devices while units are placed on them one after the other, as arrays that kernels read and write.
+class Assignment:
+    r"""Units placed one after the other within the devices' capacity: the blocks that kernels read and write.
 
     A unit u fits on a device d that all its ops may use, if
 
@@ -99,16 +101,13 @@ class Room:
     Attributes
     ----------
     units : Units
-    held, peak : ndarray, shape (n_units,)
-        Bytes.
-    allowed, stride : ndarray of uint8, int
-        ``allowed[u * stride + d]`` is 1 where unit u may run on device d.
-    limit, used, top : ndarray, shape (n_devices,)
-        Bytes.
-    place, order, reason : ndarray of int32, shape (n_units,)
-        Device of each unit (-1: not placed), the units in the order placed, and why (index into the trace's reasons).
-    score : ndarray, shape (n_units * n_devices,), or (1,) when not traced
-        Row i belongs to ``order[i]``; NaN where a device was no candidate.
+    needs : placelab.kernels.blocks.UnitNeeds
+        held and peak of each unit, and the devices it may run on.
+    capacity : placelab.kernels.blocks.Capacity
+        C, used and top of each device.
+    choices : placelab.kernels.blocks.Choices
+        Device of each unit, in which order they were placed and why (`reason` is an index into the trace's reasons); scores
+        when traced.
 
     Notes
     -----
@@ -119,20 +118,22 @@ class Room:
         self.problem, self.units, self.traced = problem, units(problem), trace
         n, k = self.units.n, problem.cluster.n_devices
         held, peak = needs(problem)
-        self.held, self.peak = self.units.total(held), self.units.largest(peak)
-        self.allowed, self.stride = problem.allowed_flags(self.units.first)
-        self.limit = frozen(problem.capacity * (1 + TOLERANCE))
-        self.used, self.top = np.zeros(k), np.zeros(k)
-        self.place = np.full(n, -1, dtype=np.int32)
-        self.order, self.reason = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.int32)
-        self.score = np.full(n * k if trace else 1, np.nan)
+        allowed, stride = problem.allowed_flags(self.units.first)
+        self.needs = blocks.UnitNeeds(allowed, stride, self.units.total(held), self.units.largest(peak))
+        limit = frozen(problem.capacity * (1 + TOLERANCE))
+        self.capacity = blocks.Capacity(limit, np.zeros(k), np.zeros(k))
+        place, order, reason = np.full(n, -1, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
+        self.choices = blocks.Choices(place, order, reason, np.full(n * k if trace else 0, np.nan))
 
     @property
-    def arguments(self) -> tuple:
-        """What every placing kernel takes first."""
-        sizes = (self.units.n, self.problem.cluster.n_devices, int(self.traced), self.stride)
-        needed = (self.allowed, self.held, self.peak, self.limit)
-        return (*sizes, *needed, self.used, self.top, self.place, self.order, self.reason, self.score)
+    def arguments(self) -> tuple[blocks.UnitNeeds, blocks.Capacity, blocks.Choices]:
+        """What every kernel that places units takes first."""
+        return self.needs, self.capacity, self.choices
+
+    @property
+    def units_block(self) -> blocks.Units:
+        """The units as kernels take them."""
+        return blocks.Units(self.units.of, self.units.ptr, self.units.ops)
 
     @cached_property
     def cost(self) -> np.ndarray:
@@ -143,19 +144,22 @@ class Room:
         return frozen(np.stack([self.units.total(column) for column in table.T], axis=1).reshape(-1))
 
     @property
-    def traffic_arguments(self) -> tuple:
-        """What kernels take that weigh traffic: inputs of the units, latency and 1 / bandwidth of the links."""
-        graph, cluster, units = self.problem.graph, self.problem.cluster, self.units
-        ptr, source, size = np.zeros(units.n + 1, np.int32), np.zeros(graph.n_edges, np.int32), np.zeros(graph.n_edges)
-        unit_inputs(
-            *(units.ptr, units.ops, units.of, graph.pred_ptr, graph.pred_edge, graph.producer, graph.edge_tensor),
-            *(graph.tensor_bytes, np.zeros(graph.n_tensors, np.int32), ptr, source, size),
-        )
-        inputs = (frozen(ptr), frozen(source), frozen(size))
-        return (*inputs, cluster.latency.reshape(-1), frozen(1 / cluster.bandwidth.reshape(-1)))
+    def times(self) -> blocks.Times:
+        """Execution times of the units."""
+        return plan_arrays.times(self.problem, self.cost)
+
+    @property
+    def inputs(self) -> blocks.UnitInputs:
+        """Tensors that units read from other units, and what moving them takes."""
+        graph, cluster = self.problem.graph, self.problem.cluster
+        ptr, source = np.zeros(self.units.n + 1, np.int32), np.zeros(graph.n_edges, np.int32)
+        read, size = np.zeros(graph.n_tensors, np.int32), np.zeros(graph.n_edges)
+        unit_inputs(self.units_block, plan_arrays.predecessors(graph), graph.tensor_bytes, read, ptr, source, size)
+        links = cluster.latency.reshape(-1), frozen(1 / cluster.bandwidth.reshape(-1))
+        return blocks.UnitInputs(frozen(ptr), frozen(source), frozen(size), *links)
 
     def placement(self, placed: int, reasons: tuple[str, ...], score_name: str) -> Placement:
-        """What a kernel decided, which placed so many units; InfeasibleError when it stopped before the last.
+        """What a kernel decided, which placed so many units. Raise InfeasibleError when it stopped before the last.
 
         Parameters
         ----------
@@ -164,15 +168,16 @@ class Room:
         reasons, score_name
             The words of the trace.
         """
+        choices, capacity = self.choices, self.capacity
         if placed < self.units.n:
-            unit = self.order[placed]
-            needed = self.used + self.held[unit] + np.maximum(self.top, self.peak[unit])
+            unit = choices.order[placed]
+            needed = capacity.used + self.needs.held[unit] + np.maximum(capacity.top, self.needs.peak[unit])
             raise infeasible(self.problem, self.units.first[unit], needed - self.problem.cluster.memory)
         trace = None
         if self.traced:
-            score = frozen(self.score.reshape(self.units.n, -1))
-            trace = Trace(self.units.first[self.order], self.place[self.order], score, self.reason, reasons, score_name)
-        return Placement(self.problem, self.place[self.units.of], trace=trace)
+            score, op = frozen(choices.score.reshape(self.units.n, -1)), self.units.first[choices.order]
+            trace = Trace(op, choices.place[choices.order], score, choices.reason, reasons, score_name)
+        return Placement(self.problem, choices.place[self.units.of], trace=trace)
 
 
 def needs(problem: Problem, home: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:

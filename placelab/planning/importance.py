@@ -1,4 +1,4 @@
-"""Which ops and which devices matter most? Mayer's total rank and the devices' speeds, each relative to the largest."""
+"""Importance of ops and devices: Mayer's total rank and the devices' speeds, each relative to the largest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When could this op run on that device, given what is planned so far? The incremental heart of list scheduling."""
+"""List scheduling op by op: when an op could run on a device, given what is planned so far."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import FormatError, InfeasibleError, UnsupportedError, expect
+from placelab.errors import FormatError, InfeasibleError, UnsupportedError, expect, formerly
 from placelab.planning.capacity import infeasible
 from placelab.planning.memory_plan import MemoryPlan, can_bind
-from placelab.problem.graph import frozen
+from placelab.planning.plan_arrays import transfer_delay
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement, Trace
 
@@ -64,7 +64,8 @@ class ListScheduler:
     [5.0, 7.0]
     """
 
-    def __init__(self, problem: Problem, insertion: bool = False, trace: bool = False) -> None:
+    @formerly("insertion", "trace")
+    def __init__(self, problem: Problem, *, insertion: bool = False, trace: bool = False) -> None:
         expect(problem, Problem, "ListScheduler")
         graph, n, k = problem.graph, problem.graph.n_ops, problem.cluster.n_devices
         self.problem, self.insertion = problem, insertion
@@ -354,14 +355,6 @@ class Gaps:
 
 def _lists(*arrays: np.ndarray) -> list[list]:
     return [array.tolist() for array in arrays]
-
-
-def transfer_delay(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """(send, delay) [s], shape (n_devices, n_devices) each: the Send on the source, if any, and that plus the latency."""
-    send = np.where(
-        np.eye(problem.cluster.n_devices, dtype=bool), 0.0, (problem.transfer_ops / problem.cluster.speed)[:, None]
-    )
-    return frozen(send), frozen(send + problem.cluster.latency)
 
 
 def planned_order(start: np.ndarray, finish: np.ndarray, placed: np.ndarray | None = None) -> np.ndarray:

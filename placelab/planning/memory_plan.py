@@ -1,4 +1,4 @@
-"""When has a device room for one more op? Memory over time of a plan that is still growing, in each memory model.
+"""Memory over time of a plan that is still growing, in each memory model: when a device has room for one more op.
 
 What a finished schedule holds is in :mod:`placelab.schedule.memory`. Here a tensor whose consumers are not all placed yet stays
 on its producer's device for ever; when the last one is placed, the bytes after its true end are given back.
@@ -13,8 +13,8 @@ from math import inf, nextafter
 
 import numpy as np
 
-from placelab.kernels import room_over_time as kernels
-from placelab.kernels.codes import FREE
+from placelab.kernels import blocks
+from placelab.kernels.memory_over_time import SIZE
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
@@ -71,12 +71,10 @@ class MemoryPlan:
     def __init__(self, problem: Problem) -> None:
         graph, k = problem.graph, problem.cluster.n_devices
         self.model, self.freed = problem.memory, 0
-        self.limit = (
-            problem.cluster.memory * (1 + TOLERANCE / 2)
-        ).tolist()  # half the tolerance: sums differ by their order
+        self.limit = planning_limit(problem).tolist()
         self.reserved = [0.0] * k
         self.used = [Steps() for _ in range(k)]
-        self._reserve = _for_ever(problem).tolist()
+        self._reserve = held_for_ever_by_group(problem).tolist()
         self._group, self._group_is_placed = problem.group.tolist(), [False] * problem.n_groups
         self._temporary, self._tensor_ptr = graph.temporary.tolist(), graph.op_tensor_ptr.tolist()
         self._size = graph.tensor_bytes.tolist()
@@ -119,7 +117,7 @@ class MemoryPlan:
         return max(short)
 
     def place(self, op: int, d: int, start: float, finish: float, inputs: list[tuple]) -> None:
-        """Take the room of op on d, and give back that of tensors whose last consumer it is."""
+        """Take the memory of op on d, and give back that of tensors whose last consumer it is."""
         self.reserved[d] += self._needed_for_ever(op)
         if self._group[op] >= 0:
             self._group_is_placed[self._group[op]] = True
@@ -175,65 +173,39 @@ class MemoryPlan:
         return [(begin, end, size) for begin, end, size in spans if begin < end and size != 0]
 
 
-def room_arguments(problem: Problem, plan: bool = True) -> tuple[tuple, tuple]:
-    """The block of arguments of :mod:`placelab.kernels.room_over_time`: (what is fixed, the plan's, uninitialised).
+def resumed(problem: Problem, plan: blocks.Memory, device: np.ndarray) -> MemoryPlan:
+    """What a kernel has planned, to go on with op by op.
 
     Parameters
     ----------
     plan
-        False: memory is not looked at, the arrays are as short as can be and the model is ``FREE``.
-    """
-    graph, k = problem.graph, problem.cluster.n_devices
-    n, m, tensors, most = graph.n_ops, graph.n_edges, graph.n_tensors, int(np.diff(graph.pred_ptr).max())
-    if not plan:
-        n, m, tensors, most = 0, 0, 0, 0
-    model = problem.memory_model.code if plan else FREE
-    timed = plan and problem.memory_model.timed
-    steps = 2 * n + 2 * m + k if timed else 0
-    blocks = k + steps // kernels.HALF + 1  # a block is split when it is full
-    limit = frozen(problem.cluster.memory * (1 + TOLERANCE / 2))  # half the tolerance: sums differ by their order
-    fixed = (
-        model,
-        limit,
-        _for_ever(problem),
-        graph.temporary,
-        graph.op_tensor_ptr,
-        graph.tensor_bytes,
-        graph.edge_tensor,
-    )
-    numbers = lambda size: np.empty(size, np.int32)  # noqa: E731
-    curves = (numbers(k), numbers(2 * blocks), numbers(1), np.empty(k))
-    curves += (np.empty(blocks * kernels.SIZE), np.empty(blocks * kernels.SIZE), np.empty(2 * blocks))
-    held = (np.empty(k), numbers(tensors), np.empty(tensors), np.empty(tensors * k if timed else 0))
-    return fixed, (*held, *curves, *(np.empty(most + 2) for _ in range(3)), *(np.empty(2 * most + 4) for _ in range(2)))
-
-
-def resumed(problem: Problem, plan: tuple, device: np.ndarray) -> MemoryPlan:
-    """What a kernel has planned in the second block of :func:`room_arguments`, to go on with op by op.
-
-    Parameters
-    ----------
+        The kernel's memory over time, whose curves it has filled.
     device
         Of each op placed so far, shape (n_ops,), -1 for the others.
     """
-    memory, k = MemoryPlan(problem), problem.cluster.n_devices
-    reserved, waiting, kept, copy_kept, last, chain, _, _, at, level, block = plan[:11]
-    memory.reserved = reserved.tolist()
+    memory, k, held = MemoryPlan(problem), problem.cluster.n_devices, plan.held
+    memory.reserved = held.reserved.tolist()
     for g in problem.group[(device >= 0) & (problem.group >= 0)]:
         memory._group_is_placed[g] = True
     if not memory._timed:
         return memory
-    memory._waiting, memory._end = waiting.tolist(), dict(enumerate(kept.tolist()))
-    memory._copy_end = {divmod(i, k): float(copy_kept[i]) for i in np.flatnonzero(copy_kept >= 0).tolist()}
-    for used, b in zip(memory.used, last.tolist(), strict=True):
-        blocks = []
-        while b >= 0:
-            blocks.append(b)
-            b = int(chain[2 * b])
-        steps = [slice(b * kernels.SIZE, b * kernels.SIZE + chain[2 * b + 1]) for b in reversed(blocks)]
-        used.times = np.concatenate([at[s] for s in steps]).tolist()
-        used.level = np.concatenate([level[s] + block[2 * (s.start // kernels.SIZE)] for s in steps]).tolist()
+    memory._waiting, memory._end = held.waiting.tolist(), dict(enumerate(held.kept.tolist()))
+    copies = np.flatnonzero(held.copy_kept >= 0).tolist()
+    memory._copy_end = {divmod(i, k): float(held.copy_kept[i]) for i in copies}
+    for used, last in zip(memory.used, plan.curve.last.tolist(), strict=True):
+        used.times, used.level = _steps(plan.curve, last)
     return memory
+
+
+def _steps(curve: blocks.Curve, last: int) -> tuple[list[float], list[float]]:
+    """Begins and levels of the steps of the device whose last block this is."""
+    chain = []
+    while last >= 0:
+        chain.append(last)
+        last = int(curve.chain[2 * last])
+    steps = [(b, slice(b * SIZE, b * SIZE + curve.chain[2 * b + 1])) for b in reversed(chain)]
+    begins = np.concatenate([curve.at[s] for _, s in steps]).tolist()
+    return begins, np.concatenate([curve.level[s] + curve.block[2 * b] for b, s in steps]).tolist()
 
 
 def can_bind(problem: Problem) -> bool:
@@ -256,16 +228,21 @@ def can_bind(problem: Problem) -> bool:
     return bool((most > capacity).any())
 
 
-def _for_ever(problem: Problem) -> np.ndarray:
-    """What ``problem.lasting`` has; for a member of a group that of the whole group."""
+def held_for_ever_by_group(problem: Problem) -> np.ndarray:
+    """Bytes that each op keeps for the whole run, shape (n_ops,); for a member of a group that of the whole group."""
     grouped = problem.group >= 0
     own = problem.lasting.copy()
     own[grouped] = np.bincount(problem.group[grouped], own[grouped], minlength=problem.n_groups)[problem.group[grouped]]
     return frozen(own)
 
 
+def planning_limit(problem: Problem) -> np.ndarray:
+    """Bytes that a plan may use of each device, shape (n_devices,): with half the tolerance, as sums differ by their order."""
+    return frozen(problem.cluster.memory * (1 + TOLERANCE / 2))
+
+
 def _total(sizes: Iterable[float]) -> float:
-    """Added one after the other, as kernels do (``sum`` rounds otherwise in newer Pythons)."""
+    """Sum of sizes added one after the other, as kernels do (``sum`` rounds otherwise in newer Pythons)."""
     total = 0.0
     for size in sizes:
         total += size

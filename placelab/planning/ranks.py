@@ -1,4 +1,4 @@
-"""How long is the way from each op to the end, and from the start to it? The ranks that list scheduling sorts by."""
+"""Ranks that list scheduling sorts by: the longest way from each op to the end, and from the start to it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy as np
 from placelab.errors import FormatError, expect
 from placelab.kernels import order as order_kernels
 from placelab.kernels import ranks as kernels
+from placelab.planning import plan_arrays
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.index_arrays import LARGEST
 from placelab.problem.problem import Problem
@@ -165,13 +166,8 @@ def path_computation_time(
     kernels.path_computation_time(
         frozen(problem.exec_times(device)),
         frozen(np.asarray(device, dtype=np.int32)),
-        graph.succ_ptr,
-        graph.consumer,
-        graph.edge_tensor,
-        graph.tensor_bytes,
-        cluster.latency.reshape(-1),
-        cluster.bandwidth.reshape(-1),
-        frozen(problem.transfer_ops / cluster.speed),
+        plan_arrays.successors(graph),
+        plan_arrays.network(problem),
         rank,
         sends,
     )
@@ -318,11 +314,11 @@ def precedence_order(graph: OpGraph, priority: np.ndarray) -> np.ndarray:
     """
     item, place = by_falling(priority)
     missing, heap, order = (np.empty(graph.n_ops, dtype=np.int32) for _ in range(3))
-    kernels.precedence_order(frozen(place), graph.succ_ptr, graph.consumer, frozen(item), missing, heap, order)
+    kernels.precedence_order(frozen(place), frozen(item), plan_arrays.successors(graph), missing, heap, order)
     return order
 
 
 def _sweep(kernel: kernels.kernel, graph: OpGraph, weight: np.ndarray, latency: float, per_byte: float) -> np.ndarray:
     rank = np.empty(graph.n_ops)
-    kernel(frozen(weight), graph.succ_ptr, graph.consumer, graph.edge_bytes, latency, per_byte, rank)
+    kernel(frozen(weight), plan_arrays.successors(graph), latency, per_byte, rank)
     return rank

@@ -1,4 +1,4 @@
-"""What does it look like? Bokeh figures of results, for notebooks, papers and the explorer; one per file."""
+"""Bokeh figures of results, for notebooks, papers and the explorer; one per file."""
 
 from placelab.plots.comparison_figure import comparison
 from placelab.plots.gantt_figure import gantt

@@ -1,4 +1,4 @@
-"""Which pair of strategies is best? A heat map."""
+"""A heat map of all pairs of strategies."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from placelab.errors import expect
 from placelab.plots.style import INK, dress
 from placelab.units import seconds
 
@@ -14,24 +15,24 @@ if TYPE_CHECKING:
     from bokeh.plotting import figure
 
 
-FRAME = (("black", 7), ("white", 3))  # of the pair selected: one of the two is seen on any colour
+FRAME = (("black", 7), ("white", 3))  # of the selected pair: one of the two is visible on any colour
 
 
 def comparison(frame: pd.DataFrame, *, stale: bool = False, dark: bool | None = None, width: int = 560) -> figure:
     """A heat map of :func:`placelab.compare`: partitioners down, schedulers across, mean makespan over seeds.
 
-    Each cell says its makespan and how far it is above the best lower bound; the best one has a frame and a star. An
-    empty cell has its reason on hover. Colour is logarithmic in makespan over the best one, from blue (best) to
+    Each cell shows its makespan and its distance from the best lower bound; the best one has a frame and a star. An
+    empty cell shows its reason on hover. Colour is logarithmic in makespan over the best one, from blue (best) to
     yellow (5 times or more).
 
     Parameters
     ----------
     frame
-        What ``compare`` returned, complete or not yet.
+        Result of ``compare``, complete or not.
     stale
-        Pale: the problem has changed since.
+        Draw pale, because the problem has changed since.
     dark
-        For a dark page, a light one, or (None) one of which nothing is known.
+        Whether the page is dark; None where that is unknown.
 
     Notes
     -----
@@ -39,10 +40,12 @@ def comparison(frame: pd.DataFrame, *, stale: bool = False, dark: bool | None = 
     ``figure.select_one({"name": "cells"}).data_source.selected.on_change("indices", …)`` and read its columns
     ``partitioner`` and ``scheduler``.
     """
+    import pandas as pd
     from bokeh.models import ColumnDataSource, FactorRange
     from bokeh.plotting import figure
     from bokeh.transform import log_cmap
 
+    expect(frame, pd.DataFrame, "plots.comparison")
     cells = _cells(frame, stale)
     source = ColumnDataSource(cells)
     rows, columns = list(dict.fromkeys(cells["partitioner"])), list(dict.fromkeys(cells["scheduler"]))
@@ -95,7 +98,7 @@ def comparison(frame: pd.DataFrame, *, stale: bool = False, dark: bool | None = 
 
 
 def _cells(frame: pd.DataFrame, stale: bool) -> dict[str, list]:
-    """One entry per pair: means over seeds, text, colour, frame, and what a hover says."""
+    """One entry per pair: means over seeds, text, colour, frame, and the text on hover."""
     grouped = frame.groupby(["partitioner", "scheduler"], sort=False)
     mean = grouped[["makespan", "bound_gap"]].mean().reset_index()
     error = grouped["error"].agg(lambda texts: next((t for t in texts if t), "")).to_numpy()
@@ -117,14 +120,14 @@ def _cells(frame: pd.DataFrame, stale: bool) -> dict[str, list]:
         for column in ("on_dark", "on_light", "on_page"):
             cells[column].append(text if column == where else "")
         cells["frame"].append("#D55E00" if i == best else "#00000000")
-        told = f"{seconds(t)}, {100 * max(g, 0.0):,.1f} % above the best lower bound" + (
+        detail = f"{seconds(t)}, {100 * max(g, 0.0):,.1f} % above the best lower bound" + (
             ", not legal or out of memory" if flawed[i] else ""
         )
-        cells["detail"].append(told if known[i] else error[i])
+        cells["detail"].append(detail if known[i] else error[i])
     return cells
 
 
 def _above(gap: float) -> str:
-    """Gap to the bound, on a line of its own: ``+8 %``, from ten times on ``× 12``."""
+    """Gap to the bound, on a line of its own: ``+8 %``, or ``× 12`` from ten times on."""
     gap = max(gap, 0.0)  # a bound that is reached may differ by rounding
     return f"\n+{100 * gap:.0f} %" if gap < 8.995 else f"\n× {1 + gap:.0f}" if np.isfinite(gap) else ""

@@ -1,4 +1,4 @@
-"""When does everything happen? A static Gantt chart."""
+"""A static Gantt chart."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.analysis.explanation import critical_steps, idle_gaps
+from placelab.errors import expect
 from placelab.plots.style import CRITICAL, PALETTE, dress, quad, time_unit
 from placelab.schedule.schedule import Schedule
 from placelab.units import seconds
@@ -23,11 +24,12 @@ def gantt(schedule: Schedule, *, width: int = 1000, dark: bool | None = None) ->
 
     Ops are coloured by kind (the seven that take most time; the rest grey), with their names and times on hover.
     Below them, thin: Sends and transfers, in the lane of the device they go to. The realised critical path is framed
-    in red, idle time tinted by what ended it. Drag to pan, wheel to zoom along time.
+    in red, idle time tinted by what ended it. Drag to pan, turn the wheel to zoom along time.
     """
     from bokeh.models import Range1d
     from bokeh.plotting import figure
 
+    expect(schedule, Schedule, "plots.gantt")
     devices, k = schedule.problem.cluster.names, schedule.problem.cluster.n_devices
     unit, size = time_unit(schedule.makespan)
     plot = figure(
@@ -126,7 +128,7 @@ def _legend(plot: figure) -> None:
 
 
 def _kinds(kind: np.ndarray, took: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Colour index of each op, and what the indices stand for: the kinds that take most time, then the rest."""
+    """Colour index of each op, and the kinds that the indices stand for: those that take most time, then the rest."""
     names, index = np.unique(kind.astype(str), return_inverse=True)
     total = np.bincount(index, weights=took)
     order = [i for i in np.lexsort((names, -total)) if names[i]]

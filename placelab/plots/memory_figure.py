@@ -1,4 +1,4 @@
-"""How much memory is in use, and when is it too much? Curves against capacities."""
+"""Memory in use over time, against capacities."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from placelab.errors import expect
 from placelab.plots.style import CRITICAL, PALETTE, byte_unit, dress, in_bytes, quad, time_unit
 from placelab.schedule.schedule import Schedule
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from bokeh.models import GridPlot
     from bokeh.plotting import figure
 
-PANELS = 16  # devices that are drawn, at most
-FAR = 3  # times the largest peak; a capacity above that is said, not drawn, so that the curves can be read
+PANELS = 16  # greatest number of devices drawn
+FAR = 3  # times the largest peak; a capacity above that is written, not drawn, so that the curves stay readable
 
 
 @dataclass(frozen=True)
@@ -32,18 +33,19 @@ def memory(schedule: Schedule, *, width: int = 1000, dark: bool | None = None) -
     """Memory in use on each device over time, against its capacity; spans out of memory are red.
 
     One panel per device, all with the same axes; of more than 16 devices those that come closest to their capacity, or
-    use most where nothing is limited. A capacity of more than three times the largest peak is said, not drawn.
+    use most where nothing is limited. A capacity of more than three times the largest peak is written in the title, not drawn.
     """
     from bokeh.layouts import gridplot
 
+    expect(schedule, Schedule, "plots.memory")
     capacity, peak = _capacity(schedule), schedule.peak_memory
     drawn = capacity <= FAR * peak.max()
     top, end = max(peak.max(), capacity[drawn].max(initial=0.0)), schedule.makespan
     axes = Axes(time_unit(end), byte_unit(top), end, top)
     panels = [_panel(schedule, d, axes, width, dark) for d in _fullest(peak, capacity)]
     for panel, d in zip(panels, _fullest(peak, capacity), strict=True):
-        told = f", capacity {in_bytes(capacity[d])}" if np.isfinite(capacity[d]) else ""
-        panel.title.text = f"{schedule.problem.cluster.names[d]}: peak {in_bytes(peak[d])}{told}"
+        capacity_text = f", capacity {in_bytes(capacity[d])}" if np.isfinite(capacity[d]) else ""
+        panel.title.text = f"{schedule.problem.cluster.names[d]}: peak {in_bytes(peak[d])}{capacity_text}"
         panel.x_range, panel.y_range = panels[0].x_range, panels[0].y_range
         if drawn[d]:
             _draw_capacity(panel, capacity[d] / axes.bytes[1])
@@ -53,7 +55,7 @@ def memory(schedule: Schedule, *, width: int = 1000, dark: bool | None = None) -
 
 
 def _panel(schedule: Schedule, d: int, axes: Axes, width: int, dark: bool | None) -> figure:
-    """The curve of one device, and where it is out of memory."""
+    """The curve of one device, with its spans out of memory."""
     from bokeh.models import ColumnDataSource
     from bokeh.plotting import figure
 
@@ -85,11 +87,11 @@ def _draw_short(plot: figure, short: np.ndarray, axes: Axes) -> None:
     columns = dict(left=left, right=right, missing=missing, bottom=np.zeros(len(short)))
     columns["top"] = np.full(len(short), plot.y_range.end)
     spans = quad(plot, columns, fill_color=CRITICAL, fill_alpha=0.3, line_color=CRITICAL, name="short")
-    told = [
+    lines = [
         ("out of memory", f"@missing{{0.[000]}} {axes.bytes[0]} short"),
         ("time", f"@left{{0.[0000]}} – @right{{0.[0000]}} {axes.time[0]}"),
     ]
-    plot.add_tools(HoverTool(renderers=[spans], tooltips=told, visible=False))
+    plot.add_tools(HoverTool(renderers=[spans], tooltips=lines, visible=False))
 
 
 def _draw_capacity(plot: figure, capacity: float) -> None:
@@ -100,7 +102,7 @@ def _draw_capacity(plot: figure, capacity: float) -> None:
 
 
 def _capacity(schedule: Schedule) -> np.ndarray:
-    """Bytes of each device, inf where they are not counted."""
+    """Capacity of each device in bytes, inf where memory is not counted."""
     size = schedule.problem.cluster.memory
     return np.full(len(size), np.inf) if schedule.problem.memory == "none" else size
 

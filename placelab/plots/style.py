@@ -1,4 +1,4 @@
-"""What do all figures share? Colours that everybody can tell apart, ink for light and dark pages, units."""
+"""Colours that everybody can tell apart, ink for light and dark pages, and units, for all figures."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bokeh.plotting import figure
 
-# Okabe–Ito: distinguishable with every common colour vision; the last one is for rare kinds and none.
+# Okabe–Ito: distinguishable with every common colour vision; the last one is for ops of rare kinds or none.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8C8C8C")
 CRITICAL = "#c4161c"
 INK = {False: "#111111", True: "#f2f2f2", None: "#767676"}  # text on a light, a dark, an unknown page (4 : 1 on both)
 
 
 def quad(plot: figure, columns: dict[str, Any], **style: Any) -> Any:
-    """Bars: their corners and what a hover says of them."""
+    """Draw bars from columns of their corners and of the values shown on hover."""
     from bokeh.models import ColumnDataSource
 
     return plot.quad("left", "right", "top", "bottom", source=ColumnDataSource(columns), **style)
@@ -47,7 +47,7 @@ def in_bytes(value: float) -> str:
 
 
 def dress(plot: figure, dark: bool | None) -> None:
-    """Colours for the page; the background stays the page's."""
+    """Set colours that suit the page, and keep the page's background."""
     ink = INK[dark]
     plot.background_fill_color = plot.border_fill_color = None
     plot.outline_line_color = None

@@ -11,11 +11,11 @@ from placelab.schedule.placement import Placement
 from placelab.strategies import find, transforms
 
 Expand = Callable[[Placement], Placement]
-Transform = Callable[[Problem], tuple[Problem, Expand]]
-Steps = str | Transform | Iterable[str | Transform]
+Step = Callable[[Problem], tuple[Problem, Expand]]  # a transform, options filled in, or any function like one
+Steps = str | Step | Iterable[str | Step]
 
 
-def pipeline(steps: Steps = ()) -> Transform:
+def pipeline(steps: Steps = ()) -> Step:
     """One transformation out of several, each of which is given what the one before it made.
 
     Parameters

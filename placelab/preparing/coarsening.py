@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
+from typing import Annotated
 
 import numpy as np
 
 from placelab.analysis.approximation import sct_ratio
 from placelab.analysis.lower_bounds import least_exec
-from placelab.errors import FormatError, expect
 from placelab.planning.capacity import needs, units
 from placelab.preparing.chain import Expand
 from placelab.preparing.contraction import contract
@@ -17,13 +17,13 @@ from placelab.preparing.merging import Merging
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
-from placelab.strategies import transform
+from placelab.strategies import Limits, transform
 
 SEEN = 30  # ops that may have to make way for a merge, in the topological order that is kept
 
 
 @transform(source="Srivastava (2018) ch. 10")
-def coarsen(problem: Problem, *, rho: float = 1.0) -> tuple[Problem, Expand]:
+def coarsen(problem: Problem, *, rho: Annotated[float, Limits(0)] = 1.0) -> tuple[Problem, Expand]:
     """Merge small ops with a neighbour until ρ, the longest transfer over the shortest op, is at most `rho`.
 
     Parameters
@@ -49,9 +49,6 @@ def coarsen(problem: Problem, *, rho: float = 1.0) -> tuple[Problem, Expand]:
 
     O(n_edges log n_edges) for sparse graphs.
     """
-    expect(problem, Problem, "coarsen")
-    if not isinstance(rho, (int, float, np.number)) or not rho >= 0:
-        raise FormatError(f"coarsen: rho is {rho!r}; expected a number, 0 or more")
     growth = _Growth(problem)
     growth.merge_pairs(rho)
     growth.merge_shortest(rho)

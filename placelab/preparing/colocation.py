@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.errors import expect
 from placelab.preparing.chain import Expand
 from placelab.preparing.contraction import contract
 from placelab.problem.graph import OpGraph
@@ -36,7 +35,6 @@ def colocate(problem: Problem) -> tuple[Problem, Expand]:
     a circle of such ops all levels would be equal, but it would leave some group, which raises the level. The parts of a
     group that stay apart remain a colocation group. O(n_ops + n_edges).
     """
-    expect(problem, Problem, "colocate")
     graph, group = problem.graph, problem.group
     part = np.where(group >= 0, group, problem.n_groups + np.arange(graph.n_ops))
     level = _levels(graph, part, group)

@@ -57,10 +57,7 @@ def contract(problem: Problem, block: np.ndarray, what: str) -> tuple[Problem, E
         return problem, same_ops(problem)
     members = np.argsort(of, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(of))[:-1]])
-    merged = Problem(
-        _merged_graph(problem, of, first, members, start),
-        *(problem.cluster, problem.memory, problem.transfers, problem.duplex, problem.transfer_ops),
-    )
+    merged = problem.replace(graph=_merged_graph(problem, of, first, members, start))
     small = with_rules(merged, problem, graph.names[first[of]])
     number = np.array([small.graph._index[name] for name in graph.names[first]], dtype=np.int32)
     return small, expansion(problem, small, number[of], what)

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from placelab.errors import expect
 from placelab.planning.capacity import needs
 from placelab.preparing.chain import Expand
 from placelab.preparing.contraction import expanded_trace, same_ops
@@ -42,7 +41,6 @@ def coplace(problem: Problem, *, chains: bool = True, gradients: bool = True) ->
     they counted, the op that only waits for all initialisers would tie all variables together. An estimate stays
     what it was, since the ops did; a bound is one for placements that keep the ties, and is dropped. O(n_ops + n_edges).
     """
-    expect(problem, Problem, "coplace")
     ties = [*_chains(problem.graph)] if chains else []
     if gradients:
         forward = forward_ops(problem.graph)

@@ -41,7 +41,6 @@ def forward_only(problem: Problem) -> tuple[Problem, Expand]:
     Persistent and reserved bytes of backward ops count with the op they follow, so devices smaller than that one are
     not overfilled; the backward pass's temporaries, tensors and times do not count. O(n_ops + n_edges).
     """
-    expect(problem, Problem, "forward_only")
     lead = leaders(problem.graph, problem.group)
     if (lead < 0).any():
         return problem, same_ops(problem)
@@ -102,8 +101,7 @@ def _forward_problem(problem: Problem, lead: np.ndarray) -> Problem:
     members = np.argsort(of, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(of))[:-1]])
     kept = _forward_graph(problem, ops, of, devices_of_blocks(problem, ops, members, start))
-    facts = (problem.memory, problem.transfers, problem.duplex, problem.transfer_ops)
-    return with_rules(Problem(kept, problem.cluster, *facts), problem, problem.graph.names[lead])
+    return with_rules(problem.replace(graph=kept), problem, problem.graph.names[lead])
 
 
 def _forward_graph(problem: Problem, ops: np.ndarray, of: np.ndarray, devices: dict) -> OpGraph:

@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 
-from placelab.errors import FormatError, expect
 from placelab.preparing.chain import Expand
 from placelab.preparing.contraction import contract
 from placelab.preparing.merging import Merging
@@ -54,9 +53,6 @@ def fuse(problem: Problem, *, rule: Literal["safe", "exact"] = "safe") -> tuple[
 
     Baechi reports 6,884 → 17, 18,050 → 542 and 22,340 → 706 for its own, by all of its optimisations.
     """
-    expect(problem, Problem, "fuse")
-    if rule not in ("safe", "exact"):
-        raise FormatError(f"fuse: rule is {rule!r}; expected 'safe' or 'exact'")
     graph, group = problem.graph, problem.group
     inside = (group[graph.producer] >= 0) & (group[graph.producer] == group[graph.consumer])
     if not inside.any():

@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 
-from placelab.errors import FormatError, expect
 from placelab.preparing.chain import Expand
 from placelab.preparing.contraction import same_ops, with_rules
 from placelab.problem.graph import frozen
@@ -40,9 +39,6 @@ def post_adjust(
     406 % worse than an expert's this way. Nobody has checked that a group fits where it is moved, so capacities may be
     exceeded. The planned order stays, the estimate is dropped. O(n_ops · n_devices).
     """
-    expect(problem, Problem, "post_adjust")
-    if by not in ("compute", "memory", "majority"):
-        raise FormatError(f"post_adjust: by is {by!r}; expected 'compute', 'memory' or 'majority'")
     if not problem.n_groups:
         return problem, same_ops(problem)
     small = _ungrouped(problem)
@@ -62,8 +58,7 @@ def post_adjust(
 def _ungrouped(problem: Problem) -> Problem:
     graph = problem.graph
     free = replace(graph, group=frozen(np.full(graph.n_ops, -1, dtype=np.int32)), group_names=())
-    facts = (problem.memory, problem.transfers, problem.duplex, problem.transfer_ops)
-    return with_rules(Problem(free, problem.cluster, *facts), problem, graph.names)
+    return with_rules(problem.replace(graph=free), problem, graph.names)
 
 
 def _unmoved(trace: Trace, device: np.ndarray) -> Trace:

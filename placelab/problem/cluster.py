@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import FormatError
+from placelab.errors import FormatError, formerly
 from placelab.names import is_name
 from placelab.problem.index_arrays import frozen
 
@@ -49,9 +49,11 @@ class Cluster:
     types: tuple[str, ...]
     hosts: tuple[str, ...]
 
+    @formerly("memory", "bandwidth", "latency", "names", "types", "hosts")
     def __init__(
         self,
         speed: Any,
+        *,
         memory: Any = None,
         bandwidth: Any = 1.0,
         latency: Any = 0.0,
@@ -78,16 +80,25 @@ class Cluster:
             object.__setattr__(self, label, frozen(value) if isinstance(value, np.ndarray) else value)
 
     @classmethod
+    @formerly("speed", "memory", "bandwidth", "latency")
     def uniform(
-        cls, n: int, speed: float = 1e13, memory: float | None = None, bandwidth: float = 12e9, latency: float = 50e-6
+        cls,
+        n: int,
+        *,
+        speed: float = 1e13,
+        memory: float | None = None,
+        bandwidth: float = 12e9,
+        latency: float = 50e-6,
     ) -> Cluster:
         """`n` equal devices on one host, each pair joined by its own link."""
-        return cls([speed] * _count(n, "devices"), memory, bandwidth, latency)
+        return cls([speed] * _count(n, "devices"), memory=memory, bandwidth=bandwidth, latency=latency)
 
     @classmethod
+    @formerly("speed", "memory", "inside", "between", "kind")
     def from_hosts(
         cls,
         hosts: Mapping[str, int],
+        *,
         speed: Any = 1e13,
         memory: Any = None,
         inside: tuple[float, float] = (12e9, 10e-6),
@@ -110,12 +121,12 @@ class Cluster:
         speeds = np.broadcast_to(_numbers(speed, "speed"), (len(host),)) if np.ndim(speed) == 0 else speed
         return cls(
             speeds,
-            memory,
-            np.where(same, inside[0], between[0]),
-            np.where(same, inside[1], between[1]),
-            names,
-            [kind] * len(host),
-            host,
+            memory=memory,
+            bandwidth=np.where(same, inside[0], between[0]),
+            latency=np.where(same, inside[1], between[1]),
+            names=names,
+            types=[kind] * len(host),
+            hosts=host,
         )
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.errors import FormatError
+from placelab.errors import FormatError, formerly
 from placelab.problem.cluster import Cluster, _count
 from placelab.seeds import generator
 
@@ -14,7 +14,8 @@ def uniform(n: int = 4) -> Cluster:
     return Cluster.uniform(n, speed=1e13, memory=16e9, bandwidth=12e9, latency=50e-6)
 
 
-def mayer50(seed: int = 0, devices: int = 50) -> Cluster:
+@formerly("seed", "devices")
+def mayer50(*, seed: int = 0, devices: int = 50) -> Cluster:
     """The simulated devices of Mayer 2017 §5.1: speeds U(10, 100) operations and rates U(10, 60) bytes per time unit.
 
     Whole numbers, as in the published device file; rates are symmetric; no latency, no memory limit. One time unit is 1 s.
@@ -23,7 +24,7 @@ def mayer50(seed: int = 0, devices: int = 50) -> Cluster:
     k = _count(devices, "devices")
     speed = rng.integers(10, 100, k, endpoint=True)
     rate = np.triu(rng.integers(10, 60, (k, k), endpoint=True), 1)
-    return Cluster(speed, None, rate + rate.T + np.eye(k), 0.0, [f"dev{i}" for i in range(k)], ["device"] * k)
+    return Cluster(speed, bandwidth=rate + rate.T + np.eye(k))
 
 
 def pcie_box(gpus: int = 4) -> Cluster:
@@ -46,18 +47,19 @@ def two_nodes(gpus: int = 4) -> Cluster:
     )
 
 
-def parameter_server(workers: int = 4, servers: int = 1) -> Cluster:
+@formerly("servers")
+def parameter_server(workers: int = 4, *, servers: int = 1) -> Cluster:
     """`workers` GPU machines and `servers` CPU machines (type ``ps``), joined by 10 Gbit/s Ethernet: 1.25 GB/s, 50 µs."""
     w, s = _count(workers, "workers"), _count(servers, "servers")
     names = [f"ps:{i}" for i in range(s)] + [f"worker:{i}" for i in range(w)]
     return Cluster(
         [1e12] * s + [1e13] * w,
-        [256e9] * s + [16e9] * w,
-        1.25e9,
-        50e-6,
-        names,
-        ["ps"] * s + ["gpu"] * w,
-        [name.replace(":", "") for name in names],
+        memory=[256e9] * s + [16e9] * w,
+        bandwidth=1.25e9,
+        latency=50e-6,
+        names=names,
+        types=["ps"] * s + ["gpu"] * w,
+        hosts=[name.replace(":", "") for name in names],
     )
 
 
@@ -66,7 +68,7 @@ def rtx2080ti_box(gpus: int = 4) -> Cluster:
 
     Devices of the type ``rtx2080ti``, for which models come with estimated times (:func:`placelab.costs.estimate`).
     """
-    return Cluster.from_hosts({"server": gpus}, 13.4e12, 11e9, inside=(15.754e9, 10e-6)).replace(
+    return Cluster.from_hosts({"server": gpus}, speed=13.4e12, memory=11e9, inside=(15.754e9, 10e-6)).replace(
         types=["rtx2080ti"] * gpus
     )
 
@@ -76,7 +78,9 @@ def h100_box(gpus: int = 8) -> Cluster:
 
     Devices of the type ``h100``, for which models come with estimated times (:func:`placelab.costs.estimate`).
     """
-    return Cluster.from_hosts({"server": gpus}, 66.9e12, 80e9, inside=(450e9, 5e-6)).replace(types=["h100"] * gpus)
+    return Cluster.from_hosts({"server": gpus}, speed=66.9e12, memory=80e9, inside=(450e9, 5e-6)).replace(
+        types=["h100"] * gpus
+    )
 
 
 PRESETS = {

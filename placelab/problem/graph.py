@@ -147,6 +147,24 @@ class OpGraph:
             frozen(count.astype(I4)),
         )
 
+    def successors_of(self, op: int) -> np.ndarray:
+        """Distinct ops that read a tensor of op number `op`, or wait for it, ascending; shape (n,), int32.
+
+        >>> g = OpGraph.from_arrays(["a", "b", "c"], [1] * 3, [(0, 1), (0, 2), (0, 1), (1, 2)])
+        >>> g.successors_of(0).tolist(), g.successors_of(2).tolist()
+        ([1, 2], [])
+        """
+        return np.unique(self.consumer[self.succ_ptr[op] : self.succ_ptr[op + 1]])
+
+    def predecessors_of(self, op: int) -> np.ndarray:
+        """Distinct ops of which op number `op` reads a tensor, or for which it waits, ascending; shape (n,), int32.
+
+        >>> g = OpGraph.from_arrays(["a", "b", "c"], [1] * 3, [(0, 1), (0, 2), (0, 1), (1, 2)])
+        >>> g.predecessors_of(2).tolist(), g.predecessors_of(0).tolist()
+        ([0, 1], [])
+        """
+        return np.unique(self.producer[self.pred_edge[self.pred_ptr[op] : self.pred_ptr[op + 1]]])
+
     @cached_property
     def n_producers(self) -> np.ndarray:
         """Number of distinct predecessor ops, shape (n_ops,)."""

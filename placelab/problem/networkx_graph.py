@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from placelab.errors import FormatError
+from placelab.errors import FormatError, described
 from placelab.problem import time_columns
 from placelab.problem.graph_size import check_size, checked
 
@@ -38,7 +38,7 @@ def columns(graph: nx.DiGraph) -> dict[str, Any]:
         Not a directed graph, an attribute that does not exist or has the wrong form.
     """
     if isinstance(graph, (type, ModuleType)) or not hasattr(graph, "is_directed") or not graph.is_directed():
-        raise FormatError(f"expected a networkx DiGraph or MultiDiGraph, found {type(graph).__name__}")
+        raise FormatError(f"OpGraph.from_networkx needs a networkx DiGraph or MultiDiGraph, found {described(graph)}")
     nodes = list(graph.nodes(data=True))
     number = {node: v for v, (node, _) in enumerate(nodes)}
     names = [str(node) for node, _ in nodes]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import FormatError
+from placelab.errors import FormatError, expect, formerly
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph, frozen, pointers
 from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS, MemoryModel, TransferModel
@@ -70,10 +70,12 @@ class Problem:
     mask: np.ndarray | None
     rules: Rules
 
+    @formerly("memory", "transfers", "duplex", "transfer_ops", "groups", "allowed")
     def __init__(
         self,
         graph: OpGraph,
         cluster: Cluster,
+        *,
         memory: str | None = None,
         transfers: str = "parallel",
         duplex: bool = False,
@@ -81,10 +83,8 @@ class Problem:
         groups: Iterable[Sequence[str]] = (),
         allowed: Mapping[str, Any] | None = None,
     ) -> None:
-        if not isinstance(graph, OpGraph) or not isinstance(cluster, Cluster):
-            raise FormatError(
-                f"expected an OpGraph and a Cluster, found {type(graph).__name__} and {type(cluster).__name__}"
-            )
+        expect(graph, OpGraph, "Problem(graph, cluster)")
+        expect(cluster, Cluster, "Problem(graph, cluster)")
         if graph.n_ops == 0:
             raise FormatError("the graph has no ops; there is nothing to place")
         if memory is None:

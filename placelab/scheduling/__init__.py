@@ -1,3 +1,3 @@
-"""Who runs next on a device? One scheduler per file; importing this package enters them into the catalogue."""
+"""Schedulers: one rule per file. Importing this package enters them into the catalogue."""
 
 from placelab.scheduling import fifo, msr, pct, planned_order, random_order  # noqa: F401

@@ -1,4 +1,4 @@
-"""Wake as many idle devices as possible."""
+"""Maximum successor rank: wake as many idle devices as possible."""
 
 from __future__ import annotations
 

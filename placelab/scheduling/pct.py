@@ -1,4 +1,4 @@
-"""The longest remaining path first."""
+"""Path computation time: the longest remaining path first."""
 
 from __future__ import annotations
 

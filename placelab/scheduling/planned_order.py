@@ -1,4 +1,4 @@
-"""The order the partitioner planned."""
+"""Planned order: what the partitioner planned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any order."""
+"""Random order: the baseline of all schedulers."""
 
 from __future__ import annotations
 

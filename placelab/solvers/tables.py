@@ -11,7 +11,7 @@ import numpy as np
 
 from placelab.errors import InfeasibleError
 from placelab.planning.capacity import Units, units
-from placelab.planning.list_scheduler import transfer_delay
+from placelab.planning.plan_arrays import transfer_delay
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 
-from placelab.errors import FormatError
+from placelab.errors import expect, formerly
 from placelab.preparing.contraction import on_graph
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.seeds import generator
+from placelab.strategies import Limits, checked
 
 Either = TypeVar("Either", OpGraph, Problem)
 
 
+@formerly("factor", "seed", "distribution")
+@checked
 def perturb(
-    graph: Either, factor: float = 0.2, seed: int = 0, distribution: Literal["uniform", "extremes"] = "uniform"
+    graph: Either,
+    *,
+    factor: Annotated[float, Limits(0, 1)] = 0.2,
+    seed: int = 0,
+    distribution: Literal["uniform", "extremes"] = "uniform",
 ) -> Either:
     """A graph, or a problem with its graph, whose computes and transfers are off by a factor each.
 
@@ -46,18 +53,13 @@ def perturb(
     --------
     >>> import placelab as pl
     >>> graph = pl.generators.fork_join(3)
-    >>> wrong = perturb(graph, 0.5, seed=1, distribution="extremes")
+    >>> wrong = perturb(graph, factor=0.5, seed=1, distribution="extremes")
     >>> sorted({round(float(x), 3) for x in wrong.compute / graph.compute})
     [0.5, 1.5]
     """
     if isinstance(graph, Problem):
-        return on_graph(graph, perturb(graph.graph, factor, seed, distribution))
-    if not isinstance(graph, OpGraph):
-        raise FormatError(f"perturb needs an OpGraph or a Problem, found {type(graph).__name__}")
-    if not isinstance(factor, (int, float, np.number)) or not 0 <= factor <= 1:
-        raise FormatError(f"factor is {factor!r}; expected a number from 0 to 1")
-    if distribution not in ("uniform", "extremes"):
-        raise FormatError(f"distribution is {distribution!r}; expected 'uniform' or 'extremes'")
+        return on_graph(graph, perturb(graph.graph, factor=factor, seed=seed, distribution=distribution))
+    expect(graph, (OpGraph, Problem), "perturb")
     drawn = 2 * generator(seed).random(graph.n_ops + graph.n_tensors) - 1
     off = 1 + factor * (drawn if distribution == "uniform" else np.where(drawn < 0, -1.0, 1.0))
     op, tensor = off[: graph.n_ops], off[graph.n_ops :]

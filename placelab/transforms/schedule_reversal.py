@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from placelab.errors import FormatError, UnsupportedError, expect
+from placelab.errors import FormatError, UnsupportedError, expect, formerly
 from placelab.preparing.contraction import on_graph
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
@@ -19,8 +19,9 @@ from placelab.transforms.backward_graph import backward, gradient_names
 TOLERANCE = 1e-9
 
 
-def backward_schedule(schedule: Schedule, C0: float | None = None, graph: OpGraph | None = None) -> Schedule:
-    r"""The schedule of the backward pass that goes with one of the forward pass: legal, and at most C0 times as long.
+@formerly("graph", C0="ratio")
+def backward_schedule(schedule: Schedule, ratio: float | None = None, *, graph: OpGraph | None = None) -> Schedule:
+    r"""The schedule of the backward pass that goes with one of the forward pass: legal, and at most `ratio` times as long.
 
     The gradient op of v runs on v's device p(v) and starts at
 
@@ -30,16 +31,16 @@ def backward_schedule(schedule: Schedule, C0: float | None = None, graph: OpGrap
     ----------
     schedule
         S, of the forward graph, under ``parallel`` transfers without Send ops.
-    C0
-        The proportionality constant, or more. Default: :func:`proportionality` of `schedule` and `graph`.
+    ratio
+        C₀, the proportionality constant, or more. Default: :func:`proportionality` of `schedule` and `graph`.
     graph
-        The mirrored graph: ``backward(…, forward=False)``, its costs perhaps replaced. Default: with the constant ratio C0.
+        The mirrored graph: ``backward(…, forward=False)``, its costs perhaps replaced. Default: with the constant `ratio`.
 
     Returns
     -------
     Schedule
         S′, of the mirrored graph; its problem has the cluster, pins and groups of the forward one. Its makespan is at most
-        C0 · T, and exactly that if all ratios are C0 and S starts at 0 (Theorem 5.1). Then, on links alike both ways, it is
+        C₀ · T, and exactly that if all ratios are C₀ and S starts at 0 (Theorem 5.1). Then, on links alike both ways, it is
         optimal if S is (Theorem 5.2), and as far from the optimum as S otherwise (Theorem 5.3).
 
     Raises
@@ -48,12 +49,12 @@ def backward_schedule(schedule: Schedule, C0: float | None = None, graph: OpGrap
         Transfers that queue; a time that is 0 forward and positive backward, such as the latency of a link that has one
         in one direction only: no constant is large enough.
     FormatError
-        C0 is less than the proportionality constant, so the schedule would not be legal.
+        `ratio` is less than the proportionality constant, so the schedule would not be legal.
 
     Notes
     -----
     Tensors that several ops read travel once forward, but have a gradient from each reader backward, so ports and channels
-    would not be free in time: hence ``parallel``. Latency does not grow with C0: below 1 the constant ratio C0 is
+    would not be free in time: hence ``parallel``. Latency does not grow with C₀: below 1 the constant ratio C₀ is
     no proportionality constant where transfers have latencies. O(n_ops + n_edges log n_edges).
 
     References
@@ -72,22 +73,24 @@ def backward_schedule(schedule: Schedule, C0: float | None = None, graph: OpGrap
     problem = schedule.problem
     if problem.transfer_model.queue or problem.transfer_ops:
         raise UnsupportedError("backward_schedule mirrors schedules under parallel transfers without Send ops only")
-    if C0 is not None and not (isinstance(C0, (int, float, np.number)) and 0 <= C0 < np.inf):
-        raise FormatError(f"backward_schedule: C0 is {C0!r:.60}; expected a finite number, 0 or more")
+    if ratio is not None and not (isinstance(ratio, (int, float, np.number)) and 0 <= ratio < np.inf):
+        raise UnsupportedError(f"backward_schedule: ratio is {ratio!r:.60}; expected a finite number, 0 or more")
     if graph is None:
-        if C0 is None:
-            raise FormatError("backward_schedule needs C0, or the mirrored graph to find it")
-        graph = backward(problem.graph, C0, forward=False)
+        if ratio is None:
+            raise FormatError("backward_schedule needs ratio, or the mirrored graph to find it")
+        graph = backward(problem.graph, ratio, forward=False)
     needed = proportionality(schedule, graph)
-    C0 = needed if C0 is None else C0
-    if C0 < needed * (1 - TOLERANCE):
+    ratio = needed if ratio is None else ratio
+    if ratio < needed * (1 - TOLERANCE):
         raise FormatError(
-            f"C0 is {C0:g}, but some op or transfer takes {needed:g} times as long backward as forward; raise C0"
+            f"ratio is {ratio:g}, but some op or transfer takes {needed:g} times as long backward as forward; raise ratio"
         )
     with np.errstate(over="ignore"):
-        start = C0 * (schedule.makespan - schedule.finish[::-1])
+        start = ratio * (schedule.makespan - schedule.finish[::-1])
     if not np.isfinite(start).all():
-        raise FormatError(f"backward_schedule: with C0 = {C0:g} times exceed what a float can hold; use a smaller C0")
+        raise FormatError(
+            f"backward_schedule: with ratio = {ratio:g} times exceed what a float can hold; use a smaller one"
+        )
     return _mirrored(schedule, _problem(problem, graph), start)
 
 
@@ -154,7 +157,7 @@ def _largest(forward: np.ndarray, back: np.ndarray, name: Callable[[int], str]) 
     if len(grown):
         i = int(grown[0])
         raise UnsupportedError(
-            f"{name(i)} takes no time forward but {back[i]:g} s backward: no C0 is large enough; give it a time forward"
+            f"{name(i)} takes no time forward but {back[i]:g} s backward: no ratio is large enough; give it a time forward"
         )
     some = forward > 0
     return float((back[some] / forward[some]).max(initial=0.0))

@@ -1,4 +1,4 @@
-"""The views of the browser: what they are told and what they tell. How they look and behave is in ``widgets/`` (TypeScript)."""
+"""The Python side of the browser's views: traits and messages. Their drawing and behaviour is in ``widgets/`` (TypeScript)."""
 
 from placelab.widgets.cluster.canvas import ClusterCanvas
 from placelab.widgets.gantt.gantt_chart import Gantt

@@ -1,4 +1,4 @@
-"""A button that copies the text of a cell and shows it. Traits only; the text is made elsewhere."""
+"""A button that copies the text of a cell and shows it. Traits only."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CodeButton(anywidget.AnyWidget):
 
     code = traitlets.Unicode("").tag(sync=True)  # kept current, so that a click copies at once
     copies = traitlets.Int(0).tag(sync=True)  # counts clicks, in the browser
-    note = traitlets.Unicode("").tag(sync=True)  # what else the cell needs, shown above it
+    note = traitlets.Unicode("").tag(sync=True)  # a sentence above the text, as where the graph was saved
 
     def __repr__(self) -> str:
         return f"CodeButton({len(self.code.splitlines())} lines)"

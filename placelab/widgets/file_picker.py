@@ -1,4 +1,4 @@
-"""A button that uploads files, and takes those that are dropped on the explorer around it. Messages only."""
+"""Upload files by a button, or by dropping them on the explorer around it. Messages only."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import traitlets
 
 
 class Files(anywidget.AnyWidget):
-    """Files of the browser's machine, in pieces, one file after the other.
+    """A button that receives files from the browser's machine, in pieces, one file after another.
 
     Attributes
     ----------
     on_piece
-        Called with a file's name, the bytes that have arrived and those it has.
+        Called with a file's name, the number of bytes that have arrived, and the size of the file.
     on_file
-        Called with the name and the content of a file that is complete.
+        Called with the name and the content of a complete file.
     on_refused
-        Called with the name and the reason, ``"large"`` or the browser's own words.
+        Called with the name and the reason: ``"large"`` or a sentence.
 
     Examples
     --------
@@ -40,13 +40,14 @@ class Files(anywidget.AnyWidget):
     def __init__(self, **traits: Any) -> None:
         super().__init__(**traits)
         self._data = bytearray()
-        self.on_msg(self._receive)
+        self.on_msg(lambda _, piece, buffers: self.receive(piece, buffers))
 
-    def _receive(self, _: Any, piece: Any, buffers: list[Any]) -> None:
+    def receive(self, piece: Any, buffers: list[Any]) -> None:
+        """Take a piece of a file from the browser: ``name``, ``size``, ``at`` (its offset) or ``error``, and one buffer."""
         try:
             self._take(Path(str(piece["name"])).name, piece["size"], piece["at"], piece.get("error", ""), buffers)
         finally:
-            self.send({"arrived": True})  # the next one may come
+            self.send({"arrived": True})  # asks for the next piece
 
     def _take(self, name: str, size: int, at: int, error: str, buffers: list[Any]) -> None:
         if at == 0:

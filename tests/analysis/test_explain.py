@@ -33,7 +33,7 @@ def example(**rules):
     )
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=1.0), **rules)
     return pl.simulate(
-        problem, pl.Placement.from_mapping(problem, {"a": "dev0", "b": "dev1", "c": "dev1", "d": "dev1"})
+        problem, pl.Placement.from_mapping(problem, {"a": "dev0", "b": "dev1", "c": "dev1", "d": "dev1"}), "fifo"
     )
 
 
@@ -184,7 +184,7 @@ def test_idle_reasons_by_hand():
     """dev1 without d: two seconds for a itself, three for its transfer; dev0 has nothing to do after a."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [2.0, 1.0], [(0, 1)], edge_bytes=[3.0])
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=1.0))
-    frame = pl.idle_reasons(pl.simulate(problem, pl.Placement(problem, [0, 1])))
+    frame = pl.idle_reasons(pl.simulate(problem, pl.Placement(problem, [0, 1]), "fifo"))
     assert frame.to_dict("list") == {
         "device": ["dev0", "dev1", "dev1"],
         "start": [2.0, 0.0, 2.0],

@@ -66,7 +66,7 @@ def test_measures_by_hand():
     """a on dev0 takes 4, then 2 to send 2 bytes, then b 3 on dev1, 3 times as fast."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [4.0, 9.0], [(0, 1)], edge_bytes=[2.0], persistent=[6.0, 2.0])
     problem = pl.Problem(graph, pl.Cluster([1.0, 3.0], memory=99.0, bandwidth=1.0))
-    m = pl.metrics(pl.simulate(problem, pl.Placement(problem, [0, 1])))
+    m = pl.metrics(pl.simulate(problem, pl.Placement(problem, [0, 1]), "fifo"))
     assert tuple(m) == KEYS
     assert m["makespan"] == 9.0
     assert m["speedup"] == pytest.approx(13 / 3 / 9)
@@ -100,7 +100,7 @@ def test_speedup_has_no_meaning_without_a_device_for_all():
     """No device may run both ops: NaN, not a number made up."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [1.0, 1.0], [], devices={0: ["dev0"], 1: ["dev1"]})
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0]))
-    assert math.isnan(pl.metrics(pl.simulate(problem, pl.Placement(problem, [0, 1])))["speedup"])
+    assert math.isnan(pl.metrics(pl.simulate(problem, pl.Placement(problem, [0, 1]), "fifo"))["speedup"])
 
 
 def test_one_device_is_its_own_best():
@@ -124,7 +124,7 @@ def test_perfect_order_has_efficiency_one():
     """The makespan equals the busiest resource."""
     graph = pl.OpGraph.from_arrays(["a", "b", "c"], [1.0, 5.0, 1.0], [(0, 2)], edge_bytes=[1.0])
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0]))
-    schedule = pl.simulate(problem, pl.Placement(problem, [0, 1, 1]))
+    schedule = pl.simulate(problem, pl.Placement(problem, [0, 1, 1]), "fifo")
     assert ordering_efficiency(schedule) == 1.0
 
 

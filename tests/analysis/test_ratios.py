@@ -74,7 +74,7 @@ def test_measured_times_are_identical_where_the_numbers_are():
 def test_memory_leaves_the_published_ratio_of_m_sct():
     """K = 3, m = 2, ρ = 1: 5/3 + (1 + 2/3)/2 under ``reserved``; none under other models, nor with K ≤ 1."""
     graph = pl.OpGraph.from_arrays(["u", "a", "b"], [1] * 3, [(0, 1), (0, 2)], edge_bytes=[1, 1], memory=[1, 1, 2])
-    limited = lambda size, model: pl.Problem(graph, pl.Cluster([1.0] * 2, [size] * 2), memory=model)  # noqa: E731
+    limited = lambda size, model: pl.Problem(graph, pl.Cluster([1.0] * 2, memory=[size] * 2), memory=model)  # noqa: E731
     assert pl.ratios(limited(3.0, "reserved")) == {"m-sct": pytest.approx(5 / 3 + (1 + 2 / 3) / (6 / 4 - 1))}
     assert pl.ratios(limited(2.0, "reserved")) == {}
     assert pl.ratios(limited(1.0, "dynamic")) == {}
@@ -133,7 +133,7 @@ def test_sct_keeps_its_ratio_at_every_rho(name):
 def test_the_published_ratio_of_m_sct_fails_where_memory_is_indivisible():
     """Two small ops spread and a third of 4 units fits nowhere, though a placement exists."""
     graph = pl.OpGraph.from_arrays(list("abc"), [1.0] * 3, [], memory=[1, 1, 4])
-    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], [4.0, 4.0]), memory="reserved")
+    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], memory=[4.0, 4.0]), memory="reserved")
     assert "m-sct" in pl.ratios(problem)
     with pytest.raises(pl.InfeasibleError, match="'c'"):
         pl.place(problem, "m-sct")

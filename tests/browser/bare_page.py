@@ -53,7 +53,7 @@ def show(page: Page, widget: anywidget.AnyWidget, theme: str = "light") -> None:
     ]
 
     def plain() -> dict[str, Any]:
-        return {name: _portable(getattr(widget, name)) for name in synced}
+        return {name: portable(getattr(widget, name)) for name in synced}
 
     def to_python(changes: dict[str, Any]) -> dict[str, Any]:
         for name, value in changes.items():
@@ -61,14 +61,14 @@ def show(page: Page, widget: anywidget.AnyWidget, theme: str = "light") -> None:
         return {name: value for name, value in plain().items() if name != "edit"}
 
     page.expose_function("toPython", to_python)
-    page.evaluate(MODEL, [str(type(widget)._esm), plain(), theme])
+    page.evaluate(MODEL, [widget.get_state("_esm")["_esm"], plain(), theme])
 
 
-def _portable(value: Any) -> Any:
+def portable(value: Any) -> Any:
     """A trait's value as the browser's driver can carry it; the page makes a DataView of bytes, as a kernel's message is."""
     return {"base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
 
 
 def receive(page: Page, widget: anywidget.AnyWidget, *names: str) -> None:
     """Send traits that Python changed, as the kernel would."""
-    page.evaluate("news => model.receive(news)", {name: _portable(getattr(widget, name)) for name in names})
+    page.evaluate("news => model.receive(news)", {name: portable(getattr(widget, name)) for name in names})

@@ -57,7 +57,7 @@ class Hand:
 
     def settled(self) -> None:
         """Wait until Python and the chart are done with what was asked."""
-        self.notebook.execute("explorer._worker.settled(60)")
+        self.notebook.execute("explorer.settled(60)")
         expect(self.root.locator(".pl-gantt")).to_have_attribute("data-stale", "false")
 
     def compared(self) -> None:
@@ -91,7 +91,7 @@ class Hand:
             self.page.mouse.move(x + dx * (i + 1) / steps, y)
             self.page.wait_for_timeout(hold)
         self.page.mouse.up()
-        self.becomes("[explorer.canvas.dragging, len(explorer._steps.past) > 0]", [False, True])
+        self.becomes("[explorer.canvas.dragging, len(explorer.steps.past) > 0]", [False, True])
 
 
 @pytest.fixture

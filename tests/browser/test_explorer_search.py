@@ -69,7 +69,7 @@ def test_a_preview_while_a_hand_drags(explore, screenshot):  # noqa: F811
     hand.menu("Partitioner").select_option("sketch")
     hand.menu("Scheduler").select_option("fifo")
     hand.becomes("[explorer.state.partitioner, explorer.state.scheduler]", ["sketch", "fifo"])
-    hand.notebook.execute("explorer.comparison.settled(60); explorer._worker.settled(60)")
+    hand.notebook.execute("explorer.comparison.settled(60); explorer.settled(60)")
     box = key(hand, "bandwidth:inside server").bounding_box()
     hand.page.mouse.move(box["x"] + 10, box["y"] + 8)
     hand.page.mouse.down()
@@ -85,7 +85,7 @@ def test_a_preview_while_a_hand_drags(explore, screenshot):  # noqa: F811
 def test_no_room_is_explained_over_the_chart(explore, screenshot):  # noqa: F811
     """Which group or op, and for each device why; the op can be shown; undo and another memory model are one click away."""
     hand = explore('"dynamic_rnn", pl.clusters.pcie_box(4)')
-    hand.notebook.execute("explorer._go(lambda s: s.with_cluster(s.cluster.replace(memory=1e3), s.layout))")
+    hand.notebook.execute("explorer.change(lambda s: s.with_cluster(s.cluster.replace(memory=1e3), s.layout))")
     panel = hand.root.locator(".pl-rejection")
     expect(panel).to_be_visible()
     expect(panel.get_by_role("alert")).to_contain_text(re.compile(r"fits on no device \(memory model dynamic\)"))

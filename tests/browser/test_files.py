@@ -64,7 +64,7 @@ def test_a_large_file_arrives_whole(explore):  # noqa: F811
         "[explorer.state.model.title, len(explorer.problem.graph.metadata.get('padding', ''))]",
         ["large.json", 12_000_000],
     )
-    hand.notebook.execute("explorer._pickers.models.upload.limit = 1000")
+    hand.notebook.execute("explorer.pickers.models.upload.limit = 1000")
     drop(hand, ".cluster", larger__json=b" " * 1001)
     expect(hand.root.get_by_role("alert")).to_contain_text("larger.json has more than the 1 kB")
 

@@ -331,7 +331,7 @@ def test_22000_ops_stay_smooth(page, screenshot):
     page.locator(".stage").press(" ")
     assert best_frames(page, "play") > 25
     gantt.show(solved(big.problem.graph, pl.Cluster.uniform(3)))
-    news = {"schedule": bare_page._portable(gantt.schedule), "devices": gantt.devices}
+    news = {"schedule": bare_page.portable(gantt.schedule), "devices": gantt.devices}
     assert page.evaluate(UPDATE, news) < 400
 
 

@@ -84,7 +84,7 @@ def test_facts_of_a_diamond(graph):
 
 
 def test_facts_where_the_graph_cannot_run(graph):
-    """A constraint that the cluster cannot meet is the reason, and the rest is told all the same."""
+    """The reason is the constraint that the cluster cannot meet; all other facts are there."""
     found = facts.facts(graph, "mayer50", pl.clusters.mayer50())
     assert "may only run on gpu" in found["on"]["error"] and found["ops"] == 4
 
@@ -97,7 +97,7 @@ def test_facts_of_no_ops():
 
 
 def test_depth_is_the_longest_path_in_ops():
-    """Of a chain all of them."""
+    """The depth of a chain is the number of its ops."""
     chain = pl.OpGraph.from_arrays([f"op{i}" for i in range(9)], [1.0] * 9, [(i, i + 1) for i in range(8)])
     assert facts.depth(chain) == 9
 
@@ -118,7 +118,7 @@ def test_inspect_says_the_same_in_json(capsys, name):
 
 
 def test_inspect_lists_all_kinds_on_request(capsys):
-    """Else the first, and how many there are more."""
+    """Without --all it lists the first kinds and the number of the others."""
     few, every = said(capsys, "inspect", "dynamic_rnn"), said(capsys, "inspect", "dynamic_rnn", "--all")
     kinds = len(np.unique(pl.load("dynamic_rnn").kind))
     assert f"… and {kinds - 15} kinds more" in few and len(every.splitlines()) == len(few.splitlines()) + kinds - 16
@@ -138,8 +138,8 @@ def test_what_a_file_says_cannot_steer_a_terminal(capsys, tmp_path):
     graph.save(tmp_path / "evil.json")
     text = said(capsys, "inspect", str(tmp_path / "evil.json"))
     assert all(c.isprintable() or c == "\n" for c in text) and r"\x1b]0;owned\x07\u202e\x9b2J" in text
-    told = refused("place", str(tmp_path / "evil.json"))
-    assert told.isprintable() and "may only run on" in told
+    sentence = refused("place", str(tmp_path / "evil.json"))
+    assert sentence.isprintable() and "may only run on" in sentence
 
 
 def test_convert_keeps_everything_but_the_name(capsys, path, graph, tmp_path):
@@ -181,7 +181,7 @@ def test_place_hands_placements_back_to_the_frameworks(capsys, tmp_path):
 
 
 def test_place_takes_rules_and_strategies(capsys):
-    """As a problem and the library's own calls do."""
+    """The result is that of the library's calls with the same arguments."""
     rules = ["--cluster", "uniform", "--memory", "reserved", "--transfers", "sequential", "--seed", "3"]
     text = said(capsys, "place", "dynamic_rnn", *rules, "--partitioner", "tf-greedy", "--prepare", "colocate,fuse")
     problem = pl.Problem(pl.load("dynamic_rnn"), pl.clusters.uniform(), memory="reserved", transfers="sequential")
@@ -192,7 +192,7 @@ def test_place_takes_rules_and_strategies(capsys):
 
 
 def test_compare_sorts_the_best_first(capsys, tmp_path):
-    """And writes the library's table."""
+    """The printed table is sorted; the file holds the table of `compare`."""
     arguments = ["--partitioners", "heft,single", "--schedulers", "planned,fifo", "--out", str(tmp_path / "c.csv")]
     lines = said(capsys, "compare", "topcuoglu", *arguments).splitlines()
     assert lines[2].split()[:4] == ["heft", "planned", "80", "s"]
@@ -202,7 +202,7 @@ def test_compare_sorts_the_best_first(capsys, tmp_path):
 
 @pytest.mark.parametrize("suffix", ["dot", "gv"])
 def test_convert_writes_other_formats(capsys, graph, tmp_path, suffix):
-    """What they hold comes back."""
+    """A written file loads again with what its format can hold."""
     graph.save(tmp_path / "g.json")
     said(capsys, "convert", str(tmp_path / "g.json"), str(tmp_path / f"g.{suffix}"))
     made = pl.load(tmp_path / f"g.{suffix}")
@@ -241,7 +241,7 @@ def test_convert_writes_other_formats(capsys, graph, tmp_path, suffix):
     ],
 )
 def test_errors_are_one_sentence(arguments, sentence, tmp_path, monkeypatch):
-    """Which says what was found; nothing is written."""
+    """The sentence says what was found, and nothing is written."""
     monkeypatch.chdir(tmp_path)
     assert sentence in refused(*arguments)
     assert list(tmp_path.iterdir()) == []
@@ -262,10 +262,10 @@ def test_a_graph_def_is_written_in_the_form_it_had(tmp_path, monkeypatch):
     (tmp_path / "g.pb").write_bytes(tensorflow_samples.training())
     pl.load(tmp_path / "g.pb").save(tmp_path / "g.json")
     monkeypatch.setattr("placelab.cli.place_command.place_ops", lambda *_, **__: pytest.fail("it was placed"))
-    told = refused("place", str(tmp_path / "g.pb"), "--out", str(tmp_path / "x.pbtxt"))
-    assert told.endswith("is a GraphDef in .pb's form; write .pb instead")
-    told = refused("place", str(tmp_path / "g.json"), "--out", str(tmp_path / "x.pb"))
-    assert told.endswith("g.json is none; write .json instead")
+    sentence = refused("place", str(tmp_path / "g.pb"), "--out", str(tmp_path / "x.pbtxt"))
+    assert sentence.endswith("is a GraphDef in .pb's form; write .pb instead")
+    sentence = refused("place", str(tmp_path / "g.json"), "--out", str(tmp_path / "x.pb"))
+    assert sentence.endswith("g.json is none; write .json instead")
 
 
 @pytest.mark.parametrize(
@@ -278,8 +278,8 @@ def test_a_graph_def_is_written_in_the_form_it_had(tmp_path, monkeypatch):
         ("g.pb", ("--dimension", "batch=8"), "--dimension is an option of ONNX files; use --batch 8"),
     ],
 )
-def test_an_option_of_another_format_is_told_with_the_file_and_the_flag(name, flags, sentence, graph, tmp_path):
-    """And with the flag that does it, where there is one."""
+def test_an_option_of_another_format_is_refused_with_the_file_and_the_flag(name, flags, sentence, graph, tmp_path):
+    """The sentence names the equivalent flag of the other format, where there is one."""
     model = onnx_models.model(onnx_models.LINEAR).SerializeToString()
     made = {"g.onnx": model, "onnx.pb": model, "g.pb": tensorflow_samples.training()}
     path = tmp_path / name
@@ -288,15 +288,15 @@ def test_an_option_of_another_format_is_told_with_the_file_and_the_flag(name, fl
 
 
 def test_inspect_tells_open_dimensions_and_how_to_size_them(capsys, tmp_path):
-    """With the flag of the format, until all are given."""
+    """It names the flag of the format until all open dimensions are given."""
     onnx_file, tf_file = str(tmp_path / "m.onnx"), str(tmp_path / "g.pb")
     (tmp_path / "m.onnx").write_bytes(onnx_models.model(onnx_models.LINEAR).SerializeToString())
     (tmp_path / "g.pb").write_bytes(tensorflow_samples.training())
     row = r"\nopen dimension +"
     assert re.search(row + "batch taken as 1; --dimension batch=N\n", said(capsys, "inspect", onnx_file))
     assert re.search(row + "batch taken as 8\n", said(capsys, "inspect", onnx_file, "--dimension", "batch=8"))
-    told = json.loads(said(capsys, "inspect", onnx_file, "--json"))["costs"]
-    assert told["open dimension"] == "batch taken as 1"
+    costs = json.loads(said(capsys, "inspect", onnx_file, "--json"))["costs"]
+    assert costs["open dimension"] == "batch taken as 1"
     assert re.search(row + r"batch taken as 1, the first .* outputs; --batch N\n", said(capsys, "inspect", tf_file))
     assert re.search(
         row + r"batch taken as 4, the first .* outputs\n", said(capsys, "inspect", tf_file, "--batch", "4")
@@ -342,7 +342,7 @@ def test_an_optimum_is_called_one_by_both_commands(capsys, tmp_path):
 
 
 def test_one_transfer_is_one(capsys, tmp_path):
-    """And two are transfers."""
+    """Nouns agree with their numbers."""
     for n in (1, 2):
         where = {0: ("gpu:0",)} | {v: ("gpu:1", "gpu:2")[v - 1 : v] for v in range(1, n + 1)}
         edges = [(0, v) for v in range(1, n + 1)]
@@ -380,7 +380,7 @@ def test_help_says_which_name_gives_which_file(capsys):
 
 @pytest.mark.parametrize("arguments", [(), ("nope",), ("inspect",), ("inspect", "x", "--dimension", "x")])
 def test_a_wrong_command_line_is_status_2(arguments):
-    """With its usage."""
+    """The usage is printed."""
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2

@@ -8,6 +8,7 @@ import pytest
 import placelab as pl
 from placelab import strategies
 from placelab.comparing import COLUMNS
+from placelab.progress import Progress
 
 
 @pytest.fixture
@@ -78,17 +79,33 @@ def test_a_strategy_that_fails_is_a_row(problem):
 
 
 def test_progress_and_cancel(problem):
-    """Each pair is reported when done; after the third the hand stops it."""
+    """Each pair is reported when done, as place reports a search; after the third the hand stops it."""
     told = []
     frame = pl.compare(
         problem,
         ["single", "hash"],
         ["fifo", "pct"],
-        progress=lambda *report: told.append(report),
+        progress=told.append,
         cancel=lambda: len(told) == 3,
     )
-    assert [(done, total) for done, total, _ in told] == [(1, 4), (2, 4), (3, 4)]
-    assert [row for _, _, row in told] == frame.to_dict("records")
+    assert all(isinstance(progress, Progress) for progress in told)
+    assert [(p.doing, p.fraction) for p in told] == [
+        ("single + fifo", 0.25),
+        ("single + pct", 0.5),
+        ("hash + fifo", 0.75),
+    ]
+    assert [p.row for p in told] == frame.to_dict("records")
+    assert [p.makespan for p in told] == frame["makespan"].cummin().tolist()
+    assert told[-1].bound <= told[-1].makespan
+
+
+def test_progress_of_the_former_form_is_told_once_more(problem):
+    """A callback of (done, total, row) still works, with a warning about the line that gave it."""
+    told = []
+    with pytest.warns(DeprecationWarning, match="one placelab.progress.Progress") as warned:
+        pl.compare(problem, ["single"], ["fifo", "pct"], progress=lambda done, total, row: told.append((done, total)))
+    assert told == [(1, 2), (2, 2)]
+    assert warned[0].filename == __file__
 
 
 def test_seeds_may_be_given(problem):
@@ -114,7 +131,7 @@ def search(monkeypatch):
     @pl.partitioner(slow=True, name="search")
     def search(problem, *, progress=None, cancel=None):
         best = pl.place(problem, "single")
-        length = pl.simulate(problem, best).makespan
+        length = pl.simulate(problem, best, "fifo").makespan
         while problem.cluster.n_devices > 1 and not cancel():
             pass
         return pl.Placement(problem, best.device, bound=length)
@@ -129,7 +146,7 @@ def test_what_searches_comes_last_and_hears_cancel(problem, search):
         problem,
         ["search", "hash"],
         ["fifo", "pct"],
-        progress=lambda *report: told.append(report),
+        progress=told.append,
         cancel=lambda: len(told) == 2,
     )
     assert frame["partitioner"].tolist() == ["hash", "hash"]

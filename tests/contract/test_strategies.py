@@ -1,10 +1,16 @@
 """The catalogues: what a decorated function becomes, and how strategies are found and called."""
 
+import inspect
+import pickle
+import re
+from typing import Annotated, Literal, get_type_hints
+
 import numpy as np
 import pytest
 
 import placelab as pl
 from placelab import strategies
+from placelab.strategies import Limits
 
 PROBLEM = pl.Problem(pl.generators.fork_join(4), pl.Cluster.uniform(2))
 
@@ -120,6 +126,131 @@ def test_what_does_not_fit_is_an_unsupported_error(call, words):
     """The message says what there is."""
     with pytest.raises(pl.UnsupportedError, match=words):
         call()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda **o: pl.place(PROBLEM, "batch-split", **o), dict(quota="half")),
+        (lambda **o: pl.place(PROBLEM, "critical-path", **o), dict(order="any")),
+        (lambda **o: pl.place(PROBLEM, "dfs", **o), dict(exec_time=[])),
+        (lambda **o: pl.place(PROBLEM, "hash", **o), dict(weight="none")),
+        (lambda **o: pl.place(PROBLEM, "layers", **o), dict(depth=-1)),
+        (lambda **o: pl.place(PROBLEM, "min-cut", **o), dict(imbalance=1e-6)),
+        (lambda **o: pl.place(PROBLEM, "min-cut", **o), dict(imbalance=float("nan"))),
+        (lambda **o: pl.place(PROBLEM, "mite", **o), dict(neighbours="all")),
+        (lambda **o: pl.place(PROBLEM, "portfolio", **o), dict(moves=-1)),
+        (lambda **o: pl.place(PROBLEM, "m-sct", **o), dict(threshold=0)),
+        (lambda **o: pl.place(PROBLEM, "m-sct", **o), dict(threshold=1.5)),
+        (lambda **o: pl.simulate(PROBLEM, pl.place(PROBLEM), "fifo", **o), dict(ties="none")),
+        (lambda **o: pl.partitioners()["dfs"](PROBLEM, **o), dict(exec_time="none")),
+        (lambda **o: pl.transforms.fuse(PROBLEM, **o), dict(rule="none")),
+        (lambda **o: pl.transforms.coarsen(PROBLEM, **o), dict(rho=-1.0)),
+        (lambda **o: pl.transforms.post_adjust(PROBLEM, **o), dict(by="chance")),
+        (lambda **o: pl.transforms.perturb(PROBLEM, **o), dict(factor=2)),
+    ],
+)
+def test_a_wrong_option_is_the_same_error_everywhere(call, words):
+    """By name or called directly, strategy or transformation: the option, what was found, what was expected."""
+    (name, value), *_ = words.items()
+    with pytest.raises(pl.UnsupportedError, match=rf": {name} is .*; expected "):
+        call(**words)
+    with pytest.raises(pl.UnsupportedError, match="has no option 'speeed'; its options: "):
+        call(speeed=value)
+
+
+@pytest.mark.parametrize(
+    ("hint", "good", "bad", "expected"),
+    [
+        (Annotated[int, Limits(0)], [0, np.int64(5)], [-1, 0.5, "1"], "a whole number, 0 or more"),
+        (Annotated[float, Limits(0, 1)], [0, 1.0], [1.01, float("nan")], "a number, 0 to 1"),
+        (Annotated[float, Limits(0, above=True)], [1e-9, np.inf], [0, 0.0], "a number, above 0"),
+        (Annotated[float, (0.5, 2.0)], [0.5, 2], [0.4, None], "a number, 0.5 to 2.0"),
+        (Annotated[float, "seconds"], [1.0], ["x"], "a number"),
+        (Annotated[int, Limits(1)] | None, [None, 1], [0, "x"], "a whole number, 1 or more, or None"),
+        (Literal["a", 1] | None, ["a", None, 1], ["b", []], "a, 1, or None"),
+        (int | str, [1, "x", 2.5], [], ""),
+        (list, [1, "x"], [], ""),
+    ],
+)
+def test_options_are_checked_against_their_annotations(hint, good, bad, expected):
+    """Types, choices and limits; what an annotation leaves open is left open."""
+
+    def mine(problem, *, option=None):
+        return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
+
+    mine.__annotations__["option"] = hint
+    mine = pl.partitioner(mine)
+    for value in good:
+        pl.place(PROBLEM, "mine", option=value)
+        mine(PROBLEM, option=value)
+    for value in bad:
+        for call in (lambda v: pl.place(PROBLEM, "mine", option=v), lambda v: mine(PROBLEM, option=v)):
+            with pytest.raises(pl.UnsupportedError, match=rf"mine: option is .*; expected {re.escape(expected)}$"):
+                call(value)
+
+
+def test_a_decorated_function_is_still_the_function():
+    """Its signature, documentation and source; pickles find it by its name."""
+    fuse = pl.transforms.fuse
+    assert list(inspect.signature(fuse).parameters) == ["problem", "rule"]
+    assert fuse.__doc__.startswith("Merge u → v") and "def fuse(" in inspect.getsource(fuse)
+    assert pickle.loads(pickle.dumps(fuse)) is fuse
+
+
+@pytest.mark.parametrize("name", ["partitioners", "schedulers", "transforms"])
+def test_every_entry_of_a_catalogue_has_what_its_protocol_names(name):
+    """The attributes that pickers and callers read."""
+    protocols = dict(partitioners=[strategies.Partitioner], transforms=[strategies.Transform])
+    for entry in getattr(strategies, name)().values():
+        for protocol in protocols.get(name, [strategies.StaticScheduler, strategies.Rule]):
+            assert all(hasattr(entry, attribute) for attribute in get_type_hints(protocol))
+        assert hasattr(entry, "slow") == (name == "partitioners") and hasattr(entry, "static") == (name == "schedulers")
+
+
+def test_the_default_scheduler_follows_the_plan():
+    """``planned`` where there is one, else ``pct``: in simulate and solve alike."""
+    planned, plain = pl.place(PROBLEM, "heft"), pl.place(PROBLEM, "single")
+    assert [pl.simulate(PROBLEM, placement).scheduler for placement in (planned, plain)] == ["planned", "pct"]
+    assert [pl.solve(PROBLEM, name).scheduler for name in ("heft", "single")] == ["planned", "pct"]
+    assert pl.simulate(PROBLEM, planned, "fifo").scheduler == "fifo"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: pl.place("heft", PROBLEM), "place needs a Problem, found a str"),
+        (lambda: pl.place(PROBLEM, None), "expected the name of a partitioner, or a function .*, found None"),
+        (lambda: pl.solve(PROBLEM, pl.Placement(PROBLEM, [0] * 6)), "name of a partitioner.*, found a Placement"),
+        (
+            lambda: pl.simulate(PROBLEM, "pct", pl.Placement(PROBLEM, [0] * 6)),
+            "simulate needs a Placement, found a str",
+        ),
+        (lambda: pl.compare(PROBLEM, 5), "name of a partitioner.*, found an int"),
+        (
+            lambda: pl.Problem(PROBLEM.cluster, PROBLEM.graph),
+            r"Problem\(graph, cluster\) needs an OpGraph, found a Cluster",
+        ),
+        (lambda: pl.validate(PROBLEM), "validate needs a Schedule, found a Problem"),
+        (lambda: pl.bounds(pl.Placement(PROBLEM, [0] * 6), PROBLEM), "bounds needs a Problem, found a Placement"),
+        (lambda: pl.metrics(PROBLEM), "metrics needs a Schedule, found a Problem"),
+        (lambda: pl.transforms.fuse(PROBLEM.graph), "fuse needs a Problem, found an OpGraph"),
+        (lambda: pl.partitioners()["dfs"](PROBLEM.graph), "dfs needs a Problem, found an OpGraph"),
+        (lambda: pl.schedulers()["pct"](PROBLEM, [0] * 6), "pct needs a Placement, found a list"),
+        (lambda: pl.plots.gantt(PROBLEM), r"plots\.gantt needs a Schedule, found a Problem"),
+        (lambda: pl.costs.provenance(PROBLEM), r"costs\.provenance needs an OpGraph, found a Problem"),
+    ],
+)
+def test_an_argument_of_the_wrong_type_is_named(call, words):
+    """Who needs what, and what was found instead, also when two arguments have changed places."""
+    with pytest.raises(pl.FormatError, match=words):
+        call()
+
+
+def test_a_strategy_of_another_kind_is_named():
+    """Partitioner and scheduler in the wrong order."""
+    with pytest.raises(pl.UnsupportedError, match="'pct' is a scheduler; expected a partitioner, of which there are"):
+        pl.solve(PROBLEM, "pct", "heft")
 
 
 def test_a_strategy_of_the_wrong_form_is_refused_when_it_is_defined():

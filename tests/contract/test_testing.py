@@ -125,7 +125,7 @@ def test_the_code_shown_makes_the_problem_again():
         assert np.array_equal(again.may_run, problem.may_run)
         assert np.array_equal(again.cost, problem.cost, equal_nan=True)
         placement = pl.Placement(problem, [problem.feasible(v)[0] for v in range(problem.graph.n_ops)])
-        schedules = [pl.simulate(p, pl.Placement(p, placement.device)) for p in (problem, again)]
+        schedules = [pl.simulate(p, pl.Placement(p, placement.device), "fifo") for p in (problem, again)]
         assert schedules[0].finish.tolist() == schedules[1].finish.tolist()
         assert schedules[0].oom.tolist() == schedules[1].oom.tolist()
 

@@ -274,7 +274,7 @@ def test_a_graph_without_ops_or_edges():
 def test_a_device_twice_as_fast_takes_half_the_seconds():
     """Also where the op only moves bytes: a device's speed stands for all of it."""
     graph = pl.costs.estimate(chain(("MatMul", 1e10, 1e8), ("Relu", 1, 1e8)), SLOW)
-    cluster = pl.Cluster([1e9, 2e9, 4e9], None, 1e9, types=["slow", "slow", "other"])
+    cluster = pl.Cluster([1e9, 2e9, 4e9], bandwidth=1e9, types=["slow", "slow", "other"])
     problem = pl.Problem(graph, cluster)
     assert np.array_equal(problem.exec_times(0), graph.time[:, 0])
     assert np.allclose(problem.exec_times(1), graph.time[:, 0] / 2)
@@ -336,7 +336,7 @@ def test_scale_multiplies_operations_seconds_and_tensor_bytes():
 def test_a_scaled_graph_keeps_what_was_said_of_its_costs():
     """A text becomes what its compute is."""
     drawn = pl.costs.mayer(chain(("", 1, 1), ("", 1, 1)), seed=3)
-    assert pl.costs.scale(drawn, 2).metadata["costs"] == {
+    assert pl.costs.scale(drawn, compute=2).metadata["costs"] == {
         "compute": "mayer, seed 3",
         "scaled": {"compute": 2.0, "transfer": 1.0},
     }
@@ -346,8 +346,8 @@ def test_a_scaled_graph_keeps_what_was_said_of_its_costs():
 def test_scaling_scales_every_time_of_a_problem(compute, transfer):
     """Ops by the one factor, transfers (without latency) by the other."""
     graph = chain(("", 3, 5), ("", 4, 7))
-    cluster = pl.Cluster([2.0, 1.0], None, 8.0)
-    problems = [pl.Problem(g, cluster) for g in (graph, pl.costs.scale(graph, compute, transfer))]
+    cluster = pl.Cluster([2.0, 1.0], bandwidth=8.0)
+    problems = [pl.Problem(g, cluster) for g in (graph, pl.costs.scale(graph, compute=compute, transfer=transfer))]
     assert np.allclose(problems[1].exec_times(0), compute * problems[0].exec_times(0))
     assert np.isclose(problems[1].transfer_time(0, 0, 1), transfer * problems[0].transfer_time(0, 0, 1))
 

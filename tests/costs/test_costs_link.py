@@ -19,8 +19,8 @@ def test_transfers_without_noise_give_the_link_back(latency, bandwidth):
     """From a few bytes to a gigabyte."""
     fitted = fit_link(SIZES, latency + SIZES / bandwidth)
     shares = SIZES / bandwidth / latency
-    assert fitted[1] == pytest.approx(bandwidth, rel=1e-6) or shares.max() < 1e-3
-    assert fitted[0] == pytest.approx(latency, rel=1e-6) or shares.min() > 1e3
+    assert fitted.bandwidth == pytest.approx(bandwidth, rel=1e-6) or shares.max() < 1e-3
+    assert fitted.latency == pytest.approx(latency, rel=1e-6) or shares.min() > 1e3
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(1e-6, 1e-4), st.floats(1e8, 1e11))
@@ -29,21 +29,21 @@ def test_noise_of_ten_percent_moves_the_fit_by_less(seed, latency, bandwidth):
     sizes = np.repeat(SIZES, 10)
     noise = np.random.default_rng(seed).uniform(0.9, 1.1, len(sizes))
     fitted = fit_link(sizes, noise * (latency + sizes / bandwidth))
-    assert fitted[1] == pytest.approx(bandwidth, rel=0.1)
+    assert fitted.bandwidth == pytest.approx(bandwidth, rel=0.1)
     if latency * bandwidth > 1e3:  # else even the smallest transfer is all bandwidth
-        assert fitted[0] == pytest.approx(latency, rel=0.1)
+        assert fitted.latency == pytest.approx(latency, rel=0.1)
 
 
 def test_a_latency_is_never_negative():
     """Where small transfers are faster than the line through the large ones, it is 0 and the bandwidth fits alone."""
-    latency, bandwidth = fit_link([1e6, 2e6, 4e6], [1e-4, 4e-4, 16e-4])
+    bandwidth, latency = fit_link([1e6, 2e6, 4e6], [1e-4, 4e-4, 16e-4])
     assert latency == 0.0
     assert 1e6 / 1e-4 > bandwidth > 4e6 / 16e-4
 
 
 def test_two_transfers_of_two_sizes_are_enough():
     """The line through two points; a message of 0 bytes has the latency."""
-    latency, bandwidth = fit_link([0, 1000], [1e-3, 2e-3])
+    bandwidth, latency = fit_link([0, 1000], [1e-3, 2e-3])
     assert latency == pytest.approx(1e-3)
     assert bandwidth == pytest.approx(1e6)
 
@@ -78,7 +78,14 @@ numbers = st.floats(allow_nan=True, allow_infinity=True)
 def test_a_fit_is_a_link_or_a_sentence(pairs):
     """Whatever was measured: a latency of 0 or more and a bandwidth that a cluster takes."""
     try:
-        latency, bandwidth = fit_link([size for size, _ in pairs], [second for _, second in pairs])
+        bandwidth, latency = fit_link([size for size, _ in pairs], [second for _, second in pairs])
     except pl.FormatError:
         return
-    assert pl.Cluster([1.0, 1.0], None, bandwidth, latency).n_devices == 2
+    assert pl.Cluster([1.0, 1.0], bandwidth=bandwidth, latency=latency).n_devices == 2
+
+
+def test_a_fit_is_what_clusters_of_hosts_are_made_of():
+    """(bandwidth, latency), in that order, as everywhere."""
+    fitted = fit_link([0, 1000], [1e-3, 2e-3])
+    assert fitted == (fitted.bandwidth, fitted.latency) == pytest.approx((1e6, 1e-3))
+    assert pl.Cluster.from_hosts({"host": 2}, inside=fitted).latency[0, 1] == fitted.latency

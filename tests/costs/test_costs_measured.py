@@ -47,7 +47,7 @@ def test_the_metadata_count_what_matched():
 
 def test_measured_seconds_hold_as_they_are_unless_the_speed_is_known():
     """With a speed they follow a device's, and serve types without a column."""
-    cluster = pl.Cluster([10.0, 20.0], None, 1.0, types=["cpu", "other"])
+    cluster = pl.Cluster([10.0, 20.0], bandwidth=1.0, types=["cpu", "other"])
     fixed = pl.Problem(measured(GRAPH, SECONDS), cluster)
     assert fixed.exec_times(0).tolist() == [0.5, 0.25, 0.0]
     assert fixed.exec_times(1).tolist() == [0.5, 1.0, 1.5]  # compute / speed
@@ -155,7 +155,7 @@ def test_measured_costs_survive_a_file(tmp_path):
 def test_schedules_of_measured_graphs_are_legal():
     """The validator reads the same columns by itself."""
     graph = measured(pl.costs.estimate(GRAPH, "t4"), SECONDS, "cpu", speed=5.0)
-    cluster = pl.Cluster([10.0, 8e12], None, 1e9, types=["cpu", "t4"])
+    cluster = pl.Cluster([10.0, 8e12], bandwidth=1e9, types=["cpu", "t4"])
     schedule = pl.solve(pl.Problem(graph, cluster), "heft", "fifo")
     assert pl.validate(schedule) == []
 

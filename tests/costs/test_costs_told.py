@@ -45,7 +45,7 @@ def test_the_peaks_are_those_that_were_reached():
     half = pl.costs.estimate(graph(), DEVICE, efficiency=0.5)
     assert told(half, 0, "dev").startswith("estimated for dev: 1 GFLOP at 5 GFLOP/s (its 4 MB take 80 ms)")
     assert half.time[0, 0] == pytest.approx(0.2 + 1e-3)
-    assert told(pl.costs.scale(half, 2), 0, "dev").endswith("; costs were scaled since")
+    assert told(pl.costs.scale(half, compute=2), 0, "dev").endswith("; costs were scaled since")
 
 
 def test_a_type_without_a_column_is_told_of_the_default_one():

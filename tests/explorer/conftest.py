@@ -11,7 +11,7 @@ from placelab import strategies
 
 @pytest.fixture(autouse=True)
 def _catalogues_stay_as_they_were(monkeypatch):
-    """Strategies that a test enters leave with it."""
+    """Remove strategies that a test has defined."""
     monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
     monkeypatch.setattr(strategies, "_schedulers", dict(strategies._schedulers))
     monkeypatch.setattr(strategies, "_transforms", dict(strategies._transforms))

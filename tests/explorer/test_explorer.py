@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import json
 import re
 import time
@@ -14,21 +15,38 @@ import ipywidgets as w
 import numpy as np
 import pytest
 from bokeh.events import Tap
-from explorer_hands import CLUSTER, drag, edit, pick, reproduces, said, upload, wait_for, widgets
+from explorer_hands import (
+    CLUSTER,
+    classes,
+    drag,
+    edit,
+    look,
+    message,
+    of_class,
+    pick,
+    press,
+    release,
+    reproduces,
+    shown,
+    upload,
+    wait_for,
+    widgets,
+)
 
 import placelab as pl
 from placelab.analysis import explanation
-from placelab.explorer import Explorer, application
-from placelab.explorer.options import Controls, control
-from placelab.explorer.pace import Pace
-from placelab.explorer.rejection import explained
-from placelab.explorer.state import Steps, begin
+from placelab.explorer import Explorer
+from placelab.explorer.engine import timed_solver
+from placelab.explorer.engine.pace import Pace
+from placelab.explorer.panels.options import Controls, control
+from placelab.explorer.panels.rejection import explained
+from placelab.explorer.state import Steps, initial_state, preset
 
 # ---------------------------------------------------------------- opening and reading
 
 
 def test_opens_on_a_real_model():
-    """Without a word: the RNN on four GPUs over PCIe, HEFT's plan followed."""
+    """Without arguments it shows the RNN on four GPUs over PCIe, under HEFT's plan."""
     explorer = pl.explore()
     assert explorer.problem.graph.n_ops == 5333 and explorer.problem.cluster.n_devices == 4
     expected = pl.solve(pl.Problem(pl.load("dynamic_rnn"), pl.clusters.pcie_box(4)), "heft", "planned")
@@ -39,7 +57,7 @@ def test_opens_on_a_real_model():
 
 
 def test_numbers_are_the_librarys(explorer):
-    """What the strip says is what metrics, bounds and validate say."""
+    """The numbers above the chart are those of metrics, bounds and validate."""
     m = pl.metrics(explorer.schedule)
     strip = {item["key"]: item for item in explorer.gantt.numbers}
     assert strip["makespan"]["value"] == pl.units.seconds(m["makespan"])
@@ -50,7 +68,7 @@ def test_numbers_are_the_librarys(explorer):
 
 
 def test_load_of_links(explorer):
-    """A link is busy while one or more of its transfers travel; the canvas is told."""
+    """The canvas gets the share of time in which at least one transfer of a link travels."""
     schedule = explorer.schedule
     busy = np.zeros((4, 4))
     for source, destination in np.ndindex(4, 4):
@@ -64,13 +82,13 @@ def test_load_of_links(explorer):
 
 
 def test_one_device_works():
-    """No links, nothing to move, nothing to compare with: all the same a schedule."""
+    """One device, without links or transfers, has a schedule, too."""
     explorer = pl.explore(pl.generators.fork_join(3), pl.Cluster.uniform(1))
     assert explorer.schedule.makespan > 0
     strip = {item["key"]: item["value"] for item in explorer.gantt.numbers}
     assert strip["speedup"] == "× 1" and strip["moved"] == "0 B"
     assert explorer.gantt.warning == ""
-    explorer._actions.save_graph()
+    explorer.actions.save_graph()
     assert reproduces(explorer)
     explorer.close()
 
@@ -79,8 +97,8 @@ def test_one_device_works():
 
 
 def test_code_of_an_edited_cluster(explorer):
-    """A pulled link, a moved, a renamed and a copied device: the cell makes that very cluster."""
-    explorer._actions.save_graph()
+    """The cell reproduces a cluster with a changed link and a moved, a renamed and a copied device."""
+    explorer.actions.save_graph()
     drag(explorer, 7.3e9, 1.1e10 / 3)
     edit(explorer, "host", device=2, host="a")
     edit(explorer, "speed", device=1, value=2.5e13)
@@ -91,9 +109,9 @@ def test_code_of_an_edited_cluster(explorer):
 
 
 def test_code_of_a_preset_says_only_what_changed():
-    """Of fifty devices only the entries that a hand changed are written."""
+    """Of fifty devices only the changed entries are written."""
     explorer = pl.explore("topcuoglu")
-    explorer._go(lambda s: s.with_model(begin("convolutional_network").model).with_preset(preset("mayer50")))
+    explorer.change(lambda s: s.with_model(initial_state("convolutional_network").model).with_preset(preset("mayer50")))
     drag(explorer, 55.5)
     lines = explorer.code.splitlines()
     assert "bandwidth[0, 1] = 55.5" in lines and len(lines) < 15
@@ -101,17 +119,10 @@ def test_code_of_a_preset_says_only_what_changed():
     explorer.close()
 
 
-def preset(name: str) -> Any:
-    """A preset with its code."""
-    from placelab.explorer.state import preset
-
-    return preset(name)
-
-
 @pytest.mark.parametrize("transfers", ["parallel", "sequential", "sequential, duplex", "channel"])
 def test_code_of_every_picker(explorer, transfers):
-    """Options, seed, transfer and memory model are in the cell."""
-    explorer._actions.save_graph()
+    """The cell has options, seed, transfer and memory model."""
+    explorer.actions.save_graph()
     pick(explorer, "Transfers", transfers)
     pick(explorer, "Memory", "edges")
     pick(explorer, "Partitioner", "hash")
@@ -126,14 +137,14 @@ def test_code_of_every_picker(explorer, transfers):
 
 
 def test_code_of_a_problem_with_rules():
-    """Pins, groups and Send ops of a problem that was given are kept and written, also when the cluster changes."""
+    """Pins, groups and Send ops of a given problem are kept and written, also when the cluster changes."""
     graph = pl.generators.layered(30, seed=1)
     problem = pl.Problem(graph, CLUSTER, transfers="channel", transfer_ops=1e8, groups=[list(graph.names[3:6])])
     problem = problem.pin({graph.names[0]: "b", graph.names[7]: ["a/gpu:1", "b/gpu:1"]}).pin(
         {graph.names[0]: "b/gpu:1"}
     )
     explorer = pl.explore(problem)
-    explorer._actions.save_graph()
+    explorer.actions.save_graph()
     assert explorer.placement.device[0] == 3 and reproduces(explorer)
     edit(explorer, "remove", device=1)
     assert explorer.problem.cluster.n_devices == 3 and explorer.placement.device[7] == 2 and reproduces(explorer)
@@ -147,7 +158,7 @@ def test_code_of_a_problem_with_rules():
 
 
 def test_undo_goes_back_over_pickers_and_canvas_alike(explorer):
-    """One history: a pick, a drag, an option, then all the way back and forward."""
+    """A pick, a drag and an option are one history, which undo and redo walk through."""
     before, states = explorer.state, []
     pick(explorer, "Scheduler", "fifo")
     states.append(explorer.state)
@@ -170,7 +181,7 @@ def test_undo_goes_back_over_pickers_and_canvas_alike(explorer):
 
 
 def test_layout_is_undone_too(explorer):
-    """Where a card stands is a step, though nothing is computed anew."""
+    """Moving a card is a step, though nothing is computed again."""
     result = explorer.schedule
     edit(explorer, "move", device=0, slot=1)
     assert explorer.canvas.cluster["order"] == [1, 0, 2, 3]
@@ -181,7 +192,7 @@ def test_layout_is_undone_too(explorer):
 
 def test_a_slider_in_motion_is_one_step():
     """Changes of one control that follow each other closely are undone together."""
-    a, b, c = begin("topcuoglu"), begin("topcuoglu"), begin("topcuoglu")
+    a, b, c = initial_state("topcuoglu"), initial_state("topcuoglu"), initial_state("topcuoglu")
     steps = Steps(a).to(b, "seed", 1.0).to(c, "seed", 1.5)
     assert steps.undo().now is a
     assert steps.to(a, "seed", 9.0).undo().now is c
@@ -192,17 +203,17 @@ def test_a_slider_in_motion_is_one_step():
 
 def test_a_drag_shows_every_value_that_was_handled(explorer):
     """Each message is acknowledged after its own result is there; the whole drag is one step."""
-    explorer._worker.settled(120)
+    explorer.settled(120)
     before = explorer.schedule.makespan
     drag(explorer, 1e6, release=False)
-    assert explorer.canvas.dragging and explorer._answered is explorer.state and not explorer.gantt.stale
+    assert explorer.canvas.dragging and explorer.result.state is explorer.state and not explorer.gantt.stale
     assert explorer.schedule.makespan != before
     drag(explorer, 1e6, 2e6)
-    assert len(explorer._steps.past) == 1
+    assert len(explorer.steps.past) == 1
 
 
 def test_slow_strategies_catch_up_on_release(explorer, monkeypatch):
-    """What cannot follow the hand is not tried meanwhile, and shown as stale."""
+    """A slow strategy is not called during a drag; its last result is shown as stale."""
     calls = []
 
     @pl.partitioner
@@ -212,17 +223,17 @@ def test_slow_strategies_catch_up_on_release(explorer, monkeypatch):
         return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
 
     pick(explorer, "Partitioner", "slow")
-    assert explorer.comparison.settled(120) and explorer._worker.settled(120)
+    assert explorer.comparison.settled(120) and explorer.settled(120)
     seen = len(calls)
     drag(explorer, 1e9, 2e9, 3e9, release=False)
     assert len(calls) == seen and explorer.gantt.stale
-    edit(explorer, "release", gesture=explorer.canvas._history.gesture, final=True)
+    release(explorer)
     assert explorer.schedule.problem.cluster.bandwidth[0, 1] == 3e9 and not explorer.gantt.stale
     assert calls[-1] is explorer.problem and len(calls) == seen + 1
 
 
 def test_newest_state_wins(explorer):
-    """A computation that is overtaken is followed by that of the newest state alone."""
+    """After an outdated computation only the newest state is computed."""
     begun = []
 
     @pl.partitioner
@@ -233,23 +244,23 @@ def test_newest_state_wins(explorer):
 
     pick(explorer, "Partitioner", "slow")
     for seed in range(1, 6):
-        explorer._pickers.seed.value = seed
+        explorer.pickers.seed.value = seed
     assert explorer.schedule.seed == 5
     assert begun[-1] == 5 and len(set(begun)) <= 4  # each pick waits a tenth of a second, no longer
 
 
 def test_many_ops_are_validated_on_release(explorer, monkeypatch):
-    """Under the hand the badge waits; on release it tells."""
-    monkeypatch.setattr(application, "MANY", 10)
+    """The validator's badge is empty during a drag and filled on release."""
+    monkeypatch.setattr(timed_solver, "MANY", 10)
     drag(explorer, 1e6, release=False)
     badge = {item["key"]: item["value"] for item in explorer.gantt.numbers}["legal"]
     assert badge == "…"
-    edit(explorer, "release", gesture=explorer.canvas._history.gesture, final=True)
+    release(explorer)
     wait_for(lambda: "✓ legal" in [item["value"] for item in explorer.gantt.numbers])
 
 
 def test_the_selected_op_is_explained(explorer):
-    """Why here: the decision trace's line; why then: what it waited for."""
+    """The detail is the line of the decision trace and the reason for the start."""
     assert explorer.schedule  # a browser, too, can only click what it sees
     explorer.gantt.selection = 5
     wait_for(lambda: explorer.gantt.detail)
@@ -258,7 +269,7 @@ def test_the_selected_op_is_explained(explorer):
     assert explorer.gantt.detail == "\n".join([trace.line(problem, 5), explanation.why(schedule, 5)])
     pick(explorer, "Partitioner", "single")
     wait_for(lambda: "single" in explorer.gantt.detail or explorer.gantt.detail.count("\n"))
-    explorer._worker.settled(120)
+    explorer.settled(120)
     assert explanation.why(explorer.schedule, 5) in explorer.gantt.detail
 
 
@@ -266,15 +277,15 @@ def test_the_selected_op_is_explained(explorer):
 
 
 def test_a_partitioner_without_a_plan(explorer):
-    """`planned` has nothing to follow after hash: another scheduler runs it, one sentence says so, undo brings HEFT back."""
+    """Another scheduler replaces `planned` after hash, which makes no plan; a sentence says so, and undo restores HEFT."""
     pick(explorer, "Partitioner", "hash")
-    assert explorer.schedule.scheduler == "pct" and "pct decides who runs next" in said(explorer)
+    assert explorer.schedule.scheduler == "pct" and "pct decides who runs next" in message(explorer)
     explorer.undo()
     assert (explorer.state.partitioner, explorer.state.scheduler) == ("heft", "planned")
     pick(explorer, "Partitioner", "hash")
     pick(explorer, "Scheduler", "planned")
     wait_for(lambda: explorer.state.scheduler == "pct")
-    assert explorer._pickers.scheduler.value == "pct"
+    assert explorer.pickers.scheduler.value == "pct"
     explorer.undo()
     assert explorer.state.partitioner == "heft"
 
@@ -312,28 +323,28 @@ def clash() -> dict:
 )
 @pytest.mark.parametrize("way", ["path", "upload"])
 def test_bad_files_lose_nothing(explorer, content, sentence, way):
-    """One sentence; the model, the schedule and the picker stay what they were."""
+    """A bad file gives one sentence and changes neither model, schedule nor picker."""
     before, schedule, data = explorer.state, explorer.schedule, content()
-    picker = explorer._pickers.models
+    picker = explorer.pickers.models
     if way == "path":
         Path("bad.json.gz" if data[:2] == b"\x1f\x8b" else "bad.json").write_bytes(data)
         picker.path.value = "bad.json.gz" if data[:2] == b"\x1f\x8b" else "bad.json"
     else:
         upload(explorer, "bad.json", data)
     assert picker.opening.settled(120)
-    assert sentence in said(explorer) and 'role="alert"' in said(explorer)
+    assert sentence in message(explorer) and 'role="alert"' in message(explorer)
     assert explorer.state is before and explorer.schedule is schedule and not explorer.gantt.stale
-    assert picker.menu.value == before.model.title and not explorer._steps.past
+    assert picker.menu.value == before.model.title and not explorer.steps.past
 
 
 def test_an_upload_is_shown_and_can_be_copied(explorer):
-    """A good file is a model like the others; the copied cell finds it beside the notebook."""
+    """An uploaded file is a model like the others; the copied cell loads it from a file beside the notebook."""
     data = json.dumps(document()).encode()
-    picker = explorer._pickers.models
+    picker = explorer.pickers.models
     upload(explorer, "my model.json", data)
     assert explorer.problem.graph.n_ops == 2 and picker.menu.value == "my model.json"
-    explorer._actions.code.copies += 1
-    assert Path("my_model.json.gz").exists() and "my_model.json.gz" in explorer._actions.code.note
+    explorer.actions.code.copies += 1
+    assert Path("my_model.json.gz").exists() and "my_model.json.gz" in explorer.actions.code.note
     assert reproduces(explorer)
     pick(explorer, "Model", "topcuoglu")
     assert picker.opening.settled(120) and explorer.problem.cluster.names == ("P1", "P2", "P3")
@@ -342,7 +353,7 @@ def test_an_upload_is_shown_and_can_be_copied(explorer):
 
 
 def test_bandwidth_zero_is_refused(explorer):
-    """The canvas says why, and the link stays."""
+    """The canvas shows why, and the link stays."""
     before = explorer.state
     edit(explorer, "bandwidth", pairs=[[0, 1]], value=0)
     assert "bandwidth" in explorer.canvas.error
@@ -350,7 +361,7 @@ def test_bandwidth_zero_is_refused(explorer):
 
 
 def test_a_failing_strategy_keeps_the_last_chart(explorer):
-    """Its sentence in place, the last good chart stale; a cell that reads the schedule gets the error itself."""
+    """Its error is shown, the last chart is stale, and reading the schedule in a cell raises the error."""
 
     @pl.partitioner
     def hopeless(problem: pl.Problem) -> pl.Placement:
@@ -360,30 +371,30 @@ def test_a_failing_strategy_keeps_the_last_chart(explorer):
     pick(explorer, "Partitioner", "hopeless")
     with pytest.raises(pl.InfeasibleError, match="more room"):
         _ = explorer.schedule
-    wait_for(lambda: "more room than any device has" in said(explorer))
+    wait_for(lambda: "more room than any device has" in message(explorer))
     assert explorer.gantt.stale and explorer.gantt.schedule == chart
-    assert "more room" in repr(explorer) and "pl-failed" in explorer._chart._dom_classes
+    assert "more room" in repr(explorer) and "pl-failed" in classes(of_class(explorer, "pl-chart"))
     pick(explorer, "Partitioner", "heft")
-    assert explorer.schedule.makespan > 0 and not explorer.gantt.stale and said(explorer) == ""
-    assert "pl-failed" not in explorer._chart._dom_classes
+    assert explorer.schedule.makespan > 0 and not explorer.gantt.stale and message(explorer) == ""
+    assert "pl-failed" not in classes(of_class(explorer, "pl-chart"))
 
 
-def test_a_strategy_with_a_bug_is_told_its_line(explorer):
-    """The exception, the line of the strategy it came through, and where the traceback is."""
+def test_a_bug_in_a_strategy_is_shown_with_its_line(explorer):
+    """The message has the exception and the line of the strategy where it happened."""
 
     @pl.partitioner
     def buggy(problem: pl.Problem) -> pl.Placement:
         return {}["x"]
 
-    line = buggy.__code__.co_firstlineno + 2
+    line = inspect.unwrap(buggy).__code__.co_firstlineno + 2
     pick(explorer, "Partitioner", "buggy")
-    wait_for(lambda: f"KeyError: &#x27;x&#x27; in line {line} of buggy" in said(explorer))
+    wait_for(lambda: f"KeyError: &#x27;x&#x27; in line {line} of buggy" in message(explorer))
 
 
 def test_warnings_are_plain():
-    """Out of memory, worse than one device, and a planner that did not reckon with contention are said in words."""
+    """Sentences warn of a device out of memory and of a schedule slower than one device."""
     graph = pl.OpGraph.from_arrays(list("abcd"), [1e9] * 4, [(0, 1), (0, 2), (0, 3)], edge_bytes=[1e9] * 3)
-    cluster = pl.Cluster([1e12] * 3, [1.5e9] * 3, bandwidth=1e9)
+    cluster = pl.Cluster([1e12] * 3, memory=[1.5e9] * 3, bandwidth=1e9)
     explorer = pl.explore(pl.Problem(graph, cluster, transfers="sequential"))
 
     @pl.partitioner
@@ -404,7 +415,7 @@ def test_warnings_are_plain():
 
 
 def test_a_new_strategy_is_in_the_pickers_at_once(explorer):
-    """Defined in another cell, chosen here; run again, the new one is used."""
+    """A strategy defined in another cell can be picked; when the cell is run again, the new version is used."""
 
     def define(device: int) -> None:
         @pl.partitioner(name="all-on-one")
@@ -413,7 +424,7 @@ def test_a_new_strategy_is_in_the_pickers_at_once(explorer):
             return pl.Placement(problem, np.full(problem.graph.n_ops, device))
 
     define(1)
-    assert "all-on-one" in explorer._pickers.partitioner.options
+    assert "all-on-one" in explorer.pickers.partitioner.options
     pick(explorer, "Partitioner", "all-on-one")
     assert (explorer.placement.device == 1).all()
     assert any(isinstance(x, w.FloatSlider) and x.description == "spread" for x in widgets(explorer))
@@ -438,7 +449,7 @@ def test_a_new_strategy_is_in_the_pickers_at_once(explorer):
 )
 def test_controls_follow_the_signature(annotation, default, kind):
     """Each annotation has its control; what it shows reads back as the same value."""
-    from placelab.explorer.options import read
+    from placelab.explorer.panels.options import read
 
     widget = control("some_option", annotation, default, default)
     assert type(widget) is kind and widget.description == "some option"
@@ -459,7 +470,7 @@ def test_options_of_every_strategy_have_controls():
 
 
 def test_all_pairs_are_compared_in_the_background(explorer):
-    """The figure is what compare says; a pick shows that pair; a new cluster makes it stale, then new."""
+    """The figure shows the result of compare; a click shows that pair; a drag makes the figure stale until its release."""
     comparison = explorer.comparison
     wait_for(lambda: comparison.frame is not None)
     comparison.settled(120)
@@ -470,13 +481,13 @@ def test_all_pairs_are_compared_in_the_background(explorer):
     assert (explorer.state.partitioner, explorer.state.scheduler) == ("mite", "fifo")
     assert explorer.schedule.makespan == cells_makespan(first, "mite", "fifo")
     drag(explorer, 1e6, release=False)
-    assert "pl-stale" in comparison._figure._dom_classes
+    assert "pl-stale" in classes(comparison.figure)
     comparison.settled(120)
     assert comparison.frame is first
-    edit(explorer, "release", gesture=explorer.canvas._history.gesture, final=True)
+    release(explorer)
     wait_for(lambda: comparison.frame is not first)
     comparison.settled(120)
-    assert "pl-stale" not in comparison._figure._dom_classes
+    assert "pl-stale" not in classes(comparison.figure)
 
 
 def quick() -> list[str]:
@@ -486,9 +497,9 @@ def quick() -> list[str]:
 
 def tap(comparison: Any, partitioner: str, scheduler: str) -> None:
     """A click on a cell of the figure."""
-    figure = comparison._figure.children[1]._model
+    figure = comparison.plot
     x, y = figure.x_range.factors.index(scheduler) + 0.3, figure.y_range.factors.index(partitioner) + 0.8
-    comparison._tapped(Tap(figure, x=x, y=y))
+    comparison.tapped(Tap(figure, x=x, y=y))
 
 
 def cells_makespan(frame: Any, partitioner: str, scheduler: str) -> float:
@@ -498,24 +509,24 @@ def cells_makespan(frame: Any, partitioner: str, scheduler: str) -> float:
 
 
 def test_the_best_partitioners_come_first(explorer):
-    """Rows by the least makespan that is legal and has room; those without a result last, the names above in one line."""
+    """Rows are sorted by the least makespan that is legal and within memory; the schedulers' names are a line above."""
     comparison = explorer.comparison
     wait_for(lambda: comparison.frame is not None)
     comparison.settled(120)
     frame = comparison.frame[comparison.frame["valid"] & ~comparison.frame["oom"]]
     least = frame.groupby("partitioner")["makespan"].min()
-    names, figure = (child for child in comparison._figure.children)
-    rows = figure._model.y_range.factors[::-1]
+    names, figure = comparison.figure.children[0], comparison.plot
+    rows = figure.y_range.factors[::-1]
     ranked = [name for name in rows if name in least.index]
     assert rows[: len(ranked)] == ranked and least[ranked].is_monotonic_increasing
-    assert re.findall(r">([^<>]+)</span>", names.value) == figure._model.x_range.factors
+    assert re.findall(r">([^<>]+)</span>", names.value) == figure.x_range.factors
 
 
 def test_the_best_pair_is_a_button(explorer):
-    """By keyboard, too: the button shows the pair of least makespan."""
+    """The button shows the pair of least makespan, also by keyboard."""
     wait_for(lambda: explorer.comparison.frame is not None)
     explorer.comparison.settled(120)
-    explorer.comparison._best.click()
+    explorer.comparison.best.click()
     frame = explorer.comparison.frame
     assert explorer.schedule.makespan == frame.loc[frame["valid"] & ~frame["oom"], "makespan"].min()
 
@@ -529,13 +540,13 @@ def test_comparing_can_be_cancelled(explorer):
         return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
 
     comparison = explorer.comparison
-    explorer._view_count = 1  # somebody looks
+    look(explorer)
     comparison.again()
-    wait_for(lambda: comparison._cancel.layout.display == "" and comparison._progress.value)
-    comparison._cancel.click()
+    wait_for(lambda: shown(comparison.progress) and comparison.progress.value)
+    press(comparison.box, "Cancel")
     comparison.settled(120)
-    assert comparison.frame is None and comparison._again.layout.display == ""
-    comparison._again.click()
+    assert comparison.frame is None
+    press(comparison.box, "Compare")
     wait_for(lambda: comparison.frame is not None)
 
 
@@ -547,10 +558,10 @@ def test_exports_say_where_they_are(explorer, here):
     buttons = {b.description: b for b in widgets(explorer) if isinstance(b, w.Button)}
     buttons["⤓ Page"].click()
     page = next(here.glob("*.html"))
-    assert str(page) in said(explorer) and page.read_text().startswith("<!doctype html>")
+    assert str(page) in message(explorer) and page.read_text().startswith("<!doctype html>")
     buttons["⤓ Trace"].click()
     trace = next(here.glob("*.trace.json"))
-    assert str(trace) in said(explorer) and json.loads(trace.read_text())
+    assert str(trace) in message(explorer) and json.loads(trace.read_text())
 
 
 def test_pace_is_measured_warm_and_alone():
@@ -571,22 +582,22 @@ def test_pace_is_measured_warm_and_alone():
 
 
 def prepare(explorer: Explorer, *names: str) -> None:
-    """Press these toggles."""
+    """Press the toggles of these transformations."""
     for name in names:
-        toggle = explorer._pickers.prepare._toggles[name]
+        toggle = explorer.pickers.prepare.toggles[name]
         toggle.value = not toggle.value
 
 
 def test_the_graph_can_be_made_smaller_first(explorer):
-    """In the order pressed; the text says so, the count is there, all ops are placed; undo takes one step back."""
-    explorer._actions.save_graph()
-    button, about = explorer._pickers.prepare.toggle, explorer._pickers.prepare.about
+    """Transformations apply in the order of pressing; the number of ops is shown, all ops are placed, undo goes back."""
+    explorer.actions.save_graph()
+    button, about = explorer.pickers.prepare.toggle, explorer.pickers.prepare.about
     assert button.description == "Prepare…"
     prepare(explorer, "fuse", "coplace")
     assert explorer.state.prepare == ("fuse", "coplace") and button.description == "Prepare: fuse → coplace"
     prepare(explorer, "fuse", "fuse")
     assert explorer.state.prepare == ("coplace", "fuse")
-    assert [t.description for t in explorer._pickers.prepare._toggles.values() if t.value] == [
+    assert [t.description for t in explorer.pickers.prepare.toggles.values() if t.value] == [
         "1 · coplace",
         "2 · fuse",
     ]
@@ -605,13 +616,11 @@ def test_the_graph_can_be_made_smaller_first(explorer):
 
 
 def test_transformations_have_options(explorer):
-    """Their controls are there when they are chosen, and the copied cell says what was set."""
-    explorer._actions.save_graph()
+    """Chosen transformations show the controls of their options, which the copied cell contains."""
+    explorer.actions.save_graph()
     prepare(explorer, "coplace", "fuse")
-    picker = explorer._pickers.prepare
-    assert (
-        picker._controls["fuse"].box.layout.display == "" and picker._controls["colocate"].box.layout.display == "none"
-    )
+    picker = explorer.pickers.prepare
+    assert shown(picker.controls["fuse"].box) and not shown(picker.controls["colocate"].box)
     pick(explorer, "rule", "exact")
     assert explorer.state.preparation == (("coplace", {}), ("fuse", {"rule": "exact"}))
     assert "functools.partial(pl.transforms.catalogue()['fuse'], rule='exact')" in explorer.code
@@ -619,7 +628,7 @@ def test_transformations_have_options(explorer):
 
 
 def test_pairs_are_compared_as_prepared(explorer):
-    """The heat map is that of the smaller graph, too."""
+    """The heat map compares on the prepared graph, too."""
     prepare(explorer, "coplace", "fuse")
     wait_for(lambda: explorer.comparison.frame is not None and explorer.comparison.settled(120))
     expected = pl.compare(explorer.problem, quick(), prepare=["coplace", "fuse"])
@@ -630,14 +639,14 @@ def test_pairs_are_compared_as_prepared(explorer):
 
 
 def test_the_first_capacity_is_counted(explorer):
-    """Where memory was unlimited its natural model changes with the first capacity, and back; undo knows both."""
+    """The first capacity changes the memory model from none to dynamic, and removing it changes it back; undo restores both."""
     explorer = pl.explore(pl.generators.layered(60, seed=3), CLUSTER.replace(memory=None))
     needed = float(explorer.schedule.peak_memory.max())
     assert explorer.state.memory == "none" and explorer.canvas.peak == []
     edit(explorer, "memory", device=1, value=2 * needed)
-    assert explorer.state.memory == explorer.problem.memory == explorer._pickers.memory.value == "dynamic"
+    assert explorer.state.memory == explorer.problem.memory == explorer.pickers.memory.value == "dynamic"
     assert explorer.schedule and explorer.canvas.peak == explorer.schedule.peak_memory.tolist()
-    wait_for(lambda: "Memory model dynamic: a device has a capacity now." in explorer._line._text.value)
+    wait_for(lambda: "Memory model dynamic: a device has a capacity now." in explorer.line.text.value)
     edit(explorer, "memory", device=1, value=None)
     assert explorer.state.memory == "none" and explorer.schedule and explorer.canvas.peak == []
     explorer.undo()
@@ -651,7 +660,7 @@ def test_the_first_capacity_is_counted(explorer):
 
 
 def squeeze(explorer: Explorer, *capacities: float, release: bool = True) -> None:
-    """Pull the memory of the first device."""
+    """Drag the memory of the first device."""
     gesture = explorer.canvas.ack + 1000
     for value in capacities:
         edit(explorer, "memory", device=0, value=value, gesture=gesture, final=False)
@@ -660,37 +669,37 @@ def squeeze(explorer: Explorer, *capacities: float, release: bool = True) -> Non
 
 
 def test_no_room_is_explained_in_place():
-    """Under the hand, too: which op, and device by device how much is missing; more room takes the panel away."""
+    """The panel names the op and each device's missing bytes, during a drag, too; undo takes it away."""
     graph = pl.OpGraph.from_arrays(list("abc"), [1e9] * 3, [(0, 1), (1, 2)], persistent=[1e9, 6e9, 1e9])
     explorer = pl.explore(graph, pl.Cluster([1e12] * 2, memory=[8e9, 4e9], names=["big", "small"]))
-    panel, before = explorer._rejection, explorer.schedule
-    assert panel.box.layout.display == "none"
+    panel, before = explorer.rejection, explorer.schedule
+    assert not shown(panel.box)
     squeeze(explorer, 7e9, 5e9, release=False)
-    wait_for(lambda: panel.box.layout.display == "")
-    assert "Op &#x27;b&#x27; fits on no device (memory model dynamic)" in panel._text.value
+    wait_for(lambda: shown(panel.box))
+    assert "Op &#x27;b&#x27; fits on no device (memory model dynamic)" in panel.text.value
     for words in (
         "<td>big</td><td>short by 2 GB</td><td>5 GB</td>",
         "<td>small</td><td>short by 2 GB",
     ):
-        assert words in panel._text.value
-    assert explorer.gantt.stale and said(explorer) == ""  # nothing moves under the hand
+        assert words in panel.text.value
+    assert explorer.gantt.stale and message(explorer) == ""  # nothing moves under the hand
     squeeze(explorer, 5e9)
     with pytest.raises(pl.InfeasibleError):
         _ = explorer.schedule
-    panel._show_op.click()
-    assert explorer.gantt.selection == 1 and panel._show_op.description == "Show b"
+    press(panel.box, "Show b")
+    assert explorer.gantt.selection == 1
     explorer.undo()
-    assert explorer.schedule.makespan == before.makespan and panel.box.layout.display == "none"
+    assert explorer.schedule.makespan == before.makespan and not shown(panel.box)
     explorer.redo()
-    wait_for(lambda: panel.box.layout.display == "")
-    panel._none()
-    assert explorer.state.memory == "none" and explorer.schedule and panel.box.layout.display == "none"
+    wait_for(lambda: shown(panel.box))
+    press(panel.box, "Ignore memory")
+    assert explorer.state.memory == "none" and explorer.schedule and not shown(panel.box)
     assert not explorer.gantt.stale
     explorer.close()
 
 
 def test_a_group_without_room_is_named():
-    """With its first op, its size, and the devices that are not allowed; many devices are cut short; names are text."""
+    """The text has the group's first op, its size, and the first sixteen devices; names are escaped."""
     error = pl.InfeasibleError(
         "no room",
         op="<a>",

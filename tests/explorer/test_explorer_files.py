@@ -6,13 +6,14 @@ import json
 import threading
 from pathlib import Path
 
+import ipywidgets as w
 import pytest
-from explorer_hands import pick, reproduces, said, upload, wait_for
+from explorer_hands import message, pick, reproduces, upload, wait_for
 
 import placelab as pl
-from placelab.explorer.models import _files
-from placelab.explorer.opening import Opening
-from placelab.explorer.state import begin
+from placelab.explorer.panels.models import ModelPicker, openable_files
+from placelab.explorer.panels.opening import Opening
+from placelab.explorer.state import initial_state
 from placelab.problem import graph_json
 from placelab.widgets.file_picker import Files
 
@@ -23,14 +24,14 @@ EVIL = "<img src=x onerror=alert(1)>"
 
 
 def test_a_file_arrives_in_pieces(explorer):
-    """In order, with progress; what the browser sends is put together again exactly."""
+    """The pieces of a file are joined exactly."""
     data = graph_json.dumps(pl.generators.fork_join(6)).encode()
     upload(explorer, "pieces.json", data, piece=100)
     assert explorer.state.model.title == "pieces.json" and explorer.problem.graph.n_ops == 8
 
 
 @pytest.mark.parametrize(
-    ("message", "buffers", "reason"),
+    ("piece", "buffers", "reason"),
     [
         (dict(name="a.json", size=5, at=3), [b"xy"], "a piece of it is missing"),
         (dict(name="a.json", size=5, at=0), [], "a piece of it is missing"),
@@ -38,64 +39,71 @@ def test_a_file_arrives_in_pieces(explorer):
         (dict(name="../../a.json", size=50, at=0, error="large"), [], "large"),
     ],
 )
-def test_what_cannot_be_put_together_is_refused(message, buffers, reason):
-    """By the file's name without its folder; the browser hears that it may go on."""
-    told, sent = [], []
+def test_what_cannot_be_put_together_is_refused(piece, buffers, reason):
+    """The refusal has the file's name without its folder; the browser is asked for the next file."""
+    refused, sent = [], []
     files = Files(limit=10)
-    files.on_refused = lambda name, why: told.append((name, why))
+    files.on_refused = lambda name, why: refused.append((name, why))
     files.on_file = lambda name, data: pytest.fail("nothing is complete")
     files.send = sent.append
-    files._handle_custom_msg(message, buffers)
-    assert told == [("a.json", reason)] and sent == [{"arrived": True}]
+    files.receive(piece, buffers)
+    assert refused == [("a.json", reason)] and sent == [{"arrived": True}]
 
 
 def test_an_empty_file_is_a_sentence(explorer):
-    """It has one piece of no bytes."""
+    """An empty file, one piece of no bytes, gives one sentence."""
     upload(explorer, "empty.json", b"")
-    assert "empty.json is empty" in said(explorer)
+    assert "empty.json is empty" in message(explorer)
 
 
 def test_reading_can_be_stopped_and_the_next_file_is_read():
-    """What is left behind brings nothing any more."""
-    told, taken, going = [], [], threading.Event()
-    opening = Opening(told.append)
+    """An abandoned reader's result is discarded."""
+    failures, taken, going = [], [], threading.Event()
+    opening = Opening(failures.append)
     opening.read("slow", lambda: going.wait(30), taken.append)
-    assert opening._text.value == '<span role="status">Reading slow …</span>'
+    assert opening.text.value == '<span role="status">Reading slow …</span>'
     opening.stop()
     opening.read("quick", lambda: 7, taken.append)
-    assert opening.settled(120) and taken == [7] and told == [""] and opening._text.value == ""
+    assert opening.settled(120) and taken == [7] and failures == [""] and opening.text.value == ""
     going.set()
     opening.close()
 
 
 def test_names_of_files_are_text(explorer):
-    """In the line that says what is read, and in sentences."""
-    explorer._pickers.models.opening.say(f"Reading {EVIL}")
-    assert "<img" not in explorer._pickers.models.opening._text.value
+    """Markup in a name is escaped in the line of the file being read and in messages."""
+    explorer.pickers.models.opening.say(f"Reading {EVIL}")
+    assert "<img" not in explorer.pickers.models.opening.text.value
     upload(explorer, f"{EVIL}.json", b"{}")
-    assert "<img" not in said(explorer) and "&lt;img" in said(explorer)
+    assert "<img" not in message(explorer) and "&lt;img" in message(explorer)
 
 
 def test_the_path_field_offers_what_can_be_opened(here):
-    """Every known suffix, and folders of SavedModels."""
+    """It completes files of every known suffix, and folders of SavedModels."""
     for name in ("a.onnx", "b.JSON.GZ", "c.py", "d.pbtxt"):
         Path(name).touch()
     Path("saved").mkdir()
     Path("saved/saved_model.pb").touch()
-    assert _files(Path()) == ["a.onnx", "b.JSON.GZ", "d.pbtxt", "saved"]
+    assert openable_files(Path()) == ["a.onnx", "b.JSON.GZ", "d.pbtxt", "saved"]
 
 
-def test_enter_reads_again_what_could_not_be_read(explorer, here):
-    """The path has not changed, the file may have; what was read is not read twice."""
-    path, taken = explorer._pickers.models.path, []
-    path.value = "later.json"
-    assert "later.json" in said(explorer)
+def test_enter_reads_again_what_could_not_be_read(here):
+    """The path has not changed, the file may have; a file that could be read is not read twice."""
+    picked, sentences = [], []
+    picker = ModelPicker(picked.append, pytest.fail, lambda text, tone: sentences.append(text))
+    picker.show(initial_state("topcuoglu").model)
+    picker.path.value = "later.json"
+    assert picker.opening.settled(120) and "later.json" in sentences[-1]
     Path("later.json").write_text(graph_json.dumps(pl.generators.fork_join(3)))
-    explorer._pickers.models._pick = taken.append
     for _ in range(2):
-        path._handle_msg({"content": {"data": {"method": "custom", "content": {"event": "submit"}}}, "buffers": []})
-        assert explorer._pickers.models.opening.settled(120)
-    assert [model.title for model in taken] == ["later.json"] and said(explorer) == ""
+        press_enter(picker.path)
+        assert picker.opening.settled(120)
+    assert [model.title for model in picked] == ["later.json"] and sentences[-1] == ""
+    picker.close()
+
+
+def press_enter(field: w.Combobox) -> None:
+    """Send what the browser sends on Enter, for which ipywidgets has no public name."""
+    field._handle_msg({"content": {"data": {"method": "custom", "content": {"event": "submit"}}}, "buffers": []})
 
 
 # -------------------------------------------------------------------- profiles
@@ -108,37 +116,37 @@ def timeline(**seconds: float) -> bytes:
 
 
 def test_a_profile_measures_the_model_that_is_shown(explorer):
-    """Seconds on a device of the cluster's speed; undo takes them back; the copied cell has them."""
+    """The times hold for a device of the cluster's speed; the copied cell has them, and undo removes them."""
     before = explorer.state
     names = explorer.problem.graph.names.tolist()
     upload(explorer, "step.json", timeline(**{name: 0.5 for name in names[1:]}))
     assert explorer.problem.exec_times(0).tolist() == [0.0] + [0.5] * (len(names) - 1)
     assert "step.json (TensorFlow); 1 op not measured" in sources(explorer)
-    explorer._actions.save_graph()
+    explorer.actions.save_graph()
     assert reproduces(explorer)
     explorer.undo()
     assert explorer.state is before
 
 
 def test_a_profile_of_another_model_changes_nothing(explorer):
-    """One sentence."""
+    """A profile without an op of the model gives one sentence."""
     before = explorer.state
     upload(explorer, "step.json", timeline(other=1.0))
-    assert "no op of the profile step.json" in said(explorer) and explorer.state is before
+    assert "no op of the profile step.json" in message(explorer) and explorer.state is before
 
 
 # -------------------------------------------------------------------- costs
 
 
 def sources(explorer) -> str:
-    """What the panel says."""
-    costs = explorer._pickers.costs
+    """The table of the sources in the panel."""
+    costs = explorer.pickers.costs
     costs.toggle.value = True
-    return costs._sources.value
+    return costs.sources.value
 
 
 def test_sources_are_text_and_follow_the_model(explorer):
-    """A stranger's metadata are escaped."""
+    """The table changes with the model; metadata of a file are escaped."""
     assert "as the model has them" in sources(explorer)
     metadata = {"costs": {"compute": "FLOP", "unknown": {EVIL: 2}}}
     graph = pl.OpGraph.from_arrays(["a"], [1e9], [], kind=["MatMul"], metadata=metadata)
@@ -149,8 +157,8 @@ def test_sources_are_text_and_follow_the_model(explorer):
     assert "mayer, seed 0" in sources(explorer)
 
 
-def test_the_panel_says_which_times_hold_here():
-    """Those of the cluster's type of devices, and of another one after it has changed."""
+def test_the_panel_marks_the_times_that_apply():
+    """Times of the cluster's type of devices are marked, and others after the cluster has changed."""
     graph = pl.costs.estimate(pl.generators.layered(30, seed=0), ["h100", "rtx2080ti"])
     shown = pl.explore(graph, pl.clusters.h100_box(2))
     assert "✓ time on h100" in sources(shown) and "✓ time on rtx2080ti" not in sources(shown)
@@ -160,45 +168,45 @@ def test_the_panel_says_which_times_hold_here():
 
 
 def test_factors_are_undone_and_copied(explorer):
-    """A slider in motion is one step; the graph shown is the library's; the picker says it."""
-    graph, costs = explorer.problem.graph, explorer._pickers.costs
+    """Moving a slider is one step; the graph is that of `costs.scale`; the button shows the factors."""
+    graph, costs = explorer.problem.graph, explorer.pickers.costs
     for value in (1.2589254117941673, 1.4125375446227544, 1.9952623149688795):
-        costs._sliders["compute"].value = value
-    costs._sliders["transfer"].value = 0.5011872336272722
+        costs.sliders["compute"].value = value
+    costs.sliders["transfer"].value = 0.5011872336272722
     assert (explorer.state.compute, explorer.state.transfer) == (2.0, 0.501)
-    made = pl.costs.scale(graph, 2.0, 0.501)
+    made = pl.costs.scale(graph, compute=2.0, transfer=0.501)
     assert explorer.problem.graph.compute.tolist() == made.compute.tolist()
     assert explorer.problem.graph.tensor_bytes.tolist() == made.tensor_bytes.tolist()
     assert costs.toggle.description == "× 2 · × 0.501"
     assert "compute × 2, bytes × 0.501" in costs.toggle.tooltip
-    explorer._actions.save_graph()
+    explorer.actions.save_graph()
     assert "pl.costs.scale(graph, compute=2, transfer=0.501)" in explorer.code and reproduces(explorer)
     explorer.undo()
     assert (explorer.state.compute, explorer.state.transfer) == (2.0, 1.0)
     explorer.undo()
-    assert explorer.problem.graph is graph and costs._sliders["compute"].value == 1 and costs.toggle.description == "⋯"
+    assert explorer.problem.graph is graph and costs.sliders["compute"].value == 1 and costs.toggle.description == "⋯"
 
 
 def test_the_button_takes_both_factors_back(explorer):
-    """As one step."""
-    costs = explorer._pickers.costs
-    costs._sliders["compute"].value = 10
-    costs._sliders["transfer"].value = 0.1
-    costs._reset.click()
+    """One undo restores both factors."""
+    costs = explorer.pickers.costs
+    costs.sliders["compute"].value = 10
+    costs.sliders["transfer"].value = 0.1
+    costs.reset.click()
     assert (explorer.state.compute, explorer.state.transfer) == (1.0, 1.0)
     explorer.undo()
     assert (explorer.state.compute, explorer.state.transfer) == (10.0, 0.1)
 
 
 def test_the_same_factors_are_the_same_graph():
-    """So that what is computed of it is not computed anew."""
-    state = begin("topcuoglu")
-    assert state.model.priced("model", 2.0, 1.0) is state.model.priced("model", 2.0, 1.0)
-    assert state.model.priced("model", 1.0, 1.0) is state.model.graph
+    """Equal factors return the same object, so that nothing is computed again."""
+    state = initial_state("topcuoglu")
+    assert state.model.with_scaled_costs("model", 2.0, 1.0) is state.model.with_scaled_costs("model", 2.0, 1.0)
+    assert state.model.with_scaled_costs("model", 1.0, 1.0) is state.model.graph
 
 
 def test_the_selected_op_says_where_its_time_comes_from(explorer):
-    """In the panel below the chart, on the device it was placed on."""
+    """The line below the chart has the source of the op's time on its device."""
     metadata = {"costs": {"compute": "FLOP"}}
     graph = pl.OpGraph.from_arrays(["a"], [1e12], [], kind=["MatMul"], metadata=metadata)
     upload(explorer, "g.json", graph_json.dumps(graph).encode())
@@ -212,7 +220,7 @@ def test_the_selected_op_says_where_its_time_comes_from(explorer):
 
 
 def test_a_plan_is_followed_again_where_there_is_one(explorer):
-    """`planned` gave way to pct for want of a plan; with the next partitioner that has one it is back."""
+    """`planned`, replaced by pct for want of a plan, returns with the next partitioner that makes one."""
     pick(explorer, "Partitioner", "hash")
     wait_for(lambda: explorer.state.scheduler == "pct")
     pick(explorer, "Partitioner", "m-etf")
@@ -225,8 +233,8 @@ def test_a_plan_is_followed_again_where_there_is_one(explorer):
 
 
 def test_a_live_program_has_a_short_title():
-    """What is no name and no path is saved when its cell is copied."""
+    """A live program has no expression that loads it, so it is saved when its cell is copied."""
     torch = pytest.importorskip("torch")
     program = torch.export.export(torch.nn.Linear(3, 2), (torch.zeros(1, 3),))
-    model = begin(program).model
+    model = initial_state(program).model
     assert (model.title, model.code) == ("exported program, given", "")

@@ -1,4 +1,4 @@
-"""The explorer and strategies that take their time: progress, cancel, newest wins, previews under the hand, notes."""
+"""The explorer and slow strategies: progress, cancelling, outdated searches, previews during a drag, notes."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from explorer_hands import CLUSTER, drag, edit, pick, wait_for, widgets
+from explorer_hands import CLUSTER, classes, drag, look, pick, press, release, shown, wait_for
 
 import placelab as pl
 from placelab import strategies
-from placelab.explorer import Explorer, errand
-from placelab.explorer.pace import NOT, PREVIEW, WHOLE, Pace, Paces
-from placelab.explorer.search import Line, Search
+from placelab.explorer import Explorer
+from placelab.explorer.engine import abandonable
+from placelab.explorer.engine.pace import FULL, ON_RELEASE, PREVIEW, Pace, Paces
+from placelab.explorer.engine.search import Search
+from placelab.explorer.panels.search_line import SearchLine
 from placelab.progress import Progress, never, silent
 
 
 @pytest.fixture(autouse=True)
 def _catalogues_stay_as_they_were(monkeypatch):
-    """Strategies that a test enters leave with it; those that search are not waited for."""
+    """Remove strategies that a test has defined, and leave out those that search."""
     kept = {name: f for name, f in strategies._partitioners.items() if not f.slow}
     monkeypatch.setattr(strategies, "_partitioners", kept)
 
@@ -36,7 +38,7 @@ def explorer() -> Iterator[Explorer]:
 
 
 class Oracle:
-    """A partitioner that searches until it is told to stop or allowed to finish; what it saw."""
+    """A partitioner that searches until it is stopped or allowed to finish, and records its calls."""
 
     def __init__(self, **facts: Any) -> None:
         self.begun: list[pl.Problem] = []
@@ -45,7 +47,7 @@ class Oracle:
 
         @pl.partitioner(name="oracle", slow=True, **facts)
         def oracle(problem: pl.Problem, *, trace=False, progress=silent, cancel=never) -> pl.Placement:
-            """Knows it all, in time."""
+            """Return HEFT's placement, after a while."""
             self.begun.append(problem)
             best = pl.place(problem, "heft", trace=trace)
             length = pl.simulate(problem, best, "planned").makespan
@@ -63,85 +65,75 @@ class Oracle:
 
 
 def line(explorer: Explorer) -> str:
-    """What stands above the chart."""
-    return explorer._line._text.value
-
-
-def shown(widget: Any) -> bool:
-    """Whether it can be seen."""
-    return widget.layout.display == ""
-
-
-def press(explorer: Explorer, text: str) -> None:
-    """Click a button of the line above the chart."""
-    (found,) = (x for x in widgets(explorer._line.box) if getattr(x, "description", "") == text and shown(x))
-    found.click()
+    """Text of the line above the chart."""
+    return explorer.line.text.value
 
 
 # ---------------------------------------------------------------- searching
 
 
 def test_a_search_says_how_far_it_is_and_can_be_cancelled(explorer):
-    """A bar, the best so far, the bound, the gap, a button that ends it with the best so far, and one that begins again."""
+    """The line shows progress, best makespan, bound and gap; buttons stop the search with its best, and start it again."""
     oracle = Oracle()
     pick(explorer, "Partitioner", "oracle")
     wait_for(lambda: "≤ 2.0 % above optimum" in line(explorer))
-    length = explorer._result.schedule.makespan  # still HEFT's, with which the oracle begins
+    length = explorer.result.schedule.makespan  # still HEFT's, with which the oracle begins
     for words in ("<b>oracle</b>", "improving", f"best {pl.units.seconds(length)}", " s</div>"):
         assert words in line(explorer)
-    assert shown(explorer._line._bar) and explorer._line._bar.value == 0.25 and explorer.gantt.stale
-    press(explorer, "Cancel")
+    assert shown(explorer.line.bar) and explorer.line.bar.value == 0.25 and explorer.gantt.stale
+    press(explorer.line.box, "Cancel")
     assert explorer.schedule.makespan == length and explorer.schedule.placement.partitioner == "oracle"
-    assert "Stopped by hand" in line(explorer) and not shown(explorer._line._bar) and not explorer.gantt.stale
+    assert "Stopped by hand" in line(explorer) and not shown(explorer.line.bar) and not explorer.gantt.stale
     oracle.may_finish.set()
-    press(explorer, "Search again")
+    press(explorer.line.box, "Search again")
     wait_for(lambda: "Stopped" not in line(explorer) and "Searched." in line(explorer))
-    assert not shown(explorer._line._again) and len(oracle.begun) == 2
+    assert not shown(explorer.line.again) and len(oracle.begun) == 2
     gap = next(item for item in explorer.gantt.numbers if item["key"] == "gap")
     assert (gap["value"], gap["tone"]) == ("proven optimal", "good")
 
 
 def test_the_newest_state_stops_a_search(explorer):
-    """Another pick does not wait for it, and what it returns is dropped."""
+    """Another pick does not wait for the search, whose result is discarded."""
     oracle = Oracle()
     pick(explorer, "Partitioner", "oracle")
     wait_for(lambda: oracle.begun)
     pick(explorer, "Partitioner", "single")
     assert explorer.schedule.placement.partitioner == "single"
     assert oracle.stopped == 1 and "oracle" not in line(explorer)
-    wait_for(lambda: not explorer._line._worker.active or not shown(explorer._line._bar))
-    assert not shown(explorer._line._cancel)
+    wait_for(lambda: not shown(explorer.line.bar))
+    assert not shown(explorer.line.cancel)
 
 
 def test_a_dragging_hand_does_not_wait_for_a_search(explorer):
-    """The drag stops it, none begins under the hand, and one catches up on release."""
+    """A drag stops the search, none begins during it, and one runs on release."""
     oracle = Oracle()
     pick(explorer, "Partitioner", "oracle")
     wait_for(lambda: oracle.begun)
     begun = time.monotonic()
     drag(explorer, *(1e9 + i for i in range(20)), release=False)
     assert time.monotonic() - begun < 1.0 and explorer.gantt.stale
-    wait_for(lambda: oracle.stopped == 1 and not explorer._worker.active)
+    wait_for(lambda: oracle.stopped == 1)
+    assert explorer.settled(30)
     assert len(oracle.begun) == 1
     oracle.may_finish.set()
-    edit(explorer, "release", gesture=explorer.canvas._history.gesture, final=True)
+    release(explorer)
     assert explorer.schedule.problem is explorer.problem is oracle.begun[-1] and len(oracle.begun) == 2
     wait_for(lambda: not explorer.gantt.stale)
 
 
 def test_a_strategy_that_is_replaced_stops_its_search(explorer):
-    """The cell is run again while the old version searches: the new one is asked."""
+    """When a cell defines the strategy again during a search, the new version is used."""
     old = Oracle()
     pick(explorer, "Partitioner", "oracle")
     wait_for(lambda: old.begun)
-    explorer._view_count = 1
+    look(explorer)
     new = Oracle()
     new.may_finish.set()
     assert "Searched." in explorer.schedule.placement.notes and old.stopped == 1 and new.begun
 
 
 def test_a_search_is_not_repeated_for_its_trace(explorer):
-    """Why an op is where it is was recorded at once."""
+    """The search records its decisions, so that explaining an op does not repeat it."""
     oracle = Oracle()
     oracle.may_finish.set()
     pick(explorer, "Partitioner", "oracle")
@@ -149,11 +141,11 @@ def test_a_search_is_not_repeated_for_its_trace(explorer):
     explorer.gantt.selection = 5
     wait_for(lambda: " on " in explorer.gantt.detail)
     assert explorer.gantt.detail.startswith(explorer.placement.trace.line(explorer.problem, 5))
-    assert explorer._worker.settled(120) and len(oracle.begun) == 1
+    assert explorer.settled(120) and len(oracle.begun) == 1
 
 
 def test_a_search_that_cannot_be_stopped_has_no_button(explorer):
-    """It says how long it takes, all the same."""
+    """The line shows how long the search takes, but no button."""
     go = threading.Event()
 
     @pl.partitioner(slow=True)
@@ -163,15 +155,15 @@ def test_a_search_that_cannot_be_stopped_has_no_button(explorer):
 
     pick(explorer, "Partitioner", "stubborn")
     wait_for(lambda: "<b>stubborn</b> " in line(explorer) and " s</div>" in line(explorer))
-    assert not shown(explorer._line._cancel) and "pl-unknown" in explorer._line._bar._dom_classes
+    assert not shown(explorer.line.cancel) and "pl-unknown" in classes(explorer.line.bar)
     go.set()
-    assert explorer.schedule and not shown(explorer._line._bar)
+    assert explorer.schedule and not shown(explorer.line.bar)
 
 
 def test_words_come_at_most_ten_times_a_second():
-    """Whoever reports how often; and short searches say nothing at all."""
-    line, heard = Line(lambda: None), []
-    line._text.observe(lambda change: heard.append(change["new"]), "value")
+    """However often a search reports; short searches are not shown at all."""
+    line, heard = SearchLine(lambda: None), []
+    line.text.observe(lambda change: heard.append(change["new"]), "value")
     search = Search("quick", never, can_stop=True)
     line.begin(search)
     until = time.monotonic() + 1.2
@@ -188,7 +180,7 @@ def test_words_come_at_most_ten_times_a_second():
 
 
 class Deaf:
-    """A partitioner that asks whether to stop only when it is done; its preview puts everything on device 1."""
+    """A partitioner that calls `cancel` only when it is done; its preview puts everything on device 1."""
 
     def __init__(self) -> None:
         self.begun: list[pl.Problem] = []
@@ -203,43 +195,43 @@ class Deaf:
             return pl.Placement(problem, np.full(problem.graph.n_ops, int(preview)))
 
 
-def test_a_search_that_does_not_listen_is_left_behind(explorer):
-    """The newest state does not wait for it; Cancel shows the preview in its place; what it brings later is dropped."""
+def test_a_search_that_ignores_stop_is_abandoned(explorer):
+    """A newer state does not wait for it; Cancel shows its preview instead; its result is discarded."""
     deaf = Deaf()
     pick(explorer, "Partitioner", "deaf")
     wait_for(lambda: deaf.begun)
     pick(explorer, "Seed", 1)
     wait_for(lambda: len(deaf.begun) >= 2)  # the first goes on
-    wait_for(lambda: shown(explorer._line._cancel))
-    press(explorer, "Cancel")
+    wait_for(lambda: shown(explorer.line.cancel))
+    press(explorer.line.box, "Cancel")
     assert (explorer.placement.device == 1).all() and explorer.schedule.seed == 1
     assert "Stopped by hand before deaf had anything" in line(explorer) and not explorer.gantt.stale
     deaf.may_finish.set()
     time.sleep(0.1)
     assert (explorer.placement.device == 1).all()
-    press(explorer, "Search again")
+    press(explorer.line.box, "Search again")
     wait_for(lambda: line(explorer) == "")
     assert (explorer.placement.device == 0).all()
 
 
-def test_errands_are_not_left_behind_in_heaps():
-    """A few may go on; the next one is waited for. What a call raises is raised."""
+def test_few_calls_are_abandoned_at_once():
+    """A few abandoned calls may run on; with so many, the next one is waited for. Exceptions of a call are raised."""
     go, end = threading.Event(), threading.Event()
-    for _ in range(errand.MOST):
-        with pytest.raises(errand.LeftBehind):
-            errand.send(lambda: end.wait(60), lambda: True)
+    for _ in range(abandonable.MAX_ABANDONED):
+        with pytest.raises(abandonable.Abandoned):
+            abandonable.run_abandonable(lambda: end.wait(60), lambda: True)
     threading.Timer(1.0, go.set).start()
-    assert errand.send(lambda: go.wait(30) and "came", lambda: True) == "came"
+    assert abandonable.run_abandonable(lambda: go.wait(30) and "came", lambda: True) == "came"
     end.set()
     with pytest.raises(ZeroDivisionError):
-        errand.send(lambda: 1 / 0, never)
+        abandonable.run_abandonable(lambda: 1 / 0, never)
 
 
 # ---------------------------------------------------------------- previews
 
 
 class Draft:
-    """A partitioner with a preview: everything on device 1 while a hand drags, on device 2 else."""
+    """A partitioner with a preview: everything on device 1 during a drag, else on device 2."""
 
     def __init__(self, seconds: float, preview_seconds: float = 0.0, note: tuple[str, ...] = ()) -> None:
         self.calls: list[bool] = []
@@ -252,17 +244,12 @@ class Draft:
             return pl.Placement(problem, device, notes=note if preview else ())
 
 
-def release(explorer: Explorer) -> None:
-    """The hand lets go."""
-    edit(explorer, "release", gesture=explorer.canvas._history.gesture, final=True)
-
-
 @pytest.mark.parametrize("note", [(), ("preview: by matching",)], ids=["its own words", "the explorer's words"])
 def test_a_preview_under_the_hand_and_the_result_on_release(explorer, note):
-    """Each message of the drag has its preview, labelled; letting go brings the whole result, even of the same state."""
+    """Each message of a drag shows a preview, labelled; the release shows the full result, even of the same state."""
     draft = Draft(seconds=0.1, note=note)
     pick(explorer, "Partitioner", "draft")
-    assert explorer.comparison.settled(120) and explorer._worker.settled(120)
+    assert explorer.comparison.settled(120) and explorer.settled(120)
     draft.calls.clear()
     drag(explorer, 1e9, 2e9, 3e9, release=False)
     assert draft.calls == [True] * 3 and not explorer.gantt.stale
@@ -275,33 +262,33 @@ def test_a_preview_under_the_hand_and_the_result_on_release(explorer, note):
 
 
 def test_no_preview_where_the_whole_result_is_quick(explorer):
-    """What follows a hand anyway needs no stand-in."""
+    """A strategy whose full result is fast enough for a drag uses no preview."""
     draft = Draft(seconds=0.0)
     pick(explorer, "Partitioner", "draft")
-    assert explorer.comparison.settled(120) and explorer._worker.settled(120)
+    assert explorer.comparison.settled(120) and explorer.settled(120)
     draft.calls.clear()
     drag(explorer, 1e9, 2e9, release=False)
     assert draft.calls == [False, False] and (explorer.placement.device == 2).all()
     release(explorer)
-    assert explorer._worker.settled(120) and draft.calls == [False, False]
+    assert explorer.settled(120) and draft.calls == [False, False]
 
 
-def test_manners_of_following_a_hand():
-    """Slow by design: not; with a preview: by that, unless known to be quick; a preview that is slow, too: not."""
+def test_what_is_computed_during_a_drag():
+    """Full results of quick strategies; previews, where there are quick ones; nothing of those that are slow by design."""
     plain, search, drafts = (type("f", (), dict(reserved=r, slow=s)) for r, s in (((), 0), ((), 1), (("preview",), 0)))
     quick = Paces().measured("task", 0.01, True, False, preview=False)
     slow = Paces().measured("task", 0.5, True, False, preview=False)
-    assert [p.manner(plain, "task") for p in (Paces(), quick, slow)] == [WHOLE, WHOLE, NOT]
-    assert [p.manner(search, "task") for p in (Paces(), quick, slow)] == [NOT, NOT, NOT]
-    assert [p.manner(drafts, "task") for p in (Paces(), quick, slow)] == [PREVIEW, WHOLE, PREVIEW]
-    assert quick.manner(drafts, "another") == PREVIEW
+    assert [p.mode(plain, "task") for p in (Paces(), quick, slow)] == [FULL, FULL, ON_RELEASE]
+    assert [p.mode(search, "task") for p in (Paces(), quick, slow)] == [ON_RELEASE, ON_RELEASE, ON_RELEASE]
+    assert [p.mode(drafts, "task") for p in (Paces(), quick, slow)] == [PREVIEW, FULL, PREVIEW]
+    assert quick.mode(drafts, "another") == PREVIEW
     again = slow.measured("task", 0.01, True, False, preview=False)  # the first call may have loaded something
-    assert again.manner(drafts, "task") == WHOLE
-    assert again.measured("task", 0.5, True, False, preview=False).manner(drafts, "task") == PREVIEW
+    assert again.mode(drafts, "task") == FULL
+    assert again.measured("task", 0.5, True, False, preview=False).mode(drafts, "task") == PREVIEW
     lame = slow.measured("task", 0.5, True, False, preview=True)
-    assert lame.manner(drafts, "task") == PREVIEW  # it may have loaded something, too
+    assert lame.mode(drafts, "task") == PREVIEW  # it may have loaded something, too
     lame = lame.measured("task", 0.5, True, False, preview=True)
-    assert lame.manner(drafts, "task") == NOT and lame.manner(drafts, "another") == PREVIEW
+    assert lame.mode(drafts, "task") == ON_RELEASE and lame.mode(drafts, "another") == PREVIEW
     assert Pace().follows
 
 
@@ -309,7 +296,7 @@ def test_manners_of_following_a_hand():
 
 
 def test_notes_stand_above_the_chart_as_text(explorer):
-    """Whatever a strategy writes is text, not markup."""
+    """Markup in notes is escaped."""
 
     @pl.partitioner
     def wordy(problem: pl.Problem) -> pl.Placement:

@@ -150,7 +150,7 @@ def test_open_dimensions_are_given_or_one():
 )
 def test_dimensions_that_do_not_fit_are_refused(dimensions, words):
     """A misspelt name would otherwise count 1, unnoticed."""
-    with pytest.raises(pl.FormatError, match=words):
+    with pytest.raises(pl.UnsupportedError, match=words):
         loaded(onnx_models.model(onnx_models.LINEAR), dimensions=dimensions)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tensorflow_samples import FLOAT, INT32, RESOURCE, call, constant, function, graph, node
 
 import placelab as pl
-from placelab.errors import CycleError, FormatError, InfeasibleError, PlacelabError
+from placelab.errors import CycleError, FormatError, InfeasibleError, PlacelabError, UnsupportedError
 from placelab.files.protobuf import tagged
 from placelab.formats.tensorflow.containers import is_text
 from placelab.formats.tensorflow.graph_def import loads, read
@@ -204,14 +204,14 @@ def test_devices_can_be_ignored_or_translated():
 @pytest.mark.parametrize("wrong", [5, "no", {"dev": "dev0"}, {"/gpu:0": 3}, {3: "dev0"}, {"/gpu:0": []}])
 def test_what_devices_cannot_be(wrong):
     """One sentence."""
-    with pytest.raises(FormatError, match="devices"):
+    with pytest.raises(UnsupportedError, match="devices"):
         loads(samples.training(), devices=wrong)
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "8", 1 << 40])
 def test_what_a_batch_cannot_be(wrong):
     """One sentence."""
-    with pytest.raises(FormatError, match="batch is"):
+    with pytest.raises(UnsupportedError, match="batch is"):
         loads(samples.training(), batch=wrong)
 
 

@@ -94,7 +94,7 @@ def test_a_module_split_inside_is_named_and_goes_where_its_time_is():
 
 def test_devices_are_called_as_pytorch_calls_them():
     """A CPU is "cpu", all others are counted; other names can be given, for all devices."""
-    cluster = pl.Cluster([1, 1, 1], None, 1.0, 0.0, names=["host cpu", "a", "b"])
+    cluster = pl.Cluster([1, 1, 1], bandwidth=1.0, latency=0.0, names=["host cpu", "a", "b"])
     devices = [0] * 2 + [2] * 9
     assert set(device_map(placed(devices, cluster), devices={"host cpu": "disk", "a": 7, "b": 9}).values()) == {
         "disk",

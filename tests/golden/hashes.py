@@ -23,7 +23,7 @@ def twelve() -> dict[str, pl.Problem]:
     """Problems of every transfer and memory model: ties, groups, pins, scarce memory, measured times, Sends; some real."""
     random = pl.generators.layered
     box = pl.clusters.pcie_box(4)
-    unequal = pl.Cluster([1e9, 2e9, 4e9], [6e7, 8e7, 9e7], bandwidth=[[1e9, 2e9, 3e9]] * 3, latency=1e-4)
+    unequal = pl.Cluster([1e9, 2e9, 4e9], memory=[6e7, 8e7, 9e7], bandwidth=[[1e9, 2e9, 3e9]] * 3, latency=1e-4)
     equal = pl.generators.fork_join(6, 2).replace(compute=[1e9] * 15)
     real, scarce = pl.load("recurrent_network"), pl.load("convolutional_network")
     tight = box.replace(memory=[0.4 * real.memory.sum()] * 4)
@@ -45,7 +45,9 @@ def twelve() -> dict[str, pl.Problem]:
         ),
         "reserved": pl.Problem(real, tight, memory="reserved", transfers="sequential"),
         "dynamic": pl.Problem(scarce, box.replace(memory=[0.5 * scarce.memory.sum()] * 4), memory="dynamic"),
-        "fifty devices": pl.Problem(pl.costs.mayer(pl.load("dynamic_rnn"), 0), pl.clusters.mayer50(0), memory="none"),
+        "fifty devices": pl.Problem(
+            pl.costs.mayer(pl.load("dynamic_rnn"), seed=0), pl.clusters.mayer50(seed=0), memory="none"
+        ),
     }
 
 

@@ -73,5 +73,7 @@ def test_the_grid_of_the_thesis_reproduces(name):
     committed = next(line for line in lines if f"| {name} |" in line).split(" | ")[5:]
     for cell, m in zip(committed, thesis.MACHINES, strict=True):
         total, _ = thesis.memories(float(graph.memory.sum()), m)
-        problem = pl.Problem(graph, pl.Cluster([thesis.SPEED] * m, [total] * m, 1e9), memory="reserved")
+        problem = pl.Problem(
+            graph, pl.Cluster([thesis.SPEED] * m, memory=[total] * m, bandwidth=1e9), memory="reserved"
+        )
         assert cell.strip("| ") == f"{1e3 * thesis.makespan(problem, name):.5g}"

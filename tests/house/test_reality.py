@@ -72,7 +72,7 @@ def forked(n: int, size: float = 0.0) -> pl.Problem:
 
 
 def test_a_device_of_a_shared_pool_runs_several_ops_at_once():
-    schedule = pl.simulate(forked(4), pl.Placement(forked(4), [0] * 5))
+    schedule = pl.simulate(forked(4), pl.Placement(forked(4), [0] * 5), "fifo")
     assert cores.run(schedule, 2, exclusive=True).makespan == 5
     assert cores.run(schedule, 2, exclusive=False).makespan == 3
 
@@ -80,7 +80,7 @@ def test_a_device_of_a_shared_pool_runs_several_ops_at_once():
 def test_a_transfer_takes_a_core_for_its_work_and_waits_without_one():
     """a; then b on its device, beside the transfer of 2 s to c's, 0.5 s of them work. With one core b goes before the work."""
     problem = forked(2, size=4.0)
-    schedule = pl.simulate(problem, pl.Placement(problem, [0, 0, 1]))
+    schedule = pl.simulate(problem, pl.Placement(problem, [0, 0, 1]), "fifo")
     assert schedule.makespan == 4
     assert cores.run(schedule, 1, work=[0.5]).makespan == 5  # b until 2, the work until 2.5, arrival at 4
     assert cores.run(schedule, 2, work=[0.5]).makespan == 4

@@ -4,6 +4,7 @@ import inspect
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -14,6 +15,28 @@ from placelab.kernels import jit
 
 # Options of searches that take long: one in plain Python, the other in a solver, so that it need not prove anything here.
 FEWER = {"portfolio": {"moves": 100}, "cp-sat": {"effort": 0.2}}
+
+
+class Inner(NamedTuple):
+    """A block with something to read and something to write."""
+
+    weight: np.ndarray
+    total: np.ndarray
+
+
+class Outer(NamedTuple):
+    """A block with a block in it."""
+
+    scale: float
+    inner: Inner
+
+
+@jit.kernel
+def add_weights(outer, n):
+    """Add the first n weights up, times the scale; returns how many there are."""
+    for i in range(n):
+        outer.inner.total[0] += outer.scale * outer.inner.weight[i]
+    return len(outer.inner.weight)
 
 
 def runs(problem, seed):
@@ -143,3 +166,51 @@ def test_views_of_a_bound_kernel_are_what_it_works_on(monkeypatch):
     assert values[0] == 0.0
     write_back()
     assert values[0] == 7.0
+
+
+def weights():
+    """A block of three weights that may only be read, and a total of 0."""
+    weight = np.arange(1.0, 4.0)
+    weight.flags.writeable = False
+    return Outer(2.0, Inner(weight, np.zeros(1)))
+
+
+@pytest.mark.parametrize("setting", ["0", "wait"])
+def test_arrays_in_nested_blocks_are_read_and_written(monkeypatch, setting):
+    """Results inside blocks reach the caller's arrays, from plain Python as from compiled code."""
+    monkeypatch.setenv("PLACELAB_JIT", setting)
+    outer = weights()
+    assert add_weights(outer, 3) == 3
+    assert outer.inner.total[0] == 12.0
+
+
+def test_blocks_of_a_bound_kernel_are_what_it_works_on(monkeypatch):
+    """Blocks are converted once, so that the caller sees and sets what is in them between two entries."""
+    monkeypatch.setenv("PLACELAB_JIT", "0")
+    outer = weights()
+    enter, (view, _), write_back = add_weights.bind(outer, 1)
+    view.inner.total[0] = 5.0
+    assert (enter(), enter()) == (3, 3)
+    assert (view.inner.total[0], outer.inner.total[0]) == (9.0, 0.0)
+    write_back()
+    assert outer.inner.total[0] == 9.0
+
+
+def test_blocks_are_found_in_the_cache(monkeypatch, tmp_path):
+    """A kernel on blocks is read from disk by the next process, which finds its compiled code under the same key."""
+    code = (
+        "import placelab as pl; from placelab.kernels.etf import earliest_first;"
+        "p = pl.Problem(pl.generators.fork_join(5), pl.Cluster.uniform(2)); pl.place(p, 'etf');"
+        "stats = earliest_first.compiled.stats; print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))"
+    )
+    environment = {
+        "NUMBA_CACHE_DIR": str(tmp_path),
+        "PATH": "/usr/bin:/bin",
+        "PLACELAB_JIT": "wait",
+        "HOME": str(tmp_path),
+    }
+    found = [
+        subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    assert [line.split() for line in found] == [["0", "1"], ["1", "0"]]

@@ -7,7 +7,7 @@ import problems
 import pytest
 
 import placelab as pl
-from placelab.planning.capacity import Room, needs, units
+from placelab.planning.capacity import Assignment, needs, units
 
 
 def plain(problem, rule):
@@ -17,10 +17,11 @@ def plain(problem, rule):
     each = problem.graph.memory if problem.memory == "none" else held + peak
     need = [sum(each[v] for v in made.ops[a:b]) for a, b in zip(made.ptr, made.ptr[1:], strict=False)]
     size = np.diff(made.ptr)
-    room, used, top, load = Room(problem), [0.0] * k, [0.0] * k, [0.0] * k
+    assignment, used, top, load = Assignment(problem), [0.0] * k, [0.0] * k, [0.0] * k
     device, now, count = {}, 0, 0
     fits = lambda u, d: (  # noqa: E731
-        d in problem.feasible(made.first[u]) and used[d] + room.held[u] + max(top[d], room.peak[u]) <= room.limit[d]
+        d in problem.feasible(made.first[u])
+        and used[d] + assignment.needs.held[u] + max(top[d], assignment.needs.peak[u]) <= assignment.capacity.limit[d]
     )
     for u in range(made.n):
         while now < k - 1 and now in problem.feasible(made.first[u]):
@@ -36,8 +37,8 @@ def plain(problem, rule):
             return None
         d = device[u] = choices[0]
         used[d], top[d], load[d], count = (
-            used[d] + room.held[u],
-            max(top[d], room.peak[u]),
+            used[d] + assignment.needs.held[u],
+            max(top[d], assignment.needs.peak[u]),
             load[d] + need[u],
             count + size[u],
         )

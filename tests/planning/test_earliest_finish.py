@@ -43,7 +43,9 @@ def in_some_order(problem, i, by_kernel):
         array.flags.writeable = False
     if by_kernel:
         return list_scheduling._in_memory(problem, place, preferred, bool(i % 3), bool(i % 2))
-    return list_scheduling.one_by_one(ListScheduler(problem, bool(i % 3), bool(i % 2)), lambda v: place[v], preferred)
+    return list_scheduling.one_by_one(
+        ListScheduler(problem, insertion=bool(i % 3), trace=bool(i % 2)), lambda v: place[v], preferred
+    )
 
 
 def as_ready(problem, i, by_kernel):

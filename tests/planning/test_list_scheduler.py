@@ -34,7 +34,7 @@ def fork(n: int, size: float = 8.0, **costs) -> pl.OpGraph:
 
 def random_plan(problem: pl.Problem, insertion: bool, rng: Random) -> ListScheduler:
     """A plan in some topological order, each op on some device that has room."""
-    s, graph = ListScheduler(problem, insertion), problem.graph
+    s, graph = ListScheduler(problem, insertion=insertion), problem.graph
     missing = np.diff(graph.pred_ptr)
     ready = np.flatnonzero(missing == 0).tolist()
     while ready:
@@ -76,7 +76,7 @@ def test_insertion_fills_a_gap_and_appending_does_not():
     graph = pl.OpGraph.from_arrays(["a", "b", "c"], [4.0, 2.0, 3.0], [(0, 1)], edge_bytes=[4.0])
     problem = pl.Problem(graph, pl.Cluster(speed=[1.0, 1.0], bandwidth=4.0))
     for insertion, start in ((True, 0.0), (False, 7.0)):
-        s = ListScheduler(problem, insertion)
+        s = ListScheduler(problem, insertion=insertion)
         s.place("a", 1)
         s.place("b", 0)  # from 5 to 7
         assert s.est("c", 0) == start

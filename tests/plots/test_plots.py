@@ -62,7 +62,7 @@ def test_gantt_of_many_ops_and_of_one():
 def test_gantt_of_nothing_that_takes_time():
     """All ops take no time: an empty axis, not an error."""
     problem = pl.Problem(pl.OpGraph.from_arrays(["a", "b"], [0.0, 0.0], [(0, 1)]), pl.Cluster([1.0, 1.0]))
-    assert file_html(pl.plots.gantt(pl.simulate(problem, pl.Placement(problem, [0, 0]))), INLINE)
+    assert file_html(pl.plots.gantt(pl.simulate(problem, pl.Placement(problem, [0, 0]), "fifo")), INLINE)
 
 
 @pytest.mark.parametrize("dark", [False, True, None])
@@ -176,11 +176,11 @@ def test_memory_curves_are_the_schedules(crowded):
 
 def test_memory_that_nothing_limits():
     """No capacity is drawn, nor said; one that is far above all use is said only."""
-    for memory, model, told in ((None, "none", ""), (16e12, "none", ""), (16e12, "dynamic", "capacity 16 TB")):
+    for memory, model, text in ((None, "none", ""), (16e12, "none", ""), (16e12, "dynamic", "capacity 16 TB")):
         problem = pl.Problem(pl.generators.layered(30), pl.Cluster.uniform(2, memory=memory), memory=model)
         for panel in panels(pl.plots.memory(pl.solve(problem, "heft", "pct"))):
             assert not panel.select({"name": "capacity"})
-            assert told in panel.title.text if told else "capacity" not in panel.title.text
+            assert text in panel.title.text if text else "capacity" not in panel.title.text
 
 
 def test_memory_of_many_devices_and_of_nothing():

@@ -300,7 +300,7 @@ def test_only_ops_of_one_group_are_merged():
 
 def test_an_unknown_rule_is_named():
     """The error says which rules there are."""
-    with pytest.raises(pl.FormatError, match="expected 'safe' or 'exact'"):
+    with pytest.raises(pl.UnsupportedError, match="expected safe, exact"):
         fuse(baechi_figure_6(), rule="quick")
 
 

@@ -85,7 +85,7 @@ def test_what_cannot_prepare_is_named():
     for steps in (None, 5):
         with pytest.raises(pl.FormatError, match=f"what prepares a problem is {steps}; expected names"):
             pl.place(NETWORK, "heft", prepare=steps)
-    with pytest.raises(pl.FormatError, match="coarsen: rho is 'x'; expected a number"):
+    with pytest.raises(pl.UnsupportedError, match="coarsen: rho is 'x'; expected a number"):
         coarsen(NETWORK, rho="x")
 
 
@@ -154,7 +154,7 @@ def test_the_same_small_problem_in_every_process():
 def test_perturbed_costs_stay_within_the_factor(distribution):
     """Computes, times and transfers, each by its own factor; extremes are at the ends; everything else stays."""
     for problem in many(40, seed=32, zero=False):
-        graph, other = problem.graph, perturb(problem, 0.3, 5, distribution)
+        graph, other = problem.graph, perturb(problem, factor=0.3, seed=5, distribution=distribution)
         data = ~graph.tensor_control
         op, tensor = other.graph.compute / graph.compute, (other.graph.tensor_bytes[data] / graph.tensor_bytes[data])
         off = np.concatenate([op, tensor])
@@ -170,28 +170,29 @@ def test_perturbed_costs_stay_within_the_factor(distribution):
 def test_the_seed_decides_the_errors():
     """Same seed, same graph; another seed, another one; factor 0 leaves all costs."""
     graph = pl.generators.layered(50)
-    assert (perturb(graph, 0.5, 3).compute == perturb(graph, 0.5, 3).compute).all()
-    assert (perturb(graph, 0.5, 3).compute != perturb(graph, 0.5, 4).compute).any()
-    assert (perturb(graph, 0.0, 3).compute == graph.compute).all()
+    assert (perturb(graph, factor=0.5, seed=3).compute == perturb(graph, factor=0.5, seed=3).compute).all()
+    assert (perturb(graph, factor=0.5, seed=3).compute != perturb(graph, factor=0.5, seed=4).compute).any()
+    assert (perturb(graph, factor=0.0, seed=3).compute == graph.compute).all()
 
 
 def test_uniform_errors_spread_over_the_whole_interval():
     """Mean 1, standard deviation f / √3."""
     graph = pl.generators.layered(20_000)
-    off = perturb(graph, 0.6, 7).compute / graph.compute
+    off = perturb(graph, factor=0.6, seed=7).compute / graph.compute
     assert off.mean() == pytest.approx(1, abs=0.01) and off.std() == pytest.approx(0.6 / 3**0.5, rel=0.02)
 
 
 def test_what_cannot_be_perturbed_is_named():
     """Wrong factor, wrong distribution, no graph."""
     graph = pl.generators.fork_join(2)
-    for arguments, told in (
-        ((graph, 2.0), "factor is 2.0"),
-        ((graph, 0.1, 0, "normal"), "'normal'"),
-        (("graph",), "found str"),
+    for options, told in (
+        (dict(factor=2.0), "factor is 2.0; expected a number, 0 to 1"),
+        (dict(distribution="normal"), "'normal'"),
     ):
-        with pytest.raises(pl.FormatError, match=told):
-            perturb(*arguments)
+        with pytest.raises(pl.UnsupportedError, match=told):
+            perturb(graph, **options)
+    with pytest.raises(pl.FormatError, match="needs an OpGraph or a Problem, found a str"):
+        perturb("graph")
 
 
 def test_a_pinned_problem_stays_pinned_when_perturbed():
@@ -199,5 +200,5 @@ def test_a_pinned_problem_stays_pinned_when_perturbed():
     problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2), groups=[["stage0/branch0", "join"]]).pin(
         {"join": 1}
     )
-    other = perturb(problem, 0.1)
+    other = perturb(problem, factor=0.1)
     assert other.groups == problem.groups and other.rules == problem.rules

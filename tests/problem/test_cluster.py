@@ -110,8 +110,8 @@ def test_presets_make_clusters(name):
         (lambda: pl.Cluster([1], names=["\ud800"]), "is not a device"),
         (lambda: pl.Cluster.from_hosts(["a"]), "hosts is"),
         (lambda: pl.Cluster.from_hosts({"a": 2}, inside=5), "inside is 5; expected .bandwidth"),
-        (lambda: pl.clusters.mayer50(-1), "seed is -1"),
-        (lambda: pl.clusters.mayer50(None), "seed is None"),
+        (lambda: pl.clusters.mayer50(seed=-1), "seed is -1"),
+        (lambda: pl.clusters.mayer50(seed=None), "seed is None"),
         (lambda: pl.Cluster([1, 2]).index(np.array([0, 1])), "no device is called"),
     ],
 )

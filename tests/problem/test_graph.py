@@ -162,7 +162,7 @@ def test_networkx_bad_attributes_are_named():
         g.add_node("n", **attributes)
         with pytest.raises(pl.FormatError, match=expected):
             pl.OpGraph.from_networkx(g)
-    with pytest.raises(pl.FormatError, match="expected a networkx DiGraph"):
+    with pytest.raises(pl.FormatError, match="needs a networkx DiGraph"):
         pl.OpGraph.from_networkx(nx.Graph())
 
 

@@ -158,7 +158,7 @@ def test_load_says_what_it_expected(tmp_path):
     for what, words in (
         (tmp_path / "x.bin", "has no known format"),
         ("nope", "neither a dataset"),
-        (3, "cannot load a int"),
+        (3, "load needs a dataset's name, .*, found an int"),
     ):
         with pytest.raises(pl.FormatError, match=words):
             pl.load(what)

@@ -35,7 +35,7 @@ def facts(graph):
 
 def cluster(speeds, types):
     """Devices of these speeds and types, well connected."""
-    return pl.Cluster(speeds, None, 1e9, 0.0, types=types)
+    return pl.Cluster(speeds, bandwidth=1e9, latency=0.0, types=types)
 
 
 def test_the_seconds_of_a_type_whose_speed_is_known_follow_the_device_speed():

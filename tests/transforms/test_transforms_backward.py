@@ -88,7 +88,7 @@ def test_theorem_5_1(placement, seed):
     graph = backward(problem.graph, ratio, transfer_ratio=moved, forward=False)
     C0 = proportionality(schedule, graph)
     for constant in (None, C0, 1.5 * C0):
-        mirrored = backward_schedule(schedule, constant, graph)
+        mirrored = backward_schedule(schedule, constant, graph=graph)
         assert not pl.validate(mirrored)
         assert (mirrored.device[::-1] == schedule.device).all()
         assert mirrored.makespan <= (constant or C0) * schedule.makespan * (1 + 1e-9)
@@ -142,26 +142,26 @@ def test_a_constant_that_is_too_small_raises():
     problem = pl.Problem(graph, pl.Cluster([1, 1], bandwidth=1, latency=1.0))
     schedule = pl.simulate(problem, pl.Placement(problem, [0, 1]), "fifo")
     assert backward_schedule(schedule, 2.0).makespan == 8
-    with pytest.raises(pl.FormatError, match=r"takes 0\.75 times as long backward as forward; raise C0"):
+    with pytest.raises(pl.FormatError, match=r"takes 0\.75 times as long backward as forward; raise ratio"):
         backward_schedule(schedule, 0.5)
 
 
 def test_what_cannot_be_mirrored_is_refused():
-    """Queues for links; a schedule without C0 or graph; a graph that is another one's mirror."""
+    """Queues for links; a schedule without ratio or graph; a graph that is another one's mirror."""
     problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2), transfers="sequential")
     with pytest.raises(pl.UnsupportedError, match="parallel transfers"):
         backward_schedule(pl.solve(problem, "heft", "pct"), 1.0)
     schedule = pl.solve(problem.replace(transfers="parallel"), "heft", "pct")
-    with pytest.raises(pl.FormatError, match="needs C0"):
+    with pytest.raises(pl.FormatError, match="needs ratio"):
         backward_schedule(schedule)
     with pytest.raises(pl.FormatError, match="its ops have other names"):
-        backward_schedule(schedule, 1.0, problem.graph)
+        backward_schedule(schedule, 1.0, graph=problem.graph)
     for constant in (np.nan, np.inf, "2", [2.0], -1.0):
-        with pytest.raises(pl.FormatError, match=r"C0 is .* expected a finite number"):
-            backward_schedule(schedule, constant, backward(problem.graph, 1.0, forward=False))
+        with pytest.raises(pl.UnsupportedError, match=r"ratio is .* expected a finite number"):
+            backward_schedule(schedule, constant, graph=backward(problem.graph, 1.0, forward=False))
     slow = pl.solve(pl.Problem(problem.graph, pl.Cluster([1e-3])), "single", "fifo")
-    with pytest.raises(pl.FormatError, match="use a smaller C0"):
-        backward_schedule(slow, 1e308, backward(problem.graph, 1.0, forward=False))
+    with pytest.raises(pl.FormatError, match="use a smaller one"):
+        backward_schedule(slow, 1e308, graph=backward(problem.graph, 1.0, forward=False))
     with pytest.raises(pl.FormatError, match="needs a Schedule"):
         proportionality(None, problem.graph)
 

@@ -1,4 +1,4 @@
-/** Changing a value by pulling it sideways, by keys, or by typing it. */
+/** Change a value: drag it sideways, use keys, or type it. */
 import { listen, s, set } from "../shared/dom";
 import { abs, min, sqrt } from "../shared/math";
 import { clamp, snap } from "../shared/scale";
@@ -20,13 +20,13 @@ export interface Adjust {
   readonly target: Target | null;
   /** The value of a target as text. */
   text(target: Target): string;
-  /** Makes `element` a slider of a target: to be pulled, changed by keys, or typed. Returns what tells it of the present value. */
+  /** Makes `element` a slider of a target: dragged, changed by keys, or typed. Returns a function that shows the present value. */
   slider(element: SVGElement, target: Target): () => void;
   /** Multiplies by `factor` what the drag has changed so far. */
   step(target: Target, factor: number): void;
-  /** The drag is over. */
+  /** Ends the drag. */
   end(): void;
-  /** Lets the pointer pull what `at` finds under it. On a device, a hand that sets out up or down carries the device instead. */
+  /** Lets the pointer drag the value that `at` finds under it. On a device, a drag that starts up or down carries the device instead. */
   pull(element: Focusable, at: (event: PointerEvent) => Target | null): void;
   /** Opens the field in which an exact value can be typed, over `element` or over a rectangle in it. */
   type(target: Target, element: Focusable, over?: DOMRect): void;
@@ -83,7 +83,7 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
         if (rise < 5) return;
         const { down } = origin;
         origin = null;
-        device.dispatchEvent(new PointerEvent(down.type, down)); // as if it had been gripped beside the value
+        device.dispatchEvent(new PointerEvent(down.type, down)); // as if the drag had started beside the value
         return;
       }
       if (!current && abs(pixels) < 3) return;
@@ -115,7 +115,7 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
     listen(element, "keydown", (event) => {
       const pressed = event.key, factor = KEYS[pressed];
       if (event.ctrlKey || event.metaKey || (!factor && !["Enter", "Home", "End"].includes(pressed))) return;
-      event.preventDefault(); // Home and End would scroll the notebook away
+      event.preventDefault(); // Home and End would scroll the notebook
       event.stopPropagation();
       if (factor) step(target, event.shiftKey ? factor ** 0.1 : factor);
       else if (pressed === "Enter") type(target, element);

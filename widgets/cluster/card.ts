@@ -1,4 +1,4 @@
-/** A device as a card: name, type, speed, and how much of its memory is used at most. */
+/** A device as a card: name, type, speed, and peak use of its memory. */
 import { bytes, percent } from "../shared/format";
 import { clamp } from "../shared/scale";
 import type { Adjust } from "./adjust";
@@ -61,7 +61,7 @@ function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect
   );
   return (peak) => {
     caption.textContent = w - speed.width > 54 ? "speed" : "";
-    speed.update(w - 8 - speed.width, 35); // the middle of the card stays free: hands grip it there
+    speed.update(w - 8 - speed.width, 35); // the middle of the card stays free to be dragged
     memory.update(w - 8 - memory.width, 65);
     used.textContent = Number.isNaN(peak) ? "memory" : `${bytes(peak)} of`;
   };
@@ -78,7 +78,7 @@ function compact(element: SVGGElement, adjust: Adjust, device: number, { w }: Re
   return () => speed.update((w - speed.width) / 2, 29);
 }
 
-/** Dots that say: carry me. */
+/** Dots that mark where a card can be dragged. */
 function grip(at = ""): SVGGElement {
   const dots = [0, 1, 2].flatMap((row) => [0, 1].map((column) => s("circle", { cx: 9 + 4 * column, cy: 9.5 + 4 * row, r: 1.2 })));
   return s("g.grip", { transform: at }, ...dots);
@@ -96,7 +96,7 @@ interface Bar {
   update(peak: number, capacity: number): void;
 }
 
-/** Peak use against capacity, which can be pulled; beyond it the bar is full and red. Small cards have no pill: theirs is the slider. */
+/** Peak use against capacity, which can be dragged; above capacity the bar is full and red. On small cards, without a pill, the bar is the slider. */
 function memoryBar(adjust: Adjust, target: Target, { w, h }: Rect, small: boolean): Bar {
   const full = w - (small ? 12 : 20), height = small ? 4 : 5;
   const x = small ? 6 : 10, y = small ? h - 6 : h - 13;

@@ -1,4 +1,4 @@
-/** Carrying a card with the pointer: to another place in its box, into another host, or out of all. */
+/** Carry a card with the pointer: to another place in its box, into another host, or out of all hosts. */
 import { listen } from "../shared/dom";
 import { hypot } from "../shared/math";
 import { contains, slotAt, slotRect, type Box, type Point, type Scene } from "./geometry";
@@ -8,14 +8,14 @@ import type { Edit } from "./traits";
 
 const OUTSIDE = "__outside__";
 
-/** Lets the pointer carry the card of `device`; `hint` draws where it would go, `tapped` is told of a click. */
+/** Lets the pointer carry the card of `device`; `hint` draws where it would go, `tapped` is called on a click. */
 export function carry(
   element: SVGGElement, device: number, scene: Scene, editor: Editor, svg: SVGSVGElement, hint: SVGGElement, tapped: () => void, say: (text: string) => void,
 ): void {
   const home = scene.cards[device]!;
   const own = scene.boxes.find((box) => box.members.includes(device))!;
   let grip: Point | null = null, moved = false, last = "";
-  let above: Node[] = []; // the cards drawn over this one; they, not it, are moved: it would lose the pointer
+  let above: Node[] = []; // the cards drawn over this one; these are moved in the tree, since moving this one would lose the pointer
 
   const at = (event: PointerEvent): Point => {
     const matrix = svg.getScreenCTM()!.inverse();

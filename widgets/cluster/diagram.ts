@@ -8,7 +8,7 @@ import { deviceLinks, hostLinks, type Links } from "./links";
 import { fitted, s, set } from "./svg";
 
 const MARGIN = 10;
-const BELOW = 40; // where a card can be put down outside every host
+const BELOW = 40; // height of the space where a card can be dropped outside every host
 
 export interface Diagram {
   readonly svg: SVGSVGElement;
@@ -61,12 +61,12 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
     for (const link of links) link.update(load);
   }
 
-  /** Cards that stand elsewhere now move there, so that the eye can follow. */
+  /** Animates cards to their new places. */
   function glide(scene: Scene, small: boolean): void {
     const { devices } = adjust.editor.cluster;
     const before = places;
     places = new Map(scene.cards.map((rect, i) => [devices[i]!.name, rect]));
-    const other = small !== wasSmall; // another drawing altogether: nothing to follow
+    const other = small !== wasSmall; // another kind of drawing: nothing to animate
     wasSmall = small;
     if (other || reducedMotion()) return;
     scene.cards.forEach((rect, i) => {

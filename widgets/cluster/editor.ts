@@ -1,8 +1,8 @@
 /**
- * The cluster under the hand: edits show at once, go to Python, and Python's word replaces the guess.
+ * The cluster while it is edited: edits show at once and go to Python, whose answer replaces them.
  *
- * All edits of a drag apply to the cluster as it was when the drag began, here and in Python, so that it does not matter
- * which of them arrive.
+ * All edits of a drag apply to the cluster as it was when the drag began, here and in Python, so that
+ * any of them but the last may be lost.
  */
 import type { AnyModel } from "@anywidget/types";
 import { outbox } from "./outbox";
@@ -15,13 +15,13 @@ export interface Editor {
   readonly dragging: boolean;
   /** One more edit of the drag in progress, or the first of a new one. */
   drag(edit: Edit): void;
-  /** The hand lets go. */
+  /** Ends the drag. */
   release(): void;
   /** An edit that is complete in itself. */
   do(edit: Edit): void;
   select(device: number): void;
   acknowledged(): void;
-  /** Takes Python's cluster, unless the hand is ahead of it. */
+  /** Takes Python's cluster, unless later edits are still on their way to Python. */
   refresh(): void;
 }
 

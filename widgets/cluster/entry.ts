@@ -13,7 +13,7 @@ export interface Entry {
   open(over: DOMRect, text: string, label: string, owner: HTMLElement | SVGElement, commit: (text: string) => string | null): void;
 }
 
-/** `room` is where it may stand, in coordinates of `root`. */
+/** `room` is where it may be placed, in coordinates of `root`. */
 export function entry(root: HTMLElement, room: () => Rect): Entry {
   const element = h("div.entry", { hidden: true });
   let shut: (() => void) | null = null;

@@ -1,4 +1,4 @@
-/** Where the boxes of hosts and the cards of devices stand. Pure; pixels. */
+/** Places of the boxes of hosts and the cards of devices, in pixels. Pure. */
 import { abs, ceil, floor, max, min, round, sqrt } from "../shared/math";
 import { hostsOf, type Cluster, type Host } from "./state";
 

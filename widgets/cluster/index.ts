@@ -1,4 +1,4 @@
-/** The cluster canvas: devices, hosts and links under the hand. */
+/** The cluster canvas: devices, hosts and links to drag and edit. */
 import type { AnyModel, Render } from "@anywidget/types";
 import { h, listen, style } from "../shared/dom";
 import { min, round } from "../shared/math";
@@ -18,7 +18,7 @@ import { toolbar, type Action } from "./toolbar";
 import type { ClusterTraits, Edit } from "./traits";
 
 const SIDE_BY_SIDE = 900; // pixels from which cards and matrix stand beside each other
-const MANY = 24; // devices beyond which a drawing with links says nothing
+const MANY = 24; // devices beyond which a drawing with links is unreadable
 
 class Canvas {
   readonly root = h("div.placelab.cluster", { tabindex: -1, "data-lm-suppress-shortcuts": "true", role: "region", "aria-label": "cluster" });
@@ -85,12 +85,12 @@ class Canvas {
     listen(this.#body, "pointerdown", (event) => event.target === this.#diagram.svg && this.#editor.select(-1));
   }
 
-  /** A cluster that answers no edit of this view is another one: what was said of the last does not hold for it. */
+  /** Clears the message when another cluster arrives than the answer to an edit of this view. */
   #hearOthers(on: (event: string, then: () => void) => void): void {
     let answered = false;
     on("change:ack", () => {
       answered = true;
-      setTimeout(() => (answered = false)); // what comes with it comes at once, in whatever order
+      setTimeout(() => (answered = false)); // other traits of the same message arrive at once, in any order
     });
     on("change:cluster", () => queueMicrotask(() => (answered ? undefined : this.#say(""))));
   }
@@ -188,7 +188,7 @@ class Canvas {
   }
 
   #key(event: KeyboardEvent): void {
-    event.stopPropagation(); // a notebook's shortcuts match the focused element itself, before they look for who suppresses them
+    event.stopPropagation(); // a notebook's shortcuts are matched on the focused element itself, before its ancestors can suppress them
     const control = event.ctrlKey || event.metaKey, key = event.key.toLowerCase();
     const on = (event.target as HTMLElement).closest<SVGElement>(".card");
     const title = (event.target as HTMLElement).closest<SVGElement>(".host-name");

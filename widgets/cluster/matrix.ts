@@ -1,7 +1,7 @@
 /**
  * The links of many devices as a heat map, from the device of a row to the device of a column.
  *
- * A pull on a cell, a row's or a column's header, or the corner scales those links together; so do the keys.
+ * Dragging a cell, a row's or a column's header, or the corner scales those links together; so do the keys.
  */
 import { h, listen } from "../shared/dom";
 import { ceil, floor, max, min, round } from "../shared/math";
@@ -35,7 +35,7 @@ export interface Matrix {
   readonly element: HTMLElement;
   /** Takes the cluster's structure, and the width there is. */
   build(width: number, theme: Theme): void;
-  /** The values have changed; colours keep their meaning while a hand drags. */
+  /** Shows changed values; the colour scale stays as it is during a drag. */
   update(): void;
 }
 
@@ -68,7 +68,7 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     head = clamp(ceil(max(...names)) + 16, 46, 130);
     cell = clamp(floor((min(width, 620) - head - 8) / k), 5, 44);
     cursor = { row: min(cursor.row, k - 1), column: min(cursor.column, k - 1) };
-    hover = null; // what lies under the pointer now, its next move tells
+    hover = null; // the next move of the pointer finds out what is under it
     tip.hidden = true;
     const side = head + cell * k + 2, ratio = devicePixelRatio || 1;
     Object.assign(canvas, { width: round(side * ratio), height: round(side * ratio) });
@@ -154,7 +154,7 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     }
   }
 
-  /** Frames what a pull would change, or is changing. */
+  /** Frames the links that a drag would change, or is changing. */
   function drawChosen(g: CanvasRenderingContext2D): void {
     const focused = canvas.matches(":focus-visible");
     const place = adjust.target && document.activeElement === canvas ? cursor : (hover ?? (focused ? cursor : null));

@@ -1,4 +1,4 @@
-/** Messages to Python: one in flight, and of a drag only the newest waits. Pure. */
+/** Messages to Python: one in flight; of a drag, only the newest waits. Pure. */
 import { floor } from "../shared/math";
 import type { Edit, Message } from "./traits";
 

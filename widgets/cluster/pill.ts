@@ -1,4 +1,4 @@
-/** A value that can be changed where it is shown: pull it sideways, use the arrow keys, or type it. */
+/** A value that can be changed where it is shown: drag it sideways, use the arrow keys, or type it. */
 import { ceil, max } from "../shared/math";
 import type { Adjust } from "./adjust";
 import { s, set, textWidth } from "./svg";

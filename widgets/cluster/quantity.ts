@@ -1,4 +1,4 @@
-/** The four quantities a hand can change: how they are written, read, and bounded. Pure. */
+/** The four quantities that a user can change: how they are written, read, and bounded. Pure. */
 import { bandwidth, bytes, parseSi, seconds, si, speed } from "../shared/format";
 import { floor, log10, max } from "../shared/math";
 import { clamp, snap } from "../shared/scale";
@@ -11,11 +11,11 @@ export interface Quantity {
   readonly example: string;
   readonly low: number;
   readonly high: number;
-  readonly end?: number; // where a pull goes over into unlimited, and comes back from it; without it there is no such value
+  readonly end?: number; // a drag beyond it means unlimited; absent if the quantity cannot be unlimited
   write(value: number): string;
 }
 
-/** Without the zeros that only show precision: what a hand sets is "10 GB/s", not "10.0 GB/s". */
+/** Without the zeros that only show precision: a value that a user sets is "10 GB/s", not "10.0 GB/s". */
 const plain = (write: (value: number) => string) => (value: number) => write(value).replace(/(\.\d*?)0+(?= )/, (_, kept: string) => (kept === "." ? "" : kept));
 
 export const SPEED: Quantity = { name: "speed", unit: "FLOP/s", example: "12 TFLOP/s", low: 1e-3, high: 1e21, write: plain(speed) };
@@ -23,7 +23,7 @@ export const MEMORY: Quantity = { name: "memory", unit: "B", example: "16 GB", l
 export const BANDWIDTH: Quantity = { name: "bandwidth", unit: "B/s", example: "12 GB/s or 100 Gbit/s", low: 1e-3, high: 1e18, end: 1e15, write: plain(bandwidth) };
 export const LATENCY: Quantity = { name: "latency", unit: "s", example: "50 µs", low: 0, high: 1e6, write: plain(seconds) };
 
-export const PER_DECADE = 120; // pixels of a hand that multiply by ten
+export const PER_DECADE = 120; // pixels of a drag that multiply by ten
 
 const FROM_ZERO = 1e-7; // where a drag of a latency of 0 begins, seconds
 
@@ -52,7 +52,7 @@ export function read(quantity: Quantity, typed: string, shown = ""): number | st
 function withUnit(text: string, shown: string, unit: string): string {
   if (!/^[-−+]?(\d+[.,]?\d*|[.,]\d+)$/.test(text)) return text;
   const [number, before] = split(shown);
-  if (!/[1-9]/.test(text) || /^[-−]/.test(text)) return `${text} ${unit}`; // wants no scale
+  if (!/[1-9]/.test(text) || /^[-−]/.test(text)) return `${text} ${unit}`; // needs no unit
   return /[1-9]/.test(number) ? text + before : shown ? `${text} ?` : text;
 }
 
@@ -68,8 +68,8 @@ function parsed(quantity: Quantity, typed: string): number {
 }
 
 /**
- * What `total` times the values in `range` means as an edit: one value where all are equal, else a factor. Beyond its end a
- * quantity is unlimited, null; from there a pull to less begins at the end.
+ * The edit that multiplies the values in `range` by `total`: one value where all are equal, else a factor. A quantity beyond
+ * its end is unlimited, null; a drag down from there starts at the end.
  */
 export function scaled(quantity: Quantity, { low, high }: Range, total: number, digits: number): Change {
   if (low !== high) return { factor: Number(total.toPrecision(4)) };
@@ -80,7 +80,7 @@ export function scaled(quantity: Quantity, { low, high }: Range, total: number, 
   return { value: clamp(total === 1 ? low : snap(start * total, digits), quantity.low, quantity.high) };
 }
 
-/** A value as it is said aloud. */
+/** A value as a screen reader says it. */
 export const spoken = (text: string): string => text.replace("∞", "unlimited");
 
 /** Marks of a logarithmic ruler: 1, 2, 5 times powers of ten between two values. */

@@ -1,4 +1,4 @@
-/** Where what floats over the drawing may stand: inside the panel, below its buttons, and in what can be seen of it. */
+/** The space for elements that float over the drawing: inside the panel, below its buttons, and in its visible part. */
 import { max, min } from "../shared/math";
 import { clamp } from "../shared/scale";
 import type { Rect } from "./geometry";

@@ -1,4 +1,4 @@
-/** The logarithmic ruler that shows, while a value is pulled, where it stands and where it came from. */
+/** The logarithmic ruler that shows, during a drag, the present value and the value before. */
 import { abs, log10, min } from "../shared/math";
 import { clamp } from "../shared/scale";
 import type { Point, Rect } from "./geometry";
@@ -13,14 +13,14 @@ const NAME = 32; // half of the longest mark's text
 export interface Ruler {
   readonly element: SVGSVGElement;
   /**
-   * Draws it above `origin` (client coordinates), where the value was `from`, with the hand `pixels` to the right. It stays
-   * where it is; when the hand leaves it, the scale runs below the value instead.
+   * Draws it above `origin` (client coordinates), where the value was `from`, with the pointer `pixels` to the right. It does
+   * not move; when the pointer leaves it, the scale moves below the value instead.
    */
   show(quantity: Quantity, from: number, origin: Point, pixels: number, text: string): void;
   hide(): void;
 }
 
-/** `room` is where it may stand, in coordinates of `root`. */
+/** `room` is where it may be placed, in coordinates of `root`. */
 export function ruler(root: HTMLElement, room: () => Rect): Ruler {
   const element = s("svg.ruler", { "aria-hidden": "true" });
   const hide = () => void (element.style.display = "none");

@@ -1,4 +1,4 @@
-/** The cluster as the browser holds it, and the questions the drawing asks of it. Pure. */
+/** The cluster as the browser holds it, with the look-ups that the drawing needs. Pure. */
 import { max, min } from "../shared/math";
 import type { Edit, Pair, View, WireCluster } from "./traits";
 
@@ -107,7 +107,7 @@ export function applied(cluster: Cluster, edit: Edit): Cluster {
   }
 }
 
-/** What of a cluster, when it changes, asks for new elements and not only new values in them. */
+/** The part of a cluster whose change needs new elements, not only new values in them. */
 export function structure(cluster: Cluster): string {
   return JSON.stringify([cluster.devices.map((d) => [d.name, d.type, d.host]), cluster.order, drawing(cluster)]);
 }

@@ -1,4 +1,4 @@
-/** Texts of SVG: how wide they are, and how they fit. */
+/** Measure and shorten texts in SVG. */
 import { ceil } from "../shared/math";
 export { s, set } from "../shared/dom";
 
@@ -11,7 +11,7 @@ export function textWidth(text: string, font = "11px sans-serif"): number {
   return context.measureText(text).width;
 }
 
-/** `text`, shortened in the middle with "…" so that it is at most `width` pixels wide: both ends of a device's name tell. */
+/** `text`, shortened in the middle with "…" so that it is at most `width` pixels wide: both ends of a device's name are telling. */
 export function fitted(text: string, width: number, font: string): string {
   if (textWidth(text, font) <= width) return text;
   for (let keep = text.length - 1; keep > 2; keep--) {

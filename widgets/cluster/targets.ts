@@ -1,10 +1,10 @@
-/** What a handle, or a place in the matrix, changes. Pure. */
+/** The values that a handle, or a cell of the matrix, changes. Pure. */
 import { BANDWIDTH, LATENCY, MEMORY, SPEED, type Quantity } from "./quantity";
 import { rangeOf, type Cluster, type Range } from "./state";
 import type { Change, Edit, Pair } from "./traits";
 
 export interface Target {
-  readonly key: string; // names the same thing after a redraw
+  readonly key: string; // the same for the same target after a redraw
   readonly label: string;
   readonly quantity: Quantity;
   read(cluster: Cluster): Range;

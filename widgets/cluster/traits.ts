@@ -1,4 +1,4 @@
-/** What Python and the browser tell each other; the same traits as `ClusterCanvas` in placelab/widgets/cluster.py. */
+/** The synced traits of `ClusterCanvas` in placelab/widgets/cluster/canvas.py. */
 export interface ClusterTraits {
   cluster: WireCluster;
   edit: Message | Record<string, never>;
@@ -24,7 +24,7 @@ export type View = "auto" | "graph" | "grid";
 export type Pair = readonly [number, number];
 export type Change = { value: number | null } | { factor: number };
 
-/** One edit; what each kind does is written in placelab/widgets/cluster_edit.py. */
+/** One edit; placelab/widgets/cluster/edit.py specifies each kind. */
 export type Edit =
   | { kind: "speed" | "memory"; device: number; value: number | null }
   | ({ kind: "bandwidth" | "latency"; pairs: Pair[] } & Change)
@@ -37,5 +37,5 @@ export type Edit =
   | { kind: "view"; view: View }
   | { kind: "undo" | "redo" | "release" };
 
-/** An edit on its way: of which drag it is part, and whether it is the last of it. */
+/** An edit as a message: the drag it belongs to, and whether it is the last one of that drag. */
 export type Message = Edit & { seq: number; gesture: number; final: boolean };

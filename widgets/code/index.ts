@@ -1,4 +1,4 @@
-/** "Copy as code": puts a cell's text on the clipboard and shows it in place. */
+/** "Copy as code": copies a cell's text to the clipboard and shows it. */
 import { h, listen, style } from "../shared/dom.js";
 import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.js";
 import type { Model } from "../gantt/traits.js";
@@ -57,15 +57,15 @@ export function render({ model, el }: { model: Model<CodeTraits>; el: HTMLElemen
 }
 
 /**
- * Keys meant for the explorer's menus, buttons and heat map are no shortcuts of the notebook: without this, typing "m-sct" into
- * the menu of partitioners would turn the cell into Markdown. This widget sees to it because the others are Jupyter's own.
+ * Keeps keys for the explorer's menus, buttons and heat map from being shortcuts of the notebook: otherwise typing "m-sct" in
+ * the menu of partitioners would turn the cell into Markdown. It is in this widget because those are Jupyter's own.
  */
 function keepInside(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && event.key === "Enter")) return;
   if ((event.target as Element).closest(".placelab-explorer")) event.stopPropagation();
 }
 
-/** Whether the clipboard took it; else the text is selected, for the user's own copy. */
+/** Whether copying succeeded; otherwise the text is selected, so that the user can copy it. */
 async function copy(code: string, element: HTMLElement): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(code);

@@ -1,13 +1,13 @@
 /**
- * "Upload…" and dropping files anywhere on the explorer. A file goes to the kernel in pieces, each after the one before has
- * arrived: a message of a notebook's socket may not have more than some megabytes.
+ * "Upload…", and dropping files anywhere on the explorer. A file is sent to the kernel in pieces, each after the one before has
+ * arrived, since a message over a notebook's socket is limited to some megabytes.
  */
 import { h, listen } from "../shared/dom.js";
 import type { Model } from "../gantt/traits.js";
 import type { FilesTraits, Piece } from "./traits.js";
 
 const PIECE = 1 << 20; // bytes
-const OVER = "pl-drop"; // class of the explorer that files are held over
+const OVER = "pl-drop"; // class of the explorer while files are dragged over it
 
 interface Channel extends Model<FilesTraits> {
   send(piece: Piece, callbacks?: unknown, buffers?: ArrayBuffer[]): void;
@@ -45,7 +45,7 @@ export function render({ model, el }: { model: Channel; el: HTMLElement }): () =
     input.value = "";
   };
   const next = () => arrived();
-  /** The explorer that files are held over, if it is the one that this button is in. */
+  /** The explorer under dragged files, if it is the one that contains this button. */
   const over = (event: DragEvent) => {
     const root = (event.target as Element).closest?.(".placelab-explorer");
     return root?.contains(el) && event.dataTransfer?.types.includes("Files") ? root : undefined;

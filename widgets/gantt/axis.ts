@@ -1,11 +1,11 @@
-/** The time axis, and above it which part of the schedule is in view. */
+/** The time axis, and above it a bar for the part of the schedule in view. */
 import { secondsAxis } from "../shared/format.js";
 import { max, round } from "../shared/math.js";
 import { ticks } from "../shared/scale.js";
 import { FONT } from "./paint.js";
 import { xOf, type Scene } from "./scene.js";
 
-/** Round times a good finger's width apart. */
+/** Ticks at round times, about a finger's width apart. */
 export function axisTicks(scene: Scene) {
   const { layout, span } = scene;
   return ticks(span, (layout.width - layout.gutter) / (90 * layout.ratio));

@@ -1,9 +1,9 @@
-/** Which span of time is in view. Pure moves of a span within a schedule. */
+/** The span of time in view, and how it moves within a schedule. Pure. */
 import { max } from "../shared/math.js";
 import { clampSpan, type Span } from "../shared/scale.js";
 
 const MARGIN = 1.01; // the whole schedule ends a little before the right edge
-const CLOSEST = 2e-5; // shortest view, as a share of the makespan: single precision has no more to show
+const CLOSEST = 2e-5; // shortest view, as a share of the makespan: single precision resolves no more
 
 /** The whole schedule. */
 export function whole(makespan: number): Span {
@@ -20,7 +20,7 @@ export function bounded(span: Span, makespan: number): Span {
   return clampSpan(span, end, end * CLOSEST);
 }
 
-/** The view after a new schedule took the place of another: still the whole if it was, else where it was. */
+/** The view after the schedule was replaced: the whole if it was the whole, else unchanged. */
 export function carried(span: Span, before: number, makespan: number): Span {
   return isWhole(span, before) ? whole(makespan) : bounded(span, makespan);
 }

@@ -2,7 +2,7 @@
  * The schedule as Python sends it: little-endian columns without any per-op object.
  *
  * uint32 × 8 header (version, ops, transfers, sends, devices, critical, idle, reserved), then the makespan and the
- * columns below in this order, each starting at a multiple of 8 bytes. Written by placelab/widgets/wire.py.
+ * columns below in this order, each starting at a multiple of 8 bytes. Written by placelab/widgets/gantt/wire.py.
  */
 export const VERSION = 1;
 
@@ -73,7 +73,7 @@ export function decode(message: DataView): Columns {
   };
 }
 
-/** Start of each transfer: so long after its producer's finish. */
+/** Start of each transfer, from its delay after its producer's finish. */
 function after(ops: Columns["ops"], producer: Uint32Array, delay: Float32Array): Float32Array {
   const start = new Float32Array(delay.length);
   for (let t = 0; t < start.length; t++) start[t] = ops.start[producer[t]!]! + ops.duration[producer[t]!]! + delay[t]!;

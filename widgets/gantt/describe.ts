@@ -1,4 +1,4 @@
-/** What the chart says about a bar or a gap, in words with units. */
+/** Describe a bar or a gap in words with units. */
 import { bytes, seconds } from "../shared/format.js";
 import { ceil, log10, max, min } from "../shared/math.js";
 import type { Bars } from "./bars.js";
@@ -96,7 +96,7 @@ function timesOf(bars: Bars, bar: number) {
   ] as const;
 }
 
-/** Two instants in words, with digits enough to tell them apart, as far as single precision goes. */
+/** Two times with enough digits to tell them apart, as far as single precision allows. */
 function instants(start: number, finish: number): [string, string] {
   const apart = finish > start ? ceil(log10(finish / (finish - start))) : 0;
   const digits = min(max(4, 2 + apart), 7);

@@ -12,7 +12,7 @@ import { drawUsage } from "./usage.js";
 
 const MAX_ARROWS = 60;
 
-/** Returns what draws on `canvas`, and says whether any columns had to be merged. It keeps the pixels between frames. */
+/** Returns a function that draws on `canvas` and returns whether any columns had to be merged. It keeps the pixels between frames. */
 export function painter(canvas: HTMLCanvasElement): (scene: Scene) => boolean {
   const context = canvas.getContext("2d", { alpha: false })!;
   let rows = raster(0, 0, 0, 0);

@@ -1,4 +1,4 @@
-/** When to draw: once per animation frame at most, and never while the chart cannot be seen. */
+/** Draw at most once per animation frame, and never while the chart is invisible. */
 
 /** What has to be drawn again: what moves over the bars, or everything. */
 export type Damage = "overlay" | "all";
@@ -10,7 +10,7 @@ export interface Frames {
 
 /**
  * Calls `draw` for what was invalidated since the last frame, with the seconds since then; while it returns true, it is
- * called on every frame. An element off screen stays attached in JupyterLab: nothing is drawn and time rests until it returns.
+ * called on every frame. An element off screen stays attached in JupyterLab: nothing is drawn and time stands still until it is visible again.
  */
 export function frames(element: Element, draw: (damage: Damage, elapsed: number) => boolean): Frames {
   let damage: Damage | null = null;

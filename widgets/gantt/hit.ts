@@ -1,4 +1,4 @@
-/** What is under the pointer. Coordinates are device pixels of the canvas. */
+/** Find what is under the pointer. Coordinates are device pixels of the canvas. */
 import { floor, max } from "../shared/math.js";
 import { barOf, type BarKind } from "./bars.js";
 import { firstAfter } from "./lanes.js";

@@ -17,7 +17,7 @@ export function render({ model, el }: { model: Model<GanttTraits>; el: HTMLEleme
     lanes: (shown) => send("memory_shown", shown),
   });
 
-  /** A message that cannot be read leaves the last one on show. */
+  /** A message that cannot be read leaves the previous schedule on show. */
   const read = (what: () => void) => () => {
     try {
       what();
@@ -75,7 +75,7 @@ export function render({ model, el }: { model: Model<GanttTraits>; el: HTMLEleme
   };
 }
 
-// A page that placelab.export.html wrote holds this module and its data; elsewhere this does nothing.
+// A page written by placelab.export.html contains this module and its data; elsewhere this does nothing.
 void play(render);
 
 export default { render };

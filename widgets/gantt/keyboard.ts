@@ -1,4 +1,4 @@
-/** What a key does in the chart. */
+/** Actions of keys in the chart. */
 import { firstAfter } from "./lanes.js";
 import type { Chart } from "./scene.js";
 

@@ -1,5 +1,5 @@
 /**
- * Which bar is drawn where: per device one track of ops, then tracks of incoming and of outgoing transfers.
+ * The track of each bar: per device one track of ops, then tracks of incoming and of outgoing transfers.
  *
  * Transfers of one device may overlap (the `parallel` model): each takes the first free track of its direction, and
  * beyond `MAX_TRACKS` at once they share the one that frees first.

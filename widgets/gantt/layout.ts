@@ -1,4 +1,4 @@
-/** Where things stand: heights of lanes, from the number of devices and the room there is. Device pixels throughout. */
+/** Heights and places of lanes, from the number of devices and the space available. Device pixels throughout. */
 import { floor, max, min, round } from "../shared/math.js";
 import { clamp } from "../shared/scale.js";
 import type { Lanes } from "./lanes.js";
@@ -70,7 +70,7 @@ export function layout(
   };
 }
 
-/** CSS height the chart likes to have: comfortable rows for a few devices, bounded for many. */
+/** Preferred CSS height of the chart: comfortable rows for a few devices, bounded for many. */
 export function preferredHeight(tracks: Lanes, withMemory: boolean): number {
   const n = tracks.incoming + tracks.outgoing;
   const row = 30 + n * (n > 4 ? 3 : 5) + GAP + (withMemory ? MAX_MEMORY + APART : 0);

@@ -1,4 +1,4 @@
-/** What the colours and patterns mean; only what the schedule on show contains. */
+/** The meaning of the colours and patterns that the schedule on show contains. */
 import { h } from "../shared/dom.js";
 import { CRITICAL, IDLE_REASONS, type Columns } from "./decode.js";
 import { IDLE_LOOK, IDLE_TEXT, TRANSFER, type Paint } from "./paint.js";

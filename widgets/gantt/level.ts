@@ -1,5 +1,5 @@
 /**
- * Level of detail: what one track looks like when a screen column holds more than one bar.
+ * Level of detail: draw a track whose screen columns hold more than one bar.
  *
  * A bar at least `WIDE` pixels wide, or with no close neighbour, is a rectangle. A run of narrower bars with less than a
  * pixel between them is merged: each column is filled to the fraction of its time that is busy, split by colour in

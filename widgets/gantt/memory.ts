@@ -1,14 +1,14 @@
 /**
- * Memory in use on each device over time, as Python sends it beside the schedule (placelab/widgets/wire.py).
+ * Memory in use on each device over time, as Python sends it beside the schedule (placelab/widgets/gantt/wire.py).
  *
  * The columns of the curves hold differences of neighbours: of the bits of the time, which for such floats sort like the
- * numbers, and of the bytes, of which 65535 are the peak of the device.
+ * numbers, and of the bytes, of which 65535 stand for the peak of the device.
  */
 import { max } from "../shared/math.js";
 import { reader } from "./decode.js";
 
 const FULL = 65535;
-const LOW = 1 / 8; // a lane with less than this share of its memory in use at most is scaled to what is in use
+const LOW = 1 / 8; // a lane whose peak is below this share of its memory is scaled to its peak
 
 export interface Memory {
   /** Bytes per device; Infinity: unlimited, or not counted. */

@@ -1,4 +1,4 @@
-/** What moves over the bars: outlines, running devices, transfers in flight, the brush. Redrawn alone while playing. */
+/** Everything that moves over the bars: outlines, running devices, transfers in flight, the brush. Redrawn alone while playing. */
 import { abs, max, min } from "../shared/math.js";
 import { runningAt } from "./lanes.js";
 import { trackBox } from "./layout.js";

@@ -8,7 +8,7 @@ import { pixel, type Pattern } from "./raster.js";
 export const TRANSFER = KINDS.length;
 
 export type Reason = (typeof IDLE_REASONS)[number];
-/** A device that has nothing left to run is not waiting: its lane stays empty. */
+/** A device with nothing left to run is not waiting, so its lane stays empty. */
 export type Awaited = Exclude<Reason, "end">;
 
 /** How a gap looks, by reason: tint and pattern, so that colour is never the only sign. */

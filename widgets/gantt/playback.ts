@@ -1,5 +1,5 @@
 /**
- * The playhead: where it is, and how it moves. Pure steps; index.ts feeds them animation frames.
+ * The playhead and its moves. Pure; index.ts calls it on animation frames.
  *
  * Playback is paced by the whole schedule, not by real time: at speed 1 it takes `DURATION` wall seconds from 0 to the
  * makespan, be that a microsecond or an hour.
@@ -9,7 +9,7 @@ import type { Bars } from "./bars.js";
 
 export const DURATION = 12; // seconds of watching at speed 1
 export const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8] as const;
-const LONGEST_FRAME = 0.1; // a tab that slept must not leap
+const LONGEST_FRAME = 0.1; // in seconds: a tab that slept must not leap
 
 export interface Playhead {
   readonly time: number;

@@ -1,4 +1,4 @@
-/** All that one picture of a schedule depends on. */
+/** Everything that a picture of a schedule depends on. */
 import type { Span } from "../shared/scale.js";
 import { bars, type Bars } from "./bars.js";
 import { decode, type Columns } from "./decode.js";
@@ -8,14 +8,14 @@ import type { Window } from "./level.js";
 import type { Memory } from "./memory.js";
 import { TRANSFER, type Paint } from "./paint.js";
 
-/** A schedule, ready to be looked things up in. */
+/** A schedule, indexed for look-ups. */
 export interface Chart {
   readonly columns: Columns;
   readonly bars: Bars;
   readonly lanes: Lanes;
 }
 
-/** What the bars are called and coloured. */
+/** Names and colours of the bars. */
 export interface Labels {
   readonly names: readonly string[];
   /** Colour index per op, and what each index stands for. */

@@ -1,4 +1,4 @@
-/** The scrolling, zooming surface: canvases, playhead, and what the pointer does on them. Coordinates are CSS pixels. */
+/** The scrolling, zooming surface: canvases, playhead, and the pointer's actions on them. Coordinates are CSS pixels. */
 import { h } from "../shared/dom.js";
 import { abs, hypot, max } from "../shared/math.js";
 
@@ -80,7 +80,7 @@ export function watchPointer(element: HTMLElement, on: PointerEvents, signal: Ab
 
   listen("pointerdown", (event) => {
     const [x, y] = at(event);
-    if (event.button !== 0 || x > element.clientWidth) return; // the scroll bar keeps its own
+    if (event.button !== 0 || x > element.clientWidth) return; // leaves the scroll bar alone
     const kind = on.onAxis(x, y) ? "scrub" : event.shiftKey ? "brush" : "pan";
     drag = { kind, x0: x, y0: y, x, y, moved: false };
     element.setPointerCapture(event.pointerId);

@@ -1,4 +1,4 @@
-/** The numbers strip: what the schedule comes to, one figure beside the other. */
+/** The strip of numbers: the measures of the schedule, side by side. */
 import { h } from "../shared/dom.js";
 import type { NumberItem } from "./traits.js";
 

@@ -1,4 +1,4 @@
-/** The schedule as a table, for those who cannot or would rather not see the chart. Pages of rows, by start time. */
+/** The schedule as a table, an alternative to the chart. Pages of rows, by start time. */
 import { h, listen } from "../shared/dom.js";
 import { bytes, count, seconds } from "../shared/format.js";
 import { ceil, floor, max, min } from "../shared/math.js";
@@ -62,7 +62,7 @@ function cells(texts: string[]): HTMLElement[] {
   return texts.map((text) => h("td", {}, text));
 }
 
-/** Peak memory of each device against what it has. */
+/** Peak memory of each device against its capacity. */
 function peaks({ peak, capacity, short }: Memory, labels: Labels): HTMLElement[] {
   const rows = Array.from(peak, (most, d) => {
     const lacking = short.bytes.filter((_, i) => short.device[i] === d);

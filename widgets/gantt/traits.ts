@@ -1,6 +1,6 @@
 /** The synced traits of `placelab.widgets.Gantt`; a Python test compares names and kinds with the Python class. */
 export interface GanttTraits {
-  /** The schedule as columns, see decode.ts and placelab/widgets/wire.py. */
+  /** The schedule as columns, see decode.ts and placelab/widgets/gantt/wire.py. */
   schedule: DataView;
   /** Op names, utf-8, joined by newlines; sent when the graph changes. */
   names: DataView;
@@ -10,13 +10,13 @@ export interface GanttTraits {
   kind_names: string[];
   /** Device names. */
   devices: string[];
-  /** Memory in use over time, and where it is short; see memory.ts and placelab/widgets/wire.py. */
+  /** Memory in use over time, and where it is short; see memory.ts and placelab/widgets/gantt/wire.py. */
   memory: DataView;
   /** Whether lanes of memory are drawn; both ways, so that Python sends curves only when they are. */
   memory_shown: boolean;
   /** Selected op, -1 for none; both ways. */
   selection: number;
-  /** Why the selected op is here, and then; plain text from Python. */
+  /** Why the selected op is on its device and starts when it does; plain text from Python. */
   detail: string;
   /** The numbers strip. */
   numbers: NumberItem[];

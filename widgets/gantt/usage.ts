@@ -1,4 +1,4 @@
-/** Lanes of memory: the curve as pixels, its capacity and its peak, and where it is short, in red on the ops, too. */
+/** Lanes of memory: curve, capacity and peak; spans out of memory are red, also on the ops. */
 import { bytes } from "../shared/format.js";
 import { floor, max, min, round } from "../shared/math.js";
 import { pointAfter, shortIn, usedAt, type Memory } from "./memory.js";
@@ -8,7 +8,7 @@ import { windowOf, xOf, yOf, type Scene } from "./scene.js";
 
 const HEADROOM = 0.9; // of a lane's height is its top
 
-/** Paints the lanes in view: bytes over time, each column from its least to its most; red where they are short. */
+/** Paints the lanes in view: bytes over time, each column from its least to its greatest; red where memory is short. */
 export function paintUsage(r: Raster, scene: Scene): void {
   const { memory, layout, paint } = scene;
   const { gutter, width } = layout;
@@ -24,7 +24,7 @@ export function paintUsage(r: Raster, scene: Scene): void {
   });
 }
 
-/** Reddens the ops of all devices where their memory is short. */
+/** Paints red over the ops of all devices where their memory is short. */
 export function paintShort(r: Raster, scene: Scene): void {
   const { layout, paint, memory } = scene;
   const strip = max(2, round(layout.ops / 8));

@@ -1,4 +1,4 @@
-/** The chart as an element: puts drawing, pointer, keys, playback and words together. Knows no model; index.ts does. */
+/** The chart as an element: drawing, pointer, keys, playback and words. It knows no model; index.ts connects it to one. */
 import { h, listen, style } from "../shared/dom.js";
 import { seconds } from "../shared/format.js";
 import { max, min, round } from "../shared/math.js";
@@ -25,28 +25,28 @@ import { toolbar } from "./toolbar.js";
 import { tooltip } from "./tooltip.js";
 import { memorySummary, say, summary, usageNow, words, type Words } from "./words.js";
 
-/** What the user changes that others want to know. */
+/** Called when the user changes something that other views need to know. */
 export interface Tell {
   /** Another op was selected; -1: none. */
   selected(op: number): void;
-  /** Lanes of memory were asked for, or put away. */
+  /** Lanes of memory were shown or hidden. */
   lanes(shown: boolean): void;
 }
 
-const QUIET = 350; // milliseconds without news before the legend and the screen reader are told
+const QUIET = 350; // milliseconds without a new schedule before the legend and the text for screen readers are updated
 
 export interface GanttView {
   readonly element: HTMLElement;
   readonly strip: Strip;
   readonly words: Words;
-  /** Another schedule: the view stays where it was, or at the whole. */
+  /** Shows another schedule; the view stays where it was, or at the whole. */
   show(chart: Chart): void;
   /** Memory of the schedule on show, or of the one that comes with it. */
   showMemory(memory: Memory | null): void;
   /** Lanes of memory, or none. */
   showLanes(shown: boolean): void;
   label(labels: Labels): void;
-  /** Another graph: nothing of the old view means anything there. */
+  /** Shows another graph, which resets the view. */
   restart(): void;
   /** Height in CSS pixels, 0: as much as the devices need. */
   resize(height: number): void;
@@ -461,7 +461,7 @@ export function ganttView(tell: Tell): GanttView {
 
   // ---- words -------------------------------------------------------------------------------------------------------
 
-  /** A hand that drags sends twenty schedules a second; the legend and a screen reader want the last. */
+  /** Updates the legend and the text for screen readers once schedules stop arriving: a drag sends twenty a second. */
   function tellSoon(): void {
     clearTimeout(quiet);
     quiet = window.setTimeout(() => {
@@ -506,7 +506,7 @@ function opOf(chart: Chart | null, found: Hit | null): number {
   return transfers.producer[found.kind === "send" ? sends.transfer[found.row]! : found.row]!;
 }
 
-/** A notebook's shortcuts match the focused element itself, before they look for who suppresses them: `b` would add a cell. */
+/** Keeps keys from a notebook's shortcuts, which are matched on the focused element itself, before its ancestors can suppress them: `b` would add a cell. */
 function keepInside(event: KeyboardEvent): void {
   if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
 }

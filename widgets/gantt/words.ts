@@ -1,4 +1,4 @@
-/** What the chart says in words: warning, legend, the line a screen reader hears, the reason for the selection. */
+/** The chart's texts: warning, legend, the line for screen readers, the explanation of the selected op. */
 import { h } from "../shared/dom.js";
 import { count, seconds } from "../shared/format.js";
 import { max } from "../shared/math.js";
@@ -30,7 +30,7 @@ export function say(element: HTMLElement, text: string): void {
   element.hidden = text === "";
 }
 
-/** The selected op and the makespan; without a selection, what the schedule is. */
+/** The selected op and the makespan; without a selection, a summary of the schedule. */
 export function summary(chart: Chart, labels: Labels, selection: number): string {
   const { nOps, nDevices, nTransfers, makespan } = chart.columns;
   if (selection >= 0 && selection < nOps) return `${opLine(chart, labels, selection)} · makespan ${seconds(makespan)}`;

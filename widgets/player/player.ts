@@ -1,7 +1,7 @@
 /**
  * A page that plays a schedule without a kernel: the chart's own module, with the traits in the page instead of a kernel.
  *
- * Written by placelab/export.py: base64 of gzip of [uint32 length of the JSON header, header, buffers]; the header holds the
+ * Written by placelab/export/page.py: base64 of gzip of [uint32 length of the JSON header, header, buffers]; the header holds the
  * plain traits, and name and length of each binary one.
  */
 import type { GanttTraits, Model } from "../gantt/traits.js";
@@ -10,7 +10,7 @@ export const PAYLOAD = "placelab-schedule"; // id of the script element that hol
 
 type Render = (context: { model: Model<GanttTraits>; el: HTMLElement }) => void;
 
-/** Shows the schedule this page carries; in any other page, does nothing. */
+/** Shows the schedule in this page; does nothing in a page without one. */
 export async function play(render: Render): Promise<void> {
   const payload = document.getElementById(PAYLOAD);
   if (!payload) return;

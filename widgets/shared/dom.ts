@@ -1,4 +1,4 @@
-/** Elements, written shortly. Text only ever enters through `textContent`, so that a hostile op name stays text. */
+/** Create elements in short form. Text only enters through `textContent`, so that a hostile op name stays text. */
 
 type Attributes = Record<string, string | number | boolean | undefined>;
 /** "div.x.y" names an element of class x and y. */
@@ -46,7 +46,7 @@ export function listen<E extends keyof HTMLElementEventMap>(
 /** The shared and the view's own style, as an element that the view puts into its root. */
 export function style(...sheets: string[]): HTMLStyleElement {
   const element = document.createElement("style");
-  element.nonce = document.querySelector<HTMLScriptElement>("script[nonce]")?.nonce ?? ""; // a strict page lets in only styles that know it
+  element.nonce = document.querySelector<HTMLScriptElement>("script[nonce]")?.nonce ?? ""; // a page with a strict policy accepts only styles with its nonce
   element.textContent = sheets.join("\n");
   return element;
 }

@@ -23,7 +23,7 @@ export function si(value: number, unit: string, digits = 3): string {
   return `${value < 0 ? "−" : ""}${significant(rounded / factor, digits)} ${prefix}${unit}`;
 }
 
-/** Seconds; nobody says kiloseconds. */
+/** Seconds, without prefixes above one. */
 export function seconds(s: number, digits = 3): string {
   return abs(s) >= 999.5 && Number.isFinite(s) ? `${count(round(s))} s` : si(s, "s", digits);
 }

@@ -1,5 +1,5 @@
 /**
- * Which colour means what, in every view.
+ * The meaning of colours in all views.
  *
  * Op kinds take the Okabe-Ito colours (distinguishable with every common colour vision) in the order of their index.
  */
@@ -11,7 +11,7 @@ export const KINDS = [
   "#56B4E9", // sky blue
   "#D55E00", // vermillion
   "#F0E442", // yellow
-  "#8C8C8C", // grey, for what has no kind
+  "#8C8C8C", // grey, for ops without a kind
 ] as const;
 
 /** Colour of an op kind, by its index. */

@@ -1,5 +1,5 @@
 /**
- * Colours of the page the widget stands in.
+ * Colours of the page around the widget.
  *
  * JupyterLab changes its theme by setting `data-jp-theme-light` on the body, nothing else; outside Jupyter the
  * operating system's preference decides.
@@ -10,8 +10,8 @@ export type Theme = { readonly dark: boolean } & { readonly [name in (typeof NAM
 const NAMES = ["bg", "surface", "line", "ink", "faint", "accent", "critical"] as const;
 
 /**
- * Style declarations that a root element includes, so that its style sheet and its canvas speak of the same colours:
- * JupyterLab's, or outside of it those numbered here.
+ * Style declarations that a root element includes, so that its style sheet and its canvas use the same colours:
+ * JupyterLab's, or elsewhere those written here.
  */
 export const THEME_CSS = `.placelab{--pl-1:#fff;--pl-2:#eee;--pl-3:#ddd;--pl-4:#111;--pl-5:#616161;--pl-6:#1976d2;
 --pl-bg:var(--jp-layout-color0,var(--pl-1));--pl-surface:var(--jp-layout-color2,var(--pl-2));--pl-line:var(--jp-border-color2,var(--pl-3));
@@ -39,7 +39,7 @@ export function readTheme(root: HTMLElement): Theme {
   return { dark, ...(theme as Omit<Theme, "dark">) };
 }
 
-/** Any CSS colour as "#rrggbb", laid over `base` where it is translucent: a canvas knows all of CSS's ways to name one. */
+/** Any CSS colour as "#rrggbb", blended over `base` where it is translucent; a canvas parses all CSS notations. */
 function opaque(): (colour: string, base?: string) => string {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = 1;

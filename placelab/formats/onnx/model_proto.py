@@ -127,7 +127,7 @@ def _graph_of(slim: bytes, where: str, dimensions: Mapping[str, int]) -> OpGraph
         raise FormatError(f"{where} has the name {strange!r:.80}, which is not text in UTF-8")
     assumed = assume(model.graph, dimensions)
     if strange := sorted(dimensions.keys() - assumed.keys()):
-        raise FormatError(f"{where} has no open dimension {strange[0]!r}; open are {', '.join(assumed) or 'none'}")
+        raise UnsupportedError(f"{where} has no open dimension {strange[0]!r}; open are {', '.join(assumed) or 'none'}")
     data, problem = inferred(model.SerializeToString(), bool(model.functions))
     model = onnx.ModelProto.FromString(data)
     if _computes_shapes(model.graph):
@@ -177,10 +177,10 @@ def _names_at(node: Any) -> Iterator[Any]:
 
 def _check_dimensions(dimensions: Any) -> None:
     if not isinstance(dimensions, Mapping):
-        raise FormatError(f"dimensions is {dimensions!r:.60}; expected name → size")
+        raise UnsupportedError(f"dimensions is {dimensions!r:.60}; expected name → size")
     for name, size in dimensions.items():
         if type(size) is not int or not 1 <= size <= MAX_SIZE:
-            raise FormatError(f"dimension {name!r} is {size!r:.40}; expected a whole number, 1 or more")
+            raise UnsupportedError(f"dimension {name!r} is {size!r:.40}; expected a whole number, 1 or more")
 
 
 def _onnx() -> Any:

@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from placelab.errors import FormatError
+from placelab.errors import FormatError, UnsupportedError
 from placelab.hardware import HARDWARE, hardware
 from placelab.problem.cluster import Cluster
 
@@ -82,7 +82,7 @@ def allowed(texts: Sequence[str], devices: Any = True) -> dict[str, tuple[str, .
     if isinstance(devices, Mapping):
         return _mapped(texts, devices)
     if devices is not True:
-        raise FormatError(
+        raise UnsupportedError(
             f"devices is {devices!r:.80}; expected True, False or a mapping from TensorFlow's device names"
         )
     names = {text: device_name(text) for text in texts if text}
@@ -118,7 +118,7 @@ def _mapped(texts: Iterable[str], devices: Mapping[str, Any]) -> dict[str, tuple
             (several,) if isinstance(several, str) else tuple(several) if isinstance(several, (list, tuple)) else ()
         )
         if name is None or not values or not all(isinstance(value, str) for value in values):
-            raise FormatError(
+            raise UnsupportedError(
                 f"devices maps {key!r:.80} to {several!r:.80}; expected a TensorFlow name and devices of a cluster"
             )
         keys[name] = values

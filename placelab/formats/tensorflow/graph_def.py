@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import PurePath
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from placelab.formats.tensorflow.output_shapes import Sizes, Source, held
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_building import topological_order
 from placelab.problem.graph_size import check_size
+from placelab.strategies import Limits, checked
 
 CONTROL = -1  # output number of a control edge
 BACK = ({"NextIteration", "RefNextIteration"}, {"Merge", "RefMerge"})  # kinds that a loop's back edge joins
@@ -51,10 +52,11 @@ INPUT = re.compile(r"(\^?)([^:^]+)(?::(\d{1,9}))?")
 FREE = {"NoOp", "ControlTrigger"}  # kinds that only wait
 HALVES = {DATA_TYPE[f"DT_{name}"]: called for name, called in (("HALF", "float16"), ("BFLOAT16", "bfloat16"))}
 
+Batch = Annotated[int, Limits(1, (1 << 31) - 1)] | None
 Edges = tuple[list[Source], list[int]]  # source and consumer of each
 
 
-def read(path: Any, *, batch: int | None = 1, devices: Any = True) -> OpGraph:
+def read(path: Any, *, batch: Batch = 1, devices: Any = True) -> OpGraph:
     """The graph in a TensorFlow file.
 
     Parameters
@@ -80,10 +82,9 @@ def read(path: Any, *, batch: int | None = 1, devices: Any = True) -> OpGraph:
     return loads(read_file(path, EXPECTED), str(path), batch=batch, devices=devices)
 
 
-def loads(data: bytes, where: str = "the upload", *, batch: int | None = 1, devices: Any = True) -> OpGraph:
+@checked
+def loads(data: bytes, where: str = "the upload", *, batch: Batch = 1, devices: Any = True) -> OpGraph:
     """The graph in the bytes of a TensorFlow file, gzipped or not; `where` names it in messages."""
-    if batch is not None and (type(batch) is not int or not 0 < batch < 1 << 31):
-        raise FormatError(f"batch is {batch!r:.40}; expected a whole number, 1 or more, or None")
     data = unzipped(data, where)
     try:
         with _collector_waits():

@@ -1,1 +1,1 @@
-"""Draw and edit a cluster by hand."""
+"""Draw a cluster and edit it by hand."""

@@ -1,7 +1,6 @@
-"""The cluster canvas: devices and links that a hand can drag. Traits and messages only.
+"""The cluster canvas: devices and links that a user can drag. Traits and messages only.
 
-What an edit means is in `cluster_edit`, what can be undone in `cluster_history`, how cards are arranged in
-`cluster_layout`.
+The meaning of edits is in `edit`, undo and redo in `history`, the arrangement of cards in `layout`.
 """
 
 from __future__ import annotations
@@ -27,14 +26,17 @@ class ClusterCanvas(anywidget.AnyWidget):
     Parameters
     ----------
     value
-        The cluster shown. Observe it to follow the hand; set it to show another one, which can be undone like an edit.
+        The cluster shown. Observe it to follow edits; set it to show another one, which can be undone like an edit.
+    lock
+        Held while a message is handled; by default one of the canvas' own. A view around the canvas passes its own lock, so
+        that there is one order of locks and no deadlock.
 
     Notes
     -----
-    While a hand drags, `dragging` is true and every message edits the cluster as it was when the drag began, so that
+    During a drag `dragging` is true, and every message edits the cluster as it was when the drag began, so that
     the browser may leave out all but the newest. A message is acknowledged when the observers of `value` and `dragging`
-    have returned, and the browser has one in flight at most; so the hand gets what the observers can hold, never a
-    queue.
+    have returned, and the browser has at most one in flight, so messages come at the rate that the observers can hold and
+    never queue.
 
     Examples
     --------
@@ -47,10 +49,10 @@ class ClusterCanvas(anywidget.AnyWidget):
 
     _esm = Path(__file__).parents[1] / "static" / "cluster.js"
 
-    cluster = traitlets.Dict().tag(sync=True)  # see cluster_layout.describe
+    cluster = traitlets.Dict().tag(sync=True)  # see layout.describe
     edit = traitlets.Dict().tag(sync=True, echo_update=False)  # the newest message; see Message in traits.ts
     ack = traitlets.Int(0).tag(sync=True)  # seq of the last message handled
-    peak = traitlets.List().tag(sync=True)  # bytes in use at most, one per device; empty when not known
+    peak = traitlets.List().tag(sync=True)  # peak memory of each device in bytes; empty when not known
     load = traitlets.List().tag(sync=True)  # busy fraction of each link, rows of a matrix; empty when not known
     selected = traitlets.Int(-1).tag(sync=True)  # device number or -1
     error = traitlets.Unicode("").tag(sync=True)  # why the last edit was refused
@@ -59,10 +61,10 @@ class ClusterCanvas(anywidget.AnyWidget):
 
     value = traitlets.Instance(Cluster)
     dragging = traitlets.Bool(False)
-    on_step: Callable[[str], None] | None = None  # takes over "undo" and "redo" inside a larger view
+    on_step: Callable[[str], None] | None = None  # handles "undo" and "redo" instead, inside a larger view
 
-    def __init__(self, value: Cluster, **traits: Any) -> None:
-        self._lock = threading.RLock()  # while a cell is busy, messages arrive on another thread
+    def __init__(self, value: Cluster, *, lock: threading.RLock | None = None, **traits: Any) -> None:
+        self._lock = lock or threading.RLock()  # while a cell is busy, messages arrive on another thread
         self._history = History.of(value)
         super().__init__(value=value, cluster=describe(*self._history.now), **traits)
 
@@ -71,18 +73,23 @@ class ClusterCanvas(anywidget.AnyWidget):
         """The cluster and the arrangement of its cards."""
         return self._history.now
 
+    @property
+    def gesture(self) -> int | None:
+        """Number of the drag in progress; None when there is none."""
+        return self._history.gesture
+
     def restore(self, state: State) -> None:
-        """Show a cluster in an arrangement, as if the canvas had begun with it: a larger history keeps the steps."""
+        """Show a cluster in an arrangement and forget all steps, which a larger view keeps instead."""
         with self._lock, self.hold_sync():
             self._show(History(state), settled=True)
             self.error = ""
 
     def undo(self) -> None:
-        """Back one step."""
+        """Go back one step."""
         self._receive({"new": {"kind": "undo"}})
 
     def redo(self) -> None:
-        """Forward to what the last undo left."""
+        """Go forward to the state that the last undo left."""
         self._receive({"new": {"kind": "redo"}})
 
     @traitlets.observe("edit")

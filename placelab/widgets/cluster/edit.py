@@ -1,13 +1,13 @@
-"""What does a hand's edit on the canvas make of a cluster? Pure functions: nothing here knows the browser.
+"""Apply an edit on the canvas to a cluster. Pure functions.
 
-Links of a device that changes its place
-----------------------------------------
-A device that comes to a host gets that host's links: to each of its devices the median of what the others of that
-host have to it, to each device elsewhere the median of what that host's devices have to it. A device on a host of its
-own gets to each device the median of what other hosts have to it. Medians are exact where the links of a class are
-equal, as they are in every preset but `mayer50`. Where a cluster has no link of the class that is needed, as when a
-device leaves the only host, the link it has now is scaled: a link between hosts has a tenth of the bandwidth of one
-inside a host and twice its latency.
+Links of a moved device
+-----------------------
+A moved device gets the median of its new host's links: to a device of that host the median of the links which the other
+devices there have to it, to any other device the median of the links which the devices of the host have to it. A device on a
+host of its own gets the median of the links which other hosts have to each device. Medians are exact where the links of a
+class are equal, as in every preset but `mayer50`. Where the cluster has no link of the class needed, as when a device leaves
+the only host, the device's present link is scaled: a link between hosts has a tenth of the bandwidth of one inside a host and
+twice its latency.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from placelab.widgets.cluster.layout import Layout
 
 State = tuple[Cluster, Layout]
 
-INSIDE_OVER_BETWEEN = {"bandwidth": 10.0, "latency": 0.5}  # see the module's text
+INSIDE_OVER_BETWEEN = {"bandwidth": 10.0, "latency": 0.5}  # see the module's docstring
 
 
 def apply(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
@@ -56,7 +56,7 @@ def apply(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
     Raises
     ------
     PlacelabError
-        One sentence; the cluster given stays as it is.
+        The edit is refused; the message is one sentence.
     """
     kind = edit.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
@@ -155,7 +155,7 @@ KINDS: dict[str, Callable[[Cluster, Layout, Mapping[str, Any]], State]] = {
 
 
 def rehost(cluster: Cluster, device: int, host: str) -> Cluster:
-    """`device` on `host`, with the links of that host (see the module's text).
+    """Move `device` to `host`, with the links of that host (see the module's docstring).
 
     Examples
     --------
@@ -170,7 +170,7 @@ def rehost(cluster: Cluster, device: int, host: str) -> Cluster:
 
 
 def _attach(matrix: np.ndarray, hosts: np.ndarray, device: int, host: int, label: str) -> np.ndarray:
-    """The links of `device` in both directions as `host` has them; hosts are numbers here."""
+    """Give `device` the links of `host` in both directions; hosts are numbers here."""
     matrix = matrix.copy()
     others = np.arange(len(hosts)) != device
     peers = np.flatnonzero(others & (hosts == host))
@@ -182,7 +182,7 @@ def _attach(matrix: np.ndarray, hosts: np.ndarray, device: int, host: int, label
 def _link(
     matrix: np.ndarray, hosts: np.ndarray, others: np.ndarray, device: int, peers: np.ndarray, x: int, label: str
 ) -> float:
-    """What a device that comes to the host of `peers` has to device `x`."""
+    """The link of a device moved to the host of `peers` to device `x`."""
     now, was_inside, ratio = matrix[device, x], hosts[x] == hosts[device], INSIDE_OVER_BETWEEN[label]
     if x in peers:
         inside = others[:, None] & others & (hosts[:, None] == hosts) & ~np.eye(len(hosts), dtype=bool)
@@ -196,9 +196,9 @@ def _median(*candidates: np.ndarray | float) -> float:
 
 
 def _twin(cluster: Cluster, like: int) -> Cluster:
-    """One more device, the last, with the type, host, speed, memory and links of `like`.
+    """Add a device, the last, with the type, host, speed, memory and links of `like`.
 
-    The two are joined as devices of their host are.
+    The link between the two is the median of the links inside their host.
     """
     device = cluster.n_devices
     twin = _take(cluster, np.append(np.arange(device), like), _new_name(cluster.names, cluster.names[like]))
@@ -215,11 +215,14 @@ def _twin(cluster: Cluster, like: int) -> Cluster:
     return twin.replace(**links)
 
 
-_ONLY = {"bandwidth": 12e9, "latency": 50e-6}  # a cluster of one device has no link to follow: that of Cluster.uniform
+_ONLY = {
+    "bandwidth": 12e9,
+    "latency": 50e-6,
+}  # of a cluster of one device, which has no link to copy: those of Cluster.uniform
 
 
 def _take(cluster: Cluster, devices: np.ndarray, new_name: str | None = None) -> Cluster:
-    """These devices in this order; one listed again, at the end, is called `new_name`."""
+    """The cluster of these devices in this order; `new_name` renames the last, which may be listed twice."""
     square = np.ix_(devices, devices)
     names = [cluster.names[d] for d in devices]
     return Cluster(
@@ -287,7 +290,7 @@ def _new_host(cluster: Cluster) -> str:
 
 
 def _new_name(names: Sequence[str], like: str) -> str:
-    """`like` with the least number above those in use at its end: gpu:4 beside gpu:0 … gpu:3, "tpu 2" beside tpu."""
+    """`like` with the number at its end replaced by the next free one: gpu:4 after gpu:0 … gpu:3, "tpu 2" after tpu."""
     stem = re.sub(r"\d+$", "", like)
     if stem == like:
         stem = f"{like} "

@@ -1,4 +1,4 @@
-"""What can be undone on the cluster canvas? Each drag, however many messages it sends, is one step."""
+"""Undo and redo on the cluster canvas; a drag is one step, however many messages it sends."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ LIMIT = 200  # steps kept
 
 @dataclass(frozen=True)
 class History:
-    """A cluster and its layout now, before, and after what was undone.
+    """A cluster and its layout now, the states before it, and those that were undone.
 
     `gesture` is the number of the drag in progress, or None. Every edit of a drag applies to the state in which the
-    drag began, the last of `past`: the newest message alone decides, and those before it may be lost.
+    drag began, the last of `past`; so only the newest message counts, and earlier ones may be lost.
     """
 
     now: State
@@ -34,37 +34,37 @@ class History:
         return cls((cluster, Layout.of(cluster)))
 
     def handle(self, message: Mapping[str, Any]) -> History:
-        """After one message of the browser; PlacelabError when it is refused."""
+        """The history after one message of the browser; raise PlacelabError when the edit is refused."""
         steps = {"undo": self.undo, "redo": self.redo, "release": lambda: self}
         kind = message.get("kind")
         return steps[kind]() if kind in steps else self.edit(message)
 
     def edit(self, edit: Mapping[str, Any]) -> History:
-        """One edit more, in the drag in progress or as the beginning of a new one."""
+        """The history after an edit, which continues the drag in progress or begins a new step."""
         gesture = edit.get("gesture")
         if self.gesture is not None and gesture == self.gesture:
             return replace(self, now=apply(*self.past[-1], edit))
-        begun = self.settle()
-        return begun.then(apply(*begun.now, edit), gesture)
+        settled = self.settle()
+        return settled.then(apply(*settled.now, edit), gesture)
 
     def then(self, state: State, gesture: int | None = None) -> History:
-        """`state` as a new step; what was undone before is forgotten."""
+        """Add `state` as a new step; redo is no longer possible."""
         return History(state, (*self.past, self.now)[-LIMIT:], (), gesture)
 
     def settle(self) -> History:
-        """The drag is over; a step that changed nothing is none."""
+        """End the drag in progress; drop its step if it has changed nothing."""
         if self.gesture is not None and _same(self.now, self.past[-1]):
             return History(self.past[-1], self.past[:-1], self.future)
         return replace(self, gesture=None)
 
     def undo(self) -> History:
-        """Back one step, if there is one."""
+        """Go back one step, if there is one."""
         if not self.past:
             return self
         return History(self.past[-1], self.past[:-1], (*self.future, self.now))
 
     def redo(self) -> History:
-        """Forward to what the last undo left, if there is such."""
+        """Go forward to the state that the last undo left, if there is one."""
         if not self.future:
             return self
         return History(self.future[-1], (*self.past, self.now), self.future[:-1])

@@ -1,4 +1,4 @@
-"""How is a cluster arranged on the canvas? The order of its cards, and the drawing they belong to."""
+"""The arrangement of a cluster on the canvas: the order of its cards, and the kind of drawing."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Layout:
     Parameters
     ----------
     order
-        Device numbers in the order of their cards. Hosts stand in the order of their first card, and the cards of a
-        host fill its box row by row; so one permutation is the whole arrangement, whatever the canvas is wide.
+        Device numbers in the order of their cards. Hosts are drawn in the order of their first card, and the cards of a
+        host fill its box row by row; so one permutation is the whole arrangement, at every width of the canvas.
     view
         ``graph`` draws the links, ``grid`` the bandwidth matrix; ``auto`` is ``graph`` for up to ten devices.
     """
@@ -35,26 +35,26 @@ class Layout:
         return cls(tuple(range(cluster.n_devices)))
 
     def show(self, view: str) -> Layout:
-        """The same order in another drawing."""
+        """The same order in another kind of drawing."""
         if view not in VIEWS:
             raise PlacelabError(f"no drawing of a cluster is called {view!r}; there are {', '.join(VIEWS)}")
         return replace(self, view=view)
 
     def insert(self, device: int, after: int | None) -> Layout:
-        """A new device, the last of all by number, whose card follows the one of `after` (None: stands at the end)."""
+        """Add a device, the last by number, with its card behind that of `after` (None: at the end)."""
         at = len(self.order) if after is None else self.order.index(after) + 1
         return replace(self, order=(*self.order[:at], device, *self.order[at:]))
 
     def remove(self, device: int) -> Layout:
-        """Without a device; the numbers above it move down by one."""
+        """Remove a device; the numbers above it decrease by one."""
         return replace(self, order=tuple(d - (d > device) for d in self.order if d != device))
 
     def last(self, device: int) -> Layout:
-        """The card of `device` after all others."""
+        """Move the card of `device` behind all others."""
         return replace(self, order=(*(d for d in self.order if d != device), device))
 
     def move(self, hosts: tuple[str, ...], device: int, slot: int | None) -> Layout:
-        """The card of `device` at place `slot` among those of its host (None or too large: the last)."""
+        """Move the card of `device` to place `slot` among those of its host (None or too large: the last)."""
         others = [d for d in self.order if d != device]
         mates = [d for d in others if hosts[d] == hosts[device]]
         if not mates:

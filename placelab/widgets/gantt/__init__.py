@@ -1,1 +1,1 @@
-"""Draw and play a schedule."""
+"""Draw and play a schedule in the browser."""

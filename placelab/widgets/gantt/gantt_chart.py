@@ -1,4 +1,4 @@
-"""The Gantt chart of a schedule. Traits and messages only; what is drawn is in ``widgets/gantt``."""
+"""The Gantt chart of a schedule. Traits and messages only; the drawing is in ``widgets/gantt``."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from placelab.analysis.explanation import why
 from placelab.schedule.schedule import Schedule
 from placelab.widgets.gantt.wire import pack_kinds, pack_memory, pack_names, pack_schedule
 
-MANY = 5_000  # ops; the memory of more takes longer to work out than a hand that drags can wait
-PAGE_POINTS = 12_000  # of the memory curves on a page, which is to be small
+MANY = 5_000  # ops; the memory curves of more take too long to compute during a drag
+PAGE_POINTS = 12_000  # of the memory curves on a page, to keep its file small
 
 
 def gantt_traits(schedule: Schedule) -> dict[str, object]:
-    """Everything the chart needs to know to draw a schedule without a kernel, by trait."""
+    """The values of all traits that draw a schedule without a kernel."""
     graph = schedule.problem.graph
     kinds, kind_names = pack_kinds(graph)
     return {
@@ -32,27 +32,27 @@ def gantt_traits(schedule: Schedule) -> dict[str, object]:
 
 
 def memory_matters(schedule: Schedule) -> bool:
-    """Whether memory is short, or more than half used on some device, so that its curves are worth their room."""
+    """Whether memory is more than half used on some device, so that its curves are worth their space."""
     if schedule.problem.memory == "none":
         return False
     return bool((schedule.peak_memory > 0.5 * schedule.problem.cluster.memory).any())
 
 
 def reason(schedule: Schedule, op: int) -> str:
-    """Why op number `op` is on its device, if that was recorded, and why it started when it did; "" for -1."""
+    """Explain the device of op number `op`, if the decision was recorded, and its start; "" for -1."""
     if op < 0:
         return ""
     trace = schedule.placement.trace
-    here = [trace.line(schedule.problem, op)] if trace is not None else []
-    return "\n".join([*here, why(schedule, op)])
+    decision = [trace.line(schedule.problem, op)] if trace is not None else []
+    return "\n".join([*decision, why(schedule, op)])
 
 
 class Gantt(anywidget.AnyWidget):
     """An animated Gantt chart: ops and transfers per device, critical path, idle gaps and their reasons, memory in use.
 
-    Playback, zoom and hover live in the browser and go on while the kernel is busy. Lanes of memory appear when memory gets
-    scarce (`memory_matters`) or when `memory_shown` is set, here or by the button in the chart; once that has been
-    done it stays as it was set. Spans out of memory are red on the ops, too, whether or not the lanes are shown.
+    Playback, zoom and hover run in the browser, also while the kernel is busy. Lanes of memory appear when memory gets scarce
+    (`memory_matters`), until `memory_shown` is set, here or by the button in the chart; from then on it stays as set. Spans
+    out of memory are red on the ops, too, whether or not the lanes are shown.
 
     Examples
     --------
@@ -67,20 +67,20 @@ class Gantt(anywidget.AnyWidget):
     schedule = traitlets.Bytes().tag(sync=True)  # columns, see placelab.widgets.gantt.wire
     names = traitlets.Bytes().tag(sync=True)  # op names, utf-8, joined by newlines
     kinds = traitlets.Bytes().tag(sync=True)  # colour index per op, uint8
-    kind_names = traitlets.List(traitlets.Unicode()).tag(sync=True)  # what a colour index stands for
+    kind_names = traitlets.List(traitlets.Unicode()).tag(sync=True)  # meaning of each colour index
     devices = traitlets.List(traitlets.Unicode()).tag(sync=True)  # device names
     memory = traitlets.Bytes().tag(sync=True)  # memory in use, see placelab.widgets.gantt.wire
     memory_shown = traitlets.Bool(False).tag(sync=True)  # lanes of memory are drawn; both ways
     selection = traitlets.Int(-1).tag(sync=True)  # op number, -1 for none
-    detail = traitlets.Unicode("").tag(sync=True)  # why the selected op is here, and then
+    detail = traitlets.Unicode("").tag(sync=True)  # why the selected op is on its device and starts when it does
     numbers = traitlets.List(traitlets.Dict()).tag(sync=True)  # strip: key, label, value, title, tone
     warning = traitlets.Unicode("").tag(sync=True)  # one sentence above the chart
     stale = traitlets.Bool(False).tag(sync=True)  # what is shown is being recomputed
     height = traitlets.Int(0).tag(sync=True)  # of the chart in CSS pixels; 0: the devices decide
 
     _shown: Schedule | None = None
-    _owed = False  # a hand dragged: memory was left out, and whether its lanes appear is not decided
-    _chosen = False  # the lanes were asked for or put away, and are no longer left to the schedule
+    _postponed = False  # the last `show` was during a drag, which postpones the memory curves and their lanes
+    _chosen = False  # a user or the program has set `memory_shown`, which then no longer depends on the schedule
 
     def __init__(self, **traits: object) -> None:
         self._lock = threading.RLock()  # the button's message may arrive on another thread than schedules
@@ -88,20 +88,20 @@ class Gantt(anywidget.AnyWidget):
 
     @classmethod
     def of(cls, schedule: Schedule, **traits: object) -> Gantt:
-        """The chart of one schedule; says why the selected op is where and when it is."""
+        """The chart of one schedule, which explains the selected op."""
         chart = cls(**traits)
         chart.show(schedule)
         chart.observe(lambda change: setattr(chart, "detail", reason(chart._shown, change["new"])), "selection")
         return chart
 
     def show(self, schedule: Schedule, *, dragging: bool = False) -> None:
-        """Show another schedule; names and kinds are sent again only when the graph is another one.
+        """Show another schedule; names and kinds are sent again only for another graph.
 
         Parameters
         ----------
         dragging
-            A hand waits for the picture: lanes of memory do not appear under it, and curves that nothing else needs are
-            left out where they take long. Call `settle` when the hand lets go.
+            Be quick: show no lanes of memory that are not there yet, and leave out memory curves that take long to compute.
+            Call `settle` after the drag.
         """
         graph = schedule.problem.graph
         with self._lock, self.hold_sync():
@@ -112,22 +112,22 @@ class Gantt(anywidget.AnyWidget):
                 self.selection = -1
             self.devices = list(schedule.problem.cluster.names)
             self.schedule = pack_schedule(schedule)
-            self._shown, self._owed = schedule, dragging
+            self._shown, self._postponed = schedule, dragging
             if not dragging:
                 self._offer_lanes(self.memory_shown and not another)
-            counted = schedule.problem.memory != "none"  # then the curves are known already: something may be short
+            counted = schedule.problem.memory != "none"  # then the simulator has computed the curves already
             self._send_memory(curves=not dragging or counted or graph.n_ops <= MANY)
 
     def settle(self) -> None:
-        """The hand has let go: send what `show` left out while it dragged, if anything."""
+        """Send what `show` left out during a drag, if anything."""
         with self._lock, self.hold_sync():
-            if self._owed:
-                self._owed = False
+            if self._postponed:
+                self._postponed = False
                 self._offer_lanes(self.memory_shown)
                 self._send_memory()
 
     def _offer_lanes(self, already: bool) -> None:
-        """Lanes appear when memory gets scarce, and stay, unless someone has chosen."""
+        """Show the lanes when memory gets scarce, and keep them, unless `memory_shown` was set."""
         if not self._chosen:
             self.memory_shown = already or memory_matters(self._shown)
             self._chosen = False

@@ -1,4 +1,4 @@
-"""How does a schedule travel to the browser? As columns in one buffer, without a Python object per op.
+"""Pack a schedule for the browser: columns in one buffer, without a Python object per op.
 
 Little endian: a header of eight uint32 (version, ops, transfers, sends, devices, steps of the critical path, idle gaps,
 0), then the columns below in order, each starting at a multiple of 8 bytes. Read by ``widgets/gantt/decode.ts``.
@@ -14,9 +14,9 @@ idle gaps      u2 device, f4 start, f4 duration, u1 reason (0 transfer, 1 upstre
 =============  ====================================================================================================
 
 Single precision is enough to draw with: a picture has thousands of columns, not millions. A transfer's start is counted
-from its producer's finish, so that the two meet in the picture too (and most of the column is 0, which compresses).
+from its producer's finish, so that the two meet in the picture too (and most of the column is 0, which compresses well).
 
-Memory in use is a message of its own, read by ``widgets/gantt/memory.ts``: a header of four uint32 (version, devices,
+Memory in use is a buffer of its own, read by ``widgets/gantt/memory.ts``: a header of four uint32 (version, devices,
 points of the curves, spans out of memory), then
 
 =============  ====================================================================================================
@@ -27,7 +27,7 @@ curves         u4 time, u2 bytes in use from then on: each the difference to the
 out of memory  u2 device, f4 start, f4 duration, f4 bytes short at most
 =============  ====================================================================================================
 
-Differences of neighbours are small numbers, which compress: the memory of 20,000 ops adds about a sixth to a page.
+Differences of neighbours are small numbers, which compress well: the memory of 20,000 ops adds about a sixth to a page.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from placelab.problem.graph import OpGraph
 from placelab.schedule.schedule import Schedule
 
 VERSION = 1
-FULL = 65535  # what the peak of a device is sent as
-COLOURS = 8  # of widgets/shared/palette.ts; the last one is for what has no kind or a rare one
+FULL = 65535  # level of the peak of a device
+COLOURS = 8  # of widgets/shared/palette.ts; the last one is for ops of rare kinds or none
 SEND = 3  # kind of a Send op on the critical path
 
 
@@ -51,7 +51,7 @@ def pack_schedule(schedule: Schedule, critical: bool = True, idle: bool = True) 
     Parameters
     ----------
     critical, idle
-        Whether the critical path and the idle gaps are sent, too.
+        Whether to include the critical path and the idle gaps.
 
     Returns
     -------
@@ -84,11 +84,11 @@ def pack_memory(schedule: Schedule, curves: bool = True, most: float = np.inf) -
     Parameters
     ----------
     curves
-        Whether the curves are sent. Without them, spans out of memory are sent all the same, and under memory model ``none``,
-        which knows none, nothing has to be computed.
+        Whether to include the curves. Spans out of memory are included in any case; under memory model ``none`` there are
+        none, and without curves nothing has to be computed.
     most
-        Points to send at most. Where there are more, the peak of each device is divided into fewer levels, down to 16, and a
-        point whose level is that of the point before is left out. Peaks and spans out of memory do not depend on it.
+        Greatest number of points. Where there are more, the peak of each device is divided into fewer levels, down to 16, and
+        a point on the level of the point before is left out. Peaks and spans out of memory do not depend on it.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def pack_memory(schedule: Schedule, curves: bool = True, most: float = np.inf) -
 
 
 def _curves(schedule: Schedule, most: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """First point of each device; of all points the bits of the time, and the level out of `FULL`."""
+    """First point of each device, bits of the time of all points, and their levels between 0 and `FULL`."""
     curves = [schedule.memory(d) for d in range(schedule.problem.cluster.n_devices)]
     time = np.concatenate([time for time, _ in curves]).astype("<f4") + np.float32(0)
     share = np.concatenate([size / max(size.max(), 1e-300) for _, size in curves])
@@ -141,7 +141,7 @@ def pack_names(names: np.ndarray) -> bytes:
 
 
 def pack_kinds(graph: OpGraph) -> tuple[bytes, list[str]]:
-    """A colour index for each op, and what the indices stand for.
+    """A colour index for each op, and the meaning of the indices.
 
     The kinds with the most compute get colours of their own (ties: more ops, then name); the rest share the last one.
     """

@@ -1,4 +1,4 @@
-"""What do ops and transfers cost, and who says so? A menu, the sources in words, and two sliders that multiply."""
+"""Choose the costs of ops and transfers: a menu, two factors, and a table of the sources."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 import ipywidgets as w
 
 from placelab.costs.source_table import sources
-from placelab.explorer.buttons import button
+from placelab.explorer.panels.buttons import button
 from placelab.explorer.state import Change, State
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 
 COSTS = {"of the model": "model", "Mayer 2017": "mayer"}
 TIP = "Operations and bytes as the model has them, or 1 to 100 as in Mayer 2017 §5.1, for its cluster mayer50."
-WHENCE = "Where costs come from, and what if they were larger or smaller"
-USED = "What holds for the devices shown"
+SOURCES_TIP = "Where costs come from, and what if they were larger or smaller"
+USED = "Applies to the devices shown"
 FACTORS = {
     "compute": ("Compute ×", "All operations and seconds, times this"),
     "transfer": ("Bytes ×", "The bytes of all tensors, times this"),
@@ -30,64 +30,71 @@ class CostsPicker:
 
     Parameters
     ----------
-    ask
-        Takes each change a hand wants, and the key under which quick repetitions are one step.
+    change
+        Called with each change of the state, and the key under which quick repetitions are one step.
+
+    Attributes
+    ----------
+    sliders, reset
+        The factors by name, ``"compute"`` and ``"transfer"``, and the button that sets both to 1.
+    sources
+        The table of the sources.
     """
 
-    def __init__(self, ask: Callable[[Change, str], None]) -> None:
-        self._ask, self._quiet = ask, False
-        self._graph: OpGraph | None = None  # before it is multiplied
-        self._used: set[str] = set()  # columns of times that hold for the devices shown
-        self._said: tuple = ()  # of what the sources stand in the panel
+    def __init__(self, change: Callable[[Change, str], None]) -> None:
+        self._change, self._quiet = change, False
+        self._graph: OpGraph | None = None  # before it is scaled
+        self._used: set[str] = set()  # columns of times that apply to the devices shown
+        self._tabled: tuple = ()  # graph and columns that the table was made for
         self.menu = w.Dropdown(options=list(COSTS), description="Costs", tooltip=TIP, layout=w.Layout(width="auto"))
-        self.toggle = w.ToggleButton(tooltip=WHENCE)
+        self.toggle = w.ToggleButton(tooltip=SOURCES_TIP)
         self.toggle.layout.width = "auto"
-        self._sliders = {name: _slider(*words) for name, words in FACTORS.items()}
-        self._reset = button("× 1", "Both factors 1 again", lambda: self._go(compute=1.0, transfer=1.0))
-        self._sources = w.HTML().add_class("pl-sources")
-        sliders = w.HBox([*self._sliders.values(), self._reset]).add_class("pl-factors")
-        self.panel = w.VBox([sliders, self._sources]).add_class("pl-open").add_class("pl-costs")
-        self.menu.observe(lambda change: self._go(costs=COSTS[change["new"]]), "value")
-        for name, slider in self._sliders.items():
+        self.sliders = {name: _slider(*words) for name, words in FACTORS.items()}
+        self.reset = button("× 1", "Both factors 1 again", lambda: self._set(compute=1.0, transfer=1.0))
+        self.sources = w.HTML().add_class("pl-sources")
+        sliders = w.HBox([*self.sliders.values(), self.reset]).add_class("pl-factors")
+        self.panel = w.VBox([sliders, self.sources]).add_class("pl-open").add_class("pl-costs")
+        self.menu.observe(lambda change: self._set(costs=COSTS[change["new"]]), "value")
+        for name, slider in self.sliders.items():
             slider.observe(
-                lambda change, name=name: self._go(f"scale {name}", **{name: _rounded(change["new"])}), "value"
+                lambda change, name=name: self._set(f"scale {name}", **{name: _rounded(change["new"])}), "value"
             )
         self.toggle.observe(self._reveal, "value")
         self._reveal()
 
     def show(self, state: State) -> None:
-        """Let the controls say what `state` says, without asking for a change."""
+        """Show the costs of `state`, without calling `change`."""
         self._quiet = True
         try:
             self.menu.value = next(label for label, costs in COSTS.items() if costs == state.costs)
             factors = {name: getattr(state, name) for name in FACTORS}
             for name, factor in factors.items():
-                if _rounded(self._sliders[name].value) != factor:
-                    self._sliders[name].value = factor
+                if _rounded(self.sliders[name].value) != factor:
+                    self.sliders[name].value = factor
         finally:
             self._quiet = False
         changed = any(factor != 1 for factor in factors.values())
         self.toggle.description = " · ".join(f"× {factor:g}" for factor in factors.values()) if changed else "⋯"
-        said = ", ".join(f"{FACTORS[name][0].lower()} {factor:g}" for name, factor in factors.items())
-        self.toggle.tooltip = f"{said}. {WHENCE}" if changed else WHENCE
-        self._graph = state.model.of_kind(state.costs)
+        text = ", ".join(f"{FACTORS[name][0].lower()} {factor:g}" for name, factor in factors.items())
+        self.toggle.tooltip = f"{text}. {SOURCES_TIP}" if changed else SOURCES_TIP
+        self._graph = state.model.with_costs(state.costs)
         self._used = {f"time on {column}" for column in _columns(self._graph, state.cluster)}
-        self._tell()
+        self._fill_table()
 
-    def _tell(self) -> None:
-        """The sources, if they are in sight and not said already."""
-        asked = (self._graph, self._used)
-        if self.toggle.value and asked != self._said:
-            self._said = asked
-            self._sources.value = _table(sources(self._graph), self._used)
+    def _fill_table(self) -> None:
+        """Write the table if it is visible and outdated."""
+        wanted = (self._graph, self._used)
+        if self.toggle.value and wanted != self._tabled:
+            self._tabled = wanted
+            self.sources.value = _table(sources(self._graph), self._used)
 
-    def _go(self, key: str = "", **changes: Any) -> None:
+    def _set(self, key: str = "", **changes: Any) -> None:
         if not self._quiet:
-            self._ask(lambda state: replace(state, **changes), key)
+            self._change(lambda state: replace(state, **changes), key)
 
     def _reveal(self, _: Any = None) -> None:
         self.panel.layout.display = "flex" if self.toggle.value else "none"
-        self._tell()
+        self._fill_table()
 
 
 def _slider(label: str, tip: str) -> w.FloatLogSlider:
@@ -97,7 +104,7 @@ def _slider(label: str, tip: str) -> w.FloatLogSlider:
 
 
 def _rounded(factor: float) -> float:
-    """Three digits: what the browser makes of a position of the slider has sixteen."""
+    """Three digits; the position of a slider has sixteen."""
     return float(f"{factor:.3g}")
 
 
@@ -108,7 +115,7 @@ def _columns(graph: OpGraph, cluster: Cluster) -> list[str]:
 
 
 def _table(rows: list[tuple[str, str]], used: Collection[str]) -> str:
-    """A row each; those of columns that are used stand out."""
+    """A row for each source; rows of used columns are marked."""
     return f"<table>{''.join(f'<tr>{_head(a, a in used)}<td>{escape(b)}</td></tr>' for a, b in rows)}</table>"
 
 

@@ -1,4 +1,4 @@
-"""Who computes while a hand drags? One thread that catches up with the newest state, and never queues."""
+"""A thread that catches up with the newest state and never queues."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PREFIX = "placelab worker: "  # of its threads' names
 
 
 def _is_for_the_log(record: logging.LogRecord) -> bool:
-    """Below a cell there is no place for warnings of a worker, say of a kernel that is being compiled; views show them."""
+    """Keep worker warnings, as of a kernel that is being compiled, out of cell output; widgets show them."""
     return record.levelno >= logging.ERROR or not record.threadName.startswith(PREFIX)
 
 
@@ -19,9 +19,9 @@ log.addFilter(_is_for_the_log)
 
 
 class Worker:
-    """A thread that calls `work` after it has been woken; wakes that come meanwhile make one more call.
+    """A thread that calls `work` once after it has been woken, and once more if it was woken during the call.
 
-    `work` reads what is newest when it is called, and may ask `woken` in between whether that is old already.
+    `work` reads the newest state when it is called, and can check `woken` to see whether that state is already outdated.
     """
 
     def __init__(self, work: Callable[[], None], name: str) -> None:
@@ -32,7 +32,7 @@ class Worker:
 
     @property
     def woken(self) -> bool:
-        """Whether there is something newer than what the present call began with."""
+        """Whether the worker was woken, or closed, after the present call began."""
         return self._woken or self.closed
 
     @property
@@ -41,7 +41,7 @@ class Worker:
         return self._woken or self._busy
 
     def wake(self) -> None:
-        """Have `work` called, soon."""
+        """Have `work` called soon."""
         with self._change:
             self._woken = True
             if self._thread is None:
@@ -50,18 +50,18 @@ class Worker:
             self._change.notify_all()
 
     def sleep(self, seconds: float) -> bool:
-        """For `work`: wait a moment; True when nothing newer has come."""
+        """Wait inside `work`; return False as soon as the worker is woken or closed."""
         with self._change:
             self._change.wait_for(lambda: self.woken, seconds)
         return not self.woken
 
     def settled(self, seconds: float | None = None) -> bool:
-        """Wait until all is done; False when that takes longer."""
+        """Wait until no call is under way or due; return False when that takes longer than `seconds`."""
         with self._change:
             return self._change.wait_for(lambda: self.closed or not self.active, seconds)
 
     def close(self) -> None:
-        """End the thread after the call it is in."""
+        """End the thread after the present call."""
         with self._change:
             self.closed = True
             self._change.notify_all()
@@ -71,7 +71,7 @@ class Worker:
             try:
                 self._work()
             except Exception:
-                log.exception("%s failed", self._name)  # and goes on with what is newest next
+                log.exception("%s failed", self._name)  # the thread must survive to handle the next state
             finally:
                 with self._change:
                     self._busy = False

@@ -1,4 +1,4 @@
-"""One sentence in place: what went wrong, or what happened besides."""
+"""A line for one sentence: an error or a note."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import ipywidgets as w
 
 
 class Message(w.HTML):
-    """A line that is there only while it has something to say."""
+    """A line that is hidden while it is empty."""
 
     def __init__(self, **traits: Any) -> None:
         super().__init__(**traits)
@@ -17,7 +17,7 @@ class Message(w.HTML):
         self.say("")
 
     def say(self, text: str, tone: str = "") -> None:
-        """Say `text`, in the tone ``"bad"`` or ``"note"``; "" takes the line away."""
+        """Show `text` in the tone ``"bad"`` or ``"note"``; "" hides the line."""
         role = "alert" if tone == "bad" else "status"
         self.value = f'<div role="{role}" class="{tone}">{escape(text)}</div>' if text else ""
         self.layout.display = "" if text else "none"

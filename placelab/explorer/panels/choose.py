@@ -1,4 +1,4 @@
-"""A menu that gets other choices and a value at once."""
+"""Set the choices and the value of a menu at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ipywidgets as w
 
 
 def choose(menu: w.Dropdown, options: list[str], value: str) -> None:
-    """Other choices and a value in one step, so that the browser never sees one without the other."""
+    """Set choices and value in one message, so that the browser never shows one without the other."""
     with menu.hold_sync():
         if list(menu.options) != options:
             menu.options = options

@@ -1,4 +1,4 @@
-"""The static room check: whole groups, four memory models, and an error that says why for each device."""
+"""The static capacity check: whole groups, four memory models, and an error that says why for each device."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from reference_capacity import always_together, plain_need
 
 import placelab as pl
-from placelab.planning.capacity import Room, needs, units
+from placelab.planning.capacity import Assignment, needs, units
 
 
 def test_units_are_groups_and_single_ops():
@@ -23,16 +23,18 @@ def test_units_are_groups_and_single_ops():
         assert (np.diff(made.first) > 0).all()
 
 
-def test_room_is_what_the_model_says():
+def test_needs_are_what_the_model_says():
     """Held plus the highest peak of a set of units is the plain sum and maximum over their ops."""
     rng = np.random.default_rng(0)
     for problem in problems.many(200, seed=12):
-        room = Room(problem)
-        chosen = np.flatnonzero(rng.random(room.units.n) < 0.5)
-        ops = [v for v in range(problem.graph.n_ops) if room.units.of[v] in chosen]
-        mine = room.held[chosen].sum() + room.peak[chosen].max(initial=0.0)
+        made = Assignment(problem)
+        chosen = np.flatnonzero(rng.random(made.units.n) < 0.5)
+        ops = [v for v in range(problem.graph.n_ops) if made.units.of[v] in chosen]
+        mine = made.needs.held[chosen].sum() + made.needs.peak[chosen].max(initial=0.0)
         assert mine == pytest.approx(plain_need(problem, ops))
-        assert np.isinf(room.limit).all() == (problem.memory == "none" or np.isinf(problem.cluster.memory).all())
+        assert np.isinf(made.capacity.limit).all() == (
+            problem.memory == "none" or np.isinf(problem.cluster.memory).all()
+        )
 
 
 def test_no_partitioner_overfills_a_device():

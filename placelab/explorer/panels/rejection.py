@@ -1,4 +1,4 @@
-"""Why is there no placement? Which op or group fits nowhere, and for each device why, over the chart that is out of date."""
+"""The panel over an outdated chart that names the op or group that fits on no device, with the reason for each device."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from html import escape
 import ipywidgets as w
 
 from placelab.errors import InfeasibleError
-from placelab.explorer.buttons import button
-from placelab.explorer.pickers import Go
+from placelab.explorer.panels.buttons import button
+from placelab.explorer.panels.pickers import ChangeState
 from placelab.explorer.state import State
 from placelab.problem.problem import Problem
 from placelab.units import si
@@ -19,32 +19,37 @@ LISTED = 16  # devices named one by one
 
 
 class Rejection:
-    """The panel.
+    """The panel, with remedies.
 
     Parameters
     ----------
     select
-        Called with the number of an op that a hand wants to see.
-    go, undo
-        The explorer's: another state; the state before.
+        Called with the number of an op that is to be shown.
+    change, undo
+        Change the state; go back one step.
+
+    Attributes
+    ----------
+    box
+        The panel; `text` is the widget that explains.
     """
 
-    def __init__(self, select: Callable[[int], None], go: Go, undo: Callable[[], None]) -> None:
+    def __init__(self, select: Callable[[int], None], change: ChangeState, undo: Callable[[], None]) -> None:
         self._select, self._op = select, -1
-        self._text = w.HTML()
+        self.text = w.HTML()
         self._show_op = button("", "Select it in all views", lambda: self._select(self._op))
-        forget = button(
-            "Ignore memory", "Memory model none: place as if every device had room for everything", self._none
+        ignore = button(
+            "Ignore memory", "Memory model none: place as if every device had room for everything", self._ignore_memory
         )
         back = button("Undo", "Back to what was there before", undo)
-        self._go = go
-        self.box = w.VBox([self._text, w.HBox([self._show_op, forget, back]).add_class("pl-remedies")])
+        self._change = change
+        self.box = w.VBox([self.text, w.HBox([self._show_op, ignore, back]).add_class("pl-remedies")])
         self.box.add_class("pl-rejection")
         self.hide()
 
     def show(self, error: InfeasibleError, problem: Problem, selectable: bool) -> None:
-        """Explain an error that says why device by device; `selectable`: views show the graph that it is about."""
-        self._text.value = explained(error, problem)
+        """Explain an error that has a reason for each device; `selectable`: the chart shows the graph of this problem."""
+        self.text.value = explained(error, problem)
         named = bool(error.op) and error.op in problem.graph.names
         self._op = problem.graph.index(error.op) if named else -1
         self._show_op.description = f"Show {_short(error.op)}"
@@ -52,11 +57,11 @@ class Rejection:
         self.box.layout.display = ""
 
     def hide(self) -> None:
-        """There is a placement."""
+        """Take the panel away."""
         self.box.layout.display = "none"
 
-    def _none(self) -> None:
-        self._go(_without_memory, "")
+    def _ignore_memory(self) -> None:
+        self._change(_without_memory, "")
 
 
 def explained(error: InfeasibleError, problem: Problem) -> str:
@@ -69,7 +74,7 @@ def explained(error: InfeasibleError, problem: Problem) -> str:
 
 
 def headline(error: InfeasibleError, problem: Problem) -> str:
-    """What fits nowhere, in a line.
+    """A line that says what fits on no device.
 
     >>> import placelab as pl
     >>> problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2, memory=1.0), memory="dynamic")

@@ -1,4 +1,4 @@
-"""Which numbers stand above the chart, and when is one of them bad news? The library's own, in words."""
+"""Write the numbers above the chart, and the warning beside them, from the measures of a schedule."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from placelab.schedule.schedule import Schedule
 from placelab.units import percent, seconds, si
 
 OPTIMAL = 1e-9  # a makespan this close above its bound differs from it by rounding
-Item = dict[str, str]  # key, label, value, title, tone: see the `numbers` trait of the Gantt chart
+Item = dict[str, str]  # key, label, value, title, tone, as in the `numbers` trait of the Gantt chart
 
 
 def strip(schedule: Schedule, violations: Sequence[Violation] | None) -> tuple[list[Item], str]:
     """The numbers above the chart, from ``metrics``, ``bounds`` and ``validate``, and the warning ("" for none)."""
     m = metrics(schedule)
-    said = (_worse(m), _short(schedule), _misjudged(schedule))
-    return numbers(schedule, m, violations), " ".join(text for text in said if text)
+    warnings = (_worse(m), _short(schedule), _misjudged(schedule))
+    return numbers(schedule, m, violations), " ".join(text for text in warnings if text)
 
 
 def numbers(schedule: Schedule, m: dict[str, float], violations: Sequence[Violation] | None) -> list[Item]:
-    """One item for each figure; `m` is what :func:`placelab.metrics` says of the schedule."""
+    """One item for each figure; `m` is the dictionary of :func:`placelab.metrics`."""
     return [
         _item("makespan", "Makespan", seconds(m["makespan"]), "When the last op has finished"),
         _speedup(m["speedup"], schedule),
@@ -38,15 +38,12 @@ def numbers(schedule: Schedule, m: dict[str, float], violations: Sequence[Violat
 
 
 def link_load(schedule: Schedule) -> np.ndarray:
-    """Share of the makespan in which something travels from one device to another, shape (n_devices, n_devices).
-
-    Transfers of a link that overlap count once.
-    """
+    """Share of the makespan in which each link is busy, shape (n_devices, n_devices); overlapping transfers count once."""
     k, moved, end = schedule.problem.cluster.n_devices, schedule.transfers, schedule.makespan
     link = moved["source"].astype(np.int64) * k + moved["destination"]
     order = np.lexsort((moved["start"], link))
     link, start, finish = link[order], moved["start"][order], moved["finish"][order]
-    apart = link * (2.0 * end)  # one link's time after another's, so that one running maximum serves all
+    apart = link * (2.0 * end)  # shifts the links behind each other in time, so that one running maximum serves all
     until = np.maximum.accumulate(finish + apart)[:-1] if len(link) else finish
     begin = np.maximum(start, np.concatenate([[0.0], until])[: len(link)] - apart)
     busy = np.bincount(link, np.maximum(finish - begin, 0.0), minlength=k * k).reshape(k, k)
@@ -54,7 +51,7 @@ def link_load(schedule: Schedule) -> np.ndarray:
 
 
 def at_most(share: float) -> str:
-    """A share that is known from above only.
+    """A share of which only an upper bound is known.
 
     >>> at_most(0.297), at_most(2e-4)
     ('≤ 30 %', '< 0.1 %')
@@ -78,15 +75,15 @@ def _speedup(speedup: float, schedule: Schedule) -> Item:
 
 
 def _gap(gap: float, schedule: Schedule) -> Item:
-    """How far above the optimum at most, by the best bound known: the cheap ones, and what the partitioner has proven."""
+    """Largest possible distance from the optimum, by the best lower bound known, the partitioner's own included."""
     placement, problem = schedule.placement, schedule.problem
     known = {name.replace("_", " "): value for name, value in bounds(problem).items()}
     if placement.bound is not None:
         known[f"proven by {placement.partitioner}"] = placement.bound
         gap = np.fmin(gap, schedule.makespan / placement.bound - 1 if placement.bound > 0 else np.inf)
-    told = "; ".join(f"{name} {seconds(value)}" for name, value in known.items())
+    listed = "; ".join(f"{name} {seconds(value)}" for name, value in known.items())
     title = " ".join(
-        [f"No schedule of this problem is faster than its lower bounds: {told}.", _ratio(schedule)]
+        [f"No schedule of this problem is faster than its lower bounds: {listed}.", _ratio(schedule)]
     ).strip()
     if gap < OPTIMAL:
         return _item("gap", "Above optimum", "proven optimal", title, "good")
@@ -94,7 +91,7 @@ def _gap(gap: float, schedule: Schedule) -> Item:
 
 
 def _ratio(schedule: Schedule) -> str:
-    """The approximation ratio that is proven for plans of this partitioner, if one is."""
+    """The approximation ratio proven for plans of this partitioner; "" for none."""
     name = schedule.placement.partitioner
     most = ratios(schedule.problem).get(name)
     return "" if most is None else f"Plans of {name} never take more than {most:.3g} times the optimum here."
@@ -123,7 +120,7 @@ def _memory(schedule: Schedule) -> list[Item]:
 
 def _legal(violations: Sequence[Violation] | None) -> Item:
     if violations is None:
-        return _item("legal", "Validator", "…", "Looked at on release")
+        return _item("legal", "Validator", "…", "Checked on release")
     if not violations:
         return _item("legal", "Validator", "✓ legal", "Every rule of the problem holds, checked from raw times", "good")
     return _item(
@@ -147,6 +144,6 @@ def _short(schedule: Schedule) -> str:
 
 def _misjudged(schedule: Schedule) -> str:
     estimate, makespan = schedule.placement.estimate, schedule.makespan
-    if estimate is None or schedule.problem.transfers == "parallel" or abs(makespan - estimate) <= 0.01 * makespan:
+    if estimate is None or not schedule.problem.transfer_model.queue or abs(makespan - estimate) <= 0.01 * makespan:
         return ""
     return f"The planner expected {seconds(estimate)}: it plans without contention between transfers."

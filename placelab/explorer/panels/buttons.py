@@ -1,4 +1,4 @@
-"""A button with a text, a tip and something to do."""
+"""Make a button."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import ipywidgets as w
 
 
 def button(text: str, tip: str, act: Callable[[], None]) -> w.Button:
-    """As wide as its text; a click calls `act`."""
+    """A button as wide as its text; a click calls `act`."""
     made = w.Button(description=text, tooltip=tip, layout=w.Layout(width="auto"))
     made.on_click(lambda _: act())
     return made

@@ -1,4 +1,4 @@
-"""Which controls stand above the canvas? Plain ipywidgets; each tells the explorer what state it wants."""
+"""The controls above the canvas: menus for problem and strategies, each calling the explorer with a change of the state."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 
 import ipywidgets as w
 
-from placelab.explorer.choose import choose
-from placelab.explorer.costs import CostsPicker
-from placelab.explorer.models import ModelPicker
-from placelab.explorer.options import Controls
-from placelab.explorer.prepare import PreparePicker
+from placelab.explorer.panels.choose import choose
+from placelab.explorer.panels.costs import CostsPicker
+from placelab.explorer.panels.models import ModelPicker
+from placelab.explorer.panels.options import Controls
+from placelab.explorer.panels.prepare import PreparePicker
 from placelab.explorer.state import GIVEN, Change, Preset, State, preset
 from placelab.problem.clusters import PRESETS
 from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS, summary
 from placelab.strategies import partitioners, schedulers
 
-Go = Callable[[Change, str], None]  # a change, and the key under which quick repetitions are one step
+ChangeState = Callable[[Change, str], None]  # takes a change, and the key under which quick repetitions are one step
 
 TRANSFERS = {
     f"{name}, duplex" if duplex else name: (name, duplex)
@@ -36,14 +36,19 @@ class Pickers:
 
     Parameters
     ----------
-    go
-        Takes each change a user asks for.
+    change
+        Called with each change that a user makes.
     say
-        Takes a sentence about a file that could not be opened.
+        Shows a sentence about a file that could not be opened.
+
+    Attributes
+    ----------
+    quiet
+        Whether the controls are being set by the program, so that their events are no changes by a user.
     """
 
-    def __init__(self, go: Go, say: Callable[[str, str], None], state: State) -> None:
-        self._go, self.quiet = go, False  # quiet: what the controls say has not been asked for by a user
+    def __init__(self, change: ChangeState, say: Callable[[str, str], None], state: State) -> None:
+        self._change, self.quiet = change, False
         self._presets: dict[str, Preset] = {state.preset.title: state.preset} if state.preset.title == GIVEN else {}
         self.models = ModelPicker(
             lambda model: self._ask(lambda s: s.with_model(model)),
@@ -51,7 +56,7 @@ class Pickers:
             say,
         )
         self.cluster = self._menu(
-            "Cluster", self._pick_cluster, "A preset to start from; picking one again undoes what a hand has changed."
+            "Cluster", self._pick_cluster, "A preset to start from; picking it again undoes all edits."
         )
         self.transfers = self._menu("Transfers", self._pick_transfers, TRANSFERS_TIP, list(TRANSFERS))
         self.memory = self._menu("Memory", self._field("memory"), MEMORY_TIP, list(MEMORY_MODELS))
@@ -68,7 +73,7 @@ class Pickers:
 
     @property
     def rows(self) -> list[w.Widget]:
-        """The row of the problem, that of the strategies, and after each the panel that it opens."""
+        """The row of the problem and that of the strategies, each followed by the panels that it opens."""
         problem = [
             self.models.menu,
             self.models.toggle,
@@ -89,7 +94,7 @@ class Pickers:
         ]
 
     def show(self, state: State) -> None:
-        """Let every control say what `state` says, without asking for a change."""
+        """Show `state` in every control, without calling `change`."""
         self.quiet = True
         try:
             self.models.show(state.model)
@@ -124,8 +129,8 @@ class Pickers:
         self.options[kind].show(function, state.options_of(kind))
         source = f" <span>{escape(function.source)}</span>" if function.source else ""
         summary = function.summary.replace("``", "")
-        told = f"{summary} {function.source}".strip()
-        self.about[kind].value = f'<div title="{escape(told)}">{escape(summary)}{source}</div>'
+        tip = f"{summary} {function.source}".strip()
+        self.about[kind].value = f'<div title="{escape(tip)}">{escape(summary)}{source}</div>'
 
     def _strategy(self, kind: str) -> w.Widget:
         row = w.HBox([getattr(self, kind), self.options[kind].box]).add_class("pl-choice")
@@ -137,7 +142,7 @@ class Pickers:
         return menu
 
     def _ask(self, change: Change, key: str = "") -> None:
-        self._go(change, key)
+        self._change(change, key)
 
     def _field(self, label: str, key: str = "") -> Callable[[Any], None]:
         return lambda value: self._ask(lambda s: replace(s, **{label: value}), key)

@@ -1,4 +1,4 @@
-"""What can be done with what is shown? Undo, redo, copy as code, export."""
+"""The buttons to undo, redo, copy as code, and export."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import ipywidgets as w
 
 from placelab.explorer import code
-from placelab.explorer.buttons import button
-from placelab.explorer.failure import sentence
+from placelab.explorer.engine.failure import sentence
+from placelab.explorer.panels.buttons import button
+from placelab.explorer.panels.strip import Item
 from placelab.explorer.state import State, Steps
-from placelab.explorer.strip import Item
 from placelab.schedule.schedule import Schedule
 from placelab.widgets.code_view import CodeButton
 
-Shown = Callable[[], tuple[State, Schedule, list[Item]]]  # raises what kept the strategies from answering
+Shown = Callable[[], tuple[State, Schedule, list[Item]]]  # raises what kept the strategies from scheduling
 
 
 class Actions:
@@ -25,11 +25,11 @@ class Actions:
     Parameters
     ----------
     undo, redo
-        What the first two do.
+        Called by the first two.
     state, shown
-        What is asked for now, and what is shown of it.
+        Return the present state; state, schedule and numbers that are shown.
     say
-        Takes a sentence and its tone.
+        Shows a sentence in a tone.
     """
 
     def __init__(
@@ -52,15 +52,15 @@ class Actions:
         self.box = w.HBox([self.undo, self.redo, self.code, page, trace]).add_class("pl-actions")
 
     def show(self, steps: Steps) -> None:
-        """Which way there are steps."""
+        """Enable undo and redo where there are steps."""
         self.undo.disabled, self.redo.disabled = not steps.past, not steps.future
 
     def offer_code(self) -> None:
-        """Keep the text ready, so that a click copies at once."""
+        """Send the text of the cell to the browser, so that a click copies at once."""
         self.code.code = code.cell(self._state())
 
     def save_graph(self) -> None:
-        """A graph without an address goes where the copied cell looks for it."""
+        """Save a graph that no expression loads to the file that the copied cell reads."""
         state = self._state()
         if not state.model.code:
             path = Path(code.file_name(state))

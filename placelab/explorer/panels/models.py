@@ -1,4 +1,4 @@
-"""Which model? A menu of those there are, and files: by path, by upload, dropped on the explorer."""
+"""Choose the model: a menu of datasets, and files by path, by upload or dropped on the explorer."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import ipywidgets as w
 
 from placelab.costs import Profile
-from placelab.explorer.choose import choose
-from placelab.explorer.opening import Opening
+from placelab.explorer.panels.choose import choose
+from placelab.explorer.panels.opening import Opening
 from placelab.explorer.state import Model, model_names, model_of
 from placelab.loading import SAVED_MODEL, opened, suffixes
 from placelab.units import si
 from placelab.widgets.file_picker import Files
 
-OFFERED = 200  # files whose names the path field completes
+OFFERED = 200  # names that the path field completes
 HINT = (
     "TensorFlow, ONNX, execution traces, workflows, DOT, placelab JSON …; files can be dropped anywhere here. A profile of a "
     "run gives the model that is shown its times. From a cell, <code>pl.explore(G)</code> takes a networkx DiGraph or a "
@@ -25,16 +25,16 @@ HINT = (
 
 
 class ModelPicker:
-    """The menu, the button that opens the panel, the panel with a path field and an upload, and the line of what is read.
+    """The menu, the button that opens the panel, the panel with a path field and an upload, and the line of the file being read.
 
     Parameters
     ----------
     pick
-        Takes a model that is to be shown.
+        Called with a model that is to be shown.
     measure
-        Takes the name and the content of a profile.
+        Called with the name and the content of a profile.
     say
-        Takes a sentence and its tone.
+        Shows a sentence in a tone.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class ModelPicker:
         self._pick, self._measure, self._say = pick, measure, say
         self._opened: dict[str, Model] = {}
         self._title, self._quiet = "", False
-        self._failing = ""  # the path that could not be read
+        self._failed_path = ""  # the path that could not be read
         self.opening = Opening(self._failed)
         self.menu = w.Dropdown(description="Model", tooltip="The graph that is placed.", layout=w.Layout(width="auto"))
         self.toggle = w.ToggleButton(
@@ -58,7 +58,8 @@ class ModelPicker:
             layout=w.Layout(width="340px"),
         )
         self.upload = Files(accept=",".join([*(s for s in suffixes() if not s.endswith(".gz")), ".gz"]))
-        self.upload.on_piece, self.upload.on_file, self.upload.on_refused = self._coming, self._uploaded, self._refused
+        self.upload.on_piece, self.upload.on_file = self._arriving, self._uploaded
+        self.upload.on_refused = self._refused
         hint = w.HTML(HINT).add_class("pl-about")
         self.panel = w.HBox([self.path, self.upload, hint]).add_class("pl-row").add_class("pl-open")
         self._reveal()
@@ -68,15 +69,15 @@ class ModelPicker:
         self.path.on_msg(self._entered)
 
     def show(self, model: Model) -> None:
-        """Let the menu say which model is shown."""
+        """Show which model is chosen, without calling `pick`."""
         self._opened[model.title] = model
-        self._title, self._quiet = model.title, True  # other options come with a value of their own for a moment
+        self._title, self._quiet = model.title, True  # a menu whose options change has another value for a moment
         names = model_names()
         choose(self.menu, [*names, *(t for t in self._opened if t not in names)], model.title)
         self._quiet = False
 
     def close(self) -> None:
-        """End the thread that reads."""
+        """End the thread."""
         self.opening.close()
 
     def _chosen(self, change: Any) -> None:
@@ -85,17 +86,17 @@ class ModelPicker:
             self.opening.read(title, lambda: self._opened.get(title) or model_of(title), self._take)
 
     def _typed(self, path: str) -> None:
-        path, self._failing = path.strip(), ""
+        path, self._failed_path = path.strip(), ""
         if path:
             self._say("", "")
             self.opening.read(path, lambda: model_of(path), self._take)
 
     def _entered(self, _: Any, content: Any, __: Any) -> None:
-        """Enter again, on a path that has not changed: perhaps the file has."""
-        if content == {"event": "submit"} and self.path.value == self._failing:
-            self._typed(self._failing)
+        """Read the same path again on Enter if it could not be read: the file may have changed."""
+        if content == {"event": "submit"} and self.path.value == self._failed_path:
+            self._typed(self._failed_path)
 
-    def _coming(self, name: str, have: int, size: int) -> None:
+    def _arriving(self, name: str, have: int, size: int) -> None:
         if have < size:
             self.opening.say(f"Uploading {name}: {si(have, 'B')} of {si(size, 'B')}")
 
@@ -121,20 +122,20 @@ class ModelPicker:
             self._measure(*found)
         self.toggle.value = False
 
-    def _failed(self, told: str) -> None:
+    def _failed(self, reason: str) -> None:
         self.opening.say("")
-        self._failing = self.path.value
-        self._say(told, "bad")
+        self._failed_path = self.path.value
+        self._say(reason, "bad")
         self.menu.value = self._title
 
     def _reveal(self, _: Any = None) -> None:
         self.panel.layout.display = "flex" if self.toggle.value else "none"
         if self.toggle.value:
-            self.path.options = _files(Path())
+            self.path.options = openable_files(Path())
 
 
-def _files(folder: Path) -> list[str]:
-    """Paths that can be opened, by name."""
+def openable_files(folder: Path) -> list[str]:
+    """Paths in a folder that can be opened, by suffix or as a SavedModel, sorted; the first `OFFERED`."""
     known = tuple(suffixes())
     models = [path for path in folder.iterdir() if path.name.lower().endswith(known) or (path / SAVED_MODEL).is_file()]
     return sorted(map(str, models))[:OFFERED]

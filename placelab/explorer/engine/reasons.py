@@ -1,32 +1,32 @@
-"""Why is an op where it is, and then? What the partitioner decided, and what the op waited for."""
+"""Explain one op of a result: the partitioner's decision, what the op waited for, the source of its time."""
 
 from __future__ import annotations
 
 from placelab.analysis import explanation
 from placelab.costs import told
-from placelab.explorer.solving import Result, function_of, placed
+from placelab.explorer.engine.solving import Result, function_of, place_state
 from placelab.schedule.placement import Trace
 
 
 class Reasons:
-    """Explains ops of a result; its trace is kept until another result comes."""
+    """Explain ops; keep the decision trace of the latest result."""
 
     def __init__(self) -> None:
         self._traced: tuple[Result, Trace | None] | None = None
 
     def detail(self, result: Result, op: int) -> str:
-        """A line for where, if that was recorded, one for when, one for where its time comes from; "" for what is no op."""
+        """A line each for its device, if that was recorded, its start, and the source of its time; "" for -1."""
         if not 0 <= op < result.state.graph.n_ops:
             return ""
         if self._traced is None or self._traced[0] is not result:
             self._traced = (result, _trace(result))
         trace = self._traced[1]
-        where = [trace.line(result.schedule.problem, op)] if trace else []
-        return "\n".join([*where, explanation.why(result.schedule, op), *_time(result, op)])
+        decision = [trace.line(result.schedule.problem, op)] if trace else []
+        return "\n".join([*decision, explanation.why(result.schedule, op), *_source(result, op)])
 
 
-def _time(result: Result, op: int) -> list[str]:
-    """What the op's seconds rest on, where the graph has any."""
+def _source(result: Result, op: int) -> list[str]:
+    """The source of the op's seconds, in graphs that have times."""
     graph, cluster = result.schedule.problem.graph, result.schedule.problem.cluster
     if graph.time is None:
         return []
@@ -36,9 +36,9 @@ def _time(result: Result, op: int) -> list[str]:
 
 
 def _trace(result: Result) -> Trace | None:
-    """The decisions. Where they were not recorded the partitioner is asked again, if it does not search for long."""
+    """The decisions; a quick partitioner that did not record them is called again."""
     state, placement = result.state, result.schedule.placement
-    again = not (function_of(state).slow or result.stopped or result.preview)
-    if placement.trace is not None or not again:
+    repeatable = not (function_of(state).slow or result.stopped or result.preview)
+    if placement.trace is not None or not repeatable:
         return placement.trace
-    return placed(state, placement.problem, trace=True)[0].trace
+    return place_state(state, placement.problem, trace=True)[0].trace

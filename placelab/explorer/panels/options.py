@@ -1,4 +1,4 @@
-"""Which controls does a strategy's signature ask for? One widget per option."""
+"""Make a control for each option in a strategy's signature."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read(widget: w.DOMWidget) -> Any:
 
 
 def changed(options: Mapping[str, tuple[Any, Any]], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that differ from their defaults, by value and type."""
+    """Options that differ from their defaults in value or type."""
     return {name: v for name, v in values.items() if (type(v), v) != (type(options[name][1]), options[name][1])}
 
 
@@ -68,7 +68,7 @@ def _of_type(annotation: Any, default: Any, value: Any) -> w.DOMWidget:
 
 
 def _split(annotation: Any) -> tuple[Any, Any]:
-    """The type, and the first thing ``Annotated`` says about it. ``X | None`` stays as it is: a literal."""
+    """The type, and the first metadata of ``Annotated``. ``X | None`` is returned as it is and becomes a literal."""
     if typing.get_origin(annotation) is Annotated:
         kind, extra = typing.get_args(annotation)[:2]
         return kind, extra
@@ -105,12 +105,12 @@ def _literal(text: str) -> Any:
 
 
 class Controls:
-    """The controls of one strategy's options in a row that is rebuilt when another strategy is chosen.
+    """A row of controls for one strategy's options, rebuilt when another strategy is chosen.
 
     Parameters
     ----------
     on_change
-        Called with the options that differ from their defaults, and the name of the one that moved.
+        Called with the options that differ from their defaults, and the name of the one that changed.
     """
 
     def __init__(self, on_change: Callable[[dict[str, Any], str], None]) -> None:
@@ -121,7 +121,7 @@ class Controls:
         self._quiet = False
 
     def show(self, function: Callable, values: Mapping[str, Any]) -> None:
-        """Show the options of `function`, at their defaults but for `values`; keeps the widgets when it can."""
+        """Show the options of `function`: `values`, else the defaults. Widgets are kept if the options are the same."""
         if function.options != self._options:
             self._options = function.options
             self._widgets = {name: self._control(name, values) for name in self._options}

@@ -1,4 +1,4 @@
-"""What is done to the graph before it is placed? A row of toggles, in the order in which they were pressed."""
+"""Choose the transformations of the graph before it is placed: a row of toggles, applied in the order of pressing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import ipywidgets as w
 
-from placelab.explorer.options import Controls
+from placelab.explorer.panels.options import Controls
 from placelab.explorer.state import Change, State
 from placelab.strategies import transforms
 
@@ -18,18 +18,23 @@ HINT = "In the order pressed. The partitioner places what they leave; all ops fo
 
 
 class PreparePicker:
-    """The button that says what is done, the panel it opens, and how many ops are left.
+    """The button that lists the transformations, the panel it opens, and how many ops are left.
 
     Parameters
     ----------
-    ask
-        Takes each change a hand wants, and the key under which quick repetitions are one step.
+    change
+        Called with each change of the state, and the key under which quick repetitions are one step.
+
+    Attributes
+    ----------
+    toggles, controls
+        By transformation: the button that applies it, and the controls of its options.
     """
 
-    def __init__(self, ask: Callable[[Change, str], None]) -> None:
-        self._ask, self._chosen, self._quiet = ask, (), False
-        self._toggles: dict[str, w.ToggleButton] = {}
-        self._controls: dict[str, Controls] = {}
+    def __init__(self, change: Callable[[Change, str], None]) -> None:
+        self._change, self._chosen, self._quiet = change, (), False
+        self.toggles: dict[str, w.ToggleButton] = {}
+        self.controls: dict[str, Controls] = {}
         self.toggle = w.ToggleButton(tooltip=TIP, layout=w.Layout(width="auto"))
         self.about = w.HTML().add_class("pl-about")
         self.panel = w.HBox().add_class("pl-row").add_class("pl-open")
@@ -38,13 +43,13 @@ class PreparePicker:
         self._reveal()
 
     def show(self, state: State) -> None:
-        """Let the toggles say what `state` says, without asking for a change."""
+        """Show the transformations of `state`, without calling `change`."""
         self._quiet = True
         try:
-            if list(self._toggles) != list(transforms()):
+            if list(self.toggles) != list(transforms()):
                 self._rebuild()
             self._chosen = state.prepare
-            for name, toggle in self._toggles.items():
+            for name, toggle in self.toggles.items():
                 self._show_step(name, toggle, dict(state.preparation))
         finally:
             self._quiet = False
@@ -52,21 +57,21 @@ class PreparePicker:
         if not state.prepare:
             self.about.value = ""
 
-    def tell(self, before: int, after: int) -> None:
-        """How many ops there are, and how many were placed."""
+    def show_count(self, before: int, after: int) -> None:
+        """Show how many ops there are and how many were placed."""
         self.about.value = f"<div>{before:,} → {after:,} ops</div>" if self._chosen else ""
 
     def _show_step(self, name: str, toggle: w.ToggleButton, chosen: Mapping[str, Mapping[str, Any]]) -> None:
         toggle.value = name in chosen
         toggle.description = f"{self._chosen.index(name) + 1} · {name}" if toggle.value else name
-        controls = self._controls[name]
+        controls = self.controls[name]
         controls.show(transforms()[name], chosen.get(name, {}))
         controls.box.layout.display = "" if toggle.value else "none"
 
     def _rebuild(self) -> None:
-        self._toggles = {name: self._toggle(name, function) for name, function in transforms().items()}
-        self._controls = {name: Controls(self._option(name)) for name in self._toggles}
-        steps = [w.HBox([self._toggles[name], self._controls[name].box]) for name in self._toggles]
+        self.toggles = {name: self._toggle(name, function) for name, function in transforms().items()}
+        self.controls = {name: Controls(self._option(name)) for name in self.toggles}
+        steps = [w.HBox([self.toggles[name], self.controls[name].box]) for name in self.toggles]
         hint = w.HTML(escape(HINT)).add_class("pl-about")
         self.panel.children = (*(step.add_class("pl-choice") for step in steps), hint)
 
@@ -78,11 +83,11 @@ class PreparePicker:
 
     def _pressed(self, name: str, chosen: bool) -> None:
         others = tuple(other for other in self._chosen if other != name)
-        self._ask(lambda s: replace(s, prepare=(*others, name) if chosen else others), "")
+        self._change(lambda s: replace(s, prepare=(*others, name) if chosen else others), "")
 
     def _option(self, name: str) -> Callable[[dict[str, Any], str], None]:
         def moved(values: dict[str, Any], option: str) -> None:
-            self._ask(lambda s: s.with_option_values("transform", name, values), f"transform {name} {option}")
+            self._change(lambda s: s.with_option_values("transform", name, values), f"transform {name} {option}")
 
         return moved
 

@@ -1,0 +1,117 @@
+"""Place, simulate and check what a state asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from placelab.analysis.validation import Violation
+from placelab.explorer.engine.abandonable import Abandoned, run_abandonable
+from placelab.explorer.engine.search import Search
+from placelab.explorer.state import State
+from placelab.placing import place
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule
+from placelab.simulation import simulate
+from placelab.strategies import PLANNED, default_scheduler, partitioners, transforms
+from placelab.transforms import pipeline
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The schedule of a state.
+
+    Attributes
+    ----------
+    violations
+        What the validator found; None when it has not run yet.
+    preview
+        Whether the partitioner's preview made the placement.
+    stopped
+        Whether a user ended the search early.
+    ops
+        Number of ops that were placed: fewer than the graph has, when the graph was made smaller first.
+    """
+
+    state: State
+    schedule: Schedule
+    violations: list[Violation] | None
+    preview: bool = False
+    stopped: bool = False
+    ops: int = 0
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences about the result, the most urgent first."""
+        notes = list(self.schedule.placement.notes)
+        if self.preview and self.stopped:
+            return [f"Stopped by hand before {self.state.partitioner} had anything: this is a quick stand-in for it."]
+        if self.preview and not any("preview" in note.lower() for note in notes):
+            notes.insert(0, f"Preview: a quick stand-in for {self.state.partitioner}; the result follows on release.")
+        if self.stopped:
+            notes.insert(0, "Stopped by hand: this is the best so far.")
+        return notes
+
+
+def function_of(state: State) -> Callable:
+    """The partitioner of a state."""
+    return partitioners()[state.partitioner]
+
+
+def searches(partitioner: Callable) -> bool:
+    """Whether a partitioner may take so long that its progress is shown."""
+    return partitioner.slow or "progress" in partitioner.reserved
+
+
+def preparation(state: State) -> list[Callable]:
+    """The transformations before placing, for ``place(..., prepare=)``."""
+    return [partial(transforms()[name], **options) for name, options in state.preparation]
+
+
+def place_state(state: State, problem: Problem, **extra: Any) -> tuple[Placement, int]:
+    """Place a problem with the partitioner of a state; return the placement and the number of ops that were placed."""
+    prepared = []
+
+    def prepare(problem: Problem) -> tuple[Problem, Callable]:
+        prepared.extend(pipeline(preparation(state))(problem))
+        return tuple(prepared)
+
+    options = state.options_of("partitioner")
+    placement = place(problem, state.partitioner, prepare=prepare, seed=state.seed, **extra, **options)
+    return placement, prepared[0].graph.n_ops
+
+
+def place_stoppable(
+    state: State, problem: Problem, search: Search, preview: bool, trace: bool
+) -> tuple[Placement | None, int, bool]:
+    """Place a problem with a partitioner that may search; return placement, number of ops placed, whether it is a preview.
+
+    The placement is None when the search was superseded. A search that ignores `Search.stop` is abandoned; if a user has
+    asked for the best so far, the partitioner's preview takes its place.
+    """
+    extra = dict(progress=search.report, cancel=search.stop)
+    if preview or not searches(function_of(state)):
+        return *place_state(state, problem, preview=preview, **extra), preview
+    has_preview = "preview" in function_of(state).reserved
+    try:
+        full = lambda: place_state(state, problem, trace=trace, **extra)  # noqa: E731
+        return *run_abandonable(full, lambda: search.stop() and (search.superseded or has_preview)), False
+    except Abandoned:
+        return (None, 0, False) if search.superseded else (*place_state(state, problem, preview=True), True)
+
+
+def with_runnable_scheduler(state: State, placement: Placement) -> State:
+    """The state, its scheduler replaced when that is ``planned`` and the placement has no plan."""
+    lacks = placement.planned is None and state.scheduler == PLANNED
+    return (
+        replace(state, scheduler=default_scheduler(placement), requested_scheduler=state.scheduler) if lacks else state
+    )
+
+
+def simulate_state(state: State, placement: Placement) -> Schedule:
+    """Simulate a placement under the scheduler of a state."""
+    options = state.options_of("scheduler")
+    return simulate(placement.problem, placement, state.scheduler, seed=state.seed, **options)

@@ -1,0 +1,120 @@
+"""The line above the chart: progress of a search and a button that ends it, or the notes of the result."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from html import escape
+
+import ipywidgets as w
+
+from placelab.explorer.engine.search import Search
+from placelab.explorer.engine.worker import Worker
+from placelab.explorer.panels.buttons import button
+from placelab.explorer.panels.strip import OPTIMAL, at_most
+from placelab.units import seconds
+
+DELAY = 0.3  # seconds before a search is shown, so that short ones do not flicker
+INTERVAL = 0.2  # seconds between two updates
+
+
+class SearchLine:
+    """The line, always there and as high as its button, so that nothing below it moves.
+
+    Parameters
+    ----------
+    again
+        Called when a user wants a search that was ended to be run again.
+
+    Attributes
+    ----------
+    box
+        The whole line; `bar`, `text`, `cancel` and `again` are the widgets in it.
+
+    Notes
+    -----
+    A thread of its own updates the progress a few times a second, however often the search reports.
+    """
+
+    def __init__(self, again: Callable[[], None]) -> None:
+        self._lock = threading.Lock()
+        self._search: Search | None = None
+        self.bar = w.FloatProgress(0.0, min=0.0, max=1.0, tooltip="How far the search is")
+        self.text = w.HTML()
+        self.cancel = button("Cancel", "Stop searching and show the best so far", self.halt)
+        self.again = button("Search again", "Search once more, to the end", again)
+        self.box = w.HBox([self.bar, self.text, self.cancel, self.again]).add_class("pl-line")
+        self._worker = Worker(self._update, "progress")
+        self.rest()
+
+    def begin(self, search: Search) -> None:
+        """Show a search that is under way."""
+        with self._lock:
+            self._search = search
+        self._worker.wake()
+
+    def rest(self, notes: Sequence[str] = (), stopped: bool = False) -> None:
+        """Show the notes of a result; `stopped` offers to search again."""
+        with self._lock:
+            self._search = None
+            lead = ' class="pl-preview"' if notes and notes[0].lower().startswith("preview") else ""
+            spans = " ".join(f"<span{lead if i == 0 else ''}>{escape(note)}</span>" for i, note in enumerate(notes))
+            self._write(f'<div role="status">{spans}</div>' if spans else "")
+            self._reveal(again=stopped)
+
+    def halt(self) -> None:
+        """End the search with the best placement so far."""
+        with self._lock:
+            if self._search is not None:
+                self._search.halted = True
+                self._show(self._search)
+
+    def settled(self, timeout: float | None = None) -> bool:
+        """Wait until no search is shown; return False when that takes longer."""
+        return self._worker.settled(timeout)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._worker.close()
+
+    def _update(self) -> None:
+        search = self._search
+        if search is None or not self._worker.sleep(max(DELAY - search.elapsed, 0.0)):
+            return
+        while True:
+            with self._lock:
+                if self._search is not search:
+                    return
+                self._show(search)
+            if not self._worker.sleep(INTERVAL):
+                return
+
+    def _show(self, search: Search) -> None:
+        fraction = search.progress.fraction
+        self.bar.value = min(max(fraction or 0.0, 0.0), 1.0)
+        (self.bar.add_class if fraction is None else self.bar.remove_class)("pl-unknown")
+        self._write(f"<div><b>{escape(search.title)}</b> {escape(described(search))}</div>")
+        self.cancel.disabled = search.halted
+        self._reveal(bar=True, cancel=search.can_stop)
+
+    def _write(self, text: str) -> None:
+        if self.text.value != text:
+            self.text.value = text
+
+    def _reveal(self, bar: bool = False, cancel: bool = False, again: bool = False) -> None:
+        for widget, visible in ((self.bar, bar), (self.cancel, cancel), (self.again, again)):
+            widget.layout.display = "" if visible else "none"
+
+
+def described(search: Search) -> str:
+    """The progress of a search in a line."""
+    progress = search.progress
+    gap = progress.gap
+    parts = [
+        "stopping…" if search.halted else progress.doing,
+        "" if progress.makespan is None else f"best {seconds(progress.makespan)}",
+        "" if progress.bound is None else f"bound {seconds(progress.bound)}",
+        "" if gap is None else "optimal" if gap < OPTIMAL else f"{at_most(gap)} above optimum",
+        f"{search.elapsed:.0f} s",
+    ]
+    return " · ".join([part for part in parts if part])

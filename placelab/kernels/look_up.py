@@ -1,0 +1,32 @@
+"""Times and restrictions of a problem, looked up in its blocks."""
+
+from __future__ import annotations
+
+from placelab.kernels.jit import inlined
+
+
+@inlined
+def exec_time(v, d, times):
+    """Seconds that op (or unit) v takes on device d."""
+    return times.cost[v * times.columns + times.column[d]] / times.divisor[d]
+
+
+@inlined
+def may_run(v, d, eligible):
+    """Whether op v may run on device d, groups left out."""
+    return eligible.allowed[v * eligible.stride + d] != 0
+
+
+@inlined
+def group_home(v, eligible):
+    """Device of v's group; -1 when it is in none, or in one that has no device yet."""
+    g = eligible.group[v]
+    return eligible.group_device[g] if g >= 0 else -1
+
+
+@inlined
+def fix_group(v, d, eligible):
+    """Let v's group, if it has one, be on device d."""
+    g = eligible.group[v]
+    if g >= 0:
+        eligible.group_device[g] = d

@@ -1,0 +1,227 @@
+"""The blocks that kernels take (:mod:`placelab.kernels.blocks`), made from a problem.
+
+One function per block, or per few that belong together. What kernels only read is frozen; what they write is fresh at each call,
+and uninitialised where they initialise it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from placelab.kernels import blocks
+from placelab.kernels.codes import FREE
+from placelab.kernels.list_schedule import SPANS
+from placelab.kernels.memory_over_time import HALF, SIZE
+from placelab.planning.memory_plan import held_for_ever_by_group, planning_limit
+from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.problem import Problem
+
+# -------------------------------------------------------------------- a problem
+
+
+Facts = tuple[blocks.Predecessors, blocks.Successors, blocks.Times, blocks.Network, blocks.Eligible]
+
+
+def facts(problem: Problem) -> Facts:
+    """The problem without memory and contention, as planning kernels take it."""
+    edges = predecessors(problem.graph), successors(problem.graph)
+    return (*edges, times(problem), network(problem), eligible(problem))
+
+
+def predecessors(graph: OpGraph) -> blocks.Predecessors:
+    """Edges by consumer."""
+    return blocks.Predecessors(graph.pred_ptr, graph.pred_edge, graph.producer, graph.edge_bytes, graph.edge_tensor)
+
+
+def successors(graph: OpGraph) -> blocks.Successors:
+    """Edges by producer."""
+    return blocks.Successors(graph.succ_ptr, graph.consumer, graph.edge_bytes, graph.edge_tensor)
+
+
+def times(problem: Problem, cost: np.ndarray | None = None) -> blocks.Times:
+    """Execution times of ops, or those of units from their own table `cost`, shape (n_units * columns,)."""
+    table = problem.cost if cost is None else cost
+    return blocks.Times(table, problem.column, problem.divisor, problem.columns)
+
+
+def network(problem: Problem) -> blocks.Network:
+    """Links, Sends, and both together."""
+    cluster = problem.cluster
+    _, delay = transfer_delay(problem)
+    send = frozen(problem.transfer_ops / cluster.speed)
+    return blocks.Network(cluster.latency.reshape(-1), cluster.bandwidth.reshape(-1), send, delay.reshape(-1))
+
+
+def transfer_delay(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """(send, delay) [s], shape (n_devices, n_devices) each: the Send on the source, if any, and that plus the latency."""
+    send = np.where(
+        np.eye(problem.cluster.n_devices, dtype=bool), 0.0, (problem.transfer_ops / problem.cluster.speed)[:, None]
+    )
+    return frozen(send), frozen(send + problem.cluster.latency)
+
+
+def eligible(problem: Problem) -> blocks.Eligible:
+    """Restrictions and groups."""
+    return blocks.Eligible(*problem.allowed_flags(), problem.group, np.empty(problem.n_groups, np.int32))
+
+
+# -------------------------------------------------------------------- a plan of ops in time
+
+
+def plan(problem: Problem, trace: bool, order: np.ndarray | None = None) -> blocks.Plan:
+    """Results of a kernel that plans; where it plans in a given `order`, shape (n_ops,), with that."""
+    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    order = np.empty(n, np.int32) if order is None else frozen(order)
+    score = np.full(n * k if trace else 0, np.nan)
+    return blocks.Plan(np.full(n, -1, np.int32), np.zeros(n), np.zeros(n), order, score)
+
+
+def frontier(problem: Problem) -> blocks.Frontier:
+    """Where each device stands."""
+    k = problem.cluster.n_devices
+    return blocks.Frontier(np.empty(k), np.empty(k))
+
+
+def agenda(problem: Problem, aside: bool) -> blocks.Agenda:
+    """Ops as they become ready; `aside`: some may be set aside."""
+    n = problem.graph.n_ops
+    return blocks.Agenda(np.empty(n, np.int32), np.empty(n), np.empty(2 * n), np.empty(2 * n if aside else 0))
+
+
+def busy(problem: Problem, insertion: bool) -> blocks.Busy:
+    """Busy spans of each device, for insertion into gaps or for appending."""
+    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    zeros = bool(np.fmin.reduce(problem.cost) / problem.divisor.max() == 0)
+    row = -(-n // SPANS) * SPANS if insertion else 1
+    size = row * k
+    return blocks.Busy(
+        row=row,
+        count=np.empty(k, np.int32),
+        begins=np.empty(size if insertion else 1),
+        ends=np.empty(size),
+        widest=np.empty(size // SPANS if insertion else 1),
+        n_done=np.empty(k, np.int32),
+        done=np.empty(size if zeros and insertion else 1),
+    )
+
+
+def queues(problem: Problem, rank: np.ndarray, item: np.ndarray) -> blocks.Queues:
+    """Ops by rank, and heaps per device."""
+    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    later, now = np.empty(2 * n * k), np.empty(n * k, np.int32)
+    counts = np.empty(k, np.int32), np.empty(k, np.int32)
+    return blocks.Queues(np.empty(n, np.int32), frozen(rank), frozen(item), later, counts[0], now, counts[1])
+
+
+def bounds(problem: Problem, ready_on: bool = True) -> blocks.Bounds:
+    """Lower bounds of when ready ops could start; `ready_on`: of each op on each device."""
+    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    return blocks.Bounds(np.empty(n * k if ready_on else 0), np.empty(k, np.int32), np.empty(n, np.int32))
+
+
+def favourites(problem: Problem, child: np.ndarray, turns: np.ndarray) -> blocks.Favourites:
+    """Favourite children, shape (n_ops,), and the devices in the order in which they are asked, shape (n_devices,)."""
+    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    work = np.empty(k), np.empty(k, np.int32), np.empty(k)
+    return blocks.Favourites(frozen(child), frozen(turns), np.zeros(n, np.int32), *work)
+
+
+# -------------------------------------------------------------------- limits of links and memory
+
+
+def limits(problem: Problem, memory: bool) -> blocks.Limits:
+    """What a plan is kept to; `memory`: by memory over time, too."""
+    return blocks.Limits(ports(problem), inputs(problem), memory_over_time(problem, memory))
+
+
+def ports(problem: Problem) -> blocks.Ports:
+    """Contention for links."""
+    k, model = problem.cluster.n_devices, problem.transfer_model
+    size = model.queues(k, problem.duplex)
+    copies = problem.graph.n_tensors * k if size else 0
+    in_port = k if problem.duplex else 0
+    return blocks.Ports(model.planned, in_port, np.empty(size), np.empty(copies), np.empty(copies))
+
+
+def inputs(problem: Problem) -> blocks.Inputs:
+    """Inputs of the op looked at."""
+    most = _most_inputs(problem)
+    return blocks.Inputs(np.empty(most), np.empty(most), np.empty(most, np.int32), np.empty(problem.cluster.n_devices))
+
+
+def memory_over_time(problem: Problem, plan: bool = True) -> blocks.Memory:
+    """Memory over time of a plan that is still empty.
+
+    Parameters
+    ----------
+    plan
+        False: memory is not looked at, the arrays are as short as can be and the model is ``FREE``.
+    """
+    graph, k = problem.graph, problem.cluster.n_devices
+    model = problem.memory_model.code if plan else FREE
+    n, m, tensors, most = graph.n_ops, graph.n_edges, graph.n_tensors, _most_inputs(problem)
+    if not plan:
+        n, m, tensors, most = 0, 0, 0, 0
+    timed = plan and problem.memory_model.timed
+    steps = 2 * n + 2 * m + k if timed else 0
+    return blocks.Memory(
+        _needs(problem, model),
+        _held(k, tensors, copies=tensors * k if timed else 0),
+        _curve(k, n_blocks=k + steps // HALF + 1),  # a block is split when it is full
+        blocks.Spans(*(np.empty(most + 2) for _ in range(3)), *(np.empty(2 * most + 4) for _ in range(2))),
+    )
+
+
+def _needs(problem: Problem, model: int) -> blocks.Needs:
+    graph = problem.graph
+    return blocks.Needs(
+        model=model,
+        limit=planning_limit(problem),
+        for_ever=held_for_ever_by_group(problem),
+        temporary=graph.temporary,
+        outputs=graph.outputs,
+        tensor_ptr=graph.op_tensor_ptr,
+        tensor_bytes=graph.tensor_bytes,
+    )
+
+
+def _held(k: int, tensors: int, copies: int) -> blocks.Held:
+    return blocks.Held(
+        np.empty(k), np.empty(tensors, np.int32), np.empty(tensors), np.empty(copies), np.empty(k, np.int32)
+    )
+
+
+def _curve(k: int, n_blocks: int) -> blocks.Curve:
+    return blocks.Curve(
+        last=np.empty(k, np.int32),
+        chain=np.empty(2 * n_blocks, np.int32),
+        top=np.empty(1, np.int32),
+        highest=np.empty(k),
+        at=np.empty(n_blocks * SIZE),
+        level=np.empty(n_blocks * SIZE),
+        block=np.empty(2 * n_blocks),
+    )
+
+
+def _most_inputs(problem: Problem) -> int:
+    return int(np.diff(problem.graph.pred_ptr).max())
+
+
+# -------------------------------------------------------------------- units on devices, without times
+
+
+def weighing(problem: Problem) -> blocks.Weighing:
+    """What is compared between devices."""
+    k = problem.cluster.n_devices
+    return blocks.Weighing(np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(k, np.int32))
+
+
+# -------------------------------------------------------------------- transfers of a placement
+
+
+def transfers(problem: Problem) -> tuple[blocks.Sorting, blocks.Receivers, blocks.Transfers]:
+    """Workspace and results of :func:`placelab.kernels.transfers.group_transfers`."""
+    n, m, k = problem.graph.n_ops, problem.graph.n_edges, problem.cluster.n_devices
+    whole = lambda *sizes: (np.empty(size, np.int32) for size in sizes)  # noqa: E731
+    receivers, found = blocks.Receivers(*whole(m, n, n, 2 * m)), blocks.Transfers(*whole(n + 1, m, m, m))
+    return blocks.Sorting(*whole(k + 1, m, n)), receivers, found
