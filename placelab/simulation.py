@@ -10,6 +10,7 @@ import numpy as np
 
 from placelab.errors import FormatError, InfeasibleError, UnsupportedError, expect
 from placelab.kernels import events, msr
+from placelab.kernels.codes import CHANNEL, EDGES, FREE, PORTS, PORTS_BY_PRIORITY
 from placelab.kernels.transfers import group_transfers
 from placelab.planning import plan_arrays
 from placelab.planning.ranks import in_classes
@@ -141,11 +142,9 @@ class _Run:
 
     def __init__(self, problem: Problem, placement: Placement, seed: int, wait: bool) -> None:
         self.problem, self.placement, self.seed = problem, placement, seed
-        self.memory = (
-            {"edges": events.EDGES, "dynamic": events.DYNAMIC}.get(problem.memory, events.FREE) if wait else events.FREE
-        )
-        if wait and problem.memory == "reserved":
-            _check_reserved(problem, placement)
+        self.memory = problem.memory_model.code if wait and problem.memory_model.timed else FREE
+        if wait and not problem.memory_model.timed:
+            _check_lasting(problem, placement)
         graph, p = problem.graph, placement.device
         work, receivers, transfers = plan_arrays.transfers(problem)
         self.n_transfers = x = group_transfers(
@@ -213,7 +212,7 @@ class _Run:
         rank, shared, item_of_rank = self._ranks(order, rule, items)
         sequence, sequence_ptr = self._sequence(order, rule)
         queue_ptr, send_base = self._queues()
-        pairs = k * k if kind in (events.PORTS, events.CHANNEL) else 1
+        pairs = k * k if kind in (PORTS_BY_PRIORITY, CHANNEL) else 1
         pair = self.source.astype(I8) * k + self.destination if pairs > 1 or k == 1 else np.zeros(0, I8)
         pair_base = np.zeros(pairs + 1, I4)
         np.cumsum(np.bincount(pair, minlength=pairs)[:pairs], out=pair_base[1:])
@@ -257,9 +256,8 @@ class _Run:
         return frozen(most)
 
     def _transfer_rule(self, order: Order) -> int:
-        if self.problem.transfers == "sequential":
-            return events.RESERVE if order.transfer is None else events.PORTS
-        return {"parallel": events.PARALLEL, "channel": events.CHANNEL}[self.problem.transfers]
+        code = self.problem.transfer_model.code
+        return PORTS_BY_PRIORITY if code == PORTS and order.transfer is not None else code
 
     def _ranks(self, order: Order, rule: int, items: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Rank of each op and Send in its queue, the lowest of its equals, the item of each rank; at a tie Sends come first."""
@@ -324,21 +322,20 @@ class _Run:
     def _uses(self) -> dict[str, np.ndarray]:
         """How often each tensor is still needed at home and each copy where it went; bytes in use at time 0."""
         graph, k = self.problem.graph, self.problem.cluster.n_devices
-        if self.memory == events.FREE:
+        if self.memory == FREE:
             return dict(home_uses=np.zeros(1, I4), copy_uses=np.zeros(1, I4), used=np.zeros(1))
         local = self.edge_transfer < 0
         home = np.bincount(graph.edge_tensor[local], minlength=graph.n_tensors) + np.bincount(
             self.tensor, minlength=graph.n_tensors
         )
         copies = np.bincount(self.edge_transfer[~local], minlength=self.n_transfers)
-        persistent = graph.persistent if self.memory == events.DYNAMIC else np.zeros(graph.n_ops)
-        used = np.bincount(self.placement.device, persistent, minlength=k)
+        used = np.bincount(self.placement.device, self.problem.lasting, minlength=k)
         return dict(home_uses=home.astype(I4), copy_uses=copies.astype(I4), used=used)
 
     def _outputs(self) -> np.ndarray:
         """Bytes each op's outputs take while it waits for room; ``edges`` does not count what nobody consumes."""
         graph = self.problem.graph
-        if self.memory != events.EDGES:
+        if self.memory != EDGES:
             return graph.outputs
         size = np.where(np.diff(graph.tensor_ptr) > 0, graph.tensor_bytes, 0.0)
         return frozen(np.bincount(graph.tensor_producer, size, minlength=graph.n_ops).astype(F8))
@@ -429,8 +426,8 @@ def _state() -> np.ndarray:
     return state
 
 
-def _check_reserved(problem: Problem, placement: Placement) -> None:
-    need = np.bincount(placement.device, problem.graph.memory, minlength=problem.cluster.n_devices)
+def _check_lasting(problem: Problem, placement: Placement) -> None:
+    need = np.bincount(placement.device, problem.lasting, minlength=problem.cluster.n_devices)
     over = np.flatnonzero(need > problem.cluster.memory * (1 + TOLERANCE))
     if len(over):
         d = over[0]
@@ -444,7 +441,7 @@ def _deadlock(run: _Run, arguments: dict[str, Any]) -> str:
     graph, cluster = run.problem.graph, run.problem.cluster
     left = np.flatnonzero(np.isnan(arguments["finish"]))
     ready = left[arguments["missing"][left] == 0]
-    if run.memory != events.FREE:
+    if run.memory != FREE:
         used = arguments["used"]
         lacks = [
             f"{graph.names[v]!r} on {cluster.names[d]!r} ({used[d]:,.0f} of {cluster.memory[d]:,.0f} bytes in use)"

@@ -27,6 +27,7 @@ from placelab.analysis.validation import validate
 from placelab.errors import InfeasibleError, UnsupportedError
 from placelab.generators import gaussian_elimination, layered
 from placelab.placing import place
+from placelab.problem import time_columns
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
@@ -137,7 +138,7 @@ def _partitioner_faults(f: Callable, problem: Problem) -> Iterator[str]:
         placement = place(problem, f, seed=1)
     except InfeasibleError as error:
         unlimited = problem.memory == "none" or np.isinf(problem.cluster.memory).all()
-        if unlimited and (problem.mask is None or problem.mask.all(axis=0).any()):
+        if unlimited and problem.runs_all.any():
             yield f"finds no placement, though one device may run all ops and has room: {error}"
         return
     except UnsupportedError as refusal:
@@ -161,15 +162,14 @@ def _partitioner_faults(f: Callable, problem: Problem) -> Iterator[str]:
 
 def _placement_faults(placement: Placement) -> Iterator[str]:
     problem, device = placement.problem, placement.device
-    graph, ops = problem.graph, np.arange(problem.graph.n_ops)
-    if problem.mask is not None and not problem.mask[ops, device].all():
-        yield f"puts op {graph.names[np.argmin(problem.mask[ops, device])]!r} where it may not run"
+    graph = problem.graph
+    if not problem.runs_on(device).all():
+        yield f"puts op {graph.names[np.argmin(problem.runs_on(device))]!r} where it may not run"
     for g in range(problem.n_groups):
         members = problem.group_ops[problem.group_ptr[g] : problem.group_ptr[g + 1]]
         if len(set(device[members].tolist())) > 1:
             yield f"splits colocation group {problem.group_names[g]!r}"
-    lasting = {"reserved": graph.memory, "dynamic": graph.persistent}.get(problem.memory, np.zeros(graph.n_ops))
-    held = np.bincount(device, lasting, minlength=problem.cluster.n_devices)
+    held = np.bincount(device, problem.lasting, minlength=problem.cluster.n_devices)
     for d in np.flatnonzero(held > problem.cluster.memory * (1 + TOLERANCE)):
         yield f"puts {held[d]:g} bytes for ever on {problem.cluster.names[d]!r}, which has {problem.cluster.memory[d]:g}"
     least = max(bounds(problem).values(), default=0.0)
@@ -320,8 +320,13 @@ def _graph_arguments(graph: OpGraph) -> dict[str, Any]:
         persistent=graph.persistent,
         temporary=graph.temporary,
         memory=None if own else graph.memory,
-        time=None if graph.time is None else {t: graph.time[:, j].tolist() for j, t in enumerate(graph.time_types)},
+        **_time_arguments(graph),
     )
+
+
+def _time_arguments(graph: OpGraph) -> dict[str, Any]:
+    found = time_columns.arguments(graph)
+    return found | {"time": {kind: seconds.tolist() for kind, seconds in found.get("time", {}).items()}}
 
 
 def _cluster_arguments(cluster: Cluster) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
-from placelab.problem.problem import MEMORY_MODELS, TRANSFER_MODELS, Problem
+from placelab.problem.problem import Problem
+from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS
 from placelab.schedule.placement import Placement
 
 Pick = Callable[[int, int], int]  # pick(low, high): a whole number, both ends included; smaller is simpler
@@ -25,8 +26,8 @@ def problem(
     *,
     ops: int = 12,
     devices: int = 4,
-    transfers: Sequence[str] = TRANSFER_MODELS,
-    memory: Sequence[str] = MEMORY_MODELS,
+    transfers: Sequence[str] = tuple(TRANSFER_MODELS),
+    memory: Sequence[str] = tuple(MEMORY_MODELS),
     transfer_ops: Sequence[float] = (0, 0, 1),
     groups: bool = True,
     restricted: bool = True,

@@ -99,8 +99,8 @@ def sct_ratio(problem: Problem) -> float:
 def _is_uniform(problem: Problem) -> bool:
     """What every ratio assumes: nothing tells devices, links or ops' choices apart, and nothing queues for a link."""
     cluster = problem.cluster
-    free = problem.mask is None and not problem.n_groups
-    plain = problem.transfers == "parallel" and not problem.transfer_ops
+    free = not problem.restricted and not problem.n_groups
+    plain = not problem.transfer_model.queue and not problem.transfer_ops
     apart = ~np.eye(cluster.n_devices, dtype=bool)
     links = all((matrix[apart] == matrix[0, -1]).all() for matrix in (cluster.latency, cluster.bandwidth))
     return bool(free and plain and links and _are_identical(problem))
@@ -110,7 +110,7 @@ def _are_identical(problem: Problem) -> bool:
     """Whether every op takes as long on each device."""
     if (problem.divisor != problem.divisor[0]).any():
         return False
-    table = problem.cost.reshape(-1, problem.columns)
+    table = problem.cost_table
     return bool((table == table[:, :1]).all())
 
 

@@ -10,7 +10,6 @@ from placelab.errors import expect
 from placelab.kernels import explain as kernels
 from placelab.planning.ranks import by_falling
 from placelab.problem.graph import frozen
-from placelab.problem.problem import TRANSFER_MODELS
 from placelab.schedule.schedule import Schedule
 from placelab.units import seconds
 
@@ -99,7 +98,7 @@ def critical_steps(schedule: Schedule) -> np.ndarray:
     items = _items(schedule)
     n = len(items[0])
     most = 2 * (n + len(moved)) + 2
-    model = TRANSFER_MODELS.index(problem.transfers)
+    model = problem.transfer_model.planned
     by_finish = np.argsort(moved["finish"]) if model else np.empty(0)
     columns = [np.zeros(most, dtype) for dtype in (np.uint8, *3 * (np.int32,), *2 * (np.float64,))]
     found = kernels.walk_back(

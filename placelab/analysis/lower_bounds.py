@@ -73,12 +73,11 @@ def best_bound(problem: Problem) -> float:
 
 def least_exec(problem: Problem) -> np.ndarray:
     """Least time of each op over the devices it may run on [s], shape (n_ops,)."""
-    table = problem.cost.reshape(-1, problem.columns)
-    if problem.mask is not None:
-        return np.where(problem.mask, table[:, problem.column] / problem.divisor, np.inf).min(axis=1)
+    if problem.restricted:
+        return problem.exec_table(otherwise=np.inf).min(axis=1)
     fastest = np.zeros(problem.columns)
     np.maximum.at(fastest, problem.column, problem.divisor)
-    return (table / fastest).min(axis=1)
+    return (problem.cost_table / fastest).min(axis=1)
 
 
 def critical_length(problem: Problem, weight: np.ndarray) -> float:
@@ -89,7 +88,7 @@ def critical_length(problem: Problem, weight: np.ndarray) -> float:
 
 
 def _total_work(problem: Problem, least: np.ndarray) -> float:
-    if problem.graph.time is None and problem.mask is None:
+    if problem.graph.time is None and not problem.restricted:
         return float(problem.graph.compute.sum() / problem.cluster.speed.sum())
     return float(least.sum() / problem.cluster.n_devices)
 
@@ -110,11 +109,11 @@ def busiest(problem: Problem, device: np.ndarray, tensor: np.ndarray, destinatio
     work = np.bincount(device, problem.exec_times(device), minlength=k)
     work += np.bincount(source, minlength=k) * problem.transfer_ops / cluster.speed
     found = {"busiest_device": float(work.max())}
-    if problem.transfers == "channel":
-        found["busiest_channel"] = float(np.bincount(source * k + destination, took, minlength=1).max())
-    if problem.transfers == "sequential":
-        out, into = np.bincount(source, took, minlength=k), np.bincount(destination, took, minlength=k)
-        found["busiest_port"] = float((np.maximum(out, into) if problem.duplex else out + into).max())
+    model, queues = problem.transfer_model, problem.transfer_model.queues(k, problem.duplex)
+    if queues:
+        ends = model.ends(source, destination, k, problem.duplex)
+        busy = sum(np.bincount(end, took, minlength=queues) for end in ends)
+        found[f"busiest_{model.queue}"] = float(busy.max())
     return found
 
 

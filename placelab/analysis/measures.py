@@ -74,9 +74,7 @@ def busy_time(schedule: Schedule) -> np.ndarray:
 
 def best_single(problem: Problem) -> float:
     """Least Σ exec over the devices that may run all ops [s], NaN when there is none. Memory is left out."""
-    table = problem.cost.reshape(-1, problem.columns)
-    total = table.sum(axis=0)[problem.column] / problem.divisor
-    total = total if problem.mask is None else total[problem.mask.all(axis=0)]
+    total = (problem.cost_table.sum(axis=0)[problem.column] / problem.divisor)[problem.runs_all]
     return float(total.min()) if len(total) else np.nan
 
 

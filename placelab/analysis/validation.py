@@ -1,4 +1,4 @@
-"""Is a schedule legal? Every rule of the problem, checked from the raw graph, cluster, placement and times.
+"""Violations of a problem's rules by a schedule, found from the raw graph, cluster, placement and times.
 
 Nothing here is shared with the simulator, the planners or the memory curves: it is the second opinion on all of them.
 """
@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import isclose
 
 import numpy as np
 
+from placelab.analysis.held_bytes import TOLERANCE, HeldBytes, differing
 from placelab.errors import expect, formerly
 from placelab.schedule.schedule import Schedule
-
-TOLERANCE = 1e-9  # of the latest time for times, of the capacity for bytes
 
 
 @dataclass(frozen=True)
@@ -154,13 +152,13 @@ class _Check:
         """
         graph, cluster = self.graph, self.cluster
         seconds = graph.compute / cluster.speed[self.device]
-        told = graph.metadata.get("times", {})
         for d in range(self.k):
             here = self.device == d
-            for key in (cluster.names[d], cluster.types[d], told.get("default")):
+            for key in (cluster.names[d], cluster.types[d], graph.time_default):
                 if graph.time is not None and key in graph.time_types:
-                    taken_at = told.get("speed", {}).get(key, 0) or cluster.speed[d]
-                    given = graph.time[here, graph.time_types.index(key)] * (taken_at / cluster.speed[d])
+                    j = graph.time_types.index(key)
+                    taken_at = cluster.speed[d] if np.isnan(graph.time_speed[j]) else graph.time_speed[j]
+                    given = graph.time[here, j] * (taken_at / cluster.speed[d])
                     seconds[here] = np.where(np.isnan(given), seconds[here], given)
                     break
         return seconds
@@ -168,8 +166,7 @@ class _Check:
     # ---------------------------------------------------------------- where ops may be
 
     def allowed(self) -> Iterator[Violation]:
-        mask, n = self.problem.mask, self.graph.n_ops
-        good = np.ones(n, dtype=bool) if mask is None else mask[np.arange(n), self.device]
+        good = self.problem.may_run[np.arange(self.graph.n_ops), self.device]
         for s, names in enumerate(self.graph.device_sets):
             good &= (self.graph.device_set != s) | self.matching(names)[self.device]
         for v in np.flatnonzero(~good):
@@ -332,65 +329,14 @@ class _Check:
     # ---------------------------------------------------------------- memory
 
     def memory(self) -> Iterator[Violation]:
-        spans = self.spans_over() if self.problem.memory != "none" else []
+        spans = HeldBytes(self.schedule).spans_over() if self.problem.memory != "none" else []
         for d, begin, end, short in spans:
             detail = f"{short:.9g} bytes over the capacity of {self.cluster.memory[d]:.9g} until {end:.9g} s"
             yield self.violation("memory", None, d, begin, detail)
         given = [tuple(row) for row in self.schedule.oom.tolist()]
-        for d, begin, end, short in _differing(spans, given, self.slack, TOLERANCE * self.cluster.memory):
+        for d, begin, end, short in differing(spans, given, self.slack, TOLERANCE * self.cluster.memory):
             detail = f"{short:.9g} bytes short until {end:.9g} s: only in the schedule's list, or missing there"
             yield self.violation("oom", None, d, begin, detail)
-
-    def spans_over(self) -> list[tuple[int, float, float, float]]:
-        """(device, from, to, most bytes short) of each maximal span over a capacity."""
-        device, begin, end, size = self.held()
-        real = (begin < end) & (size > 0)
-        device, begin, end, size = device[real], begin[real], end[real], size[real]
-        where, when = np.tile(device, 2), np.concatenate([begin, end])
-        order = np.lexsort((when, where))
-        where, when, change = where[order], when[order], np.concatenate([size, -size])[order]
-        found = []
-        for d in range(self.k):
-            here = slice(*np.searchsorted(where, [d, d + 1]))
-            over = _over(when[here], change[here], self.cluster.memory[d], self.schedule.makespan)
-            found += [(d, *span) for span in over]
-        return found
-
-    def held(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """What takes room, as columns: device, from, to (not included), bytes."""
-        n, graph = self.graph.n_ops, self.graph
-        always = (np.zeros(n), np.full(n, np.inf))
-        if self.problem.memory == "reserved":
-            return self.device, *always, graph.memory
-        dynamic = self.problem.memory == "dynamic"
-        release = self.finish if dynamic else self.start  # when a consumer lets go of its inputs
-        u, here = graph.tensor_producer, np.arange(graph.n_tensors)
-        home = self.device[u]
-        last_move = np.full(graph.n_tensors, -np.inf)
-        np.maximum.at(last_move, self.rows["tensor"], self.rows["finish"])
-        end = np.maximum(self.last_use(here, home, release), last_move)  # -inf where neither used nor sent
-        tensor, destination = self.rows["tensor"], self.rows["destination"]
-        arrival = self.rows["start" if dynamic else "finish"]
-        columns = [
-            (home, self.start[u], np.maximum(end, self.finish[u]), graph.tensor_bytes)
-            if dynamic
-            else (home, self.finish[u], end, graph.tensor_bytes),
-            (destination, arrival, self.last_use(tensor, destination, release), graph.tensor_bytes[tensor]),
-        ]
-        if dynamic:
-            columns.append((self.device, *always, graph.persistent))
-            columns.append((self.device, self.start, self.finish, graph.temporary))
-        return tuple(np.concatenate(column) for column in zip(*columns, strict=True))
-
-    def last_use(self, tensor: np.ndarray, device: np.ndarray, release: np.ndarray) -> np.ndarray:
-        """When the last consumer of each tensor on each device lets go of it [s]; -inf where it has none."""
-        keys, use = np.unique(self.edge_key, return_inverse=True)
-        last = np.full(len(keys) + 1, -np.inf)
-        np.maximum.at(last, use, release[self.graph.consumer])
-        wanted = tensor.astype(np.int64) * self.k + device
-        place = np.searchsorted(keys, wanted)
-        known = np.append(keys, -1)[place] == wanted
-        return last[np.where(known, place, len(keys))]
 
 
 def _are_times(start: np.ndarray, finish: np.ndarray) -> np.ndarray:
@@ -417,28 +363,3 @@ def _clashes(start: np.ndarray, finish: np.ndarray, slack: float) -> Iterator[tu
     before = np.minimum(np.searchsorted(start, finish - slack), np.arange(len(start)))
     for i in np.flatnonzero((before > 0) & (latest[before - 1] > start + slack)):
         yield i, int(np.argmax(finish[: before[i]]))
-
-
-def _over(when: np.ndarray, change: np.ndarray, capacity: float, makespan: float) -> list[tuple[float, float, float]]:
-    """Maximal spans in which the running sum of `change` exceeds the capacity: (from, to, most bytes over)."""
-    instant = np.flatnonzero(np.append(when[1:] != when[:-1], len(when) > 0))  # the last change of each instant
-    used = np.cumsum(change)[instant]
-    over = np.concatenate([[False], used > capacity * (1 + TOLERANCE), [False]])
-    first, after = np.flatnonzero(over[1:] & ~over[:-1]), np.flatnonzero(over[:-1] & ~over[1:])
-    end = lambda b: makespan if np.isinf(when[instant[b]]) else float(when[instant[b]])  # noqa: E731
-    return [
-        (float(when[instant[a]]), end(b), float(used[a:b].max() - capacity)) for a, b in zip(first, after, strict=True)
-    ]
-
-
-def _differing(mine: list[tuple], given: list[tuple], slack: float, few: np.ndarray) -> list[tuple]:
-    """Spans (device, from, to, bytes) of either list that have no equal in the other, up to `slack` s and `few` bytes."""
-
-    def same(a: tuple, b: tuple) -> bool:
-        late = max(abs(a[1] - b[1]), abs(a[2] - b[2]))
-        return a[0] == b[0] and late <= slack and isclose(a[3], b[3], rel_tol=TOLERANCE, abs_tol=few[a[0]])
-
-    if len(mine) == len(given) and all(map(same, mine, given)):
-        return []
-    lone = [a for a in mine if not any(same(a, b) for b in given)]
-    return lone + [b for b in given if not any(same(a, b) for a in mine)] or mine[:1]  # one of them listed twice

@@ -14,8 +14,9 @@ from placelab.errors import FormatError
 from placelab.loading import ONNX_VERSION, load, suffixes
 from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
-from placelab.problem.graph import OpGraph, time_column
-from placelab.problem.problem import MEMORY_MODELS, TRANSFER_MODELS, Problem
+from placelab.problem.graph import OpGraph
+from placelab.problem.problem import Problem
+from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS
 
 OWN = "own"  # name of the processors that a model comes with
 TENSORFLOW, ONNX = "TensorFlow", "ONNX"
@@ -133,7 +134,7 @@ def note_on_times(problem: Problem, cluster: str) -> str:
     """A sentence where a graph has seconds for devices and the cluster has none of these; else ""."""
     graph, devices = problem.graph, problem.cluster
     pairs = zip(devices.names, devices.types, strict=True)
-    if graph.time is None or any(time_column(graph, name, kind) >= 0 for name, kind in pairs):
+    if graph.time is None or any(graph.time_column(name, kind) >= 0 for name, kind in pairs):
         return ""
     types, more = ", ".join(graph.time_types[:5]), ", …" * (len(graph.time_types) > 5)
     return f"its times are for {types}{more}; {cluster} has none of these, so an op takes its operations / speed"

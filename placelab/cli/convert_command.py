@@ -19,6 +19,7 @@ from placelab.loading import load
 from placelab.names import is_name
 from placelab.problem import graph_json
 from placelab.problem.graph import OpGraph
+from placelab.problem.time_columns import known_speeds
 
 EXAMPLES = """
 convert bert.onnx bert.json.gz --dimension batch=8
@@ -110,6 +111,7 @@ HELD: dict[str, Callable[[OpGraph], Any]] = {
     "operations": lambda graph: _numbers(graph.compute),
     "the unit of operations": _metadata(*UNIT),
     "times": lambda graph: graph.time is not None and (graph.time_types, _numbers(graph.time)),
+    "which speeds its times hold for": lambda graph: (known_speeds(graph), graph.time_default),
     "memory": lambda graph: _numbers(graph.persistent, graph.temporary, graph.memory),
     "bytes of edges": lambda graph: sorted(graph.edge_bytes.tolist()),
     "control edges": lambda graph: int(graph.tensor_control[graph.edge_tensor].sum()),

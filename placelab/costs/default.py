@@ -25,6 +25,4 @@ def with_estimates(graph: OpGraph) -> OpGraph:
     except PlacelabError:
         raise
     except (AttributeError, TypeError, ValueError):
-        raise FormatError(
-            f"what the metadata of {graph.title!a:.200} say of costs and times is not as expected"
-        ) from None
+        raise FormatError(f"what the metadata of {graph.title!a:.200} say of costs is not as expected") from None

@@ -12,7 +12,7 @@ from placelab.costs.profile import Profile
 from placelab.costs.roofline import with_times
 from placelab.errors import FormatError, expect
 from placelab.names import is_name
-from placelab.problem.graph import OpGraph, time_speeds
+from placelab.problem.graph import OpGraph
 
 
 def measured(
@@ -69,7 +69,6 @@ def measured(
     """
     expect(graph, OpGraph, "costs.measured")
     expect(profile, Profile, "costs.measured")
-    time_speeds(graph)  # refuses metadata that are not speeds
     _check(device, speed, reference_speed)
     index = {str(name): v for v, name in enumerate(graph.names)}
     seconds = _by_op(graph, index, profile.seconds, "seconds")
@@ -79,29 +78,17 @@ def measured(
     if skipped:
         note["bytes"] = f"outputs of {skipped} ops could not be told apart and keep their bytes"
     if reference_speed is None:
-        default = None if speed is None or _has_default(graph) else device
+        default = None if speed is None or graph.time_default else device
         known = {} if speed is None else {device: float(speed)}
-        return with_times(_forget_speed(sized, device), {device: seconds}, {device: note}, known, {}, default)
+        return with_times(sized, {device: seconds}, {device: note}, known, {}, default)
     return _as_compute(sized, seconds * reference_speed, float(reference_speed), note)
 
 
 def _as_compute(graph: OpGraph, compute: np.ndarray, reference_speed: float, note: dict[str, Any]) -> OpGraph:
-    kept = {key: value for key, value in graph.metadata.items() if key != "times"}
     told = {key: value for key, value in provenance(graph).items() if key not in ("columns", "unknown", "scaled")}
     costs = told | {"compute": "measured seconds × reference speed", "measured": note}
-    metadata = {**kept, "costs": costs, "reference_speed": reference_speed}
+    metadata = {**graph.metadata, "costs": costs, "reference_speed": reference_speed}
     return graph.replace(compute=compute, time=None, time_types=(), metadata=metadata)
-
-
-def _has_default(graph: OpGraph) -> bool:
-    return graph.metadata.get("times", {}).get("default") in graph.time_types
-
-
-def _forget_speed(graph: OpGraph, device: str) -> OpGraph:
-    """Without the speed of an older column of that name."""
-    times = dict(graph.metadata.get("times", {}))
-    times["speed"] = {name: s for name, s in times.get("speed", {}).items() if name != device}
-    return graph.replace(metadata={**graph.metadata, "times": times})
 
 
 def _by_op(graph: OpGraph, index: dict[str, int], given: dict[str, float], what: str) -> np.ndarray:

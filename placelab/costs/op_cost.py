@@ -12,7 +12,7 @@ from placelab.costs.origin import is_number, provenance
 from placelab.costs.roofline import TO_MATRIX_UNITS, bytes_touched, distinct
 from placelab.errors import expect
 from placelab.flops.kinds import FREE, UNKNOWN, category
-from placelab.problem.graph import OpGraph, time_column
+from placelab.problem.graph import OpGraph
 
 
 def told(graph: OpGraph, op: str | int, device: str) -> str:
@@ -47,7 +47,7 @@ def told(graph: OpGraph, op: str | int, device: str) -> str:
     """
     expect(graph, OpGraph, "costs.told")
     v = int(op) if isinstance(op, (int, np.integer)) else graph.index(op)
-    j = time_column(graph, device, device)
+    j = graph.time_column(device, device)
     if j < 0 or np.isnan(graph.time[v, j]):
         return f"{units.si(graph.compute[v], '')} operations divided by the speed of the device".replace("  ", " ")
     column = graph.time_types[j]

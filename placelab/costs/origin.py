@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from placelab.errors import expect
-from placelab.problem.graph import LARGEST, OpGraph
+from placelab.problem.graph import OpGraph
+from placelab.problem.index_arrays import LARGEST
 
 
 def provenance(graph: OpGraph) -> dict[str, Any]:

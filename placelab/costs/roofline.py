@@ -11,7 +11,8 @@ from placelab.costs.origin import provenance
 from placelab.errors import FormatError, UnsupportedError, expect
 from placelab.flops.kinds import FREE, PRODUCTS, UNKNOWN, category, name_of
 from placelab.hardware import DEVICES, Spec, chosen
-from placelab.problem.graph import OpGraph, time_speeds
+from placelab.problem.graph import OpGraph
+from placelab.problem.time_columns import known_speeds
 
 DEFAULT = ("rtx2080ti", "h100")
 TO_MATRIX_UNITS = PRODUCTS | {"call"}  # products are what a called function spends its time on, mostly
@@ -46,8 +47,8 @@ def estimate(
     Returns
     -------
     OpGraph
-        Other time columns stay. ``metadata["times"]`` has the speed for which each column holds, so that seconds follow a
-        device's speed, and the first spec as the default; ``metadata["costs"]`` says how the columns came about and lists under
+        Other time columns stay. ``time_speed`` has the speed of each spec, so that seconds follow a device's speed, and
+        ``time_default`` is the first spec; ``metadata["costs"]`` says how the columns came about and lists under
         ``unknown`` the kinds, and how many ops, that were taken to be bound by memory because no table knows them.
 
     Raises
@@ -78,7 +79,6 @@ def estimate(
     [[1.0], [0.0]]
     """
     expect(graph, OpGraph, "costs.estimate")
-    time_speeds(graph)  # refuses metadata that are not speeds
     _check_unit(graph)
     precision = provenance(graph).get("precision", "float32") if precision is None else precision
     wanted = chosen(DEFAULT if specs is None else specs)
@@ -106,12 +106,14 @@ def with_times(
     unknown: Mapping[str, int],
     default: str | None,
 ) -> OpGraph:
-    """The graph with these time columns beside its other ones, and what metadata has to say about them."""
+    """The graph with these time columns beside its other ones, their speeds where known, and notes on where they come from.
+
+    `default` becomes the default column; with None, the graph keeps its own.
+    """
     held = {} if graph.time is None else dict(zip(graph.time_types, graph.time.T, strict=True))
     all_columns = dict(sorted((held | seconds).items()))
-    told, times = provenance(graph), dict(graph.metadata.get("times", {}))
-    known = {name: s for name, s in times.get("speed", {}).items() if name not in seconds} | dict(speed)
-    times = times | ({"default": default} if default else {}) | {"speed": known}
+    told = provenance(graph)
+    known = {name: s for name, s in known_speeds(graph).items() if name not in seconds} | dict(speed)
     told["columns"] = told.get("columns", {}) | dict(notes)
     if unknown or "unknown" in told:
         listed = told.get("unknown", {})
@@ -119,7 +121,9 @@ def with_times(
     return graph.replace(
         time=np.stack(list(all_columns.values()), axis=1),
         time_types=tuple(all_columns),
-        metadata={**graph.metadata, "times": times, "costs": told},
+        time_speed=known,
+        time_default=default or graph.time_default,
+        metadata={**graph.metadata, "costs": told},
     )
 
 

@@ -43,10 +43,8 @@ def _operations(graph: OpGraph, known: Mapping[str, Any]) -> str:
 
 
 def _columns(graph: OpGraph, how: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    times = graph.metadata.get("times")
-    default = times.get("default") if isinstance(times, Mapping) else None
     for name in graph.time_types:
-        other = ", and on types without times, scaled by speed" if name == default else ""
+        other = ", and on types without times, scaled by speed" if name == graph.time_default else ""
         yield f"time on {name}", _column(how.get(name, {})) + other
 
 

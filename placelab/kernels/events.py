@@ -9,18 +9,12 @@ c. idle devices, lowest first, each start an executable op.
 Sums of times always associate from the left, so that compiled code, plain Python and any other machine agree to the last bit.
 """
 
+from placelab.kernels.codes import CHANNEL, DYNAMIC, EDGES, FREE, PARALLEL, PORTS, PORTS_BY_PRIORITY
 from placelab.kernels.heap import pop_event, pop_key, push_event, push_key
 from placelab.kernels.jit import helper, kernel
 from placelab.kernels.msr import begin_waiting, enter, last_wait, leave, score, waits_longer
 
 PRIORITY, FIFO, MSR, PLANNED, ASK = 0, 1, 2, 3, 4
-PARALLEL, RESERVE, PORTS, CHANNEL = (
-    0,
-    1,
-    2,
-    3,
-)  # RESERVE: sequential, first come first served; PORTS: sequential by priority
-FREE, EDGES, DYNAMIC = 0, 1, 2  # which memory ops wait for
 
 # A key in a queue: when it came, or how urgent it is, in the upper 32 bits; which one it is in the lower.
 LOW = (1 << 32) - 1
@@ -430,7 +424,7 @@ def run_events(
                     if transfers == CHANNEL:
                         pair_busy[s * n_devices + d] = 0
                         n_pairs = touch(s * n_devices + d, pairs, pair_flag, n_pairs)
-                    elif transfers == PORTS:
+                    elif transfers == PORTS_BY_PRIORITY:
                         port[s] = 0.0
                         port[in_port + d] = 0.0
                         for q in range(n_devices):
@@ -443,9 +437,9 @@ def run_events(
                     s = source[x]
                     d = destination[x]
                     pair = s * n_devices + d
-                    if transfers == PARALLEL or transfers == RESERVE:
+                    if transfers == PARALLEL or transfers == PORTS:
                         begin = now
-                        if transfers == RESERVE:
+                        if transfers == PORTS:
                             if port[s] > begin:
                                 begin = port[s]
                             if port[in_port + d] > begin:
@@ -453,7 +447,7 @@ def run_events(
                         transfer_start[x] = begin
                         end = begin + latency[pair] + tensor_bytes[tensor[x]] / bandwidth[pair]
                         transfer_finish[x] = end
-                        if transfers == RESERVE:
+                        if transfers == PORTS:
                             port[s] = end
                             port[in_port + d] = end
                         size = push_event(heap, size, end, first_transfer + x)

@@ -7,12 +7,12 @@ carries.
 
 from __future__ import annotations
 
+from placelab.kernels.codes import CHANNEL, PARALLEL
 from placelab.kernels.jit import helper, kernel
 
 OP, TRANSFER, WAIT = 0, 1, 2  # kinds on the critical path
 NOTHING, BY_OP, BY_SEND, BY_LINK = 0, 1, 2, 3  # what a wait was for: room in memory, else an op, a Send, a transfer
 FOR_TRANSFER, FOR_UPSTREAM, FOR_MEMORY, FOR_END = 0, 1, 2, 3  # reasons of idle gaps
-PARALLEL, SEQUENTIAL, CHANNEL = 0, 1, 2
 
 
 @kernel

@@ -7,14 +7,14 @@ from a state saved before the first op that it touches. It gives up where the ma
 A saved state is, for each device, when it is free and its last op, then when each port (or channel) is free. Bundles of arrays:
 
 - graph: ``succ_ptr, consumer, edge_tensor, edge_bytes, pred_ptr, pred_edge, producer``, see OpGraph
-- machine: ``k, model, in_port, send, latency, bandwidth, seconds, rest``: model PARALLEL, RESERVE or CHANNEL; slot of the first
+- machine: ``k, model, in_port, send, latency, bandwidth, seconds, rest``: model PARALLEL, PORTS or CHANNEL; slot of the first
   port that receives; time of a Send; links; ``seconds[v * k + d]``; least time from an op's finish to the end
 - plan: ``device, first, after, before``: of an op its device and its neighbours there, of a device its first op; -1 for none
 - run: ``finish, order, arrival, saved``: of an op, of a position, of an edge, every `chunk` positions
 - desk: ``state, last, up, due, blocked, stamp``: of a device what it runs next, when that ends, what it waits for
 """
 
-from placelab.kernels.events import PARALLEL, RESERVE
+from placelab.kernels.codes import PARALLEL, PORTS
 from placelab.kernels.jit import helper, kernel
 
 NEVER = float("inf")
@@ -82,8 +82,8 @@ def deliver(v, t, graph, machine, device, arrival, state):
                 tensor = edge_tensor[e]
                 t += send[d]
                 begin = t
-                out = 2 * k + d if model == RESERVE else 2 * k + d * k + w
-                into = in_port + w if model == RESERVE else out
+                out = 2 * k + d if model == PORTS else 2 * k + d * k + w
+                into = in_port + w if model == PORTS else out
                 if model != PARALLEL:
                     begin = state[out] if state[out] > begin else begin
                     begin = state[into] if state[into] > begin else begin

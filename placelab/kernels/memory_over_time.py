@@ -14,12 +14,12 @@ curve.block[2 * b]`` bytes are in use in it.
 
 from math import inf, nextafter
 
+from placelab.kernels.codes import DYNAMIC, EDGES, FREE, RESERVED
 from placelab.kernels.jit import helper, inlined
 from placelab.kernels.list_schedule import first_after
 from placelab.kernels.look_up import group_home
 
 SIZE, HALF = 128, 64  # steps of a block
-FREE, EDGES, DYNAMIC, RESERVED = 0, 1, 2, 3  # memory models, the first three numbered as in events.py
 
 
 @helper

@@ -6,9 +6,8 @@ travels once per device, and within an op inputs are sent in the order they were
 ``pred.edge[pred.ptr[v] + i]``; ``inputs.sent[i], inputs.there[i]`` say when it is sent and there.
 """
 
+from placelab.kernels.codes import CHANNEL, PARALLEL, PORTS
 from placelab.kernels.jit import helper, inlined
-
-PARALLEL, PORTS, CHANNEL = 0, 1, 2
 
 
 @helper

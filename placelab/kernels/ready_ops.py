@@ -8,12 +8,13 @@ are no limit: then it is exact.
 
 from math import inf
 
+from placelab.kernels.codes import FREE, PARALLEL
 from placelab.kernels.heap import pop_entry, pop_key, push_entry, push_key
 from placelab.kernels.jit import helper, inlined
 from placelab.kernels.list_schedule import arrivals
 from placelab.kernels.look_up import exec_time, fix_group, group_home, may_run
-from placelab.kernels.memory_over_time import FREE, clear_memory, earliest_fit, take_memory
-from placelab.kernels.planned_transfers import PARALLEL, clear_ports, inputs_on, reserve_links
+from placelab.kernels.memory_over_time import clear_memory, earliest_fit, take_memory
+from placelab.kernels.planned_transfers import clear_ports, inputs_on, reserve_links
 
 
 @inlined

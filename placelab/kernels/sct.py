@@ -6,9 +6,9 @@ free from t on.
 
 from math import inf
 
+from placelab.kernels.codes import PARALLEL
 from placelab.kernels.jit import inlined, kernel
 from placelab.kernels.look_up import exec_time
-from placelab.kernels.planned_transfers import PARALLEL
 from placelab.kernels.ready_ops import (
     earliest,
     first_start,

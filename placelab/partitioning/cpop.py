@@ -33,8 +33,7 @@ def cpop(problem: Problem, *, trace: bool = False) -> Placement:
     preferred = np.full(problem.graph.n_ops, -1, dtype=np.int32)
     device = path_device(problem, path)
     preferred[path] = device
-    if problem.mask is not None:
-        preferred[path[~problem.mask[path, device]]] = -1
+    preferred[path[~problem.may_run[path, device]]] = -1
     order = precedence_order(problem.graph, rounded(up + downward_rank(problem)))
     return in_order(problem, order, preferred, trace=trace)
 
@@ -53,8 +52,5 @@ def critical_path(problem: Problem, up: np.ndarray) -> np.ndarray:
 
 def path_device(problem: Problem, path: np.ndarray) -> int:
     """The device that may run most ops of the path, of those the one that runs them soonest."""
-    k = problem.cluster.n_devices
-    mask = np.ones((len(path), k), bool) if problem.mask is None else problem.mask[path]
-    times = problem.cost.reshape(-1, problem.columns)[path][:, problem.column] / problem.divisor
-    total = np.where(mask, times, 0.0).sum(axis=0)
-    return int(np.lexsort((total, -mask.sum(axis=0)))[0])
+    total = problem.exec_table(path, otherwise=0.0).sum(axis=0)
+    return int(np.lexsort((total, -problem.may_run[path].sum(axis=0)))[0])

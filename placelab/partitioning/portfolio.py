@@ -13,7 +13,6 @@ import numpy as np
 
 from placelab.analysis.lower_bounds import best_bound, least_exec
 from placelab.errors import InfeasibleError, UnsupportedError
-from placelab.kernels import events
 from placelab.kernels import local_search as kernels
 from placelab.kernels import ranks as rank_kernels
 from placelab.planning import plan_arrays
@@ -198,7 +197,7 @@ class Search:
         self.next, self.stuck = [plan for a, plan in pairwise(plans) if plan.cost != a.cost], 0
         self.bound, self.assignment = best_bound(problem), Assignment(problem)
         self.moves, self.done = min(moves, 50 * self.assignment.units.n * problem.cluster.n_devices), 0
-        self.eager = problem.memory in ("edges", "dynamic") and can_bind(problem)
+        self.eager = problem.memory_model.timed and can_bind(problem)
         self.random = np.array([seed % MODULUS + 1], dtype=np.int64)
         self.fixed = _fixed(problem)
 
@@ -233,7 +232,7 @@ class Search:
         capacity.used[:] = np.bincount(place, needs.held, minlength=k)
         capacity.top[:] = 0.0
         np.maximum.at(capacity.top, place, needs.peak)
-        width = 2 * k + _ports(self.problem)
+        width = 2 * k + self.problem.transfer_model.queues(k, self.problem.duplex)
         rows = (n - 1) // CHUNK + 1
         whole = lambda size: np.empty(size, np.int32)  # noqa: E731
         real = lambda size: np.empty(size)  # noqa: E731
@@ -257,12 +256,6 @@ class Search:
         return f"{gained} in {self.done:,} moves{end}"
 
 
-def _ports(problem: Problem) -> int:
-    """Number of ports or channels that transfers queue for."""
-    k = problem.cluster.n_devices
-    return {"parallel": 0, "sequential": 2 * k if problem.duplex else k, "channel": k * k}[problem.transfers]
-
-
 def _fixed(problem: Problem) -> tuple:
     """The problem as the kernel takes it, up to the units: graph, then machine."""
     graph, cluster, k = problem.graph, problem.cluster, problem.cluster.n_devices
@@ -275,14 +268,13 @@ def _fixed(problem: Problem) -> tuple:
         graph.pred_edge,
         graph.producer,
     )
-    model = {"parallel": events.PARALLEL, "sequential": events.RESERVE, "channel": events.CHANNEL}[problem.transfers]
     links = (cluster.latency.reshape(-1), cluster.bandwidth.reshape(-1))
-    took = problem.cost.reshape(graph.n_ops, -1)[:, problem.column] / problem.divisor
     least, rest = least_exec(problem), np.empty(graph.n_ops)
     rank_kernels.upward(frozen(least), plan_arrays.successors(graph), 0.0, 0.0, rest)
     rest = np.maximum(rest * (1 - 1e-12) - least, 0.0)  # sums of floats associate from the other end here
     send = frozen(problem.transfer_ops / cluster.speed)
-    return (*edges, k, model, (3 if problem.duplex else 2) * k, send, *links, frozen(took.reshape(-1)), frozen(rest))
+    machine = (k, problem.transfer_model.planned, (3 if problem.duplex else 2) * k, send, *links)
+    return (*edges, *machine, frozen(problem.exec_table().reshape(-1)), frozen(rest))
 
 
 # -------------------------------------------------------------------- what is said about it

@@ -159,8 +159,7 @@ def _turns(problem: Problem) -> np.ndarray:
     """
     if problem.graph.time is None:
         return frozen(np.argsort(-problem.cluster.speed, kind="stable").astype(np.int32))
-    table = problem.cost.reshape(-1, problem.columns)[:, problem.column] / problem.divisor
-    may = ~np.isnan(table) if problem.mask is None else problem.mask
+    table, may = problem.exec_table(), problem.may_run
     least = np.where(may, table, np.inf).min(axis=1, keepdims=True)
     times = np.divide(table, least, out=np.ones_like(table), where=may & (least > 0))
     slow = np.where(may, times, 0.0).sum(axis=0) / np.maximum(may.sum(axis=0), 1)

@@ -23,7 +23,7 @@ def single(problem: Problem, *, trace: bool = False) -> Placement:
     """
     n, k = problem.graph.n_ops, problem.cluster.n_devices
     took = np.array([total_time(problem, d) for d in range(k)])
-    took[~_allowed(problem) | (_short(problem) > 0)] = np.nan
+    took[~problem.runs_all | (_short(problem) > 0)] = np.nan
     if np.isnan(took).all():
         raise _infeasible(problem)
     best = int(np.nanargmin(took))
@@ -40,10 +40,6 @@ def total_time(problem: Problem, device: int) -> float:
     return float(problem.cost[problem.column[device] :: problem.columns].sum() / problem.divisor[device])
 
 
-def _allowed(problem: Problem) -> np.ndarray:
-    return np.ones(problem.cluster.n_devices, bool) if problem.mask is None else problem.mask.all(axis=0)
-
-
 def _short(problem: Problem) -> np.ndarray:
     """Bytes that all ops together need beyond each device's memory, shape (n_devices,)."""
     if problem.memory == "none":
@@ -55,11 +51,11 @@ def _short(problem: Problem) -> np.ndarray:
 
 
 def _infeasible(problem: Problem) -> InfeasibleError:
-    allowed, lack, names = _allowed(problem), _short(problem), problem.cluster.names
+    allowed, lack, names = problem.runs_all, _short(problem), problem.cluster.names
     devices = {
         names[d]: f"is short by {lack[d]:.6g} bytes"
         if allowed[d]
-        else f"is not allowed for {problem.graph.names[int(np.flatnonzero(~problem.mask[:, d])[0])]!r}"
+        else f"is not allowed for {problem.graph.names[int(np.flatnonzero(~problem.may_run[:, d])[0])]!r}"
         for d in range(len(names))
     }
     why = listed([f"{name} {text}" for name, text in devices.items()])

@@ -8,7 +8,7 @@ from placelab.errors import InfeasibleError
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import infeasible
 from placelab.planning.list_scheduler import planned_order
-from placelab.planning.memory_plan import held_for_ever, resumed
+from placelab.planning.memory_plan import resumed
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
@@ -62,7 +62,7 @@ class AppendPlan:
     def check_lasting(self) -> None:
         """Raise InfeasibleError if a device was given more bytes to hold from beginning to end than it has."""
         problem = self.problem
-        held = np.bincount(self.device, held_for_ever(problem), minlength=problem.cluster.n_devices)
+        held = np.bincount(self.device, problem.lasting, minlength=problem.cluster.n_devices)
         over = np.flatnonzero(held > problem.cluster.memory * (1 + TOLERANCE))
         if not len(over) or problem.memory == "none":
             return

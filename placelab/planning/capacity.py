@@ -118,12 +118,9 @@ class Assignment:
         self.problem, self.units, self.traced = problem, units(problem), trace
         n, k = self.units.n, problem.cluster.n_devices
         held, peak = needs(problem)
-        unrestricted = problem.mask is None
-        mask = np.ones(k, bool) if unrestricted else problem.mask[self.units.first]
-        allowed, stride = frozen(mask.reshape(-1).astype(np.uint8)), 0 if unrestricted else k
+        allowed, stride = problem.allowed_flags(self.units.first)
         self.needs = blocks.UnitNeeds(allowed, stride, self.units.total(held), self.units.largest(peak))
-        unlimited = problem.memory == "none"
-        limit = frozen(np.full(k, np.inf) if unlimited else problem.cluster.memory * (1 + TOLERANCE))
+        limit = frozen(problem.capacity * (1 + TOLERANCE))
         self.capacity = blocks.Capacity(limit, np.zeros(k), np.zeros(k))
         place, order, reason = np.full(n, -1, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
         self.choices = blocks.Choices(place, order, reason, np.full(n * k if trace else 0, np.nan))
@@ -141,7 +138,7 @@ class Assignment:
     @cached_property
     def cost(self) -> np.ndarray:
         """Like ``problem.cost``, summed over the ops of each unit; shape (n_units * problem.columns,)."""
-        table = self.problem.cost.reshape(-1, self.problem.columns)
+        table = self.problem.cost_table
         if self.units.n == len(table):
             return self.problem.cost
         return frozen(np.stack([self.units.total(column) for column in table.T], axis=1).reshape(-1))
@@ -197,18 +194,18 @@ def needs(problem: Problem, home: np.ndarray | None = None) -> tuple[np.ndarray,
     Under ``edges`` an op holds each of its inputs once, except those that need no time in memory: the inputs from a producer
     on its own device that is its only predecessor, and whose only successor it is. It may start when that one ends.
     """
+    graph, model = problem.graph, problem.memory_model
+    held = _inputs(problem, home) if model.inputs else problem.lasting
+    return held, frozen(graph.temporary + graph.outputs if model.working else np.zeros(graph.n_ops))
+
+
+def _inputs(problem: Problem, home: np.ndarray | None) -> np.ndarray:
+    """Bytes of the inputs that each op holds while it waits, shape (n_ops,); one that it reads twice counts once."""
     graph = problem.graph
-    nothing = frozen(np.zeros(graph.n_ops))
-    if problem.memory == "edges":
-        again = np.zeros(graph.n_edges, dtype=bool)  # an op that reads a tensor twice holds it once
-        again[1:] = (np.diff(graph.edge_tensor) == 0) & (np.diff(graph.consumer) == 0)
-        size = np.where(again | _chained(problem, _homes(problem) if home is None else home), 0.0, graph.edge_bytes)
-        return frozen(np.bincount(graph.consumer, size, minlength=graph.n_ops).astype(np.float64)), nothing
-    if problem.memory == "reserved":
-        return graph.memory, nothing
-    if problem.memory == "dynamic":
-        return graph.persistent, frozen(graph.temporary + graph.outputs)
-    return nothing, nothing
+    again = np.zeros(graph.n_edges, dtype=bool)
+    again[1:] = (np.diff(graph.edge_tensor) == 0) & (np.diff(graph.consumer) == 0)
+    size = np.where(again | _chained(problem, _homes(problem) if home is None else home), 0.0, graph.edge_bytes)
+    return frozen(np.bincount(graph.consumer, size, minlength=graph.n_ops).astype(np.float64))
 
 
 def _chained(problem: Problem, home: np.ndarray) -> np.ndarray:
@@ -226,9 +223,9 @@ def _homes(problem: Problem) -> np.ndarray:
     if k == 1:
         return np.zeros(n, dtype=np.int64)
     home = units(problem).of.astype(np.int64)
-    if problem.mask is None:
+    if not problem.restricted:
         return home
-    return np.where(problem.mask.sum(axis=1) == 1, n + problem.mask.argmax(axis=1), home)
+    return np.where(problem.may_run.sum(axis=1) == 1, n + problem.may_run.argmax(axis=1), home)
 
 
 def infeasible(problem: Problem, op: int, short: np.ndarray) -> InfeasibleError:

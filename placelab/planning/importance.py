@@ -26,9 +26,7 @@ def relative_speed(problem: Problem) -> np.ndarray:
     """
     speed = problem.cluster.speed
     if problem.graph.time is not None:
-        own = problem.cost.reshape(-1, problem.columns)[:, problem.column] / problem.divisor
-        if problem.mask is not None:
-            own = np.where(problem.mask, own, np.nan)
+        own = problem.exec_table(otherwise=np.nan)
         took, mean = np.nansum(own, axis=0), np.where(np.isnan(own), 0.0, mean_exec(problem)[:, None]).sum(axis=0)
         speed = np.divide(mean, took, out=np.ones(len(took)), where=took > 0)
     return frozen(speed / speed.max())

@@ -81,7 +81,7 @@ class MemoryPlan:
         self._waiting = np.diff(graph.tensor_ptr).tolist()  # consumers of each tensor that are not placed
         self._end: dict[int, float] = {}  # tensor → when its producer's device is done with it, as far as known
         self._copy_end: dict[tuple[int, int], float] = {}  # (tensor, device) → the same for a received copy
-        self._timed = self.model in ("dynamic", "edges")
+        self._timed = problem.memory_model.timed
 
     def earliest(self, op: int, d: int, start: float, length: float, inputs: list[tuple]) -> float:
         """`start` if op has room on d from then on, else the next time to try (infinite when no later start will do).
@@ -215,29 +215,23 @@ def can_bind(problem: Problem) -> bool:
     + Σ tensors + max temporary. Bytes of ops that may not run on a device are left out of its sums, tensors are not:
     they may be sent there.
     """
-    graph, capacity = problem.graph, problem.cluster.memory
+    graph, model, capacity = problem.graph, problem.memory_model, problem.cluster.memory
     if problem.memory == "none" or np.isinf(capacity).all():
         return False
-    if problem.mask is None:
-        memory, persistent, temporary = graph.memory.sum(), graph.persistent.sum(), graph.temporary.max()
+    if not problem.restricted:
+        lasting, temporary = problem.lasting.sum(), graph.temporary.max()
     else:
-        memory, persistent = graph.memory @ problem.mask, graph.persistent @ problem.mask
-        temporary = np.where(problem.mask, graph.temporary[:, None], 0.0).max(axis=0)
+        lasting = problem.lasting @ problem.may_run
+        temporary = np.where(problem.may_run, graph.temporary[:, None], 0.0).max(axis=0)
     tensors = graph.tensor_bytes.sum()
-    most = {"reserved": memory, "edges": tensors, "dynamic": tensors + persistent + temporary}[problem.memory]
+    most = (tensors if model.timed else 0.0) + lasting + (temporary if model.working else 0.0)
     return bool((most > capacity).any())
 
 
-def held_for_ever(problem: Problem) -> np.ndarray:
-    """Bytes each op keeps from the first moment to the last, shape (n_ops,)."""
-    graph = problem.graph
-    return {"dynamic": graph.persistent, "reserved": graph.memory}.get(problem.memory, np.zeros(graph.n_ops))
-
-
 def held_for_ever_by_group(problem: Problem) -> np.ndarray:
-    """As :func:`held_for_ever`, for a member of a group that of the whole group."""
+    """Bytes that each op keeps for the whole run, shape (n_ops,); for a member of a group that of the whole group."""
     grouped = problem.group >= 0
-    own = held_for_ever(problem).copy()
+    own = problem.lasting.copy()
     own[grouped] = np.bincount(problem.group[grouped], own[grouped], minlength=problem.n_groups)[problem.group[grouped]]
     return frozen(own)
 

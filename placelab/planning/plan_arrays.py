@@ -9,15 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.kernels import blocks
+from placelab.kernels.codes import FREE
 from placelab.kernels.list_schedule import SPANS
-from placelab.kernels.memory_over_time import DYNAMIC, EDGES, FREE, HALF, RESERVED, SIZE
-from placelab.kernels.planned_transfers import CHANNEL, PARALLEL, PORTS
+from placelab.kernels.memory_over_time import HALF, SIZE
 from placelab.planning.memory_plan import held_for_ever_by_group, planning_limit
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.problem import Problem
-
-MODELS = {"none": FREE, "edges": EDGES, "dynamic": DYNAMIC, "reserved": RESERVED}
-CONTENTION = {"parallel": PARALLEL, "sequential": PORTS, "channel": CHANNEL}
 
 # -------------------------------------------------------------------- a problem
 
@@ -65,9 +62,7 @@ def transfer_delay(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 
 def eligible(problem: Problem) -> blocks.Eligible:
     """Restrictions and groups."""
-    k, mask = problem.cluster.n_devices, problem.mask
-    allowed = frozen(np.ones(k, np.uint8) if mask is None else mask.reshape(-1).view(np.uint8))
-    return blocks.Eligible(allowed, 0 if mask is None else k, problem.group, np.empty(problem.n_groups, np.int32))
+    return blocks.Eligible(*problem.allowed_flags(), problem.group, np.empty(problem.n_groups, np.int32))
 
 
 # -------------------------------------------------------------------- a plan of ops in time
@@ -141,11 +136,11 @@ def limits(problem: Problem, memory: bool) -> blocks.Limits:
 
 def ports(problem: Problem) -> blocks.Ports:
     """Contention for links."""
-    k, contention = problem.cluster.n_devices, CONTENTION[problem.transfers]
-    size = {PARALLEL: 0, PORTS: 2 * k, CHANNEL: k * k}[contention]
-    copies = problem.graph.n_tensors * k if contention else 0
+    k, model = problem.cluster.n_devices, problem.transfer_model
+    size = model.queues(k, problem.duplex)
+    copies = problem.graph.n_tensors * k if size else 0
     in_port = k if problem.duplex else 0
-    return blocks.Ports(contention, in_port, np.empty(size), np.empty(copies), np.empty(copies))
+    return blocks.Ports(model.planned, in_port, np.empty(size), np.empty(copies), np.empty(copies))
 
 
 def inputs(problem: Problem) -> blocks.Inputs:
@@ -163,11 +158,11 @@ def memory_over_time(problem: Problem, plan: bool = True) -> blocks.Memory:
         False: memory is not looked at, the arrays are as short as can be and the model is ``FREE``.
     """
     graph, k = problem.graph, problem.cluster.n_devices
-    model = MODELS[problem.memory] if plan else FREE
+    model = problem.memory_model.code if plan else FREE
     n, m, tensors, most = graph.n_ops, graph.n_edges, graph.n_tensors, _most_inputs(problem)
     if not plan:
         n, m, tensors, most = 0, 0, 0, 0
-    timed = model in (EDGES, DYNAMIC)
+    timed = plan and problem.memory_model.timed
     steps = 2 * n + 2 * m + k if timed else 0
     return blocks.Memory(
         _needs(problem, model),

@@ -8,7 +8,8 @@ from placelab.errors import FormatError, expect
 from placelab.kernels import order as order_kernels
 from placelab.kernels import ranks as kernels
 from placelab.planning import plan_arrays
-from placelab.problem.graph import LARGEST, OpGraph, frozen
+from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.index_arrays import LARGEST
 from placelab.problem.problem import Problem
 
 STEPS = 2.0**40  # of a rounded rank, from 0 to the largest
@@ -215,13 +216,13 @@ def mean_exec(problem: Problem) -> np.ndarray:
     O(ops · columns), with restrictions O(ops · devices).
     """
     k, columns = problem.cluster.n_devices, problem.columns
-    table = problem.cost.reshape(-1, columns)
+    table = problem.cost_table
     share = np.zeros((k, columns))
     share[np.arange(k), problem.column] = 1 / problem.divisor
-    if problem.mask is None:
+    if not problem.restricted:
         return (table * share.sum(axis=0)).sum(axis=1) / k if columns > 1 else table[:, 0] * (share.sum() / k)
-    share = problem.mask @ share
-    return np.where(share > 0, table * share, 0.0).sum(axis=1) / problem.mask.sum(axis=1)
+    share = problem.may_run @ share
+    return np.where(share > 0, table * share, 0.0).sum(axis=1) / problem.may_run.sum(axis=1)
 
 
 def mean_transfer(problem: Problem) -> tuple[float, float]:

@@ -76,7 +76,7 @@ class _Growth:
         self.merging = Merging(graph, self.transfer)
         self.edges = graph.edges.tolist()
         self.by_length = np.argsort(-self.transfer, kind="stable").tolist()
-        self.table = problem.cost.reshape(graph.n_ops, problem.columns).copy()
+        self.table = problem.cost_table.copy()
         self.column, self.divisor = problem.column, problem.divisor
         self.least = least_exec(problem).tolist()
         self._demand(problem)
@@ -88,10 +88,9 @@ class _Growth:
         self.unit = group.first[group.of].tolist()
         self.held, self.peak = dict(zip(group.first.tolist(), group.total(held).tolist(), strict=True)), {}
         self.peak.update(zip(group.first.tolist(), group.largest(peak).tolist(), strict=True))
-        k = problem.cluster.n_devices
-        self.mask = np.ones((problem.graph.n_ops, k), dtype=bool) if problem.mask is None else problem.mask.copy()
-        self.unlimited = problem.memory == "none" and problem.mask is None
-        self.limit = np.full(k, np.inf) if problem.memory == "none" else problem.cluster.memory * (1 + TOLERANCE)
+        self.may_run = problem.may_run.copy()
+        self.unlimited = problem.memory == "none" and not problem.restricted
+        self.limit = problem.capacity * (1 + TOLERANCE)
 
     def unit_of(self, v: int) -> int:
         """The unit of op v, as the number of one of its ops."""
@@ -106,7 +105,7 @@ class _Growth:
         if self.unlimited or a == b:
             return True
         needed = self.held[a] + self.held[b] + self.peak[a] + self.peak[b]
-        return bool((self.mask[a] & self.mask[b] & (needed <= self.limit)).any())
+        return bool((self.may_run[a] & self.may_run[b] & (needed <= self.limit)).any())
 
     def merge(self, u: int, v: int) -> int | None:
         """Merge v into u along the edge u → v and return the number of the merged op; None where that may not be."""
@@ -122,10 +121,10 @@ class _Growth:
             self.unit[b] = a
             self.held[a] += self.held[b]
             self.peak[a] += self.peak[b]
-            self.mask[a] &= self.mask[b]
+            self.may_run[a] &= self.may_run[b]
         self.table[w] = self.table[u] + self.table[v]
         time = self.table[w][self.column] / self.divisor
-        self.least[w] = float(time[self.mask[a]].min())
+        self.least[w] = float(time[self.may_run[a]].min())
         return w
 
     def ratio(self, u: int, v: int) -> float:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise, zip_longest
+from typing import Any
 
 import numpy as np
 
 from placelab.errors import FormatError, InfeasibleError, expect
 from placelab.preparing.chain import Expand
+from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement, Trace
@@ -175,7 +177,7 @@ def _merged_graph(
         temporary=np.maximum.reduceat(in_turn(graph, members, of, np.flatnonzero(~outside & ~alone[made])), start),
         memory=total(graph.memory),
         kind=graph.kind[first],
-        time=_times(problem, of, n),
+        **_times(problem, of, n),
         groups=[np.unique(of[ops]) for ops in _members(problem)],
         group_names=problem.group_names,
         devices=devices_of_blocks(problem, first, members, start),
@@ -207,25 +209,22 @@ def in_turn(graph: OpGraph, members: np.ndarray, of: np.ndarray, inner: np.ndarr
     return np.where(some[of[members]], held, 0.0) + graph.temporary[members]  # 0, not what rounding leaves of it
 
 
-def _times(problem: Problem, of: np.ndarray, n: int) -> dict[str, np.ndarray] | None:
+def _times(problem: Problem, of: np.ndarray, n: int) -> dict[str, Any]:
     """Measured seconds per type, or per device where some are computed and so depend on the device's speed."""
-    graph, cluster = problem.graph, problem.cluster
-    if graph.time is None:
-        return None
-    if np.isnan(graph.time).any():
-        columns = {name: problem.exec_times(d) for d, name in enumerate(cluster.names)}
-    else:
-        columns = dict(zip(graph.time_types, graph.time.T, strict=True))
-    return {name: np.bincount(of, column, minlength=n) for name, column in columns.items()}
+    graph, names = problem.graph, problem.cluster.names
+    summed = lambda seconds: np.bincount(of, seconds, minlength=n)  # noqa: E731
+    if graph.time is not None and np.isnan(graph.time).any():
+        return {"time": {name: summed(problem.exec_times(d)) for d, name in enumerate(names)}}
+    return time_columns.arguments(graph, lambda time: np.stack([summed(seconds) for seconds in time.T], axis=1))
 
 
 def devices_of_blocks(
     problem: Problem, first: np.ndarray, members: np.ndarray, start: np.ndarray
 ) -> dict[int, tuple[str, ...]]:
     """Names of the devices that all members of a block may use, for blocks that may not use every device."""
-    if problem.mask is None:
+    if not problem.restricted:
         return {}
-    mask = np.logical_and.reduceat(problem.mask[members], start)
+    mask = np.logical_and.reduceat(problem.may_run[members], start)
     empty = np.flatnonzero(~mask.any(axis=1))
     if len(empty):
         name = problem.graph.names[first[empty[0]]]

@@ -101,8 +101,8 @@ def _fits(problem: Problem, of: np.ndarray) -> np.ndarray:
     order = np.argsort(of, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(of))[:-1]])
     needed = np.add.reduceat(held[order], start) + np.maximum.reduceat(peak[order], start)
-    limit = np.inf if problem.memory == "none" else problem.cluster.memory * (1 + TOLERANCE)
+    limit = problem.capacity * (1 + TOLERANCE)
     room = needed[:, None] <= np.broadcast_to(limit, problem.cluster.n_devices)
-    if problem.mask is not None:
-        room = room & np.logical_and.reduceat(problem.mask[order], start)
+    if problem.restricted:
+        room = room & np.logical_and.reduceat(problem.may_run[order], start)
     return room.any(axis=1)

@@ -13,7 +13,8 @@ from placelab.preparing.chain import Expand
 from placelab.preparing.contraction import devices_of_blocks, expansion, in_turn, same_ops, with_rules
 from placelab.preparing.coplacement import tied
 from placelab.preparing.gradients import forward_ops, leaders
-from placelab.problem.graph import OpGraph, frozen
+from placelab.problem import time_columns
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
@@ -88,9 +89,9 @@ def _fits_one_device(problem: Problem) -> bool:
     held, peak = needs(problem, np.zeros(n))
     if problem.memory == "dynamic":
         peak = in_turn(graph, np.arange(n), np.zeros(n, dtype=np.int64), np.arange(graph.n_tensors))
-    limit = np.inf if problem.memory == "none" else problem.cluster.memory * (1 + TOLERANCE)
+    limit = problem.capacity * (1 + TOLERANCE)
     room = np.broadcast_to(held.sum() + peak.max() <= limit, problem.cluster.n_devices)
-    return bool((room if problem.mask is None else room & problem.mask.all(axis=0)).any())
+    return bool((room & problem.runs_all).any())
 
 
 def _forward_problem(problem: Problem, lead: np.ndarray) -> Problem:
@@ -126,7 +127,7 @@ def _forward_graph(problem: Problem, ops: np.ndarray, of: np.ndarray, devices: d
         temporary=graph.temporary[ops],
         memory=np.bincount(of, graph.memory, minlength=n),
         kind=graph.kind[ops],
-        time=None if graph.time is None else dict(zip(graph.time_types, frozen(graph.time[ops].T), strict=True)),
+        **time_columns.arguments(graph, lambda time: time[ops]),
         groups=[of[forward[problem.group[forward] == g]] for g in range(problem.n_groups)],
         group_names=problem.group_names,
         devices=devices,

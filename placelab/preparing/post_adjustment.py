@@ -78,8 +78,7 @@ def _adjusted(problem: Problem, device: np.ndarray, by: str) -> np.ndarray:
     else:
         weight = problem.exec_times(device) if by == "compute" else problem.graph.memory
         np.maximum.at(votes, (group, there), 1.0 + weight[ops])
-    if problem.mask is not None:
-        votes[~problem.mask[ops[problem.group_ptr[:-1]]]] = -1.0
+    votes[~problem.may_run[ops[problem.group_ptr[:-1]]]] = -1.0
     adjusted = device.copy()
     adjusted[ops] = votes.argmax(axis=1)[group]
     return adjusted

@@ -1,1 +1,1 @@
-"""Hold what is to be placed: a graph, a cluster, the rules between them, and the files that hold a graph."""
+"""A problem of placement: its graph, its cluster, the rules between them, and graphs as files."""

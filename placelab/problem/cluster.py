@@ -1,4 +1,4 @@
-"""On what is it computed? Devices on hosts, and the links between every two of them."""
+"""A cluster: devices on hosts, and a link from each device to each other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from placelab.errors import FormatError, formerly
 from placelab.names import is_name
-from placelab.problem.graph import frozen
+from placelab.problem.index_arrays import frozen
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -90,7 +90,7 @@ class Cluster:
         bandwidth: float = 12e9,
         latency: float = 50e-6,
     ) -> Cluster:
-        """`n` equal devices on one host, every two of them joined by a link of its own."""
+        """`n` equal devices on one host, each pair joined by its own link."""
         return cls([speed] * _count(n, "devices"), memory=memory, bandwidth=bandwidth, latency=latency)
 
     @classmethod

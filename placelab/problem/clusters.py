@@ -1,4 +1,4 @@
-"""Clusters people actually have: presets for the cluster canvas and for experiments."""
+"""Presets of clusters: machines of the papers and of today."""
 
 from __future__ import annotations
 

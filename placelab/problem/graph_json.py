@@ -1,8 +1,12 @@
-"""placelab JSON: a graph as columns, gzipped when the name says so. The schema is in ``datasets/README.md``."""
+"""placelab JSON: a graph as columns, gzipped when the name says so. The schema is in ``datasets/README.md``.
+
+Version 2 has the keys ``time_speed`` and ``time_default``; version 1, which is still read, had both in the metadata.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,13 +14,14 @@ import numpy as np
 from placelab.errors import FormatError
 from placelab.files.fields import read_from
 from placelab.files.saving import save
+from placelab.problem import time_columns
 from placelab.problem.graph_size import check_size, checked
 from placelab.problem.grouped import members
 
 if TYPE_CHECKING:
     from placelab.problem.graph import OpGraph
 
-FORMAT, VERSION = "placelab-graph", 1
+FORMAT, VERSIONS = "placelab-graph", (1, 2)
 EXPECTED = "placelab JSON"
 
 WORDS = {str: "texts", list: "lists"}
@@ -37,8 +42,9 @@ def columns(document: Any, where: str) -> dict[str, Any]:
     """
     if not is_one(document):
         raise FormatError(f'{where} is not a placelab graph: expected {{"format": "{FORMAT}", …}} at the top')
-    if type(document.get("version")) is not int or document["version"] != VERSION:
-        raise FormatError(f"{where} has version {document.get('version')!r:.40}; this placelab reads version {VERSION}")
+    if type(document.get("version")) is not int or document["version"] not in VERSIONS:
+        known = " and ".join(map(str, VERSIONS))
+        raise FormatError(f"{where} has version {document.get('version')!r:.40}; this placelab reads versions {known}")
     with read_from(where):
         return _columns(document)
 
@@ -56,7 +62,7 @@ def dumps(graph: OpGraph) -> str:
     number = {kind: i for i, kind in enumerate(kinds)}
     document = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSIONS[-1],
         "metadata": graph.metadata,
         "ops": {
             "name": names,
@@ -70,6 +76,8 @@ def dumps(graph: OpGraph) -> str:
             "devices": graph.device_set.tolist(),
             "outputs": np.diff(graph.op_tensor_ptr).tolist(),
         },
+        "time_speed": time_columns.known_speeds(graph),
+        "time_default": graph.time_default,
         "kinds": kinds,
         "groups": list(graph.group_names),
         "device_sets": [list(s) for s in graph.device_sets],
@@ -87,7 +95,7 @@ def dumps(graph: OpGraph) -> str:
 
 
 def _numbers(column: np.ndarray) -> list:
-    """Whole numbers without a point, NaN as null."""
+    """Numbers for JSON: whole ones without a decimal point, NaN as null."""
     return [None if x != x else int(x) if x == int(x) and abs(x) < 2**53 else x for x in column.tolist()]
 
 
@@ -133,7 +141,17 @@ def _columns(document: dict) -> dict[str, Any]:
         groups=[ops.tolist() for ops in members(group, len(labels))],
         group_names=labels,
         devices={int(v): sets[device[v]] for v in np.flatnonzero(device >= 0)},
-        metadata=_object(document, "metadata"),
+        **_time_facts(document, time or ()),
+    )
+
+
+def _time_facts(document: dict, types: Collection[str]) -> dict[str, Any]:
+    """Metadata, and the speeds and the default of time columns."""
+    metadata = _object(document, "metadata")
+    if document["version"] == 1:
+        return time_columns.from_metadata(metadata, types)
+    return dict(
+        time_speed=_object(document, "time_speed"), time_default=document.get("time_default"), metadata=metadata
     )
 
 

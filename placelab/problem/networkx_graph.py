@@ -1,21 +1,23 @@
-"""networkx graphs in and out.
+"""Conversion from and to networkx graphs.
 
 Node attributes, all optional but ``compute`` (or ``time``): ``compute`` [operations], ``time`` {device name or type: seconds},
 ``persistent``, ``temporary``, ``memory`` [bytes], ``kind``, ``group`` (a name, or a list of names), ``devices`` (names or
 types), ``outputs`` {output id: bytes} for outputs that no edge carries.
 Edge attributes: ``bytes``, ``tensor`` (id of the producer's output; absent: a tensor of its own), ``control``.
-Graph attributes travel as the graph's metadata.
+Graph attributes: ``time_speed`` {device name or type: operations/s} and ``time_default``, see
+:class:`~placelab.problem.graph.OpGraph`; all others travel as the graph's metadata.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from placelab.errors import FormatError, described
+from placelab.problem import time_columns
 from placelab.problem.graph_size import check_size, checked
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ def columns(graph: nx.DiGraph) -> dict[str, Any]:
             raise FormatError(f"kind of op {said(node)} is {said(attributes['kind'])}; expected a text")
     costs = [_costs(name, attributes) for name, (_, attributes) in zip(names, nodes, strict=True)]
     edges, size, output, control, unused = _read_edges(graph, number, nodes)
+    times = _times(names, nodes)
     groups: dict[str, list[int]] = {}
     for v, (_, attributes) in enumerate(nodes):
         for group in _texts(attributes.get("group"), "group of op {}", names[v]):
@@ -65,11 +68,11 @@ def columns(graph: nx.DiGraph) -> dict[str, Any]:
         temporary=[c[2] for c in costs],
         memory=_memory(nodes, costs, edges, size, output, control, unused),
         kind=[str(a.get("kind") or "") for _, a in nodes],
-        time=_times(names, nodes),
+        time=times,
         groups=list(groups.values()),
         group_names=list(groups),
         devices=_devices(names, nodes),
-        metadata={k: v for k, v in graph.graph.items() if isinstance(k, str)},
+        **_time_facts({k: v for k, v in graph.graph.items() if isinstance(k, str)}, times or ()),
     )
 
 
@@ -80,7 +83,7 @@ def write(graph: OpGraph) -> nx.DiGraph:
     m = graph.n_edges
     parallel = m and len(np.unique(graph.producer.astype(np.int64) * graph.n_ops + graph.consumer)) < m
     result = nx.MultiDiGraph() if parallel else nx.DiGraph()
-    result.graph.update(graph.metadata)
+    result.graph.update(graph_attributes(graph))
     local = np.arange(graph.n_tensors) - graph.op_tensor_ptr[graph.tensor_producer]
     unused = np.diff(graph.tensor_ptr) == 0
     default = graph.persistent + graph.temporary + graph.outputs
@@ -97,8 +100,14 @@ def write(graph: OpGraph) -> nx.DiGraph:
     return result
 
 
+def graph_attributes(graph: OpGraph) -> dict[str, Any]:
+    """The graph's metadata, with the known speeds and the default of its time columns beside them."""
+    facts = {"time_speed": time_columns.known_speeds(graph) or None, "time_default": graph.time_default}
+    return graph.metadata | {label: value for label, value in facts.items() if value is not None}
+
+
 def said(value: Any) -> str:
-    """A value in a message: on one line, and not for ever."""
+    """A value as a message shows it: on one line, cut to 60 characters."""
     return f"{' '.join(repr(value).split()):.60}"
 
 
@@ -126,6 +135,14 @@ def _node(graph: OpGraph, v: int, default: np.ndarray, local: np.ndarray, unused
     return node
 
 
+def _time_facts(attributes: dict[str, Any], types: Collection[str]) -> dict[str, Any]:
+    """Speeds, default and metadata in graph attributes; an attribute ``times`` is read as earlier versions wrote it."""
+    facts = {label: attributes.pop(label) for label in ("time_speed", "time_default") if label in attributes}
+    if not isinstance(facts.get("time_speed", {}), (Mapping, type(None))):
+        raise FormatError(f"time_speed is {said(facts['time_speed'])}; expected {{device name or type: operations/s}}")
+    return time_columns.from_metadata(attributes, types) | facts
+
+
 def _check_attributes(attributes: dict, known: set[str], where: str, *of: Any) -> None:
     for name in attributes:
         if name not in known:
@@ -133,7 +150,7 @@ def _check_attributes(attributes: dict, known: set[str], where: str, *of: Any) -
 
 
 def _told(where: str, of: tuple) -> str:
-    """Where something is, put into words only when a message needs them."""
+    """The text `where` with the names of an op or edge filled in; done only when a message needs it."""
     return where.format(*map(said, of))
 
 

@@ -1,1 +1,1 @@
-"""Hold what comes out: placements, schedules, their memory over time, and the file that holds a placement."""
+"""Results: placements, schedules, their memory over time, and placements as files."""

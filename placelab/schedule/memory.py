@@ -1,4 +1,4 @@
-"""How much memory is in use on each device over time? The curves of a finished schedule, in each memory model."""
+"""Memory in use on each device over time: the curves of a finished schedule, in each memory model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hold where each op runs, and why: a placement and the trace of the decisions behind it."""
+"""A placement, the device of each op, and the trace of the decisions behind it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Trace:
 
     @property
     def _said(self) -> Callable[[float], str]:
-        """How a score is written: times with the unit that fits, other numbers with three digits."""
+        """A score as text: times in a unit that fits, other numbers with three digits."""
         return seconds if self.score_name.endswith("[s]") else "{:.3g}".format
 
 
@@ -182,7 +182,7 @@ class Placement:
 
 
 def _numbers(value: Any, what: str) -> np.ndarray:
-    """Numbers of `what` as int32; fractions and what does not fit are refused, not cut off."""
+    """Numbers of `what` as int32; fractions and numbers beyond int32 are refused."""
     given = np.asarray(value)
     if given.dtype.kind not in "iu" or (given.size and max(-int(given.min()), int(given.max())) >= 2**31):
         raise FormatError(f"{what} must be whole numbers, one per op; from_mapping takes names")
@@ -197,8 +197,8 @@ def _check_placement(placement: Placement) -> None:
     if device.min() < 0 or device.max() >= k:
         v = int(np.flatnonzero((device < 0) | (device >= k))[0])
         raise FormatError(f"op {names[v]!r} is on device {device[v]}; the cluster has devices 0 to {k - 1}")
-    if problem.mask is not None and not problem.mask[np.arange(n), device].all():
-        v = int(np.flatnonzero(~problem.mask[np.arange(n), device])[0])
+    if problem.restricted and not problem.runs_on(device).all():
+        v = int(np.argmin(problem.runs_on(device)))
         raise InfeasibleError(
             f"op {names[v]!r} is on {problem.cluster.names[device[v]]!r}, but may only run on "
             f"{', '.join(problem.cluster.names[d] for d in problem.feasible(v))}"

@@ -1,4 +1,4 @@
-"""What does a plan look like as a schedule? Its ops at their planned times, each transfer as soon as its producer ends."""
+"""A plan as a schedule: ops at their planned times, each transfer as soon as its producer ends."""
 
 from __future__ import annotations
 

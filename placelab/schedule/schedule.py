@@ -1,4 +1,4 @@
-"""Hold when everything happens: a schedule, as columns."""
+"""A schedule: start and finish of every op and transfer, as columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TRANSFER = np.dtype([("tensor", "i4"), ("source", "i4"), ("destination", "i4"), 
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """When everything happens: a simulated or planned run of a placement.
+    """Start and finish of every op and transfer in a simulated or planned run of a placement.
 
     Attributes
     ----------

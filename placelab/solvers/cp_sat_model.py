@@ -33,7 +33,7 @@ from placelab.problem.problem import Problem
 from placelab.progress import never
 from placelab.schedule.memory import TOLERANCE
 from placelab.solvers.incumbent import Incumbent
-from placelab.solvers.tables import Tables, infeasible, interchangeable, lasting, neighbours, tables, whole
+from placelab.solvers.tables import Tables, infeasible, interchangeable, neighbours, tables, whole
 
 POLL = 0.05  # seconds between two looks at whether to stop
 ORDERED = 32  # units for which the order among interchangeable devices is spelt out
@@ -215,7 +215,7 @@ class Model:
                     add(self.start[v] >= self.end[u] + longer).only_enforce_if([y, there[e]])
 
     def _memory(self) -> None:
-        held = self.table.units.total(lasting(self.problem))
+        held = self.table.units.total(self.problem.lasting)
         for d, capacity in enumerate(self.problem.cluster.memory.tolist()):
             users = [(row[d], size) for row, size in zip(self.here, held.tolist(), strict=True) if row[d] is not None]
             if np.isfinite(capacity) and sum(size for _, size in users) > capacity:

@@ -177,7 +177,7 @@ def matched(arcs: Arcs) -> Favourites:
 def is_mean(problem: Problem) -> bool:
     """Whether devices or links differ, so that the linear program's times are those of no device."""
     cluster = problem.cluster
-    table = problem.cost.reshape(-1, problem.columns)[:, problem.column] / problem.divisor
+    table = problem.exec_table()
     link = ~np.eye(cluster.n_devices, dtype=bool)
     differ = lambda values: bool((values != values.flat[0]).any()) if values.size else False  # noqa: E731
     return bool((table != table[:, :1]).any()) or differ(cluster.latency[link]) or differ(cluster.bandwidth[link])
@@ -212,8 +212,7 @@ def infinite_machine_bound(problem: Problem) -> float | None:
     cluster, k = problem.cluster, problem.cluster.n_devices
     if k == 1 or problem.graph.n_edges == 0:
         return None
-    table = problem.cost.reshape(-1, problem.columns)[:, problem.column] / problem.divisor
-    least = (table if problem.mask is None else np.where(problem.mask, table, np.inf)).min(axis=1)
+    least = problem.exec_table(otherwise=np.inf).min(axis=1)
     link = ~np.eye(k, dtype=bool)
     latency, rate = cluster.latency[link], cluster.bandwidth[link]
     if (latency + problem.graph.edge_bytes.max() / rate).min() > least.min():

@@ -32,7 +32,7 @@ from placelab.problem.problem import Problem
 from placelab.progress import never
 from placelab.schedule.memory import TOLERANCE
 from placelab.solvers.incumbent import Incumbent
-from placelab.solvers.tables import Tables, infeasible, interchangeable, lasting, neighbours, tables
+from placelab.solvers.tables import Tables, infeasible, interchangeable, neighbours, tables
 
 TOLERATED = 1e-9  # how far rows and whole numbers may be off; makespans are about 1
 SAME = 1e-7  # starts this close are one instant
@@ -181,7 +181,7 @@ class Program:
         ]
 
     def _memory(self) -> list:
-        held = self.table.units.total(lasting(self.problem))
+        held = self.table.units.total(self.problem.lasting)
         capacity = self.problem.cluster.memory
         limited = np.flatnonzero(held.sum() > capacity) if self.problem.memory != "none" else []
         return [(held / capacity[d]) @ self.y[:, d] <= 1 + TOLERANCE for d in limited]

@@ -118,7 +118,7 @@ def warm(incumbent: Incumbent, heuristics: tuple[Callable[[Problem], Placement],
 
 def relaxed(problem: Problem) -> str:
     """What the exact models leave out of a problem, so that their bound holds but may not be reached; "" if nothing."""
-    what = [f"contention ({problem.transfers} transfers)"] if problem.transfers != "parallel" else []
+    what = [f"contention ({problem.transfers} transfers)"] if problem.transfer_model.queue else []
     what += ["the time that Sends take of devices"] if problem.transfer_ops else []
-    what += ["memory over time"] if problem.memory in ("edges", "dynamic") and can_bind(problem) else []
+    what += ["memory over time"] if problem.memory_model.timed and can_bind(problem) else []
     return " and ".join(what)

@@ -130,15 +130,13 @@ def tables(problem: Problem) -> Tables:
     """The tables of a problem, in seconds. O(ops · devices + arcs · devices²)."""
     graph, cluster, k = problem.graph, problem.cluster, problem.cluster.n_devices
     group = units(problem)
-    mask = np.ones((graph.n_ops, k), bool) if problem.mask is None else problem.mask
-    time = problem.cost.reshape(-1, problem.columns)[:, problem.column] / problem.divisor
     pairs, pair = np.unique(graph.producer.astype(np.int64) * graph.n_ops + graph.consumer, return_inverse=True)
     size = np.zeros(len(pairs))
     np.maximum.at(size, pair, graph.edge_bytes)
     delay = transfer_delay(problem)[1] + size[:, None, None] / cluster.bandwidth
     delay[:, np.arange(k), np.arange(k)] = 0.0
     producer, consumer = pairs // graph.n_ops, pairs % graph.n_ops
-    return Tables(group, mask[group.first], np.where(mask, time, np.inf), producer, consumer, delay)
+    return Tables(group, problem.may_run[group.first], problem.exec_table(otherwise=np.inf), producer, consumer, delay)
 
 
 def whole(table: Tables, makespan: float) -> tuple[Tables, float]:
@@ -185,7 +183,7 @@ def _same(problem: Problem, d: int, e: int) -> bool:
     links = [cluster.latency, cluster.bandwidth]
     return (
         all(values[d] == values[e] for values in of_device)
-        and (problem.mask is None or np.array_equal(problem.mask[:, d], problem.mask[:, e]))
+        and np.array_equal(problem.may_run[:, d], problem.may_run[:, e])
         and all(np.array_equal(link[np.ix_(swap, swap)], link) for link in links)
     )
 
@@ -196,15 +194,9 @@ def neighbours(kind: np.ndarray) -> Iterator[tuple[int, int]]:
         yield from pairwise(np.flatnonzero(kind == c).tolist())
 
 
-def lasting(problem: Problem) -> np.ndarray:
-    """Bytes each op keeps for the whole run, wherever it is, in the problem's memory model; shape (n_ops,)."""
-    graph = problem.graph
-    return {"reserved": graph.memory, "dynamic": graph.persistent}.get(problem.memory, frozen(np.zeros(graph.n_ops)))
-
-
 def infeasible(problem: Problem) -> InfeasibleError:
     """The error that what the ops keep for the whole run fits on the devices in no way, though perhaps each op does."""
-    names, cluster, kept = problem.graph.names, problem.cluster, lasting(problem)
+    names, cluster, kept = problem.graph.names, problem.cluster, problem.lasting
     largest = int(np.argmax(kept))
     room = ", ".join(f"{name} {size:.6g}" for name, size in zip(cluster.names, cluster.memory, strict=True))
     return InfeasibleError(

@@ -8,6 +8,7 @@ import numpy as np
 
 from placelab.errors import FormatError, expect
 from placelab.preparing.contraction import on_graph
+from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 
@@ -103,7 +104,6 @@ def _mirrored(graph: OpGraph, of_ops: np.ndarray, of_edges: np.ndarray) -> OpGra
     """The gradient ops alone: op v's is number n_ops - 1 - v, since the mirrored order is topological."""
     n = graph.n_ops
     restricted = np.flatnonzero(graph.device_set >= 0)
-    time = None if graph.time is None else (graph.time * of_ops[:, None])[::-1]
     return OpGraph.from_arrays(
         gradient_names(graph)[::-1],
         (graph.compute * of_ops)[::-1],
@@ -112,7 +112,7 @@ def _mirrored(graph: OpGraph, of_ops: np.ndarray, of_edges: np.ndarray) -> OpGra
         edge_control=graph.tensor_control[graph.edge_tensor],
         temporary=(graph.temporary * of_ops)[::-1],
         kind=[f"{kind}Grad" if kind else "" for kind in graph.kind[::-1]],
-        time=None if time is None else dict(zip(graph.time_types, time.T, strict=True)),
+        **time_columns.arguments(graph, lambda time: (time * of_ops[:, None])[::-1]),
         groups=[n - 1 - ops for ops in _groups(graph)],
         group_names=graph.group_names,
         devices={n - 1 - int(v): graph.device_sets[graph.device_set[v]] for v in restricted},
@@ -157,7 +157,7 @@ def _training(graph: OpGraph, mirrored: OpGraph) -> OpGraph:
         temporary=both("temporary"),
         memory=both("memory"),
         kind=both("kind"),
-        time=None if graph.time is None else dict(zip(graph.time_types, both("time").T, strict=True)),
+        **time_columns.arguments(graph, lambda time: np.concatenate([time, mirrored.time])),
         groups=pairs,
         group_names=[*graph.group_names, *graph.names],
         devices=sets,

@@ -71,7 +71,7 @@ def backward_schedule(schedule: Schedule, ratio: float | None = None, *, graph: 
     """
     expect(schedule, Schedule, "backward_schedule")
     problem = schedule.problem
-    if problem.transfers != "parallel" or problem.transfer_ops:
+    if problem.transfer_model.queue or problem.transfer_ops:
         raise UnsupportedError("backward_schedule mirrors schedules under parallel transfers without Send ops only")
     if ratio is not None and not (isinstance(ratio, (int, float, np.number)) and 0 <= ratio < np.inf):
         raise UnsupportedError(f"backward_schedule: ratio is {ratio!r:.60}; expected a finite number, 0 or more")

@@ -6,6 +6,7 @@ import numpy as np
 
 from placelab.analysis.lower_bounds import transfers_of
 from placelab.errors import FormatError, expect
+from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -107,9 +108,7 @@ def _part(placement: Placement, d: int, tensor: np.ndarray, destination: np.ndar
         temporary=padded(graph.temporary, 0.0),
         memory=memory,
         kind=[RECEIVE] * r + graph.kind[own].tolist() + [SEND] * s,
-        time=None
-        if graph.time is None
-        else {t: padded(column, 0.0) for t, column in zip(graph.time_types, graph.time.T, strict=True)},
+        **time_columns.arguments(graph, lambda time: np.pad(time[own], ((r, s), (0, 0)))),
         groups=[of[own[problem.group[own] == g]] for g in np.unique(problem.group[own]) if g >= 0],
         group_names=[problem.group_names[g] for g in np.unique(problem.group[own]) if g >= 0],
         devices=dict.fromkeys(range(r + n + s), (name,)),

@@ -11,6 +11,7 @@ import pytest
 
 import placelab as pl
 from placelab.analysis.explanation import KINDS, REASONS, critical_steps, idle_gaps, why
+from placelab.problem.resource_models import TRANSFER_MODELS
 from placelab.schedule.schedule import TRANSFER
 
 
@@ -170,7 +171,7 @@ def test_each_gap_has_the_reason_that_ended_it():
     assert seen == set(REASONS)
 
 
-@pytest.mark.parametrize("transfers", ["parallel", "sequential", "channel"])
+@pytest.mark.parametrize("transfers", TRANSFER_MODELS)
 def test_nothing_waits_for_memory_unless_it_is_told_to(transfers):
     """A gap that several ops of no time end together is charged to the input that came last, not to lack of room."""
     problem = pl.Problem(pl.load("convolutional_network"), pl.clusters.pcie_box(4), transfers=transfers)

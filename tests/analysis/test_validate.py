@@ -16,7 +16,8 @@ from problems import many, placed, placement
 from placelab.analysis.validation import validate
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
-from placelab.problem.problem import MEMORY_MODELS, Problem
+from placelab.problem.problem import Problem
+from placelab.problem.resource_models import MEMORY_MODELS
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TRANSFER, Schedule
 from placelab.strategies import Order
@@ -436,7 +437,7 @@ def test_broken_group_is_caught(where, data):
 def test_forbidden_device_is_caught(where, data):
     """An op on a device that its constraints, or its group's, do not allow."""
     problem = where.problem
-    forbidden = np.argwhere(~problem.mask).tolist() if problem.mask is not None else []
+    forbidden = np.argwhere(~problem.may_run).tolist()
     assume(forbidden)
     v, d = data.draw(st.sampled_from(forbidden))
     assert kinds(moved(simulated(where), v, d)) & {"allowed", "colocation"}

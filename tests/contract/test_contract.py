@@ -12,7 +12,7 @@ from hypothesis import given, settings
 import placelab as pl
 from placelab import testing
 from placelab.analysis.validation import validate
-from placelab.problem.problem import MEMORY_MODELS, TRANSFER_MODELS
+from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS
 
 NETWORKS = ("convolutional_network", "recurrent_network", "dynamic_rnn")
 QUICK = [name for name, function in pl.partitioners().items() if not function.slow]

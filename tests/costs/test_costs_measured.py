@@ -14,6 +14,7 @@ import placelab as pl
 from placelab.costs import Profile, measured
 from placelab.costs.profile import median
 from placelab.formats import placelab_json
+from placelab.problem.time_columns import known_speeds
 
 GRAPH = pl.OpGraph.from_arrays(
     ["a", "b", "c"],
@@ -59,14 +60,14 @@ def test_a_new_column_stands_beside_the_estimates():
     """Which stay the default; a second measurement replaces the first, and its speed."""
     graph = measured(pl.costs.estimate(GRAPH, "t4"), SECONDS, "cpu", speed=5.0)
     assert graph.time_types == ("cpu", "t4")
-    assert graph.metadata["times"] == {"speed": {"t4": 8.1e12, "cpu": 5.0}, "default": "t4"}
+    assert graph.time_speed.tolist() == [5.0, 8.1e12] and graph.time_default == "t4"
     assert {name: note["how"] for name, note in pl.costs.provenance(graph)["columns"].items()} == {
         "cpu": "measured",
         "t4": "estimated",
     }
     again = measured(graph, Profile({"c": 1.0}))
     assert again.time[:, 0].tolist() == [0.0, 0.0, 1.0]
-    assert again.metadata["times"]["speed"] == {"t4": 8.1e12}
+    assert known_speeds(again) == {"t4": 8.1e12}
 
 
 def test_with_a_reference_speed_compute_is_what_was_measured():
@@ -75,7 +76,7 @@ def test_with_a_reference_speed_compute_is_what_was_measured():
     assert graph.compute.tolist() == [500.0, 250.0, 0.0]
     assert graph.time is None and graph.time_types == ()
     assert graph.metadata["reference_speed"] == 1e3
-    assert "times" not in graph.metadata
+    assert graph.time_default is None
     problem = pl.Problem(graph, pl.Cluster([1e3, 2e3]))
     assert problem.exec_times(0).tolist() == [0.5, 0.25, 0.0]
     assert problem.exec_times(1).tolist() == [0.25, 0.125, 0.0]

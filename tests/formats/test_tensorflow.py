@@ -151,7 +151,7 @@ def test_any_gpu_is_any_device_of_a_type_that_is_one():
     """Beside a CPU, which the op must not take."""
     cluster = pl.Cluster([1e12] * 3, names=["host", "a", "b"], types=["xeon_8380", "h100", "h100"])
     problem = pl.Problem(loads(graph(node("y", "NoOp", device="/gpu:*"), node("x", "NoOp", device="/cpu:*"))), cluster)
-    assert problem.mask.tolist() == [[False, True, True], [True, False, False]]
+    assert problem.may_run.tolist() == [[False, True, True], [True, False, False]]
 
 
 def test_a_job_without_a_task_is_every_task_of_it_that_the_file_names():

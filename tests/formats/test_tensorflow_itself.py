@@ -95,14 +95,14 @@ def test_shapes_we_follow_are_tensorflows(folder, counted):
     from placelab.formats.tensorflow.containers import binary
     from placelab.formats.tensorflow.graph_def import data_inputs, edges_of, without_loops
     from placelab.formats.tensorflow.output_shapes import Sizes
-    from placelab.problem.graph import _topological_order
+    from placelab.problem.graph_building import topological_order
 
     nodes = [node._replace(shapes=None) for node in binary((folder / "network.pb").read_bytes(), "network.pb").nodes]
     source, consumer, _ = without_loops(nodes, *edges_of(nodes, "network.pb"))
     import numpy as np
 
     pairs = np.array([(u, v) for (u, _), v in zip(source, consumer, strict=True)])
-    order = _topological_order(len(nodes), pairs, [node.name for node in nodes])
+    order = topological_order(len(nodes), pairs, [node.name for node in nodes])
     sizes = Sizes(nodes, data_inputs(len(nodes), source, consumer), order.tolist(), BATCH)
     followed = 0
     for v, node in enumerate(nodes):

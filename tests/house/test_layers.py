@@ -23,8 +23,8 @@ PACKAGE = Path(placelab.__file__).parent
 ROOMS = """
 errors units seeds progress names
 files
-problem
 kernels
+problem
 schedule
 flops hardware
 strategies

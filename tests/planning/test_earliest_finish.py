@@ -13,8 +13,9 @@ from placelab.kernels import list_schedule as kernels
 from placelab.planning import list_scheduling
 from placelab.planning.list_scheduler import Gaps, ListScheduler
 from placelab.planning.ranks import by_falling, upward_rank
+from placelab.problem.resource_models import MEMORY_MODELS
 
-MODELS = ("edges", "reserved", "dynamic")
+MODELS = tuple(name for name in MEMORY_MODELS if name != "none")
 
 
 def outcome(planner, problem, i, by_kernel):

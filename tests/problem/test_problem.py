@@ -195,3 +195,28 @@ def test_devices_of_a_placement_are_whole_numbers(device):
     graph = pl.OpGraph.from_arrays(list("abc"), [1.0] * 3, [])
     with pytest.raises(pl.FormatError, match="whole numbers"):
         pl.Placement(pl.Problem(graph, CLUSTER), device)
+
+
+def test_where_ops_may_run_is_said_in_one_form_restricted_or_not():
+    """`may_run` and what is drawn from it agree; where nothing is restricted it is one byte, whatever its shape."""
+    free = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(4))
+    bound = free.pin({free.graph.names[1]: [1, 2]})
+    for problem in (free, bound):
+        n, k = problem.graph.n_ops, problem.cluster.n_devices
+        may = problem.may_run
+        assert may.shape == (n, k) and not may.flags.writeable
+        assert [problem.feasible(v).tolist() for v in range(n)] == [np.flatnonzero(row).tolist() for row in may]
+        assert problem.runs_all.tolist() == may.all(axis=0).tolist()
+        assert problem.runs_on(np.full(n, 3)).tolist() == may[:, 3].tolist()
+        flags, stride = problem.allowed_flags()
+        assert [[flags[v * stride + d] for d in range(k)] for v in range(n)] == may.astype(int).tolist()
+    assert free.may_run.base.nbytes == 1 and bound.restricted and not free.restricted
+
+
+def test_seconds_on_every_device_are_those_on_each():
+    """`exec_table` holds what `exec_times` and `exec_time` say; what may not run somewhere gets the number asked for."""
+    problem, v = pl.datasets.problem("topcuoglu"), 3
+    problem = problem.pin({problem.graph.names[v]: 0})
+    table = problem.exec_table()
+    assert all(problem.exec_times(d).tolist() == table[:, d].tolist() for d in range(3))
+    assert problem.exec_table(np.array([v]), otherwise=np.inf).tolist() == [[problem.exec_time(v, 0), np.inf, np.inf]]

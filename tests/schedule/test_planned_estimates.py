@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 
 import placelab as pl
-from placelab.problem.problem import MEMORY_MODELS
+from placelab.problem.resource_models import MEMORY_MODELS
 
 FREE = dict(transfers=("parallel",), transfer_ops=(0,))
 
@@ -59,7 +59,7 @@ def test_ops_of_no_time_run_in_the_order_they_were_appended():
 @pytest.mark.parametrize("name", [name for name, function in pl.partitioners().items() if not function.slow])
 def test_a_plan_within_memory_never_runs_longer(name):
     """In every memory model: an op starts no later than in the plan, whose order it keeps."""
-    for i, problem in enumerate(problems.many(60, seed=91, memory=MEMORY_MODELS, **FREE)):
+    for i, problem in enumerate(problems.many(60, seed=91, memory=tuple(MEMORY_MODELS), **FREE)):
         if (placement := planned(problem, name)) is not None:
             assert pl.simulate(problem, placement, "planned").makespan <= placement.estimate, i
 

@@ -28,6 +28,7 @@ from placelab.errors import InfeasibleError
 from placelab.generators import par, seq
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
+from placelab.problem.resource_models import TRANSFER_MODELS
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.strategies import Order, scheduler
@@ -115,7 +116,7 @@ def reads_twice(graph: OpGraph) -> bool:
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("transfers", ["parallel", "sequential", "channel"])
+@pytest.mark.parametrize("transfers", TRANSFER_MODELS)
 def test_equals_the_reference(transfers, rule):
     """400 problems each: groups, restrictions, several outputs, control edges, Sends, zero times and bytes, ties."""
     for i, problem in enumerate(many(400, seed=3, transfers=[transfers])):

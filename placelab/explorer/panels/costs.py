@@ -13,7 +13,7 @@ from placelab.costs.source_table import sources
 from placelab.explorer.panels.buttons import button
 from placelab.explorer.state import Change, State
 from placelab.problem.cluster import Cluster
-from placelab.problem.graph import OpGraph, time_column
+from placelab.problem.graph import OpGraph
 
 COSTS = {"of the model": "model", "Mayer 2017": "mayer"}
 TIP = "Operations and bytes as the model has them, or 1 to 100 as in Mayer 2017 §5.1, for its cluster mayer50."
@@ -110,7 +110,7 @@ def _rounded(factor: float) -> float:
 
 def _columns(graph: OpGraph, cluster: Cluster) -> list[str]:
     """Columns of the graph's times that hold for a device of the cluster."""
-    found = {time_column(graph, name, kind) for name, kind in zip(cluster.names, cluster.types, strict=True)}
+    found = {graph.time_column(name, kind) for name, kind in zip(cluster.names, cluster.types, strict=True)}
     return [graph.time_types[j] for j in found if j >= 0]
 
 

@@ -16,25 +16,18 @@ from placelab.explorer.panels.options import Controls
 from placelab.explorer.panels.prepare import PreparePicker
 from placelab.explorer.state import GIVEN, Change, Preset, State, preset
 from placelab.problem.clusters import PRESETS
-from placelab.problem.problem import MEMORY_MODELS
+from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS, summary
 from placelab.strategies import partitioners, schedulers
 
 ChangeState = Callable[[Change, str], None]  # takes a change, and the key under which quick repetitions are one step
 
 TRANSFERS = {
-    "parallel": ("parallel", False),
-    "sequential": ("sequential", False),
-    "sequential, duplex": ("sequential", True),
-    "channel": ("channel", False),
+    f"{name}, duplex" if duplex else name: (name, duplex)
+    for name, model in TRANSFER_MODELS.items()
+    for duplex in ([False, True] if model.duplex else [False])
 }
-TRANSFERS_TIP = (
-    "How transfers share the links. parallel: no contention; sequential: one at a time per device, or one in and one out "
-    "(duplex); channel: one at a time per pair of devices."
-)
-MEMORY_TIP = (
-    "What counts against a device's memory. none: unlimited; edges: tensors on their way in; reserved: what each op "
-    "reserves for the whole run; dynamic: parameters always, outputs while they are needed."
-)
+TRANSFERS_TIP = f"How transfers share the links. {summary(TRANSFER_MODELS)}."
+MEMORY_TIP = f"What counts against a device's memory. {summary(MEMORY_MODELS)}."
 SEED_TIP = "For strategies with a random part, and for ties."
 
 
@@ -66,7 +59,7 @@ class Pickers:
             "Cluster", self._pick_cluster, "A preset to start from; picking it again undoes all edits."
         )
         self.transfers = self._menu("Transfers", self._pick_transfers, TRANSFERS_TIP, list(TRANSFERS))
-        self.memory = self._menu("Memory", self._field("memory"), MEMORY_TIP, MEMORY_MODELS)
+        self.memory = self._menu("Memory", self._field("memory"), MEMORY_TIP, list(MEMORY_MODELS))
         self.costs = CostsPicker(self._ask)
         self.seed = w.BoundedIntText(
             0, min=0, max=2**31 - 1, description="Seed", tooltip=SEED_TIP, layout=w.Layout(width="86px")
@@ -109,7 +102,7 @@ class Pickers:
             self.transfers.value = next(
                 t
                 for t, rules in TRANSFERS.items()
-                if rules == (state.transfers, state.duplex and state.transfers == "sequential")
+                if rules == (state.transfers, state.duplex and TRANSFER_MODELS[state.transfers].duplex)
             )
             self.memory.value, self.seed.value = state.memory, state.seed
             self.costs.show(state)

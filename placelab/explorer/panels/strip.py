@@ -144,6 +144,6 @@ def _short(schedule: Schedule) -> str:
 
 def _misjudged(schedule: Schedule) -> str:
     estimate, makespan = schedule.placement.estimate, schedule.makespan
-    if estimate is None or schedule.problem.transfers == "parallel" or abs(makespan - estimate) <= 0.01 * makespan:
+    if estimate is None or not schedule.problem.transfer_model.queue or abs(makespan - estimate) <= 0.01 * makespan:
         return ""
     return f"The planner expected {seconds(estimate)}: it plans without contention between transfers."

@@ -267,7 +267,9 @@ def _built(nodes: list[Node], data: list[tuple[int, int]], control: list[tuple[i
         outputs=[(v, 0, node.bytes) for v, node in enumerate(nodes)],
         kind=[node.kind for node in nodes],
         time={"trace": seconds} if measured else None,
-        metadata=told | ({"times": {"speed": {"trace": SPEED}, "default": "trace"}} if measured else {}),
+        time_speed={"trace": SPEED} if measured else None,
+        time_default="trace" if measured else None,
+        metadata=told,
     )
 
 

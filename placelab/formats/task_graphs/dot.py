@@ -91,7 +91,7 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
 def dumps(graph: OpGraph) -> str:
     """The graph as DOT that :func:`loads` reads back exactly; FormatError where a name cannot be quoted in DOT."""
     network = networkx_graph.write(graph)
-    lines = [f"digraph {{\n  graph [metadata={_quoted(_json(graph.metadata, graph.title))}]"]
+    lines = [f"digraph {{\n  graph [metadata={_quoted(_json(network.graph, graph.title))}]"]
     lines += [f"  {_quoted(name)}{_listed(given)}" for name, given in network.nodes(data=True)]
     lines += [f"  {_quoted(u)} -> {_quoted(v)}{_listed(given)}" for u, v, given in network.edges(data=True)]
     return "\n".join([*lines, "}"]) + "\n"

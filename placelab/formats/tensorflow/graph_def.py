@@ -39,7 +39,8 @@ from placelab.formats.tensorflow.functions import inlined
 from placelab.formats.tensorflow.nodes import DATA_TYPE, EXPECTED, Node
 from placelab.formats.tensorflow.op_types import MAX_OUTPUTS, size_of
 from placelab.formats.tensorflow.output_shapes import Sizes, Source, held
-from placelab.problem.graph import OpGraph, _topological_order
+from placelab.problem.graph import OpGraph
+from placelab.problem.graph_building import topological_order
 from placelab.problem.graph_size import check_size
 from placelab.strategies import Limits, checked
 
@@ -114,7 +115,7 @@ def graph_of(contents: Contents, where: str, batch: int | None = 1, devices: Any
     calls = len(nodes) != len(contents.nodes)
     nodes, (source, consumer) = needed(nodes, edges_of(nodes, where), outputs)
     source, consumer, back = without_loops(nodes, source, consumer)
-    order = _topological_order(len(nodes), _pairs(source, consumer), [node.name for node in nodes])
+    order = topological_order(len(nodes), _pairs(source, consumer), [node.name for node in nodes])
     inputs = data_inputs(len(nodes), source, consumer)
     sizes = Sizes(nodes, inputs, order.tolist(), batch)
     compute, unknown = operations(nodes, inputs, sizes)

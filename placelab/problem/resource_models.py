@@ -1,0 +1,166 @@
+"""Tables of the transfer models and of the memory models that a problem may have.
+
+Menus, checks, planners, bounds and the search read these rows. Beside its row a model needs its number in
+:mod:`placelab.kernels.codes`; its meaning in time, which the simulator's kernel has for transfers and
+:mod:`placelab.schedule.memory` for memory; and an independent check, in :mod:`placelab.analysis.validation` for transfers and in
+:mod:`placelab.analysis.held_bytes` for memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from placelab.kernels import codes
+from placelab.problem.index_arrays import frozen
+
+if TYPE_CHECKING:
+    from placelab.problem.graph import OpGraph
+
+Bytes = Callable[["OpGraph"], np.ndarray]  # of each op, shape (n_ops,)
+Ends = Callable[[np.ndarray, np.ndarray, int, bool], tuple[np.ndarray, ...]]
+
+
+def _nowhere(source: np.ndarray, destination: np.ndarray, k: int, duplex: bool) -> tuple[np.ndarray, ...]:
+    return ()
+
+
+def _ports(source: np.ndarray, destination: np.ndarray, k: int, duplex: bool) -> tuple[np.ndarray, ...]:
+    return source, destination + (k if duplex else 0)
+
+
+def _channels(source: np.ndarray, destination: np.ndarray, k: int, duplex: bool) -> tuple[np.ndarray, ...]:
+    return (source * k + destination,)
+
+
+@dataclass(frozen=True)
+class TransferModel:
+    """How transfers share the links.
+
+    Attributes
+    ----------
+    name : str
+        The value of ``Problem(transfers=…)``.
+    about, source : str
+        Its meaning in a few words, and its source.
+    code : int
+        Number of the model in the simulator.
+    planned : int
+        Number of the model that planners, local search and explanations assume: this one, or the nearest that their kernels know.
+    queue : str
+        What transfers wait for, ``"port"`` or ``"channel"``; "" when they never wait.
+    queues : function of (n_devices, duplex)
+        How many of these there are.
+    ends : function of (source, destination, n_devices, duplex)
+        Which of them each transfer occupies: arrays as long as there are transfers, one for each end that is occupied.
+    duplex : bool
+        Whether ``Problem(duplex=…)`` makes a difference.
+    """
+
+    name: str
+    about: str
+    source: str
+    code: int
+    planned: int
+    queue: str = ""
+    queues: Callable[[int, bool], int] = lambda k, duplex: 0
+    ends: Ends = _nowhere
+    duplex: bool = False
+
+
+TRANSFER_MODELS = {
+    model.name: model
+    for model in (
+        TransferModel("parallel", "no contention", "Mayer 2017 §5", codes.PARALLEL, codes.PARALLEL),
+        TransferModel(
+            "sequential",
+            "one at a time per device, or one in and one out (duplex)",
+            "Baechi 2020 §3.4",
+            codes.PORTS,
+            codes.PORTS,
+            "port",
+            lambda k, duplex: 2 * k if duplex else k,
+            _ports,
+            duplex=True,
+        ),
+        TransferModel(
+            "channel",
+            "one at a time per pair of devices",
+            "Hashemi 2019 §1",
+            codes.CHANNEL,
+            codes.CHANNEL,
+            "channel",
+            lambda k, duplex: k * k,
+            _channels,
+        ),
+    )
+}
+
+
+def _nothing(graph: OpGraph) -> np.ndarray:
+    return frozen(np.zeros(graph.n_ops))
+
+
+@dataclass(frozen=True)
+class MemoryModel:
+    """What counts against a device's memory.
+
+    Attributes
+    ----------
+    name : str
+        The value of ``Problem(memory=…)``.
+    about, source : str
+        Its meaning in a few words, and its source.
+    code : int
+        Number of the model in the simulator and in kernels that plan.
+    lasting : function of a graph
+        Bytes that each op keeps for the whole run, wherever it is.
+    timed : bool
+        Whether tensors take memory from when they are made to when they are used, so that waiting may make room.
+    working : bool
+        Whether temporary bytes count while an op runs.
+    inputs : bool
+        Whether planners without times count an op's inputs against its device all the time.
+    """
+
+    name: str
+    about: str
+    source: str
+    code: int
+    lasting: Bytes = _nothing
+    timed: bool = False
+    working: bool = False
+    inputs: bool = False
+
+
+MEMORY_MODELS = {
+    model.name: model
+    for model in (
+        MemoryModel("none", "unlimited", "", codes.FREE),
+        MemoryModel("edges", "tensors on their way in", "Mayer 2017 eq. 2", codes.EDGES, timed=True, inputs=True),
+        MemoryModel(
+            "reserved",
+            "what each op reserves for the whole run",
+            "Srivastava 2018 §3.1",
+            codes.RESERVED,
+            lambda graph: graph.memory,
+        ),
+        MemoryModel(
+            "dynamic",
+            "parameters always, outputs while they are needed",
+            "Baechi 2020 §4.2",
+            codes.DYNAMIC,
+            lambda graph: graph.persistent,
+            timed=True,
+            working=True,
+        ),
+    )
+}
+
+
+def summary(models: dict[str, TransferModel] | dict[str, MemoryModel]) -> str:
+    """The models of a table and what each says, as one sentence without its end."""
+    return "; ".join(f"{name}: {model.about}" for name, model in models.items())
