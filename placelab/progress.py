@@ -1,4 +1,4 @@
-"""Progress reports of long work, for a callback of ``place``, ``solve`` and ``compare``."""
+"""Progress reports of ``place``, ``solve`` and ``compare``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Progress:
     bound
         Proven lower bound on the makespan so far [s]; None where nothing is proven.
     row
-        The row of the pair that is done, in :func:`placelab.compare`; None elsewhere.
+        The row of the pair that :func:`placelab.compare` has finished; None elsewhere.
     """
 
     doing: str

@@ -247,7 +247,7 @@ def test_an_op_of_very_many_neighbours_costs_no_more_than_its_edges(transfers):
         [f"op{v}" for v in range(n + 3)], np.full(n + 3, 1e6), edges, edge_bytes=np.full(2 * n, 8.0), edge_output=output
     )
     problem = pl.Problem(graph, pl.Cluster([1e9] * 4, bandwidth=1e9), transfers=transfers)
-    schedule = pl.simulate(problem, pl.Placement(problem, np.arange(n + 3) // 2 % 4))
+    schedule = pl.simulate(problem, pl.Placement(problem, np.arange(n + 3) // 2 % 4), "fifo")
     pl.metrics(example()), idle_gaps(example())  # kernels are compiled
     begun = time.process_time()
     critical_steps(schedule)

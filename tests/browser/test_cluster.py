@@ -541,7 +541,7 @@ def test_in_jupyterlab_the_hand_and_the_kernel_agree(open_notebook, screenshot) 
     """Pulled links and moved devices are in the kernel too; the notebook sees no key; the dark theme is followed."""
     cells = [
         "from placelab import clusters",
-        "from placelab.widgets.cluster import ClusterCanvas",
+        "from placelab.widgets import ClusterCanvas",
         "canvas = ClusterCanvas(clusters.two_nodes(2))\ncanvas",
     ]
     notebook = open_notebook(["\n".join(cells)])

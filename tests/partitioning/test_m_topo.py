@@ -17,11 +17,12 @@ def plain(problem, rule):
     each = problem.graph.memory if problem.memory == "none" else held + peak
     need = [sum(each[v] for v in made.ops[a:b]) for a, b in zip(made.ptr, made.ptr[1:], strict=False)]
     size = np.diff(made.ptr)
-    assignment, used, top, load = Assignment(problem), [0.0] * k, [0.0] * k, [0.0] * k
+    assignment = Assignment(problem)
+    own, limit = assignment.needs, assignment.capacity.limit
+    used, top, load = [0.0] * k, [0.0] * k, [0.0] * k
     device, now, count = {}, 0, 0
     fits = lambda u, d: (  # noqa: E731
-        d in problem.feasible(made.first[u])
-        and used[d] + assignment.needs.held[u] + max(top[d], assignment.needs.peak[u]) <= assignment.capacity.limit[d]
+        d in problem.feasible(made.first[u]) and used[d] + own.held[u] + max(top[d], own.peak[u]) <= limit[d]
     )
     for u in range(made.n):
         while now < k - 1 and now in problem.feasible(made.first[u]):
@@ -37,8 +38,8 @@ def plain(problem, rule):
             return None
         d = device[u] = choices[0]
         used[d], top[d], load[d], count = (
-            used[d] + assignment.needs.held[u],
-            max(top[d], assignment.needs.peak[u]),
+            used[d] + own.held[u],
+            max(top[d], own.peak[u]),
             load[d] + need[u],
             count + size[u],
         )

@@ -240,7 +240,7 @@ def test_priorities_per_transfer_are_those_by_tensor_and_destination():
         n, t, k = problem.graph.n_ops, problem.graph.n_tensors, problem.cluster.n_devices
         rng = np.random.default_rng(i)
         op, table = rng.random(n), rng.integers(0, 5, (2, t, k)).astype(float)
-        moved = pl.simulate(problem, where).transfers
+        moved = pl.simulate(problem, where, "fifo").transfers
         rows = table[:, moved["tensor"], moved["destination"]][:, :, None]
         assert_equal(simulated(where, Order("priority", op, *rows)), simulated(where, Order("priority", op, *table)))
 
@@ -249,7 +249,7 @@ def test_another_number_of_rows_is_refused():
     """The message names all three shapes."""
     problem = pl.datasets.problem("topcuoglu")
     where = pl.place(problem, "heft")
-    x = len(pl.simulate(problem, where).transfers)
+    x = len(pl.simulate(problem, where, "fifo").transfers)
     with pytest.raises(pl.FormatError, match=rf"shape \({x + 1}, 1\); expected \(15,\), \(15, 3\) or \({x}, 1\)"):
         simulated(where, Order("priority", np.zeros(10), np.zeros((x + 1, 1))))
 
@@ -266,7 +266,7 @@ def test_pct_takes_no_table_of_tensors_and_devices():
         assert tracemalloc.get_traced_memory()[1] < 16e6
     finally:
         tracemalloc.stop()
-    assert order.send.shape == order.transfer.shape == (len(pl.simulate(problem, where).transfers), 1)
+    assert order.send.shape == order.transfer.shape == (len(pl.simulate(problem, where, "fifo").transfers), 1)
 
 
 def test_pct_equals_the_reference():
