@@ -153,8 +153,8 @@ def test_a_column_that_goes_takes_its_speed_with_it():
 
 @pytest.mark.parametrize("change", [
     lambda graph: pl.transforms.backward(graph),
-    lambda graph: pl.costs.scale(graph, 2.0),
-    lambda graph: pl.transforms.perturb(graph, 0.1, seed=0),
+    lambda graph: pl.costs.scale(graph, compute=2.0),
+    lambda graph: pl.transforms.perturb(graph, factor=1.1, seed=0),
     lambda graph: pl.place(pl.Problem(graph, cluster([1.0], ["small"])), "single", prepare="fuse").problem.graph,
 ])  # fmt: skip
 def test_transformed_graphs_keep_their_speeds_and_default(change):
