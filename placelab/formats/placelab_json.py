@@ -14,12 +14,12 @@ __all__ = ["EXPECTED", "graph_of", "is_one", "loads", "read"]
 
 
 def read(path: Any) -> OpGraph:
-    """The graph in a placelab JSON file.
+    """Read a placelab JSON file.
 
     Raises
     ------
     FormatError
-        Not such a file, too large, too deep, a column that is missing or does not fit.
+        Another format, a file that is too large or nested too deeply, a column that is missing or malformed.
     """
     return loads(read_file(path, EXPECTED), str(path))
 

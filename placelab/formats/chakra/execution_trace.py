@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from placelab.errors import CycleError, FormatError
-from placelab.files.fields import cost, read_from, records, text, title, whole
+from placelab.files.fields import cost, integer, read_from, records, text, title
 from placelab.files.limits import json_of, read_file, unzipped
 from placelab.files.protobuf import messages, parse, varint
 from placelab.formats.building import build
@@ -191,7 +191,7 @@ def _node(node: Any) -> Node:
     return Node(
         node.id,
         name,
-        whole(node.type, f"type of node {node.id} ({name:.80})", 0, len(TYPES) - 1),
+        integer(node.type, f"type of node {node.id} ({name:.80})", 0, len(TYPES) - 1),
         list(node.data_deps),
         list(node.ctrl_deps),
         node.duration_micros * 1e-6,
@@ -209,13 +209,13 @@ def _written(values: str) -> float:
 
 
 def _told(entry: dict[str, Any], i: int) -> Node:
-    number = whole(entry.get("Id"), f"Id of node {i}", 0, MAX_ID)
+    number = integer(entry.get("Id"), f"Id of node {i}", 0, MAX_ID)
     name = _line(text(entry.get("Name", ""), f"Name of node {number}"))
     what = f"of node {number} ({name:.80})"
     return Node(
         number,
         name,
-        whole(entry.get("NodeType", 0), f"NodeType {what}", 0, len(TYPES) - 1),
+        integer(entry.get("NodeType", 0), f"NodeType {what}", 0, len(TYPES) - 1),
         _dependencies(entry.get("data_deps", []), f"data_deps {what}"),
         _dependencies(entry.get("ctrlDeps", entry.get("ctrl_deps", [])), f"ctrl_deps {what}"),
         cost(entry.get("runtime", 0), f"runtime {what}") * 1e-6,
@@ -227,7 +227,7 @@ def _told(entry: dict[str, Any], i: int) -> Node:
 def _dependencies(value: Any, what: str) -> list[int]:
     if not isinstance(value, list):
         raise FormatError(f"{what} is {value!r:.60}; expected a list of Ids")
-    return [whole(entry, f"an entry of {what}", 0, MAX_ID) for entry in value]
+    return [integer(entry, f"an entry of {what}", 0, MAX_ID) for entry in value]
 
 
 # -------------------------------------------------------------------- graph

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from placelab.errors import FormatError
-from placelab.files.fields import read_from, records, text, title, whole
+from placelab.files.fields import integer, read_from, records, text, title
 from placelab.flops.counting import count
 from placelab.formats.building import build
 from placelab.problem.graph import OpGraph
@@ -78,7 +78,7 @@ def graph_of(document: Any, where: str) -> OpGraph:
 def _numbered(nodes: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
     by_id: dict[int, dict[str, Any]] = {}
     for node in nodes:
-        number = whole(node.get("id"), "id of a node", 0, MAX_ID)
+        number = integer(node.get("id"), "id of a node", 0, MAX_ID)
         if number in by_id:
             raise FormatError(f"two nodes have the id {number}; ids must be unique")
         by_id[number] = node
@@ -159,10 +159,10 @@ def _tensors(values: list[Any], what: str) -> Iterator[tuple[Tensor, float]]:
 
 
 def _tensor(value: list[Any], what: str) -> tuple[Tensor, float]:
-    number = whole(value[0], f"a tensor's id {what}", 0, MAX_ID)
-    storage = whole(value[1], f"storage of tensor {number} {what}", 0, MAX_ID)
-    elements = whole(value[3], f"elements of tensor {number} {what}", 0, MAX_BYTES)
-    size = elements * whole(value[4], f"bytes of an element of tensor {number} {what}", 0, 1 << 10)
+    number = integer(value[0], f"a tensor's id {what}", 0, MAX_ID)
+    storage = integer(value[1], f"storage of tensor {number} {what}", 0, MAX_ID)
+    elements = integer(value[3], f"elements of tensor {number} {what}", 0, MAX_BYTES)
+    size = elements * integer(value[4], f"bytes of an element of tensor {number} {what}", 0, 1 << 10)
     return (number, storage), float(size)
 
 

@@ -18,7 +18,7 @@ from math import prod
 from typing import Any, BinaryIO
 
 from placelab.errors import FormatError
-from placelab.files.fields import read_from, record, records, text, whole
+from placelab.files.fields import integer, read_from, record, records, text
 from placelab.files.limits import GZIP, MAX_OPS, MAX_RATIO, MAX_SMALL, MAX_TEXT, json_of, path_of, read_file, unzipped
 from placelab.flops.kinds import category
 from placelab.formats.torch.aten_ops import NUMBER, Op, Source, Tensor, assembled, unique
@@ -198,7 +198,7 @@ def graph_of(document: Any, shared: Mapping[str, str], where: str) -> OpGraph:
 
 def _tensor(value: Any, what: str) -> Tensor:
     meta = record(value, what)
-    item = ITEM.get(whole(meta.get("dtype"), f"dtype of {what}", 0, 255), 0)
+    item = ITEM.get(integer(meta.get("dtype"), f"dtype of {what}", 0, 255), 0)
     sizes = [_size(size, f"a size of {what}") for size in records(meta.get("sizes"), f"sizes of {what}")]
     if len(sizes) > DIMENSIONS or prod(size or 0 for size in sizes) > LARGEST_TENSOR:
         raise FormatError(f"{what} has {len(sizes)} dimensions of {sizes!r:.60}; PyTorch has no such tensors")
@@ -208,10 +208,10 @@ def _tensor(value: Any, what: str) -> Tensor:
 def _size(value: Mapping[str, Any], what: str) -> int | None:
     """A number, or the one that an expression had when it was traced; None where it had none."""
     if "as_int" in value:
-        return whole(value["as_int"], what, 0, 1 << 62)
+        return integer(value["as_int"], what, 0, 1 << 62)
     hint = record(value.get("as_expr"), what).get("hint")
     hinted = hint.get("as_int") if isinstance(hint, dict) else None
-    return None if hinted is None else whole(hinted, what, 0, 1 << 62)
+    return None if hinted is None else integer(hinted, what, 0, 1 << 62)
 
 
 def _input(

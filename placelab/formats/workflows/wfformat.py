@@ -24,7 +24,7 @@ from statistics import median
 from typing import Any
 
 from placelab.errors import FormatError
-from placelab.files.fields import cost, read_from, record, records, some, text, texts
+from placelab.files.fields import cost, nonempty, read_from, record, records, text, texts
 from placelab.files.limits import json_of, read_file
 from placelab.formats.building import build
 from placelab.formats.workflows.files import workflow_edges
@@ -77,7 +77,7 @@ def _graph(document: dict[str, Any]) -> OpGraph:
     workflow = record(document["workflow"], "workflow")
     specification = record(workflow.get("specification"), "workflow.specification")
     execution = record(workflow.get("execution", {}), "workflow.execution")
-    given = some(records(specification.get("tasks"), "specification.tasks"), "tasks")
+    given = nonempty(records(specification.get("tasks"), "specification.tasks"), "tasks")
     tasks = _tasks(given)
     size = _sizes(specification)
     speeds = _speeds(execution)
