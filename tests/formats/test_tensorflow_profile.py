@@ -92,7 +92,7 @@ HOSTILE = {
     "negative": (trace((CPU, [kernel("a", -5)])), "'a' takes -5e-09 s"),
     "endless": (trace((CPU, [kernel("a", 2**62)])), "'a' takes 4.61"),
     "enormous": (trace((CPU, [kernel("a", 5, (2**62, 2**62))])), "bytes"),
-    "truncated": (samples.step()[:-3], "not a whole protobuf file"),
+    "truncated": (samples.step()[:-3], "not a complete protobuf file"),
     "not UTF-8": (trace((CPU, [b"\x0a\x01\xff"])), "not a protobuf message"),
     "gzip bomb": (gzip.compress(b"\0" * (64 << 20)), "unpacks to more than"),
     "deep JSON": (b'{"traceEvents": ' + b"[" * 10**6, "nested too deeply"),
