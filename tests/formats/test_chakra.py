@@ -148,7 +148,7 @@ HOSTILE = {
     "ids twice": (lambda: trace(node(1, "a"), node(1, "b")), "two nodes have the id 1"),
     "data from nowhere": (
         lambda: trace(node(1, "a", 4, (5,))),
-        "node 1 .a. waits for data of 5, which is no node's id",
+        "node 1 .a. waits for data of 5, which is not the id of a node",
     ),
     "a cycle": (lambda: trace(node(1, "a", 4, (2,)), node(2, "b", 4, (1,))), "cycle"),
     "a node that waits for itself": (lambda: trace(node(1, "a", 4, (1,))), "consumes its own output"),
