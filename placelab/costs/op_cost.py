@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from placelab import units
 from placelab.costs.origin import is_number, provenance
 from placelab.costs.roofline import TO_MATRIX_UNITS, bytes_touched, distinct
-from placelab.errors import expect
+from placelab.errors import deprecate, expect
 from placelab.flops.kinds import FREE, UNKNOWN, category
 from placelab.problem.graph import OpGraph
 
@@ -63,11 +62,7 @@ def describe_op(graph: OpGraph, op: str | int, device: str) -> str:
 
 def told(graph: OpGraph, op: str | int, device: str) -> str:
     """:func:`describe_op` by its former name; deprecated."""
-    warnings.warn(
-        "costs.told is called costs.describe_op now; the next version of placelab drops the former name",
-        DeprecationWarning,
-        stacklevel=2,
-    )
+    deprecate("costs.told is called costs.describe_op now")
     return describe_op(graph, op, device)
 
 

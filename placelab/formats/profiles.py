@@ -53,13 +53,13 @@ def loads(data: bytes, where: str = "the upload", graph: OpGraph | None = None) 
     )
 
 
-def is_one(document: Any) -> bool:
+def matches(document: Any) -> bool:
     """Whether parsed JSON is a profile of one of these frameworks."""
     return _reader(document) is not None
 
 
 def _reader(document: Any) -> ModuleType | None:
-    return next((module for module in map(_module, TRACES) if module.is_one(document)), None)
+    return next((module for module in map(_module, TRACES) if module.matches(document)), None)
 
 
 def _module(name: str) -> ModuleType:

@@ -130,6 +130,6 @@ def test_files_that_are_none_say_what_was_found(changes, words):
 def test_other_json_is_none():
     """Neither a list nor a graph of placelab's own."""
     for data in (b"[]", b"{}", samples.placelab_json()[0], samples.dnn_partitioning()[0]):
-        assert not wfformat.is_one(json.loads(data))
+        assert not wfformat.matches(json.loads(data))
         with pytest.raises(pl.FormatError, match="is not a WfFormat workflow"):
             wfformat.loads(data)

@@ -109,14 +109,14 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
     return _graph(list(_records(data, where)), where, "protobuf")
 
 
-def is_one(document: Any) -> bool:
+def matches(document: Any) -> bool:
     """Whether parsed JSON is a Chakra trace, or a host trace of PyTorch."""
-    return _is_workload(document) or host_trace.is_one(document)
+    return _is_workload(document) or host_trace.matches(document)
 
 
 def graph_of(document: Any, where: str) -> OpGraph:
     """The graph in parsed JSON; `where` names it in messages."""
-    if host_trace.is_one(document):
+    if host_trace.matches(document):
         return host_trace.graph_of(document, where)
     if not _is_workload(document):
         raise FormatError(f"{where} is not {EXPECTED}: expected workload_graph, or schema and nodes, at the top")

@@ -56,7 +56,7 @@ class Call:
     operations: float | None
 
 
-def is_one(document: Any) -> bool:
+def matches(document: Any) -> bool:
     """Whether parsed JSON is a host trace."""
     if not isinstance(document, dict) or not isinstance(document.get("schema"), str):
         return False

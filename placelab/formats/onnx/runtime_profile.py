@@ -60,14 +60,14 @@ def loads(data: bytes, where: str = "the upload") -> ProfileColumns:
     return median_columns(_runs(json_of(data, where, EXPECTED), where))
 
 
-def is_one(document: Any) -> bool:
+def matches(document: Any) -> bool:
     """Whether parsed JSON is a profile of ONNX Runtime: a list of events, some of them of kernels."""
     return isinstance(document, list) and any(_is_kernel(event) for event in document)
 
 
 def _runs(document: Any, where: str) -> list[ProfileColumns]:
     """A profile of each run; a kernel belongs to the last ``model_run`` that began before it."""
-    if not is_one(document):
+    if not matches(document):
         raise FormatError(f"{where} is not {EXPECTED}: expected a list with events named …{KERNEL}")
     events = [event for event in document if isinstance(event, dict)]
     starts = sorted(_number(event, "ts", where) for event in events if event.get("name") == "model_run")

@@ -52,14 +52,14 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
     return graph_of(json_of(data, where, EXPECTED), where)
 
 
-def is_one(document: Any) -> bool:
+def matches(document: Any) -> bool:
     """Whether parsed JSON has the fields of a workload."""
     return isinstance(document, dict) and all(key in document for key in KEYS)
 
 
 def graph_of(document: Any, where: str) -> OpGraph:
     """The graph in parsed JSON; `where` names it in messages."""
-    if not is_one(document):
+    if not matches(document):
         raise FormatError(f"{where} is not {EXPECTED}: expected {', '.join(KEYS)} at the top")
     with read_from(where):
         return _graph(document, title(where, "workload"))

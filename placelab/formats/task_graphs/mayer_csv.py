@@ -38,7 +38,7 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
     """The graph in the bytes of a CSV file, gzipped or not; `where` names it in messages."""
     lines = text_of(data, where, EXPECTED).splitlines()
     with read_from(where):
-        if not is_one(data) and not (lines and lines[0].startswith("Id,")):
+        if not has_header(data) and not (lines and lines[0].startswith("Id,")):
             raise FormatError("the first line does not name the columns: expected Id,(Outgoing) node,(Incoming) node,…")
         return _graph(
             [(f"line {i}", line.split(",")) for i, line in enumerate(lines[1:], 2) if line.strip()],
@@ -46,7 +46,7 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
         )
 
 
-def is_one(data: bytes) -> bool:
+def has_header(data: bytes) -> bool:
     """Whether bytes begin with the header of the columns."""
     return data[:20].startswith(b"Id,(Outgoing) node,")
 

@@ -78,7 +78,7 @@ def loads(data: bytes, where: str = "the upload") -> ProfileColumns:
     return _profile(_runs(data, where), where)
 
 
-def is_one(document: Any) -> bool:
+def matches(document: Any) -> bool:
     """Whether parsed JSON is a timeline of TensorFlow: a trace with events that have an op and its type."""
     return any(_op_of(event) for event in islice(_events(document), 10_000))
 

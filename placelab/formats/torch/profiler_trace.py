@@ -76,7 +76,7 @@ def loads(data: bytes, where: str = "the upload", graph: OpGraph | None = None) 
     return profile_of(json_of(data, where, EXPECTED), where, graph)
 
 
-def is_one(document: Any) -> bool:
+def matches(document: Any) -> bool:
     """Whether parsed JSON looks like a trace of ``torch.profiler``."""
     return isinstance(document, dict) and "traceEvents" in document and "deviceProperties" in document
 

@@ -46,14 +46,14 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
     return graph_of(json_of(data, where, EXPECTED), where)
 
 
-def is_one(document: Any) -> bool:
+def matches(document: Any) -> bool:
     """Whether parsed JSON is a WfCommons workflow of any version."""
     return isinstance(document, dict) and "workflow" in document and "schemaVersion" in document
 
 
 def graph_of(document: Any, where: str) -> OpGraph:
     """The graph in parsed JSON; `where` names it in messages."""
-    if not is_one(document):
+    if not matches(document):
         raise FormatError(f"{where} is not {EXPECTED}: expected schemaVersion and workflow at the top")
     if document["schemaVersion"] not in VERSIONS:
         raise FormatError(
