@@ -180,7 +180,7 @@ def committed(name: str) -> Path:
 @pytest.mark.parametrize(
     ("cluster", "words"),
     [
-        ([1], "is not one: expected an object of"),
+        ([1], "is malformed: expected an object of"),
         ({"speed": [1.0], "flavour": 2}, "is not one"),
         ({"bandwidth": 1.0}, "is not one"),
         ({"speed": [1.0] * 20_000}, "at most 2,000 speeds"),

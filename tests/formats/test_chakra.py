@@ -81,8 +81,8 @@ def test_forms_are_told_apart():
     data = varint(len(metadata)) + metadata + varint(len(node(1, "a"))) + node(1, "a")
     assert execution_trace.loads(data).names.tolist() == ["a"]
     assert execution_trace.loads(gzip.compress(data)).names.tolist() == ["a"]
-    assert execution_trace.is_one(WORKLOAD) and execution_trace.is_one(HOST)
-    assert not execution_trace.is_one({"nodes": [], "schema": 3}) and not execution_trace.is_one([])
+    assert execution_trace.matches(WORKLOAD) and execution_trace.matches(HOST)
+    assert not execution_trace.matches({"nodes": [], "schema": 3}) and not execution_trace.matches([])
 
 
 def test_host_traces_are_the_outermost_calls_that_can_be_counted():
@@ -148,7 +148,7 @@ HOSTILE = {
     "ids twice": (lambda: trace(node(1, "a"), node(1, "b")), "two nodes have the id 1"),
     "data from nowhere": (
         lambda: trace(node(1, "a", 4, (5,))),
-        "node 1 .a. waits for data of 5, which is no node's id",
+        "node 1 .a. waits for data of 5, which is not the id of a node",
     ),
     "a cycle": (lambda: trace(node(1, "a", 4, (2,)), node(2, "b", 4, (1,))), "cycle"),
     "a node that waits for itself": (lambda: trace(node(1, "a", 4, (1,))), "consumes its own output"),

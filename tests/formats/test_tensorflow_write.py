@@ -164,7 +164,7 @@ def test_names_must_be_tensorflows(wrong):
         ("in.pb", graph(node("other", "NoOp")), "out.pb", "none of the placed ops"),
         ("in.pb", samples.loop(), "out.pbtxt", "out.pbtxt must end in .pb"),
         ("in.pbtxt", samples.text(), "out.pb", "out.pb must end in .pbtxt"),
-        ("in.pb", samples.loop()[:-9], "out.pb", "not a whole protobuf file"),
+        ("in.pb", samples.loop()[:-9], "out.pb", "not a complete protobuf file"),
         ("in.pbtxt", b"node {" * 200, "out.pbtxt", "more than 100 deep"),
         ("in.pb", samples.loop(), "no folder/out.pb", "cannot be written"),
     ],
