@@ -116,7 +116,9 @@ def with_times(
     costs["columns"] = costs.get("columns", {}) | dict(notes)
     if unknown or "unknown" in costs:
         listed = costs.get("unknown", {})
-        costs["unknown"] = {kind: max(listed.get(kind, 0), unknown.get(kind, 0)) for kind in sorted({*listed, *unknown})}
+        costs["unknown"] = {
+            kind: max(listed.get(kind, 0), unknown.get(kind, 0)) for kind in sorted({*listed, *unknown})
+        }
     return graph.replace(
         time=np.stack(list(all_columns.values()), axis=1),
         time_types=tuple(all_columns),

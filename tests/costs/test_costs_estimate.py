@@ -1,4 +1,4 @@
-"""Seconds of an op on a device nobody has at hand, from its operations and the bytes it touches."""
+"""Estimated seconds of an op on a device, from its operations and bytes."""
 
 from __future__ import annotations
 

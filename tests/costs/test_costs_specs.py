@@ -1,4 +1,4 @@
-"""Figures of devices and links that people have, and clusters made of them."""
+"""Figures of common devices and links, and clusters made of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The datasets: what they are, that they load, and that they say the same as their README."""
+"""The datasets: they load, and agree with their README."""
 
 import gzip
 import re

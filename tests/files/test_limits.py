@@ -1,4 +1,4 @@
-"""What strangers' files may not do: fill the memory, nest without end, unpack without end, name what is no file."""
+"""Limits on untrusted files: memory, nesting, decompression, paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Protobuf by tables: classes that keep what they do not know, a walk that copies nothing, limits on what files unpack to."""
+"""Protobuf by tables: classes that preserve unknown fields, iteration without copies, limits on the number of fields."""
 
 from __future__ import annotations
 

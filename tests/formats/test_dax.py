@@ -1,4 +1,4 @@
-"""DAX: jobs, files and parents of Pegasus workflows, and XML that was made to do harm."""
+"""DAX: jobs, files and parents of Pegasus workflows, and hostile XML."""
 
 from __future__ import annotations
 

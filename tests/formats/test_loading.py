@@ -1,4 +1,4 @@
-"""``placelab.load``: every suffix finds its reader, and what is no graph is told in one sentence."""
+"""``placelab.load``: every suffix finds its reader, and files that are not graphs are refused in one sentence."""
 
 from __future__ import annotations
 

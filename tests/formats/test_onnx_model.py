@@ -1,4 +1,4 @@
-"""ONNX: what its own loader and shape inference say is in the graph, and nothing a stranger's file holds does harm."""
+"""ONNX models: graphs agree with onnx's own loader and shape inference, and hostile files are refused."""
 
 from __future__ import annotations
 

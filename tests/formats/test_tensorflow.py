@@ -1,4 +1,4 @@
-"""TensorFlow graphs, read without TensorFlow: what of a file becomes what, and what is refused."""
+"""TensorFlow graphs, read without TensorFlow: ops, bytes, groups and devices, and files that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A PyTorch module's forward pass, against what torch.export and the module itself say."""
+"""Forward passes of PyTorch modules, compared with torch.export and the module itself."""
 
 from __future__ import annotations
 

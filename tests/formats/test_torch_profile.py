@@ -1,4 +1,4 @@
-"""Chrome traces of torch.profiler, read without PyTorch: from a CPU, from a GPU, and from strangers."""
+"""Chrome traces of torch.profiler, read without PyTorch: from a CPU, from a GPU, and hostile ones."""
 
 from __future__ import annotations
 
