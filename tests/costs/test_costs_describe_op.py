@@ -68,7 +68,7 @@ def test_measured_given_and_computed_times():
 
 
 def test_an_op_that_is_not_there():
-    """Named in one sentence."""
+    """The error is one sentence that names the op."""
     with pytest.raises(pl.FormatError, match="no op is called 'op9'"):
         describe_op(graph(), "op9", "cpu")
 
@@ -81,7 +81,7 @@ notes = st.dictionaries(
 
 @given(notes, st.sampled_from(["estimated", "measured"]), st.integers(0, 5))
 def test_what_a_stranger_says_of_a_column_does_not_break_the_sentence(note, how, op):
-    """Figures that are none are not told."""
+    """Malformed figures are left out."""
     costs = {"columns": {"cpu": note | {"how": how}}}
     sentence = describe_op(graph(time={"cpu": [1.0] * 6}, metadata={"costs": costs}), op, "cpu")
     assert sentence.startswith((f"{how} for cpu", f"{how} on cpu"))

@@ -197,7 +197,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_refused_in_one_sentence(name):
-    """In little memory, with the file's name and what was found."""
+    """The error names the file and what was found, and reading takes little memory."""
     make, words = HOSTILE[name]
     data = make()
     execution_trace.loads(ET)  # imports are paid for
@@ -209,7 +209,7 @@ def test_hostile_files_are_refused_in_one_sentence(name):
 
 
 def peak():
-    """Most memory this process has held so far [bytes]."""
+    """Peak memory of this process [bytes]."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
@@ -234,7 +234,7 @@ def test_a_path_is_read(tmp_path):
 @settings(max_examples=300)
 @given(st.data())
 def test_damaged_traces_are_read_or_refused(data):
-    """Bytes changed, cut, inserted: a graph or a PlacelabError of one line, nothing else."""
+    """Random damage to the bytes gives a graph or a PlacelabError of one line."""
     whole = bytearray(data.draw(st.sampled_from(seeds())))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(whole) - 1))

@@ -109,7 +109,7 @@ def test_bytes_are_those_of_the_published_files(shared_data):
     ],
 )
 def test_files_that_are_none_say_what_was_found(changes, words):
-    """One line that begins with the file's name."""
+    """The error is one line that begins with the file's name."""
     with pytest.raises(pl.PlacelabError, match=words) as caught:
         dnn_partitioning.loads(changed(**changes), "bad.json")
     assert str(caught.value).startswith("bad.json") and "\n" not in str(caught.value)

@@ -159,7 +159,7 @@ def test_any_name_is_written_and_read_again_or_refused(name, kind):
     ],
 )  # fmt: skip
 def test_files_that_are_none_say_what_was_found(text, words):
-    """One line that begins with the file's name."""
+    """The error is one line that begins with the file's name."""
     if "%s" in text:
         text %= " ".join(f"a{i}" for i in range(500)), " ".join(f"b{i}" for i in range(500))
     with pytest.raises(pl.PlacelabError, match=words) as caught:

@@ -45,7 +45,7 @@ def test_published_graphs(shared_data):
     ],
 )
 def test_files_that_are_none_say_what_was_found(rows, words):
-    """One line that begins with the file's name."""
+    """The error is one line that begins with the file's name."""
     with pytest.raises(pl.PlacelabError, match=words) as caught:
         mayer_csv.loads("\n".join([HEAD, *rows]).encode(), "bad.csv")
     assert str(caught.value).startswith("bad.csv") and "\n" not in str(caught.value)

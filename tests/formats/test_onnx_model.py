@@ -358,7 +358,7 @@ def varint(number):
 
 
 def peak():
-    """Most memory this process has held so far [bytes]."""
+    """Peak memory of this process [bytes]."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
@@ -433,7 +433,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_refused_in_one_sentence(name, without_inference):
-    """In little memory, with the file's name and what was found."""
+    """The error names the file and what was found, and reading takes little memory."""
     make, words = HOSTILE[name]
     data = make()
     model_proto.loads(changed())  # imports are paid for
@@ -546,7 +546,7 @@ def test_without_onnx_the_message_names_the_extra(monkeypatch):
 @settings(max_examples=300)
 @given(st.data())
 def test_damaged_models_are_read_or_refused(data):
-    """Bytes changed, cut, inserted: a graph or a PlacelabError, nothing else."""
+    """Random damage to the bytes gives a graph or a PlacelabError."""
     whole = bytearray(data.draw(st.sampled_from(SEEDS)))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(whole) - 1))

@@ -79,7 +79,7 @@ def test_all_published_profiles_are_read(shared_data):
     ],
 )
 def test_files_that_are_none_say_what_was_found(text, words):
-    """One line that begins with the file's name."""
+    """The error is one line that begins with the file's name."""
     with pytest.raises(pl.PlacelabError, match=words) as caught:
         pipedream.loads(text.encode(), "bad.txt")
     assert str(caught.value).startswith("bad.txt") and "\n" not in str(caught.value)

@@ -118,7 +118,7 @@ def test_hostile_files_are_refused_in_one_sentence(data, message):
 @settings(max_examples=200)
 @given(st.sampled_from([samples.step(), samples.timeline()]), st.data())
 def test_damaged_files_give_a_profile_or_a_sentence(seed, data):
-    """Bytes changed, taken out and put in at random places."""
+    """Random damage to the bytes gives a profile or a PlacelabError."""
     broken = bytearray(seed)
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(broken)))

@@ -188,7 +188,7 @@ def test_messages_are_bounded():
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_one_sentence(name):
-    """That names the file, the place in it and what was found."""
+    """The error is one sentence that names the file, the place in it and what was found."""
     data, says = HOSTILE[name]
     with pytest.raises(pl.FormatError, match=says) as caught:
         loads(data)

@@ -172,7 +172,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_one_sentence(name):
-    """That names the file and what was found."""
+    """The error is one sentence that names the file and what was found."""
     data, says = HOSTILE[name]
     with pytest.raises(pl.FormatError, match=says) as caught:
         loads(data)

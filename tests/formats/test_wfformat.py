@@ -121,7 +121,7 @@ def test_files_without_size_are_counted():
     ],
 )
 def test_files_that_are_none_say_what_was_found(changes, words):
-    """One line that begins with the file's name."""
+    """The error is one line that begins with the file's name."""
     with pytest.raises(pl.PlacelabError, match=words) as caught:
         loads(**changes)
     assert str(caught.value).startswith("bad.json") and "\n" not in str(caught.value)
