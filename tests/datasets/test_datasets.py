@@ -1,4 +1,4 @@
-"""The datasets: what they are, that they load, and that they say the same as their README."""
+"""The datasets: they load, and agree with their README."""
 
 import gzip
 import re
@@ -184,7 +184,7 @@ def committed(name: str) -> Path:
 @pytest.mark.parametrize(
     ("cluster", "words"),
     [
-        ([1], "is not one: expected an object of"),
+        ([1], "is malformed: expected an object of"),
         ({"speed": [1.0], "flavour": 2}, "is not one"),
         ({"bandwidth": 1.0}, "is not one"),
         ({"speed": [1.0] * 20_000}, "at most 2,000 speeds"),
