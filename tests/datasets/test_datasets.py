@@ -34,10 +34,14 @@ def test_every_dataset_loads_and_says_where_it_is_from(name):
 
 @pytest.mark.parametrize("name", COMMITTED)
 def test_every_dataset_round_trips_to_the_same_bytes(name, tmp_path):
-    """Saving what was read gives the committed file again, and through networkx the same graph."""
+    """Saving what was read gives the committed file again, and through networkx the same graph.
+
+    But for the empty object of speeds that older files have in their metadata.
+    """
     graph = placelab_json.read(committed(name))  # datasets.load adds estimates
     graph.save(tmp_path / "again.json.gz")
-    assert gzip.decompress((tmp_path / "again.json.gz").read_bytes()) == gzip.decompress(committed(name).read_bytes())
+    before = gzip.decompress(committed(name).read_bytes()).replace(b',"times":{"speed":{}}', b"", 1)
+    assert gzip.decompress((tmp_path / "again.json.gz").read_bytes()) == before
     pl.OpGraph.from_networkx(graph.to_networkx()).save(tmp_path / "networkx.json.gz")
     assert (tmp_path / "networkx.json.gz").read_bytes() == (tmp_path / "again.json.gz").read_bytes()
 
