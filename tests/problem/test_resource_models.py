@@ -32,11 +32,11 @@ def test_every_code_is_written_once():
         assert path.stem == "codes" or not assigned & CODES, path.name
 
 
-def test_models_of_a_kind_have_different_codes():
-    """A kernel tells them apart by it; the name is that of the row."""
-    for models in (MEMORY_MODELS, TRANSFER_MODELS):
-        assert len({model.code for model in models.values()}) == len(models)
-        assert all(name == model.name for name, model in models.items())
+def test_models_of_a_kind_differ():
+    """Memory models by the code by which kernels tell them apart, transfer models by it or by their queues."""
+    assert len({model.code for model in MEMORY_MODELS.values()}) == len(MEMORY_MODELS)
+    assert len({(model.code, model.queues(4, False)) for model in TRANSFER_MODELS.values()}) == len(TRANSFER_MODELS)
+    assert all(name == model.name for models in (MEMORY_MODELS, TRANSFER_MODELS) for name, model in models.items())
 
 
 @pytest.mark.parametrize("name", MODELS)
