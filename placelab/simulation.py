@@ -212,10 +212,9 @@ class _Run:
         rank, shared, item_of_rank = self._ranks(order, rule, items)
         sequence, sequence_ptr = self._sequence(order, rule)
         queue_ptr, send_base = self._queues()
-        pairs = k * k if kind in (PORTS_BY_PRIORITY, CHANNEL) else 1
-        pair = self.source.astype(I8) * k + self.destination if pairs > 1 or k == 1 else np.zeros(0, I8)
+        channel, pairs = self._channels(kind)
         pair_base = np.zeros(pairs + 1, I4)
-        np.cumsum(np.bincount(pair, minlength=pairs)[:pairs], out=pair_base[1:])
+        np.cumsum(np.bincount(channel, minlength=pairs), out=pair_base[1:])
         successor = graph.successors if rule == events.MSR else (_NONE,) * 3
         return dict(
             n_ops=n, n_transfers=x, n_devices=k, device=p, duration=frozen(problem.exec_times(p)),
@@ -223,7 +222,7 @@ class _Run:
             bandwidth=cluster.bandwidth.reshape(-1), tensor_bytes=graph.tensor_bytes,
             receiver=self.receiver, local_start=self.local_start, local_end=self.local_end,
             op_transfer_ptr=self.op_transfer_ptr, consumer_ptr=self.consumer_ptr, tensor=self.tensor,
-            destination=self.destination, source=self.source, edge_transfer=self.edge_transfer,
+            destination=self.destination, source=self.source, channel=frozen(channel), edge_transfer=self.edge_transfer,
             rule=rule, rank=rank, shared=shared, item_of_rank=item_of_rank, sequence=sequence, sequence_ptr=sequence_ptr,
             transfers=kind, duplex=problem.duplex, with_sends=self.n_sends > 0, transfer_class=self._transfer_class(order),
             successor_ptr=successor[0], successor=successor[1], successor_inputs=successor[2],
@@ -239,9 +238,9 @@ class _Run:
             queue=np.empty(n + self.n_sends, I8), queue_base=queue_ptr, n_queued=np.zeros(k, I4), send_base=send_base,
             n_sends_queued=np.zeros(k, I4), set_aside=np.empty(items if self.memory else 1, I8),
             heap=np.empty(2 * (k + 2 * x + 1)), touched=np.empty(k, I4), touched_flag=np.zeros(k, I4),
-            planned_next=sequence_ptr[:-1].copy(), port=np.zeros(2 * k), pair_queue=np.empty(len(pair), I8),
+            planned_next=sequence_ptr[:-1].copy(), port=np.zeros(2 * k), pair_queue=np.empty(len(channel), I8),
             pair_base=pair_base, pair_size=np.zeros(pairs, I4), pair_busy=np.zeros(pairs, I4), pairs=np.empty(pairs, I4),
-            pair_flag=np.zeros(pairs, I4), requested=np.empty(len(pair), I4),
+            pair_flag=np.zeros(pairs, I4), requested=np.empty(len(channel), I4),
             start=np.full(n, np.nan), finish=np.full(n, np.nan), send_start=np.empty(self.n_sends),
             send_finish=np.empty(self.n_sends), transfer_start=np.empty(x), transfer_finish=np.empty(x),
         )  # fmt: skip
@@ -258,6 +257,17 @@ class _Run:
     def _transfer_rule(self, order: Order) -> int:
         code = self.problem.transfer_model.code
         return PORTS_BY_PRIORITY if code == PORTS and order.transfer is not None else code
+
+    def _channels(self, kind: int) -> tuple[np.ndarray, int]:
+        """The queue in which each transfer waits for its turn, and how many there are; none where transfers are reserved."""
+        k, model, duplex = self.problem.cluster.n_devices, self.problem.transfer_model, self.problem.duplex
+        source = self.source.astype(I8)
+        if kind == PORTS_BY_PRIORITY:
+            return source * k + self.destination, k * k
+        if kind == CHANNEL:
+            (channel,) = model.ends(source, self.destination, k, duplex)
+            return channel, model.queues(k, duplex)
+        return np.zeros(0, I8), 1
 
     def _ranks(self, order: Order, rule: int, items: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Rank of each op and Send in its queue, the lowest of its equals, the item of each rank; at a tie Sends come first."""

@@ -168,7 +168,7 @@ def run_events(
     # problem
     n_ops, n_transfers, n_devices, device, duration, send_duration, latency, bandwidth, tensor_bytes,
     # transfers, from group_transfers
-    receiver, local_start, local_end, op_transfer_ptr, consumer_ptr, tensor, destination, source, edge_transfer,
+    receiver, local_start, local_end, op_transfer_ptr, consumer_ptr, tensor, destination, source, channel, edge_transfer,
     # rules
     rule, rank, shared, item_of_rank, sequence, sequence_ptr, transfers, duplex, with_sends, transfer_class,
     successor_ptr, successor, successor_inputs, n_producers, most_inputs, producer, static, alpha, beta,
@@ -422,8 +422,8 @@ def run_events(
                             used[s] -= tensor_bytes[t]
                         n_touched = touch(s, touched, touched_flag, n_touched)  # there may be room for an op that waits
                     if transfers == CHANNEL:
-                        pair_busy[s * n_devices + d] = 0
-                        n_pairs = touch(s * n_devices + d, pairs, pair_flag, n_pairs)
+                        pair_busy[channel[x]] = 0
+                        n_pairs = touch(channel[x], pairs, pair_flag, n_pairs)
                     elif transfers == PORTS_BY_PRIORITY:
                         port[s] = 0.0
                         port[in_port + d] = 0.0
@@ -457,6 +457,7 @@ def run_events(
                             else:
                                 used[d] += tensor_bytes[tensor[x]]
                     else:
+                        pair = channel[x]
                         if ranked:
                             requested[requests] = x
                             push_key(pair_queue, pair_base[pair], pair_size[pair], transfer_class[x] << 32 | requests)
@@ -503,7 +504,8 @@ def run_events(
                     port[source[x]] = 1.0
                     port[in_port + destination[x]] = 1.0
                 transfer_start[x] = now
-                transfer_finish[x] = now + latency[best] + tensor_bytes[tensor[x]] / bandwidth[best]
+                pair = source[x] * n_devices + destination[x]
+                transfer_finish[x] = now + latency[pair] + tensor_bytes[tensor[x]] / bandwidth[pair]
                 size = push_event(heap, size, transfer_finish[x], first_transfer + x)
                 if memory == DYNAMIC:
                     used[destination[x]] += tensor_bytes[tensor[x]]
