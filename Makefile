@@ -1,5 +1,6 @@
 # make lab     set everything up and open JupyterLab on the tour
-# make test    set everything up and run every check
+# make test    set everything up and run all tests but the slow ones; SLOW=1 runs those, too, as continuous integration does
+# make check   style, types and fast tests within a minute, for the inner loop
 # make build   rebuild the front end's bundle in placelab/widgets/static
 # make clean   remove what these have made, the environment included
 
@@ -14,8 +15,11 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 INSTALLED := $(VENV)/.installed-$(EXTRAS)
 CHROMIUM := $(VENV)/.chromium
 NODE_MODULES := widgets/node_modules/.installed
+CHOSEN := $(if $(SLOW),,-m "not slow")
+# What make check runs: the rooms that need no framework, no browser and no compiled kernel.
+FAST := tests/house tests/problem tests/schedule tests/planning tests/analysis tests/preparing tests/cli tests/plots
 
-.PHONY: lab test build clean
+.PHONY: lab test check build clean
 .DELETE_ON_ERROR:
 
 lab: $(INSTALLED)
@@ -24,10 +28,17 @@ lab: $(INSTALLED)
 test: $(INSTALLED) $(NODE_MODULES) $(CHROMIUM)
 	ruff check .
 	ruff format --check .
+	mypy
 	npm --prefix widgets run --silent check
 	npm --prefix widgets run --silent test
-	python -m pytest --numprocesses=logical --dist=loadfile --ignore=tests/browser placelab tests notebooks; first=$$?; \
-	  python -m pytest tests/browser && exit $$first
+	python -m pytest $(CHOSEN) --numprocesses=logical --dist=loadfile --ignore=tests/browser placelab tests notebooks; first=$$?; \
+	  python -m pytest $(CHOSEN) tests/browser && exit $$first
+
+check: $(INSTALLED)
+	ruff check .
+	ruff format --check .
+	mypy
+	PLACELAB_JIT=0 python -m pytest --quiet -m "not slow" --numprocesses=logical --dist=loadfile $(FAST)
 
 build: $(NODE_MODULES)
 	npm --prefix widgets run --silent build

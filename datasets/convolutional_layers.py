@@ -1,7 +1,7 @@
-"""What are image classifiers built of? Convolutions with and without batch normalisation, pools, and blocks of branches.
+"""Layers of image classifiers: convolutions with and without batch normalisation, pools, and blocks of branches.
 
-A layer is written as a text, one word each: ``"3x3 32"`` is a convolution with 32 filters of 3 × 3, ``"3x3 32 /2 valid"`` one
-with stride 2 and no padding, ``"max 3x3 /2"`` and ``"avg 3x3"`` are pools. A tuple of texts is layers in parallel, concatenated.
+A layer is described by text: ``"3x3 32"`` is a convolution with 32 filters of 3 × 3, ``"3x3 32 /2 valid"`` one with stride 2
+and no padding, ``"max 3x3 /2"`` and ``"avg 3x3"`` are pools. A tuple of texts is layers in parallel, concatenated.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from tensorflow_profiling import tf
 
-DECAY, EPSILON = 0.9997, 0.001  # of moving averages; under the root of the variance
+DECAY, EPSILON = 0.9997, 0.001  # of moving averages; added to the variance
 
 
 class Layer(NamedTuple):
-    """A layer as its text says it."""
+    """A parsed layer."""
 
     kind: str
     rows: int
@@ -49,7 +49,7 @@ def variable(name: str, shape: Sequence[int], initial: str = "weights") -> tf.Va
 
 
 def convolved(x: tf.Tensor, layer: Layer) -> tf.Tensor:
-    """The convolution alone; its weights' square sum goes to the regularisation losses."""
+    """The convolution alone; its weights join the collection ``weights``, which are regularised."""
     weights = variable("weights", [layer.rows, layer.columns, x.shape[-1], layer.width])
     tf.add_to_collection("weights", weights)
     return tf.nn.conv2d(x, weights, strides=[1, layer.stride, layer.stride, 1], padding=layer.padding)
@@ -60,7 +60,7 @@ def biased(x: tf.Tensor) -> tf.Tensor:
 
 
 def normalised(x: tf.Tensor, scaled: bool = False) -> tf.Tensor:
-    """Batch normalisation by the batch's own statistics; updates of the moving averages go to UPDATE_OPS."""
+    """Batch normalisation by the batch's statistics; updates of the moving averages join the collection UPDATE_OPS."""
     with tf.variable_scope("norm"):
         shape = [x.shape[-1]]
         beta = variable("beta", shape, "zeros")
@@ -72,7 +72,7 @@ def normalised(x: tf.Tensor, scaled: bool = False) -> tf.Tensor:
 
 
 def follow(name: str, first: str, value: tf.Tensor) -> tf.Tensor:
-    """A moving average of `value`: the op that moves it, beside the average."""
+    """Add a moving average of `value`, and return the op that updates it, colocated with the average."""
     initial = tf.zeros_initializer() if first == "zeros" else tf.ones_initializer()
     average = tf.get_variable(name, value.shape, initializer=initial, trainable=False)
     with tf.colocate_with(average.op), tf.name_scope(f"follow_{name}"):
@@ -86,23 +86,23 @@ def pooled(x: tf.Tensor, layer: Layer) -> tf.Tensor:
 
 
 def apply(x: tf.Tensor, text: str | tuple[str, ...], name: str = "") -> tf.Tensor:
-    """One layer on `x`: a pool, or a convolution with batch normalisation and rectifier; of a tuple, all, concatenated."""
+    """Apply a layer: a pool, or a convolution with batch normalisation and rectifier; a tuple's layers are concatenated."""
     if isinstance(text, tuple):
-        return tf.concat([apply(x, one, f"{name}{letter}_") for letter, one in zip("ab", text, strict=True)], 3)
+        return tf.concat([apply(x, part, f"{name}{letter}_") for letter, part in zip("ab", text, strict=True)], 3)
     layer = parse(text)
     with tf.variable_scope(name + layer.name):
         return pooled(x, layer) if layer.kind != "conv" else tf.nn.relu(normalised(convolved(x, layer)))
 
 
 def chain(x: tf.Tensor, layers: Sequence[str | tuple[str, ...]]) -> tf.Tensor:
-    """Layers one after the other, numbered in their names."""
+    """Apply layers in sequence; their names are numbered."""
     for i, text in enumerate(layers):
         x = apply(x, text, f"{i}_")
     return x
 
 
 def block(x: tf.Tensor, name: str, branches: Sequence[Sequence[str | tuple[str, ...]]]) -> tf.Tensor:
-    """Branches side by side on the same input, concatenated: an Inception module."""
+    """Apply branches to the same input and concatenate them: an Inception module."""
     with tf.variable_scope(name):
         ends = []
         for i, branch in enumerate(branches):
@@ -112,7 +112,7 @@ def block(x: tf.Tensor, name: str, branches: Sequence[Sequence[str | tuple[str, 
 
 
 def classes_of(x: tf.Tensor, classes: int) -> tf.Tensor:
-    """Scores by a 1 × 1 convolution with biases over what pooling left: [batch, 1, 1, width] → [batch, classes]."""
+    """Scores by a 1 × 1 convolution with biases of the pooled features: [batch, 1, 1, width] → [batch, classes]."""
     with tf.variable_scope("logits"):
         scores = biased(convolved(x, parse(f"1x1 {classes}")))
         return tf.squeeze(scores, [1, 2])

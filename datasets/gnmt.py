@@ -1,11 +1,11 @@
-"""Which ops does a training step of a translator like GNMT run? 4 + 4 LSTM layers of 512, attention, unrolled step by step.
+"""Build the training graphs of a translator like GNMT: 4 + 4 LSTM layers of 512 units, attention, unrolled word by word.
 
 ::
 
     pip install "tensorflow-cpu==2.21.*" "tf_keras==2.21.*"     # beside placelab; only rebuilding needs TensorFlow
     python datasets/gnmt.py                                     # gnmt_40 and gnmt_50; or name one
 
-What is counted and measured, and how, stands in ``datasets/README.md``.
+``datasets/README.md`` describes what is counted and measured.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RATE, LARGEST_NORM = 1.0, 5.0
 
 
 class State(NamedTuple):
-    """What an LSTM hands to its next step: [batch, UNITS] each."""
+    """State that an LSTM passes to its next step: [batch, UNITS] each."""
 
     cell: tf.Tensor
     output: tf.Tensor
@@ -41,12 +41,12 @@ def variable(name: str, shape: Sequence[int]) -> tf.Variable:
 
 
 def layer(inputs: int) -> Layer:
-    """Weights of a layer that reads `inputs` numbers per sequence beside its own output."""
+    """Weights of a layer that reads `inputs` numbers per sequence besides its own output."""
     return Layer(variable("kernel", [inputs + UNITS, 4 * UNITS]), variable("bias", [4 * UNITS]))
 
 
 def cell(weights: Layer, x: tf.Tensor, before: State) -> State:
-    """One step of an LSTM: input, candidate, forget and output gates from one product."""
+    """One step of an LSTM, its input, candidate, forget and output gates computed by one product."""
     product = tf.matmul(tf.concat([x, before.output], 1), weights.kernel)
     into, candidate, forget, out = tf.split(tf.nn.bias_add(product, weights.bias), 4, 1)
     kept = before.cell * tf.sigmoid(forget + 1.0)
@@ -59,7 +59,7 @@ def nothing() -> State:
 
 
 def sequence(name: str, xs: Sequence[tf.Tensor], residual: bool = False) -> tuple[list[tf.Tensor], State]:
-    """A layer unrolled over its inputs: its outputs, and its last state."""
+    """Outputs and last state of a layer that is unrolled over its inputs."""
     with tf.variable_scope(name):
         weights, state, outputs = layer(xs[0].shape[-1]), nothing(), []
         for t, x in enumerate(xs):
@@ -70,7 +70,7 @@ def sequence(name: str, xs: Sequence[tf.Tensor], residual: bool = False) -> tupl
 
 
 def embedded(tokens: tf.Tensor) -> list[tf.Tensor]:
-    """[steps, batch] words to one [batch, UNITS] per step."""
+    """Embed [steps, batch] words: one [batch, UNITS] per step."""
     table = variable("embedding", [VOCABULARY, UNITS])
     return tf.unstack(tf.nn.embedding_lookup(table, tokens))
 
@@ -89,7 +89,7 @@ def encoder(tokens: tf.Tensor) -> tuple[tf.Tensor, list[State]]:
 
 
 class Attention(NamedTuple):
-    """Bahdanau's: the encoder's outputs, what they are compared by, and the weights of a query."""
+    """Bahdanau's attention: the encoder's outputs, their keys, and the weights of queries and scores."""
 
     memory: tf.Tensor
     keys: tf.Tensor
@@ -97,7 +97,7 @@ class Attention(NamedTuple):
     score: tf.Tensor
 
     def context(self, output: tf.Tensor) -> tf.Tensor:
-        """The mean of the memory, weighted by how well each step answers `output`: [batch, UNITS]."""
+        """The mean of the memory, weighted by each step's match with `output`: [batch, UNITS]."""
         query = tf.expand_dims(tf.matmul(output, self.query), 1)
         match = tf.reduce_sum(self.score * tf.tanh(self.keys + query), 2)
         weights = tf.expand_dims(tf.nn.softmax(match), 1)
@@ -112,9 +112,9 @@ def attention(memory: tf.Tensor) -> Attention:
 
 
 def decoder(tokens: tf.Tensor, memory: tf.Tensor, states: list[State]) -> tf.Tensor:
-    """Every layer reads, beside its input, the context that the first layer's last output asks for.
+    """Decode from the encoder's last states; returns [steps, batch, UNITS].
 
-    Starts from the encoder's last states. Returns [steps, batch, UNITS].
+    Each layer reads its input and the context of the first layer's last output.
     """
     with tf.variable_scope("decoder"):
         look, outputs = attention(memory), []
@@ -135,7 +135,7 @@ def decoder(tokens: tf.Tensor, memory: tf.Tensor, states: list[State]) -> tf.Ten
 
 
 def loss_of(outputs: tf.Tensor, wanted: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-    """Cross entropy per sentence; the scores of all steps' words are one product, after the last step."""
+    """Cross entropy per sentence; one product after the last step computes the scores of all words."""
     with tf.variable_scope("projection"):
         rows = tf.reshape(outputs, [-1, UNITS])
         scores = tf.matmul(rows, variable("kernel", [UNITS, VOCABULARY]))

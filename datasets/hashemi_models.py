@@ -1,12 +1,12 @@
-"""Which ops does the forward pass of a training step run? AlexNet, VGG-16, Inception-V2 and ResNetV2-152, with their loss.
+"""Build the forward passes of AlexNet, VGG-16, Inception-V2 and ResNetV2-152, with their loss.
 
-The networks of Hashemi, Jyothi, Campbell (2018), who order the transfers of parameters from a server: every op with
-persistent bytes is a parameter, the ``…/read`` beside it is what is sent::
+These are the networks of Hashemi, Jyothi, Campbell (2018), who order the transfers of parameters from a server: every op with
+persistent bytes is a parameter, and the op ``…/read`` reads the value that is sent::
 
     pip install "tensorflow-cpu==2.21.*" "tf_keras==2.21.*"     # beside placelab; only rebuilding needs TensorFlow
     python datasets/hashemi_models.py                           # all four, a few minutes; or name some
 
-What is counted and measured, and how, stands in ``datasets/README.md``.
+``datasets/README.md`` describes what is counted and measured.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def towers(x: tf.Tensor, layers: list[tuple[str, str]]) -> tf.Tensor:
 
 
 def alexnet(images: tf.Tensor) -> tf.Tensor:
-    """Krizhevsky, Sutskever, Hinton (2012): two towers that exchange what they have before the third convolution."""
+    """Krizhevsky, Sutskever, Hinton (2012): two towers that exchange their features before the third convolution."""
     halves = [("norm1", ""), ("pool1", "max 3x3 /2 valid"), ("conv2", "5x5 128")]
     halves += [("norm2", ""), ("pool2", "max 3x3 /2 valid")]
     x = towers(images, [("conv1", "11x11 48 /4 valid"), *halves])
@@ -81,7 +81,7 @@ def vgg16(images: tf.Tensor) -> tf.Tensor:
 
 
 def separable(x: tf.Tensor) -> tf.Tensor:
-    """The first convolution of Inception-V2: 7 × 7 over each colour, then 1 × 1 over what they give."""
+    """The first convolution of Inception-V2: 7 × 7 per colour, then 1 × 1."""
     with tf.variable_scope("separable_7x7"):
         each = variable("depthwise_weights", [7, 7, x.shape[-1], 8])
         mixed = variable("pointwise_weights", [1, 1, 8 * x.shape[-1], 64])
@@ -116,7 +116,7 @@ INCEPTION_V2 = {
 
 
 def inception_v2(images: tf.Tensor) -> tf.Tensor:
-    """Inception with batch normalisation (Ioffe, Szegedy, 2015), as the TensorFlow model collection has it."""
+    """Inception with batch normalisation (Ioffe, Szegedy, 2015), as in the TensorFlow model collection."""
     with tf.variable_scope("stem"):
         x = chain(separable(images), ["max 3x3 /2", "1x1 64", "3x3 192", "max 3x3 /2"])
     for name, branches in INCEPTION_V2.items():
@@ -126,7 +126,7 @@ def inception_v2(images: tf.Tensor) -> tf.Tensor:
 
 
 def before(x: tf.Tensor) -> tf.Tensor:
-    """Batch normalisation and rectifier ahead of a convolution, as the second version of ResNet has them."""
+    """Batch normalisation and rectifier before a convolution, as in the second version of ResNet."""
     return tf.nn.relu(normalised(x, scaled=True))
 
 
@@ -159,7 +159,7 @@ def resnet_v2_152(images: tf.Tensor) -> tf.Tensor:
 
 
 def forward(scores_of: Callable, batch: int, size: int, random: np.random.Generator) -> Network:
-    """The forward pass of a training step: what the loss of one batch needs."""
+    """The forward pass of a training step: the ops that the loss of one batch needs."""
     images = tf.placeholder(tf.float32, [batch, size, size, 3], name="images")
     labels = tf.placeholder(tf.int32, [batch], name="labels")
     scores = scores_of(images)

@@ -1,11 +1,11 @@
-"""Which ops does a training step of Inception-V3 run? Szegedy and others (2016), with its auxiliary head, batch 32, RMSProp.
+"""Build the training graph of Inception-V3 (Szegedy and others, 2016) with its auxiliary head, batch 32, RMSProp.
 
 ::
 
     pip install "tensorflow-cpu==2.21.*" "tf_keras==2.21.*"     # beside placelab; only rebuilding needs TensorFlow
     python datasets/inception.py                                # a few minutes
 
-What is counted and measured, and how, stands in ``datasets/README.md``.
+``datasets/README.md`` describes what is counted and measured.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ MODULES = {
 
 
 def modules(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """What the stem and all modules make of the images, and what the auxiliary head reads."""
+    """Features from the stem and all modules, and those that the auxiliary head reads."""
     with tf.variable_scope("stem"):
         x = chain(x, STEM)
     outputs = {}
@@ -88,7 +88,7 @@ def heads(x: tf.Tensor, beside: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def total_loss(labels: tf.Tensor, scores: tf.Tensor, beside: tf.Tensor) -> tf.Tensor:
-    """Cross entropy with smoothed labels, of both heads, and the weights' decay."""
+    """Cross entropy of both heads with smoothed labels, and weight decay."""
     with tf.name_scope("loss"):
         smooth = labels * (1 - SMOOTHING) + SMOOTHING / CLASSES
         entropies = [tf.nn.softmax_cross_entropy_with_logits_v2(smooth, logits) for logits in (scores, beside)]

@@ -1,7 +1,7 @@
-"""How long does an op take on a machine that runs other programs, too? By a clock that stands still while those run.
+"""Measure ops by processor time, on a machine that runs other programs, too.
 
-TensorFlow's tracer reads ``CLOCK_REALTIME``. A library loaded before the C library answers with the processor time of the
-process instead, which on one thread is the time of the op that runs. On a machine of one's own both are the same.
+TensorFlow's tracer reads ``CLOCK_REALTIME``. A library that is loaded before the C library returns the processor time of the
+process instead, which on one thread is the time of the running op. On an idle machine both are the same.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ int clock_gettime(clockid_t id, struct timespec *now) {
 
 
 def start_again(without: str) -> None:
-    """Replace this program by itself under that clock, the argument `without` left out. Linux, and a C compiler."""
+    """Restart this program under that clock, without the argument `without`. Needs Linux and a C compiler."""
     folder = Path(mkdtemp())
     source, library = folder / "clock.c", folder / "clock.so"
     source.write_text(SOURCE)

@@ -1,9 +1,9 @@
-"""Training graphs of PyTorch models: forward and backward pass, captured and, where the model fits, measured op by op.
+"""Build the training graphs of PyTorch models: forward and backward pass, traced and, if the model fits, measured op by op.
 
     pip install "placelab[torch]"
-    OMP_NUM_THREADS=1 python datasets/pytorch_models.py            # minutes; or the names of some
+    OMP_NUM_THREADS=1 python datasets/pytorch_models.py            # minutes; or name some
 
-The models stand beside this file (``torch_*.py``), with the shapes of the papers and random weights.
+The models are in ``torch_*.py``, with the shapes of the papers and random weights.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ RUNS, DIGITS = 3, 3
 
 @dataclass(frozen=True)
 class Network:
-    """A model, what it is fed, and whether it is run here.
+    """A model, its batch, and whether it is measured.
 
     Attributes
     ----------
     file, model
-        Its file, and the arguments of that file's ``model``.
+        Its file, and arguments of the file's function ``model``.
     batch
-        Arguments of the file's ``batch``.
+        Arguments of the file's function ``batch``.
     fed
         The batch in words.
     runs
-        Whether it is measured; else it is captured from tensors without data.
+        Whether it is measured; else it is traced with tensors without data.
     dtype
         Type of its weights.
     """
@@ -66,7 +66,7 @@ NETWORKS = {
 
 
 def built(network: Network) -> tuple[Any, tuple[Any, ...]]:
-    """The model in training mode and its batch, always the same random ones."""
+    """The model in training mode and its batch, from a fixed seed."""
     torch.manual_seed(0)
     file = importlib.import_module(network.file)
     before = torch.get_default_dtype()
@@ -78,7 +78,7 @@ def built(network: Network) -> tuple[Any, tuple[Any, ...]]:
 
 
 def graph_of(name: str) -> OpGraph:
-    """A network's training graph, with measured seconds for type ``cpu`` where it is run."""
+    """A network's training graph, with measured seconds for type ``cpu`` if it is run."""
     network = NETWORKS[name]
     model, batch = built(network)
     graph = from_training(model, batch, name=name)
@@ -98,7 +98,7 @@ def graph_of(name: str) -> OpGraph:
 
 
 def rounded(seconds: dict[str, float]) -> dict[str, float]:
-    """Seconds with as many digits as mean something."""
+    """Seconds rounded to the digits that are significant."""
     return {name: float(f"{value:.{DIGITS}g}") for name, value in seconds.items()}
 
 

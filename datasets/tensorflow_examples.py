@@ -1,13 +1,12 @@
-"""Which ops does a training step of a small TensorFlow network run, for how long, and what do they send each other?
+"""Build the training graphs of three small TensorFlow networks, with measured times and bytes.
 
-Builds, with TensorFlow's v1 graph mode, the three networks of Mayer, Mayer, Laich (2017), Table 1, as they stood in the
-TensorFlow-Examples collection before August 2017, profiles one training step of each, and writes
-``<name>.json.gz`` beside this script::
+Builds the networks of Mayer, Mayer, Laich (2017), Table 1, in TensorFlow's v1 graph mode, as in the TensorFlow-Examples
+collection before August 2017, profiles one training step of each, and writes ``<name>.json.gz`` to the folder of this script::
 
     pip install tensorflow-cpu==2.21.* tf_keras==2.21.*     # beside placelab; only rebuilding needs TensorFlow
     python datasets/tensorflow_examples.py                  # all three, about a minute; or name some
 
-What is measured, and how, stands in ``datasets/README.md``.
+``datasets/README.md`` describes what is measured.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from tensorflow_profiling import HERE, Network, tensorflow, tf, traced_steps
 
 BATCH = 128
 WARM_UP, STEPS = 10, 31
-REFERENCE_SPEED = 1e13  # operations/s of a device that takes the measured times: compute = seconds * this
+REFERENCE_SPEED = 1e13  # operations/s of a device that takes the measured times: compute / seconds
 
 
 def one_hot(labels: np.ndarray, classes: int) -> np.ndarray:
@@ -30,7 +29,7 @@ def one_hot(labels: np.ndarray, classes: int) -> np.ndarray:
 
 
 def classifier(logits: tf.Tensor, labels: tf.Tensor, optimizer: tf.train.Optimizer) -> list[Any]:
-    """Softmax cross entropy, one optimizer step, accuracy, initialisation: what the three networks have in common."""
+    """The common end of the three networks: softmax cross entropy, one optimizer step, accuracy, initialisation."""
     loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(logits=logits, labels=labels))
     train = optimizer.minimize(loss)
     hits = tf.equal(tf.argmax(logits, 1), tf.argmax(labels, 1))
@@ -119,7 +118,7 @@ def tensor_bytes(dtype: tf.DType, shape: list[int]) -> float:
 
 
 def static_bytes(tensor: tf.Tensor) -> float:
-    """Bytes by the declared shape, where every unknown dimension is the batch; 0 when not even the rank is known."""
+    """Bytes by the declared shape, unknown dimensions taken as the batch; 0 if the rank is unknown."""
     shape = tensor.shape
     if shape.rank is None:
         return 0.0
@@ -129,7 +128,8 @@ def static_bytes(tensor: tf.Tensor) -> float:
 class Profile(NamedTuple):
     """Per op name: seconds (median over steps of the sum over kernels), scratch bytes; per output: bytes.
 
-    Seconds are those the op keeps its thread busy, inputs and outputs handled: the length TensorFlow's timeline draws.
+    Seconds are the time that the op occupies its thread, including the handling of inputs and outputs, as in TensorFlow's
+    timeline.
     """
 
     seconds: dict[str, float]
@@ -138,7 +138,7 @@ class Profile(NamedTuple):
 
 
 def profile(traces: list[Any]) -> Profile:
-    """Fold the traces; an op that a step never ran is in none of the three."""
+    """The profile of the traces; ops that never ran are left out."""
     seconds: dict[str, list[float]] = {}
     scratch: dict[str, float] = {}
     outputs: dict[tuple[str, int], float] = {}
@@ -158,9 +158,9 @@ def profile(traces: list[Any]) -> Profile:
 
 
 def colocation(graph: tf.Graph) -> dict[str, str]:
-    """Group of each op that must share a device with another one, named after the op that the chain of ties ends at.
+    """Colocation group of each op that has one, named after one of its ops.
 
-    Two things tie, as in TensorFlow's placer: a ``loc:@`` attribute, and an input that is a reference to a variable.
+    Two ops share a group, as in TensorFlow's placer, by a ``loc:@`` attribute or an input that is a reference to a variable.
     """
     anchor: dict[str, str] = {}
 
@@ -185,7 +185,7 @@ def op_graph(graph: tf.Graph, feed: dict[Any, np.ndarray], measured: Profile, sp
     fed = {tensor.op.name for tensor in feed}
 
     def sent(tensor: tf.Tensor) -> float:
-        """Bytes of one output. A reference stays where its variable is and takes none beside the persistent ones."""
+        """Bytes of one output; 0 for a reference, as the variable's bytes are persistent."""
         if tensor.dtype._is_ref_dtype:
             return 0.0
         if tensor.op.name in fed:

@@ -1,7 +1,7 @@
-"""What does each TensorFlow op put out? Writes ``placelab/formats/tensorflow/op_types.txt`` from the installed TensorFlow.
+"""Write the outputs of all TensorFlow ops to ``placelab/formats/tensorflow/op_types.txt``, from the installed TensorFlow.
 
-A graph file names an op's type attributes but not which of its outputs has which; only TensorFlow's registry of ops knows
-that. One line per op, its outputs with what holds their types::
+A graph file has an op's type attributes; only TensorFlow's registry of ops has the outputs that they belong to. The table has a
+line per op with its outputs and the source of their types::
 
     Relu activations:T              the attribute T
     Unique y:T idx:out_idx          two outputs, each with the attribute that holds its type
@@ -27,7 +27,7 @@ HIDDEN = (
     "RetrieveTPU",
     "Xla",
     "TPU",
-)  # no user's graph has them
+)  # prefixes of ops that users' graphs lack
 
 
 def table() -> str:
@@ -36,12 +36,12 @@ def table() -> str:
     from tensorflow.python.client.pywrap_tf_session import TF_GetAllOpList, TF_GetBuffer
 
     ops = [op for op in OpList.FromString(TF_GetBuffer(TF_GetAllOpList())).op if not op.name.startswith(HIDDEN)]
-    lines = {op.name: [f"{output.name}:{held(output)}" for output in op.output_arg] for op in ops}
+    lines = {op.name: [f"{output.name}:{declared(output)}" for output in op.output_arg] for op in ops}
     return "".join(" ".join([name, *lines[name]]) + "\n" for name in sorted(lines))
 
 
-def held(output) -> str:
-    """The type of one output, as the table spells it."""
+def declared(output) -> str:
+    """The type of one output in the notation of the table."""
     kind = output.type_attr or output.type_list_attr or str(output.type)
     count = f"*{output.number_attr}" if output.number_attr else ""
     return kind + count + "@" * bool(output.type_list_attr) + "&" * output.is_ref

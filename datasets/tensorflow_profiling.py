@@ -1,4 +1,4 @@
-"""Which ops does one step of a TensorFlow network run, and for how long? The v1 graph, cut to a step, and its traces."""
+"""Profile one step of a TensorFlow network: the v1 graph, cut to the step, and its traces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from processor_clock import start_again
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # a checkout need not be installed
 
-WARM_UP, STEPS = 1, 3  # steps thrown away; steps traced
+WARM_UP, STEPS = 1, 3  # steps discarded; steps traced
 
 tf = tensorflow.compat.v1
 tf.disable_v2_behavior()
@@ -29,7 +29,7 @@ tf.logging.set_verbosity(tf.logging.ERROR)
 
 
 class Network(NamedTuple):
-    """What one step fetches, and the batch it is fed."""
+    """The fetches of one step, and its batch."""
 
     fetches: list[Any]
     feed: dict[Any, np.ndarray]
@@ -39,7 +39,7 @@ Build = Callable[[np.random.Generator], Network]
 
 
 def unoptimised() -> tf.ConfigProto:
-    """One thread, and the graph runs as it was written: no grappler, no constant folding, no common subexpressions."""
+    """A configuration of one thread without optimisations: no grappler, constant folding or common subexpressions."""
     config = tf.ConfigProto(inter_op_parallelism_threads=1, intra_op_parallelism_threads=1)
     config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
     config.graph_options.rewrite_options.disable_meta_optimizer = True
@@ -47,14 +47,14 @@ def unoptimised() -> tf.ConfigProto:
 
 
 def initialise(session: tf.Session) -> None:
-    """Run the op called `init`, or make one: all variables get their first values."""
+    """Initialise all variables by the op called `init`, or by a new one."""
     made = [op for op in session.graph.get_operations() if op.name == "init"]
     with session.graph.as_default():
         session.run(made[0] if made else tf.global_variables_initializer())
 
 
 def traced_steps(graph: tf.Graph, network: Network, warm_up: int, steps: int) -> list[Any]:
-    """RunMetadata of each of `steps` steps, after `warm_up` steps that are thrown away."""
+    """RunMetadata of each of `steps` steps, after `warm_up` steps that are discarded."""
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     traces = []
     with tf.Session(graph=graph, config=unoptimised()) as session:
@@ -67,14 +67,13 @@ def traced_steps(graph: tf.Graph, network: Network, warm_up: int, steps: int) ->
 
 
 def step_of(graph: tf.Graph, network: Network) -> Any:
-    """GraphDef with shapes of what the fetches need, and nothing else: no initialisers, no summaries, no savers."""
+    """GraphDef, with shapes, of the ops that the fetches need, without initialisers, summaries and savers."""
     fetched = [getattr(fetch, "op", fetch).name for fetch in network.fetches]
-    whole = graph.as_graph_def(add_shapes=True)
-    return tf.graph_util.extract_sub_graph(whole, fetched)
+    return tf.graph_util.extract_sub_graph(graph.as_graph_def(add_shapes=True), fetched)
 
 
 def traces_of(name: str, graph: tf.Graph, network: Network, folder: Path) -> list[Path]:
-    """Files with the traces of STEPS steps: those that are in the folder, or, where there are none, of a new run."""
+    """Files with the traces of STEPS steps: those in the folder, else those of a new run."""
     if not list(folder.glob(f"{name}.*.pb")):
         folder.mkdir(parents=True, exist_ok=True)
         for i, trace in enumerate(traced_steps(graph, network, WARM_UP, STEPS)):
@@ -83,9 +82,9 @@ def traces_of(name: str, graph: tf.Graph, network: Network, folder: Path) -> lis
 
 
 def as_run(name: str, build: Build, folder: Path) -> Any:
-    """The OpGraph of one step: FLOP and bytes by shapes, groups, and in the time column ``cpu`` the measured seconds.
+    """The OpGraph of one step: FLOP and bytes by shapes, groups, and the measured seconds in the time column ``cpu``.
 
-    Bytes in the traces are left out: they are those of the shapes, but for references, which never travel.
+    Bytes in the traces are ignored: they agree with the shapes, except for references, which are never sent.
     """
     from placelab.costs import Profile, measured
     from placelab.formats.tensorflow.graph_def import loads
@@ -99,7 +98,7 @@ def as_run(name: str, build: Build, folder: Path) -> Any:
 
 
 def rounded(seconds: Mapping[str, float]) -> dict[str, float]:
-    """To three digits: more are noise, and would take more room than all else."""
+    """Seconds rounded to three digits; more are noise and would dominate the size of the file."""
     return {name: float(f"{value:.3g}") for name, value in seconds.items()}
 
 
@@ -107,9 +106,7 @@ def main(networks: Mapping[str, Build], script: str) -> None:
     """Write ``<name>.json.gz`` of the networks named on the command line."""
     parser = argparse.ArgumentParser(description=f"Writes {', '.join(networks)}.")
     parser.add_argument("names", nargs="*", help="which of them; default all")
-    parser.add_argument(
-        "--traces", type=Path, help="folder to keep the traces in; those that are there are not run again"
-    )
+    parser.add_argument("--traces", type=Path, help="folder to keep the traces in; existing ones are reused")
     parser.add_argument("--busy", action="store_true", help="measure processor time: other programs run here, too")
     given = parser.parse_args()
     if given.busy:

@@ -1,7 +1,7 @@
-"""Writes ``topcuoglu.json.gz``: the ten tasks, three processors and time table every list-scheduling paper starts from.
+"""Write ``topcuoglu.json.gz``: the ten tasks and the time table of Topcuoglu's example, common to papers on list scheduling.
 
 Topcuoglu, Hariri, Wu, "Performance-effective and low-complexity task scheduling for heterogeneous computing", IEEE TPDS
-13(3), 2002, Fig. 2. Times there have no unit; here one unit is 1 s of computing and 1 byte of data, and
+13(3), 2002, Fig. 2. Times in the paper have no unit; here one unit is 1 s of computing and 1 byte of data, and
 ``placelab.datasets.problem("topcuoglu")`` joins the processors P1, P2, P3 by links of 1 byte/s without latency::
 
     python datasets/topcuoglu.py
@@ -50,7 +50,7 @@ TRANSFERS = {  # bytes from task to task
 
 
 def topcuoglu() -> OpGraph:
-    """The graph; compute is the mean over the processors, for clusters that have other devices than P1, P2, P3."""
+    """The graph; compute is the mean over the processors, for clusters with other devices than P1, P2, P3."""
     return OpGraph.from_arrays(
         [f"T{i}" for i in range(1, len(TIMES) + 1)],
         [sum(row) / len(row) for row in TIMES],

@@ -1,18 +1,19 @@
-"""BERT-base as Devlin et al. (2018) describe it, with both heads of its pre-training: masked words and next sentence."""
+"""BERT-base by Devlin et al. (2018), with both heads of its pre-training: masked words and next sentence."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from transformer_weights import normal_weights
 
 WORDS, POSITIONS, SEGMENTS = 30522, 512, 2
 LAYERS, WIDTH, HEADS, INNER = 12, 768, 12, 3072
-DROPOUT, EPSILON, DEVIATION = 0.1, 1e-12, 0.02
+DROPOUT, EPSILON = 0.1, 1e-12
 
 
 class Embeddings(nn.Module):
-    """Words, positions and segments, added."""
+    """Sum of the embeddings of words, positions and segments."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,7 +30,7 @@ class Embeddings(nn.Module):
 
 
 class Attention(nn.Module):
-    """Self-attention over the words that the mask leaves."""
+    """Self-attention over the words that are not masked."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,21 +86,13 @@ class Bert(nn.Module):
         return words_loss + F.cross_entropy(self.next_sentence(torch.tanh(self.pooler(x[:, 0]))), follows)
 
 
-def started(part: nn.Module) -> None:
-    """Weights as the paper starts with; wider ones make a loss of numbers so small that a CPU takes its time with them."""
-    if isinstance(part, (nn.Linear, nn.Embedding)):
-        nn.init.normal_(part.weight, std=DEVIATION)
-    if isinstance(part, nn.Linear) and part.bias is not None:
-        nn.init.zeros_(part.bias)
-
-
 def model() -> Bert:
     """BERT-base with random weights."""
-    return Bert().apply(started)
+    return Bert().apply(normal_weights)
 
 
 def batch(sequences: int, words: int) -> tuple[Tensor, ...]:
-    """Random words, all of the sequence in use, 15 % of them masked."""
+    """Random words, without padding, 15 % of them masked."""
     masked = torch.randint(WORDS, (sequences, words))
     masked[torch.rand(sequences, words) > 0.15] = -100
     return (

@@ -1,14 +1,15 @@
-"""GPT-2 (124 million parameters) as Radford et al. (2019) describe it, with the loss of predicting the next token."""
+"""GPT-2 (124 million parameters) by Radford et al. (2019), with the loss of predicting the next token."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from transformer_weights import normal_weights
 
 TOKENS, POSITIONS = 50257, 1024
 LAYERS, WIDTH, HEADS = 12, 768, 12
-DROPOUT, EPSILON, DEVIATION = 0.1, 1e-5, 0.02
+DROPOUT, EPSILON = 0.1, 1e-5
 
 
 class Attention(nn.Module):
@@ -30,7 +31,7 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention, then two dense layers on each token, each after a normalisation and around itself."""
+    """Attention, then two dense layers on each token, each normalised before and with a residual connection."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,17 +68,9 @@ class Gpt2(nn.Module):
         return F.cross_entropy(self.head(self.norm(x)).flatten(0, 1), targets.flatten())
 
 
-def started(part: nn.Module) -> None:
-    """Weights as the paper starts with; wider ones make a loss of numbers so small that a CPU takes its time with them."""
-    if isinstance(part, (nn.Linear, nn.Embedding)):
-        nn.init.normal_(part.weight, std=DEVIATION)
-    if isinstance(part, nn.Linear) and part.bias is not None:
-        nn.init.zeros_(part.bias)
-
-
 def model() -> Gpt2:
     """GPT-2 with random weights."""
-    return Gpt2().apply(started)
+    return Gpt2().apply(normal_weights)
 
 
 def batch(sequences: int, tokens: int) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Llama as Touvron et al. (2023) describe it, in any size, with the loss of predicting the next token."""
+"""Llama by Touvron et al. (2023), in any size, with the loss of predicting the next token."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-TOKENS, EPSILON, TURN = 32000, 1e-6, 10000.0
+TOKENS, EPSILON, BASE = 32000, 1e-6, 10000.0
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ SIZES = {"7b": Size(32, 4096, 32, 11008), "8 layers": Size(8, 1024, 16, 2816)}
 
 
 class Norm(nn.Module):
-    """Scales to unit mean square, computed in 32 bits."""
+    """Scale to unit mean square, computed in 32 bits."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -36,8 +36,8 @@ class Norm(nn.Module):
         return self.weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + EPSILON)).to(x.dtype)
 
 
-def turned(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
-    """Queries or keys turned by their positions."""
+def rotated(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
+    """Rotate queries or keys by their positions."""
     left, right = x.chunk(2, -1)
     return x * cosine + torch.cat([-right, left], -1) * sine
 
@@ -54,7 +54,7 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
         q, k, v = (f(x).view(*x.shape[:2], self.heads, -1).transpose(1, 2) for f in (self.query, self.key, self.value))
-        q, k = turned(q, cosine, sine), turned(k, cosine, sine)
+        q, k = rotated(q, cosine, sine), rotated(k, cosine, sine)
         return self.output(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(x.shape))
 
 
@@ -71,7 +71,7 @@ class Dense(nn.Module):
 
 
 class Layer(nn.Module):
-    """Attention, then dense layers, each after a normalisation and around itself."""
+    """Attention, then dense layers, each normalised before and with a residual connection."""
 
     def __init__(self, size: Size) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class Llama(nn.Module):
         self.norm = Norm(size.width)
         self.head = nn.Linear(size.width, TOKENS, bias=False)
         half = size.width // size.heads // 2
-        self.register_buffer("turns", TURN ** (-torch.arange(half) / half), persistent=False)
+        self.register_buffer("turns", BASE ** (-torch.arange(half) / half), persistent=False)
 
     def forward(self, tokens: Tensor, targets: Tensor) -> Tensor:
         x = self.token(tokens)

@@ -1,4 +1,4 @@
-"""ResNet-50 as He et al. (2015) describe it, the stride of a block in its 3 × 3 convolution, with the loss of classification."""
+"""ResNet-50 by He et al. (2015), with the stride of a block in its 3 × 3 convolution, and the loss of classification."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CLASSES, PIXELS = 1000, 224
 
 
 class Block(nn.Module):
-    """Three convolutions, 1 × 1, 3 × 3 and 1 × 1, around themselves."""
+    """Three convolutions, 1 × 1, 3 × 3 and 1 × 1, with a residual connection."""
 
     def __init__(self, given: int, width: int, stride: int) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Block(nn.Module):
 
 
 def stage(given: int, width: int, blocks: int, stride: int) -> nn.Sequential:
-    """Blocks of one width, of which the first reduces the image."""
+    """Blocks of one width; the first one reduces the image."""
     rest = (Block(EXPANSION * width, width, 1) for _ in range(blocks - 1))
     return nn.Sequential(Block(given, width, stride), *rest)
 

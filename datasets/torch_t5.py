@@ -1,4 +1,4 @@
-"""T5-small as Raffel et al. (2020) describe it: encoder and decoder, relative positions, one embedding for all three ends."""
+"""T5-small by Raffel et al. (2020): encoder and decoder, relative positions, one embedding for inputs and outputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DROPOUT, EPSILON = 0.1, 1e-6
 
 
 class Norm(nn.Module):
-    """Scales to unit mean square; nothing is subtracted or added."""
+    """Scale to unit mean square, without shift."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class Norm(nn.Module):
 
 
 class Positions(nn.Module):
-    """What attention adds for the distance of two tokens: near ones have a bucket each, far ones share."""
+    """Bias of attention by the distance of two tokens: near distances have a bucket each, far ones share buckets."""
 
     def __init__(self, both_ways: bool) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Attention(nn.Module):
 
 
 class Residual(nn.Module):
-    """A part around itself: normalised before, dropped out after."""
+    """A residual connection around a part, with normalisation before and dropout after it."""
 
     def __init__(self, part: nn.Module) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ class Dense(nn.Module):
 
 
 class Layer(nn.Module):
-    """Self-attention, in the decoder attention to the encoder's result, dense layers."""
+    """Self-attention, attention to the encoder's result in the decoder, and dense layers."""
 
     def __init__(self, decodes: bool) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
-"""Which graphs come with placelab? Those in ``datasets/``, whose README says how each was made, and those other packages bring.
+"""Load the graphs that come with placelab: those in ``datasets/``, whose README says how each was made.
 
-Where onnx is installed, its ``light_…`` models are datasets, too, read from where it keeps them.
+If onnx is installed, the ``light_…`` models in its package are datasets, too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FOLDERS = (PACKAGE.parent / "datasets", PACKAGE / "data" / "datasets")  # beside
 SUFFIX = ".json.gz"
 LIGHT = "backend/test/data/light"  # in the onnx package
 LIGHT_LICENCE = "Apache-2.0, as the onnx package that the model is part of"
-MAX_DEVICES = 2_000  # of a cluster that comes with a file: its matrices grow with the square
+MAX_DEVICES = 2_000  # of a cluster in a file; its matrices grow with the square
 
 
 def names() -> list[str]:
@@ -35,7 +35,7 @@ def names() -> list[str]:
 
 
 def load(name: str) -> OpGraph:
-    """The dataset of that name, with estimated seconds where it only has counted operations; FormatError when there is none.
+    """Load a dataset by name, with estimated seconds if it only has counted operations; FormatError if there is none.
 
     >>> load("topcuoglu").n_ops
     10
@@ -47,7 +47,7 @@ def load(name: str) -> OpGraph:
 
 
 def problem(name: str) -> Problem:
-    """The dataset together with the cluster it is defined on; FormatError when it comes with none.
+    """The dataset together with the cluster it is defined on; FormatError if it has none.
 
     >>> problem("topcuoglu").cluster.names
     ('P1', 'P2', 'P3')
@@ -60,14 +60,14 @@ def problem(name: str) -> Problem:
 
 
 def own_cluster(graph: OpGraph) -> Cluster | None:
-    """The cluster that a graph's metadata describe, or None; FormatError when they describe none, or too large a one."""
+    """The cluster in a graph's metadata, or None; FormatError if it is malformed or has over 2,000 devices."""
     given = graph.metadata.get("cluster")
     if given is None:
         return None
     known = set(Cluster.__dataclass_fields__)
     if not isinstance(given, dict) or not {"speed"} <= set(given) <= known:
         raise FormatError(
-            f"the cluster of {graph.title!r} is not one: expected an object of {', '.join(sorted(known))}"
+            f"the cluster of {graph.title!r} is malformed: expected an object of {', '.join(sorted(known))}"
         )
     if not isinstance(given["speed"], list) or len(given["speed"]) > MAX_DEVICES:
         raise FormatError(f"the cluster of {graph.title!r} must have a list of at most {MAX_DEVICES:,} speeds")
@@ -75,7 +75,7 @@ def own_cluster(graph: OpGraph) -> Cluster | None:
 
 
 def _paths() -> dict[str, Path]:
-    """Path of each dataset; a checkout's folder wins over installed data."""
+    """Path of each dataset; a checkout's folder takes precedence over installed data."""
     folder = next((folder for folder in FOLDERS if (folder / f"topcuoglu{SUFFIX}").is_file()), None)
     own = {} if folder is None else {path.name.removesuffix(SUFFIX): path for path in folder.glob(f"*{SUFFIX}")}
     return _light() | own
@@ -88,7 +88,7 @@ def _onnx_model(name: str, path: Path) -> OpGraph:
 
 @cache
 def _light() -> dict[str, Path]:
-    """The models inside the onnx package, which is looked for, not imported."""
+    """Paths of the models in the onnx package, which is located without importing it."""
     try:
         found = find_spec("onnx")
     except (ImportError, ValueError):  # a module that is blocked, or was replaced

@@ -1,7 +1,7 @@
-"""Which graphs do scheduling papers test on? Families of any size, from a seed, as arrays: a million ops is fine.
+"""Generate the families of graphs that scheduling papers test on, of any size up to millions of ops, from a seed.
 
-Unless a docstring says otherwise an op has one output, a tensor that all its consumers share, as in a model graph.
-Costs follow Topcuoglu 2002 §5.1 and are the same keywords everywhere, see :class:`Costs`.
+Unless a docstring says otherwise, an op has one output, a tensor that all its consumers share, as in a model graph.
+Costs follow Topcuoglu 2002 §5.1; all generators take them as the same keywords, see :class:`Costs`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BANDWIDTH = 12e9
 
 
 class Costs(TypedDict, total=False):
-    """What ops and transfers cost, the same keywords for every generator that takes ``**costs``.
+    """Costs of ops and transfers: keywords of every generator that takes ``**costs``.
 
     Attributes
     ----------
@@ -53,8 +53,8 @@ def layered(
     shape
         About √n / shape layers of √n · shape ops: large is wide and parallel, small long and thin (Topcuoglu's alpha).
     degree
-        Mean number of inputs of an op, at least 1. One comes from the layer before, so that the number of layers is the
-        longest path; the others from any earlier layer. An op that is drawn twice is one input.
+        Mean number of inputs of an op, at least 1. One comes from the layer before, so that the longest path has an op per
+        layer; the others from any earlier layer. An op that is drawn twice counts as one input.
     seed
         Same seed, same graph.
     **costs
@@ -68,7 +68,7 @@ def layered(
     if not shape > 0 or not degree >= 1:
         raise FormatError(f"shape is {shape:g} and degree {degree:g}; expected above 0, and 1 or more")
     height = min(n, max(1, round(n**0.5 / shape)))
-    cuts = 1 + np.sort(rng.choice(n - 1, height - 1, replace=False)) if height > 1 else []
+    cuts = 1 + np.sort(rng.choice(n - 1, height - 1, replace=False)) if height > 1 else np.array([], dtype=np.int64)
     start = np.concatenate([[0], cuts, [n]]).astype(np.int64)
     layer = np.repeat(np.arange(height), np.diff(start))
     inner = np.arange(start[1], n)
@@ -81,7 +81,7 @@ def layered(
 
 
 def fork_join(width: int = 8, stages: int = 1, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
-    """`stages` times: one op, whose tensor `width` branches read, and the next one that waits for them all.
+    """`stages` stages: one op, whose tensor `width` branches read, and a join of all branches, which starts the next stage.
 
     ``stages * (width + 1) + 1`` ops, ``2 * stages * width`` edges.
     """
@@ -108,20 +108,20 @@ def stencil(width: int = 8, steps: int = 8, *, seed: int = 0, **costs: Unpack[Co
 
 
 def independent(n_ops: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
-    """`n_ops` ops that need nothing of each other; no edges. What is left is bin packing."""
+    """`n_ops` ops without edges: scheduling them is bin packing."""
     n = _count(n_ops, 1, "n_ops")
     return _graph(f"independent {n}", _ops(n), np.empty((0, 2), dtype=np.int64), generator(seed), **costs)
 
 
 def fork(n_ops: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
-    """One op, whose tensor the other ``n_ops - 1`` read. ``n_ops - 1`` edges."""
+    """One op, whose tensor the other ``n_ops - 1`` ops read. ``n_ops - 1`` edges."""
     n = _count(n_ops, 1, "n_ops")
     leaf = np.arange(1, n)
     return _graph(f"fork {n}", _ops(n), np.stack([leaf * 0, leaf], axis=1), generator(seed), **costs)
 
 
 def join(n_ops: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
-    """``n_ops - 1`` ops, each with a tensor that the last op waits for. ``n_ops - 1`` edges."""
+    """``n_ops - 1`` ops, whose tensors the last op reads. ``n_ops - 1`` edges."""
     n = _count(n_ops, 1, "n_ops")
     leaf = np.arange(n - 1)
     return _graph(f"join {n}", _ops(n), np.stack([leaf, leaf * 0 + n - 1], axis=1), generator(seed), **costs)
@@ -130,14 +130,14 @@ def join(n_ops: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
 def out_tree(n_ops: int = 15, degree: int = 2, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
     """A complete tree from its root to the leaves: `degree` ops read each op's tensor. ``n_ops - 1`` edges.
 
-    Levels fill from the left, the last one perhaps not to its end; the last op that has children may have fewer.
+    Levels fill from the left; the last level may be incomplete, and the last parent may have fewer children.
     """
     n, edges = _tree(n_ops, degree)
     return _graph(f"out-tree {n}", _ops(n), edges, generator(seed), **costs)
 
 
 def in_tree(n_ops: int = 15, degree: int = 2, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
-    """A reduction: :func:`out_tree` with every edge turned round, so that ops are numbered from the leaves to the root."""
+    """A reduction: :func:`out_tree` with all edges reversed and ops numbered from the leaves to the root."""
     n, edges = _tree(n_ops, degree)
     return _graph(f"in-tree {n}", _ops(n), n - 1 - edges[:, ::-1], generator(seed), **costs)
 
@@ -164,8 +164,8 @@ def pipeline(stages: int = 4, items: int = 8, *, seed: int = 0, **costs: Unpack[
 def series_parallel(n_ops: int = 16, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
     """A random series-parallel graph with one source and one sink.
 
-    From one edge on, ops are added one by one to a random edge: into it (in series) or beside it, from its tail to its head
-    (in parallel), with equal odds. Between ``n_ops - 1`` and ``2 * n_ops - 3`` edges (n_ops > 1). O(n_ops).
+    Starts from one edge and adds ops one by one to a random edge: into it (in series) or beside it, from its tail to its head
+    (in parallel), with equal probability. Between ``n_ops - 1`` and ``2 * n_ops - 3`` edges (n_ops > 1). O(n_ops).
     """
     n, rng = _count(n_ops, 1, "n_ops"), generator(seed)
     edges = [(0, 1)] if n > 1 else []
@@ -181,30 +181,31 @@ def series_parallel(n_ops: int = 16, *, seed: int = 0, **costs: Unpack[Costs]) -
 
 
 def random_dag(n_ops: int = 16, *, degree: float = 2.0, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
-    """Any two ops are joined, from the lower number to the higher, with the same odds: `degree` inputs per op on average.
+    """Join any two ops, from the lower number to the higher, with equal probability: `degree` inputs per op on average.
 
-    `degree` is at most ``(n_ops - 1) / 2``, where every pair is joined; more is cut to that. O(n_ops · degree).
+    `degree` is clipped to ``(n_ops - 1) / 2``, at which every pair is joined. O(n_ops · degree).
     """
     n, rng = _count(n_ops, 1, "n_ops"), generator(seed)
     if not degree >= 0:
         raise FormatError(f"degree is {degree:g}; expected 0 or more")
     pairs = n * (n - 1) // 2
-    drawn = (
-        np.sort(rng.choice(pairs, rng.binomial(pairs, min(1.0, degree * n / pairs)), replace=False)) if pairs else []
-    )
-    later = np.floor((1 + np.sqrt(1 + 8 * np.asarray(drawn, dtype=np.float64))) / 2).astype(np.int64)
-    edges = np.stack([np.asarray(drawn, dtype=np.int64) - later * (later - 1) // 2, later], axis=1)
+    drawn = np.array([], dtype=np.int64)
+    if pairs:
+        drawn = np.sort(rng.choice(pairs, rng.binomial(pairs, min(1.0, degree * n / pairs)), replace=False))
+    later = np.floor((1 + np.sqrt(1 + 8 * drawn.astype(np.float64))) / 2).astype(np.int64)
+    edges = np.stack([drawn.astype(np.int64) - later * (later - 1) // 2, later], axis=1)
     return _graph(f"random {n}", _ops(n), edges, rng, **costs)
 
 
 def structures(n_ops: int = 10, *, seed: int = 0, **costs: Unpack[Costs]) -> dict[str, OpGraph]:
-    """One graph of `n_ops` ops for each structure of the Auckland task graphs, on which optimal schedulers are compared.
+    """One graph of `n_ops` ops for each structure of the Auckland task graphs, a benchmark for optimal schedulers.
 
     Returns
     -------
     dict of str to OpGraph
         ``independent``, ``fork``, ``join``, ``fork-join``, ``out-tree``, ``in-tree``, ``pipeline``, ``stencil``,
-        ``series-parallel``, ``random``. The pipeline and the stencil are as square as `n_ops` divides.
+        ``series-parallel``, ``random``. The sides of pipeline and stencil are the two most equal
+        factors of `n_ops`.
 
     Notes
     -----
@@ -219,26 +220,26 @@ def structures(n_ops: int = 10, *, seed: int = 0, **costs: Unpack[Costs]) -> dic
     >>> {graph.n_ops for graph in structures(10, ccr=2.0).values()}
     {10}
     """
-    n, all_of = _count(n_ops, 3, "n_ops"), dict(seed=seed, **costs)
+    n = _count(n_ops, 3, "n_ops")
     side = max(w for w in range(1, int(n**0.5) + 1) if n % w == 0)
     return {
-        "independent": independent(n, **all_of),
-        "fork": fork(n, **all_of),
-        "join": join(n, **all_of),
-        "fork-join": fork_join(n - 2, **all_of),
-        "out-tree": out_tree(n, **all_of),
-        "in-tree": in_tree(n, **all_of),
-        "pipeline": pipeline(n // side, side, **all_of),
-        "stencil": stencil(n // side, side, **all_of),
-        "series-parallel": series_parallel(n, **all_of),
-        "random": random_dag(n, **all_of),
+        "independent": independent(n, seed=seed, **costs),
+        "fork": fork(n, seed=seed, **costs),
+        "join": join(n, seed=seed, **costs),
+        "fork-join": fork_join(n - 2, seed=seed, **costs),
+        "out-tree": out_tree(n, seed=seed, **costs),
+        "in-tree": in_tree(n, seed=seed, **costs),
+        "pipeline": pipeline(n // side, side, seed=seed, **costs),
+        "stencil": stencil(n // side, side, seed=seed, **costs),
+        "series-parallel": series_parallel(n, seed=seed, **costs),
+        "random": random_dag(n, seed=seed, **costs),
     }
 
 
 def gaussian_elimination(m: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
     """Gaussian elimination of an m-by-m matrix by columns (Topcuoglu 2002 §5.2.1, Cosnard et al. 1988).
 
-    Step k's pivot is read by the updates of columns k + 1 … m, each of which the next step's task on its column needs.
+    The updates of columns k + 1 … m read step k's pivot; the next step's task on a column reads its update.
     ``(m² + m - 2) / 2`` ops, ``m² - m - 1`` edges.
     """
     m = _count(m, 2, "m")
@@ -262,8 +263,8 @@ def fft(points: int = 16, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
     """A fast Fourier transform of `points`, a power of two (Topcuoglu 2002 §5.2.2).
 
     A binary tree of recursive calls, ``2 points - 1`` ops that send each child its half, then log₂ `points` levels of
-    butterflies, `points` ops each, whose one tensor two ops of the next level read. As in the paper all ops of a level
-    cost the same and all tensors between two levels have the same size: every path is then equally long.
+    butterflies, `points` ops each, whose one tensor two ops of the next level read. As in the paper, all ops of a level
+    have the same cost and all tensors between two levels the same size, so that all paths are equally long.
     ``2 points - 1 + points log₂ points`` ops, ``2 (points - 1) + 2 points log₂ points`` edges.
     """
     n = _count(points, 1, "points")
@@ -285,7 +286,7 @@ def fft(points: int = 16, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
 
 
 def par(n: int = 32, *, compute: float = 1.0, size: float = 1.0) -> OpGraph:
-    """Hashemi's Par-n: n concurrent layers; each needs one parameter from a server. Every order of the reads is best.
+    """Hashemi's Par-n: n concurrent layers, each of which needs one parameter from a server. All orders of the reads are optimal.
 
     Parameters
     ----------
@@ -308,9 +309,9 @@ def par(n: int = 32, *, compute: float = 1.0, size: float = 1.0) -> OpGraph:
 
 
 def seq(n: int = 32, *, compute: float = 1.0, size: float = 1.0) -> OpGraph:
-    """Hashemi's Seq-n: as :func:`par`, but each layer also needs the one before. One order of the n! is best.
+    """Hashemi's Seq-n: :func:`par` with each layer also needing the one before. One order of the n! is optimal.
 
-    ``2 * n`` ops, ``2 * n - 1`` edges. What one layer hands to the next has `size` bytes and stays on the worker.
+    ``2 * n`` ops, ``2 * n - 1`` edges. Tensors between layers have `size` bytes and stay on the worker.
     """
     n = _count(n, 1, "n")
     layer = np.arange(n, 2 * n)
@@ -318,7 +319,7 @@ def seq(n: int = 32, *, compute: float = 1.0, size: float = 1.0) -> OpGraph:
 
 
 def _parameter_server(name: str, n: int, chain: np.ndarray, compute: float, size: float) -> OpGraph:
-    """`n` reads on a server, each for one layer on a worker, and the edges among layers."""
+    """`n` reads on a server, each for one layer on a worker, and `chain`, the edges among layers."""
     read = np.arange(n)
     return OpGraph.from_arrays(
         [f"read{i + 1}" for i in range(n)] + [f"layer{i + 1}" for i in range(n)],
@@ -344,7 +345,7 @@ def _graph(
     heterogeneity: float = 0.0,
     devices: Sequence[str] = (),
 ) -> OpGraph:
-    """The graph with costs drawn per op, or per level where `level` is given; one tensor per op unless `output` is."""
+    """The graph with costs drawn per op, or per `level` of ops; one tensor per op unless `output` numbers them."""
     if not 0 <= heterogeneity <= 2 or not ccr >= 0:
         raise FormatError(f"heterogeneity is {heterogeneity:g} and ccr {ccr:g}; expected 0 to 2, and 0 or more")
     n = len(names)

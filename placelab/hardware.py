@@ -1,7 +1,7 @@
-"""How fast are the devices and links that people have? Peak figures with their sources, and clusters made of them.
+"""Peak figures of common devices and links with their sources, and clusters made of them.
 
-Speeds are those of dense matrices (no sparsity), at the boost clock the vendor quotes. What no data sheet says is assumed, in
-one place each: the seconds a framework needs to start an op (``LAUNCH``) and the latency of a transfer.
+Speeds are those of dense matrices (no sparsity), at the boost clock the vendor quotes. Two figures that data sheets lack are
+assumed: the seconds a framework needs to start an op (``LAUNCH``) and the latency of a transfer.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ class Spec:
     name : str
         The device type: name of the time column that :func:`placelab.costs.estimate` makes for it.
     speed : float
-        FLOP/s of the vector units in float32; what the device's ``speed`` in a cluster is.
+        FLOP/s of the vector units in float32; the device's ``speed`` in a cluster.
     matmul : mapping of float
-        Precision → FLOP/s of matrix products; a precision that is not there runs at `speed`.
+        Precision → FLOP/s of matrix products; other precisions run at `speed`.
     memory_bandwidth : float
         Bytes/s.
     memory : float
         Bytes.
     overhead : float
-        Seconds that each op costs beyond its work.
+        Seconds that each op takes beyond its work.
     source : str
-        Where the figures stand.
+        Publication that has the figures.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Spec:
 
 @dataclass(frozen=True)
 class Link:
-    """Bandwidth [bytes/s] of one direction and latency [s] of one type of link, and where the bandwidth stands."""
+    """Bandwidth [bytes/s] in one direction, latency [s] and source of one type of link."""
 
     name: str
     bandwidth: float
@@ -81,7 +81,7 @@ def _is_number(value: Any) -> bool:
 def _gpu(
     name: str, source: str, teraflops: float, gigabytes_per_second: float, gigabytes: float, **matmul: float
 ) -> Spec:
-    """A GPU whose figures are given as data sheets give them: TFLOP/s, GB/s, GB."""
+    """A GPU by its figures in the units of data sheets: TFLOP/s, GB/s, GB."""
     products = {"float32": teraflops} | matmul
     return Spec(
         name,
@@ -99,7 +99,7 @@ def _halves(value: float) -> dict[str, float]:
 
 
 def _tpu(name: str, source: str, vector: float, product: float, gigabytes_per_second: float, gibibytes: float) -> Spec:
-    """A TPU chip: products of float32 matrices, too, are taken in bfloat16 unless asked otherwise."""
+    """A TPU chip; products of float32 matrices, too, are computed in bfloat16 by default."""
     matmul = {precision: product * 1e12 for precision in ("float32", "tf32", "bfloat16")}
     memory = gibibytes * 2.0**30
     return Spec(name, vector * 1e12, matmul, gigabytes_per_second * 1e9, memory, LAUNCH["tpu"], source)
@@ -259,7 +259,7 @@ CPUS = (
 )
 DEVICES = (*GPUS, *TPUS, *CPUS)
 SPECS: Mapping[str, Spec] = MappingProxyType({spec.name: spec for spec in DEVICES})
-HARDWARE = {spec.name: sort for sort, several in (("gpu", GPUS), ("tpu", TPUS), ("cpu", CPUS)) for spec in several}
+HARDWARE = {spec.name: kind for kind, group in (("gpu", GPUS), ("tpu", TPUS), ("cpu", CPUS)) for spec in group}
 
 HOST, SWITCH, NETWORK = 10e-6, 5e-6, 50e-6  # latencies, assumed: a copy through PCIe, through NVLink, a message by TCP
 VERBS = 5e-6  # a message by InfiniBand between GPUs' memories, assumed
@@ -287,12 +287,12 @@ LINKS: Mapping[str, Link] = MappingProxyType({link.name: link for link in CONNEC
 
 
 def specs() -> dict[str, Spec]:
-    """Name → figures of every device type there is a table entry for.
+    """Name → figures of every known device type.
 
     >>> specs()["h100"].memory
     80000000000.0
     """
-    return {name: replace(spec) for name, spec in SPECS.items()}  # copies: theirs to change
+    return {name: replace(spec) for name, spec in SPECS.items()}  # copies, so that callers may change them
 
 
 def links() -> dict[str, Link]:
@@ -305,7 +305,7 @@ def links() -> dict[str, Link]:
 
 
 def spec_of(given: Any) -> Spec:
-    """A Spec as it is; a name from the table; a mapping as the arguments of one.
+    """The Spec meant by a Spec, a name from the table, or a mapping of its arguments.
 
     >>> spec_of({"name": "mine", "speed": 1e12}).speed
     1000000000000.0
@@ -324,7 +324,7 @@ def spec_of(given: Any) -> Spec:
 
 
 def link_of(given: Any) -> Link:
-    """A Link as it is, or the one of that name."""
+    """The Link meant by a Link or a name from the table."""
     return given if isinstance(given, Link) else _named(given, LINKS, "link", "costs.links()")
 
 
@@ -340,18 +340,17 @@ def cluster(device: Any, n: int = 4, *, link: Any = "pcie4", hosts: int = 1, net
     Parameters
     ----------
     device
-        Name of a device type, or a Spec: the devices' type, speed and memory. Its time column is that of
-        ``costs.estimate(graph, [device])``, and holds for just this speed.
+        Name of a device type, or a Spec: the devices' type, speed and memory. ``costs.estimate(graph, [device])`` makes its
+        time column.
     n
         Devices per host.
     link, network
-        Names of links, or Link objects: between devices of one host, and of two. Every two devices have one of their own.
+        Names of links, or Link objects, between devices of one host and of different hosts; one link per pair of devices.
 
     Returns
     -------
     Cluster
-        Named ``gpu:0`` …, or ``host1/gpu:0`` … where there are several hosts, as in frameworks and in the presets; ``mine:0`` …
-        for a Spec ``mine`` of one's own.
+        Devices are called ``gpu:0`` …, with several hosts ``host1/gpu:0`` …; ``mine:0`` … for a custom Spec ``mine``.
 
     Examples
     --------
@@ -374,7 +373,7 @@ def cluster(device: Any, n: int = 4, *, link: Any = "pcie4", hosts: int = 1, net
 
 
 def hardware(cluster: Cluster) -> tuple[str, ...]:
-    """``"gpu"``, ``"tpu"`` or ``"cpu"``, as frameworks call each device: by its type, else its name; ``""`` where neither tells.
+    """Classify each device as ``"gpu"``, ``"tpu"`` or ``"cpu"`` by its type, else by its name; ``""`` if neither matches.
 
     >>> hardware(cluster("h100", 1)), hardware(cluster("xeon_8380", 1)), hardware(Cluster.uniform(1))
     (('gpu',), ('cpu',), ('',))
@@ -383,18 +382,18 @@ def hardware(cluster: Cluster) -> tuple[str, ...]:
 
 
 def _hardware(text: str) -> str:
-    return HARDWARE.get(text) or next((sort for sort in LAUNCH if sort in text.lower()), "")
+    return HARDWARE.get(text) or next((kind for kind in LAUNCH if kind in text.lower()), "")
 
 
 def chosen(given: Any) -> list[Spec]:
-    """Specs from one of these, or a list mixing them: a name, a Spec, a mapping of its arguments, a mapping name → Spec."""
+    """Specs meant by a name, a Spec, a mapping of its arguments, a mapping name → Spec, or a list mixing these."""
     if isinstance(given, (str, Spec)) or (isinstance(given, Mapping) and "speed" in given):
         given = [given]
     elif isinstance(given, Mapping):
         given = [value if isinstance(value, Spec) else {"name": name, **value} for name, value in given.items()]
     if not isinstance(given, Iterable):
         raise FormatError(f"specs is {given!r:.80}; expected names of devices or Spec objects")
-    found = [spec_of(one) for one in given]
-    if len({one.name for one in found}) < len(found) or not found:
+    found = [spec_of(device) for device in given]
+    if len({spec.name for spec in found}) < len(found) or not found:
         raise FormatError("specs must name one device type at least, and each once")
     return found

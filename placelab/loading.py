@@ -1,4 +1,4 @@
-"""Where does a graph come from? By name, from a file of any known format, or from another library's object."""
+"""Load a graph by name, from a file of any known format, or from an object of another library."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from placelab.problem.graph import OpGraph
 from placelab.schedule import placement_json
 from placelab.strategies import check_options
 
-# Suffix → the modules of placelab that read it; of several the first that can. Any file may be gzipped.
+# Suffix → modules that read such files, tried in order. Any file may be gzipped.
 READERS = {
     ".json": (
         "formats.placelab_json",
@@ -45,18 +45,18 @@ READERS = {
     ".xml": ("formats.workflows.dax",),
     ".pt2": ("formats.torch.archive",),
 }
-ONNX_VERSION = b"\x08"  # the field that ONNX models begin with, and the other files called .pb do not
-SAVED_MODEL = "saved_model.pb"  # in the folder that TensorFlow calls a SavedModel
+ONNX_VERSION = b"\x08"  # first field of ONNX models, but not of other .pb files
+SAVED_MODEL = "saved_model.pb"  # in the folder of a TensorFlow SavedModel
 EXPECTED = "a graph"
 
 
 class Reader(Protocol):
-    """What a module is that reads one format.
+    """A module that reads one format.
 
     Attributes
     ----------
     EXPECTED
-        What a file of the format is, for messages: ``"a DOT graph"``.
+        The format's name in messages: ``"a DOT graph"``.
     """
 
     EXPECTED: str
@@ -65,45 +65,44 @@ class Reader(Protocol):
         """The graph in a file."""
 
     def loads(self, data: bytes, where: str, **options: Any) -> OpGraph:
-        """The graph in the bytes of a file that messages call `where`."""
+        """The graph in the bytes of a file; `where` names it in messages."""
 
 
 class DocumentReader(Reader, Protocol):
-    """A reader of JSON, of which several formats share a suffix."""
+    """A reader of JSON, the suffix of several formats."""
 
-    def is_one(self, document: Any) -> bool:
-        """Whether the document is of this format."""
+    def matches(self, document: Any) -> bool:
+        """Whether the document has this format."""
 
     def graph_of(self, document: Any, where: str) -> OpGraph:
         """The graph in the document."""
 
 
 def load(what: Any, **options: Any) -> OpGraph:
-    """A graph by dataset name, from a file, or from another library's object.
+    """Load a graph by dataset name, from a file, or from an object of another library.
 
     Parameters
     ----------
     what
-        Name of a dataset (``placelab.datasets.names()``); path of a file that ends in one of :func:`suffixes`, or of the
-        folder of a TensorFlow SavedModel; a networkx DiGraph; a ``torch.nn.Module`` or a ``torch.export`` program. An OpGraph
-        is returned as it is.
+        Name of a dataset (``placelab.datasets.names()``); path of a file with one of :func:`suffixes`, or of the folder of a
+        TensorFlow SavedModel; a networkx DiGraph; a ``torch.nn.Module`` or a ``torch.export`` program; an OpGraph, which is
+        returned unchanged.
     options
-        For the format, as its reader in ``placelab.formats`` says: ``load("bert.onnx", dimensions={"batch": 8})``. For a
-        module `args`, a tuple of what it is called with, and `loss`, what makes one number of its output: then the graph has
-        the backward pass, too, as ``placelab.formats.torch.training.from_training`` makes it.
+        Options of the format's reader in ``placelab.formats``: ``load("bert.onnx", dimensions={"batch": 8})``. For a module,
+        `args`, the tuple of its arguments, and `loss`, a function of its output that returns one number: with `loss`, the graph
+        includes the backward pass (``placelab.formats.torch.training.from_training``).
 
     Returns
     -------
     OpGraph
-        With the seconds of ``costs.estimate`` where operations were counted from shapes and nothing was measured.
+        The graph, with the seconds of ``costs.estimate`` if operations were counted from shapes and not measured.
 
     Raises
     ------
     FormatError
-        None of them, or a file that does not hold a graph; the message says what was expected.
+        `what` is none of these, or a file without a graph; the message says what was expected.
     UnsupportedError
-        An option that the format does not have, or not with such a value; a format that needs a package that is not
-        installed.
+        An option or a value that the format does not have; a format that needs a package that is not installed.
 
     Examples
     --------
@@ -123,7 +122,7 @@ def load(what: Any, **options: Any) -> OpGraph:
     if not isinstance(what, (str, Path)):
         raise FormatError(
             "load needs a dataset's name, a path, a networkx DiGraph, a torch.nn.Module or a torch.export program, found "
-            f"{_said(what)}"
+            f"{_kind(what)}"
         )
     if str(what) in datasets.names():
         _refuse(options, f"dataset {str(what)!r}")
@@ -132,7 +131,7 @@ def load(what: Any, **options: Any) -> OpGraph:
 
 
 def loads(data: bytes, name: str, **options: Any) -> OpGraph:
-    """The graph in the bytes of a file, gzipped or not, as an upload brings them; `name` tells its format.
+    """Load a graph from the bytes of a file, such as an upload, gzipped or not; the suffix of `name` gives the format.
 
     Raises
     ------
@@ -146,7 +145,7 @@ def loads(data: bytes, name: str, **options: Any) -> OpGraph:
 
 
 def opened(data: bytes, name: str, graph: OpGraph | None = None, **options: Any) -> OpGraph | Profile:
-    """The graph or the profile in the bytes of a file; `graph` is the one that a profile may be of.
+    """Load a graph or a profile from the bytes of a file; `graph` is that of the profiled model, if known.
 
     Raises
     ------
@@ -159,20 +158,20 @@ def opened(data: bytes, name: str, graph: OpGraph | None = None, **options: Any)
         )
     if _suffix(name) == ".json":
         return _from_json(data, name, options, graph)
-    refused, data = None, unzipped(data, name)
+    errors, data = list[PlacelabError](), unzipped(data, name)
     for reader in _readers(name):
         if _suffix(name) == ".pb" and reader == "formats.onnx.model_proto" and not data.startswith(ONNX_VERSION):
-            continue  # parsing a stranger's million fields once is enough
+            continue  # do not parse up to a million fields twice
         try:
-            found = _call(_module(reader).loads, data, name, options=options)
+            found = _call(_reader(reader).loads, data, name, options=options)
             return Profile(*found) if isinstance(found, ProfileColumns) else with_estimates(found)
         except PlacelabError as error:
-            refused = refused or error  # what the first one says is most likely meant
-    raise refused
+            errors.append(error)
+    raise errors[0]  # of the likeliest format
 
 
 def suffixes() -> list[str]:
-    """How names of files end that :func:`load` reads.
+    """Suffixes of the files that :func:`load` reads.
 
     >>> {".json", ".json.gz", ".onnx"} <= set(suffixes())
     True
@@ -188,12 +187,12 @@ def _open(what: str | Path, options: dict[str, Any]) -> OpGraph:
         raise FormatError(f"{what!a:.200} is neither a dataset ({', '.join(datasets.names())}) nor a file that exists")
     readers = _readers(str(path))
     if len(readers) == 1:
-        return with_estimates(_call(_module(readers[0]).read, path, options=options))
+        return with_estimates(_call(_reader(readers[0]).read, path, options=options))
     return loads(read_file(path, EXPECTED), str(path), **options)
 
 
 def _suffix(name: str) -> str:
-    """The part of a file's name that tells its format, ``.gz`` left out; "" when none is known."""
+    """The suffix of a file's name without ``.gz``; "" if no format has it."""
     suffix = Path(name.lower().removesuffix(".gz")).suffix
     return suffix if suffix in READERS else ""
 
@@ -206,23 +205,27 @@ def _readers(name: str) -> tuple[str, ...]:
     return READERS[suffix]
 
 
-def _module(reader: str) -> Reader | DocumentReader:
-    return import_module(f"placelab.{reader}")
+def _reader(module: str) -> Reader:
+    return import_module(f"placelab.{module}")
+
+
+def _document_readers() -> list[DocumentReader]:
+    return [import_module(f"placelab.{module}") for module in READERS[".json"]]
 
 
 def _from_json(data: bytes, name: str, options: dict[str, Any], graph: OpGraph | None) -> OpGraph | Profile:
     document = json_of(data, name, EXPECTED)
-    modules = [_module(reader) for reader in READERS[".json"]]
-    found = next((module for module in modules if module.is_one(document)), None)
+    readers = _document_readers()
+    found = next((reader for reader in readers if reader.matches(document)), None)
     if found is not None:
         return with_estimates(_call(found.graph_of, document, name, options=options))
-    if profiles.is_one(document):
+    if profiles.matches(document):
         return Profile(*profiles.loads(data, name, graph))
-    raise FormatError(f"{name} is {_described(document)}; expected {', '.join(m.EXPECTED for m in modules)}")
+    raise FormatError(f"{name} is {_described(document)}; expected {', '.join(reader.EXPECTED for reader in readers)}")
 
 
 def _described(document: Any) -> str:
-    """What JSON that is no graph is, as far as one can tell."""
+    """Describe JSON that is not a graph."""
     if placement_json.is_one(document):
         return "a placement, which Placement.load reads"
     if isinstance(document, dict) and document:
@@ -230,19 +233,19 @@ def _described(document: Any) -> str:
     return f"JSON of another kind, {'an empty object' if document == {} else type(document).__name__}"
 
 
-def _said(what: Any) -> str:
-    """What was to be loaded, in two or three words."""
+def _kind(what: Any) -> str:
+    """Describe the value to load in two or three words."""
     return f"the module {what.__name__}" if isinstance(what, ModuleType) else described(what)
 
 
 def _refuse(options: dict[str, Any], who: str) -> None:
-    """UnsupportedError for options of something that is complete without any."""
+    """UnsupportedError if there are options; `who` has none."""
     for option in options:
         raise UnsupportedError(f"{who} has no option {option!r}; its options: none")
 
 
 def _call(function: Callable[..., OpGraph], *arguments: Any, options: dict[str, Any]) -> OpGraph:
-    """The reader's graph; UnsupportedError for options that it does not have, or not with such a value."""
+    """Call a reader; UnsupportedError for an option or a value that it does not have."""
     hints = {name: (hint, None) for name, hint in get_type_hints(function, include_extras=True).items()}
     names = list(signature(function).parameters)[len(arguments) :]
     check_options(function.__module__, {name: hints.get(name, (Any, None)) for name in names}, options)

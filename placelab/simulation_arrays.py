@@ -251,20 +251,32 @@ def _contention(problem: Problem, copies: blocks.Transfers, order: Order) -> sim
     k, model = problem.cluster.n_devices, problem.transfer_model.code
     if model == PORTS and order.transfer is not None:
         model = PORTS_BY_PRIORITY
-    pairs = k * k if model in (PORTS_BY_PRIORITY, CHANNEL) else 1
-    pair = copies.source.astype(I8) * k + copies.destination if pairs > 1 or k == 1 else np.zeros(0, I8)
-    base = np.zeros(pairs + 1, I4)
-    np.cumsum(np.bincount(pair, minlength=pairs)[:pairs], out=base[1:])
+    queue, n_queues = _link_queues(problem, copies, model)
+    base = np.zeros(n_queues + 1, I4)
+    np.cumsum(np.bincount(queue, minlength=n_queues), out=base[1:])
     queues = simulating.LinkQueues(
-        np.empty(len(pair), I8),
+        frozen(queue),
+        np.empty(len(queue), I8),
         base,
-        np.zeros(pairs, I4),
+        np.zeros(n_queues, I4),
         _transfer_ranks(copies, order),
-        np.empty(len(pair), I4),
+        np.empty(len(queue), I4),
         np.zeros(1, I8),
     )
-    links = simulating.Links(model, k if problem.duplex else 0, np.zeros(2 * k), np.zeros(pairs, I4))
-    return simulating.Contention(links, queues, _worklist(pairs))
+    links = simulating.Links(model, k if problem.duplex else 0, np.zeros(2 * k), np.zeros(n_queues, I4))
+    return simulating.Contention(links, queues, _worklist(n_queues))
+
+
+def _link_queues(problem: Problem, copies: blocks.Transfers, model: int) -> tuple[np.ndarray, int]:
+    """The queue in which each transfer waits, and how many queues there are; none where transfers are reserved."""
+    k, source = problem.cluster.n_devices, copies.source.astype(I8)
+    if model == PORTS_BY_PRIORITY:
+        return source * k + copies.destination, k * k
+    if model == CHANNEL:
+        row = problem.transfer_model
+        (queue,) = row.ends(source, copies.destination, k, problem.duplex)
+        return queue, row.queues(k, problem.duplex)
+    return np.zeros(0, I8), 1
 
 
 def _transfer_ranks(copies: blocks.Transfers, order: Order) -> np.ndarray:

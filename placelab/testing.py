@@ -35,7 +35,7 @@ from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation import simulate
-from placelab.strategies import _enter, find, partitioners, schedulers
+from placelab.strategies import Partitioner, Scheduler, _enter, find, partitioners, schedulers
 
 ROUNDING = 1e-9  # relative
 SMALL = 10  # ops; every strategy, also an exact one, must place problems of this size
@@ -61,7 +61,7 @@ def check_partitioner(partitioner: str | Callable, problems: Iterable[Problem] |
     --------
     >>> check_partitioner("heft")
     """
-    f = _strategy(partitioners(), partitioner, "partitioner")
+    f: Partitioner = _strategy(partitioners(), partitioner, "partitioner")
     if problems is None and getattr(f, "slow", False):
         problems = [problem for problem in examples() if problem.graph.n_ops <= SEARCHED]
     _first_fault(f"partitioner {f.name!r}", lambda problem: _partitioner_faults(f, problem), problems)
@@ -87,7 +87,7 @@ def check_scheduler(scheduler: str | Callable, problems: Iterable[Problem] | Non
     --------
     >>> check_scheduler("pct")
     """
-    f = _strategy(schedulers(), scheduler, "scheduler")
+    f: Scheduler = _strategy(schedulers(), scheduler, "scheduler")
     _first_fault(f"scheduler {f.name!r}", lambda problem: _scheduler_faults(f, problem), problems)
 
 
@@ -132,7 +132,7 @@ def examples() -> list[Problem]:
 # -------------------------------------------------------------------- the contracts
 
 
-def _partitioner_faults(f: Callable, problem: Problem) -> Iterator[str]:
+def _partitioner_faults(f: Partitioner, problem: Problem) -> Iterator[str]:
     before = _fingerprint(problem)
     try:
         placement = place(problem, f, seed=1)
@@ -175,8 +175,9 @@ def _placement_faults(placement: Placement) -> Iterator[str]:
     least = max(bounds(problem).values(), default=0.0)
     if placement.estimate is not None and placement.estimate < least * (1 - ROUNDING):
         yield f"expects a makespan of {placement.estimate!r} s, below the lower bound {least!r} s"
-    if None not in (placement.estimate, placement.bound) and placement.estimate < placement.bound * (1 - ROUNDING):
-        yield f"expects a makespan of {placement.estimate!r} s, below its own lower bound {placement.bound!r} s"
+    estimate, bound = placement.estimate, placement.bound
+    if estimate is not None and bound is not None and estimate < bound * (1 - ROUNDING):
+        yield f"expects a makespan of {estimate!r} s, below its own lower bound {bound!r} s"
     if placement.planned is not None:
         place_of = np.argsort(placement.planned)
         late = np.flatnonzero(place_of[graph.producer] > place_of[graph.consumer])
@@ -185,7 +186,7 @@ def _placement_faults(placement: Placement) -> Iterator[str]:
             yield f"plans op {graph.names[v]!r} before its input {graph.names[u]!r}"
 
 
-def _again(f: Callable, problem: Problem) -> Iterator[tuple[str, Placement]]:
+def _again(f: Partitioner, problem: Problem) -> Iterator[tuple[str, Placement]]:
     """Placements that must equal the first, each with how it was made."""
     yield "when called again", place(problem, f, seed=1)
     if f.options:
@@ -200,7 +201,7 @@ def _again(f: Callable, problem: Problem) -> Iterator[tuple[str, Placement]]:
             place(problem, f, seed=1, **options)
 
 
-def _choices(f: Callable) -> Iterator[dict[str, Any]]:
+def _choices(f: Partitioner) -> Iterator[dict[str, Any]]:
     for name, (hint, _) in f.options.items():
         if get_origin(hint) is Literal:
             yield from ({name: choice} for choice in get_args(hint))
@@ -208,7 +209,7 @@ def _choices(f: Callable) -> Iterator[dict[str, Any]]:
             yield from ({name: choice} for choice in (False, True))
 
 
-def _scheduler_faults(f: Callable, problem: Problem) -> Iterator[str]:
+def _scheduler_faults(f: Scheduler, problem: Problem) -> Iterator[str]:
     before, refusals = _fingerprint(problem), []
     placements = _placements(problem)
     for placement in placements:
@@ -234,7 +235,7 @@ def _placements(problem: Problem) -> list[Placement]:
     turn = [choices[v][problem.members(v)[0] % len(choices[v])] for v in ops]
     plan = place(problem.replace(memory="none"), "heft")
     return [
-        *(Placement(problem, device) for device in (first, turn)),
+        *(Placement(problem, np.array(device)) for device in (first, turn)),
         Placement(problem, plan.device, plan.planned, plan.estimate),
     ]
 
@@ -262,7 +263,7 @@ def _fingerprint(thing: Any) -> tuple:
 # -------------------------------------------------------------------- running and reporting
 
 
-def _strategy(catalogue: Any, strategy: str | Callable, what: str) -> Callable:
+def _strategy(catalogue: Any, strategy: str | Callable, what: str) -> Any:
     """The strategy with its attributes; a plain function gets them without an entry in the catalogue."""
     if not callable(strategy) or hasattr(strategy, "options"):
         return find(catalogue, strategy, what)

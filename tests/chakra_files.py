@@ -1,4 +1,4 @@
-"""Small Chakra traces: what tests load and damage. Fields are numbered as in Chakra's et_def.proto."""
+"""Small Chakra traces for tests, encoded with the field numbers of Chakra's et_def.proto."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def varint(number):
 
 
 def number(field, value):
-    """A field that holds a whole number."""
+    """Encode a field with a whole number."""
     return varint(field << 3) + varint(value)
 
 
@@ -25,14 +25,14 @@ def attribute(name, value, field=13):
 
 
 def node(id, name, type=4, data=(), control=(), micros=0, *parts):
-    """The bytes of a node, fields numbered as in et_def.proto."""
+    """Encode a node."""
     data, control = (b"".join(map(varint, deps)) for deps in (data, control))
     known = number(1, id) + tagged(2, name.encode()) + number(3, type) + tagged(4, control) + tagged(5, data)
     return known + number(7, micros) + b"".join(parts)
 
 
 def trace(*nodes):
-    """A ``.et`` file: metadata, then nodes, each after its length."""
+    """A ``.et`` file: metadata, then nodes, each preceded by its length."""
     records = [tagged(1, b"0.0.4"), *nodes]
     return b"".join(varint(len(record)) + record for record in records)
 
@@ -84,5 +84,5 @@ HOST = {
 
 
 def seeds() -> list[bytes]:
-    """A trace of each form."""
+    """A trace in each format."""
     return [ET, *(json.dumps(document).encode() for document in (WORKLOAD, HOST))]

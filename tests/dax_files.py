@@ -1,4 +1,4 @@
-"""Small DAX files: what tests load and damage."""
+"""Small DAX files for tests."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ VERSION_3 = """<adag xmlns="http://pegasus.isi.edu/schema/DAX" version="3.6" nam
 
 
 def seeds() -> list[bytes]:
-    """A workflow of either generation."""
+    """A workflow of version 2 and one of version 3."""
     return [WORKFLOW.encode(), VERSION_3.encode()]

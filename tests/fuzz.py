@@ -1,12 +1,12 @@
-"""Feeds damaged files to a reader for minutes: nothing but a PlacelabError may come out, soon and in little memory.
+"""Feed damaged files to a reader: it may raise nothing but a PlacelabError, within limits on time and memory.
 
-    python tests/fuzz.py                          # which formats there are
-    python tests/fuzz.py stg --minutes 10         # one of them, alone on a core; 0 where nothing was found
+    python tests/fuzz.py                          # list the formats
+    python tests/fuzz.py stg --minutes 10         # fuzz one of them on one core; exit status 0 if nothing was found
     python tests/fuzz.py stg --files ../data/*.stg    # with real files as seeds, too
-    python tests/fuzz.py stg --only 4711          # the input that was reported as number 4711, again, with its traceback
+    python tests/fuzz.py stg --only 4711          # repeat the input with number 4711, with its traceback
 
-Seeds are small files that tests/samples.py builds. An input is a function of the format, `--seed` and its number, so that
-a report is enough to have it again. A format is one line in FORMATS: its reader, and what makes its seeds.
+Seeds are small files that tests/samples.py builds. An input is a function of the format, `--seed` and its number, so that a
+report suffices to reproduce it. A format is one line in FORMATS: its reader, and a function that returns its seeds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ import tensorflow_samples
 from placelab.errors import FormatError, PlacelabError
 from placelab.files.protobuf import BYTES, fields, tagged
 
-# Format → reader (a module of placelab with `loads`, or `module:function`) and a function that gives seeds.
+# Format → reader (a module of placelab with `loads`, or `module:function`) and a function that returns seeds.
 FORMATS: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
     "placelab_json": ("formats.placelab_json", samples.placelab_json),
     "stg": ("formats.task_graphs.stg", samples.stg),
@@ -69,7 +69,7 @@ WORDS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what the command line asks for; the number of kinds of failure found."""
+    """Run the command line; the number of kinds of failure found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("format", nargs="?", choices=sorted(FORMATS))
     parser.add_argument("--minutes", type=float, default=1.0)
@@ -122,12 +122,12 @@ def run(
 
 
 def peak() -> int:
-    """Most memory this process has held so far [bytes]."""
+    """Peak memory of this process [bytes]."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
 def attempt(read: Callable[[bytes], object], data: bytes) -> str:
-    """What becomes of an input: ``read``, the kind of PlacelabError, or ``! `` and where another exception was raised."""
+    """Outcome of an input: ``read``, the kind of PlacelabError, or ``! `` and where another exception was raised."""
     try:
         read(data)
         return "read"
@@ -143,7 +143,7 @@ def attempt(read: Callable[[bytes], object], data: bytes) -> str:
 
 
 def report(name: str, outcomes: Counter, failures: dict[str, str], slowest: float) -> int:
-    """Print the outcomes; how many kinds of failure there are."""
+    """Print the outcomes; the number of kinds of failure."""
     counts = ", ".join(f"{n:,} {kind}" for kind, n in outcomes.most_common() if not kind.startswith("! "))
     print(
         f"{name}: {sum(outcomes.values()):,} inputs ({counts}), slowest {slowest:.2f} s, {len(failures)} kinds of failure"
@@ -166,49 +166,49 @@ def damaged(seeds: list[bytes], seed: int, number: int) -> bytes:
 
 
 def flip(data: bytes, seeds: list[bytes], random: Random) -> bytes:
-    """One byte becomes another."""
+    """Change one byte."""
     at = random.randrange(len(data) + 1)
     return data[:at] + random.randbytes(1) + data[at + 1 :]
 
 
 def cut(data: bytes, seeds: list[bytes], random: Random) -> bytes:
-    """The end is missing."""
+    """Cut off the end."""
     return data[: random.randrange(len(data) + 1)]
 
 
 def remove(data: bytes, seeds: list[bytes], random: Random) -> bytes:
-    """A piece is missing."""
+    """Remove a piece."""
     a, b = piece(data, random)
     return data[:a] + data[b:]
 
 
 def repeat(data: bytes, seeds: list[bytes], random: Random) -> bytes:
-    """A piece stands there several times."""
+    """Repeat a piece."""
     a, b = piece(data, random)
     return data[:b] + data[a:b] * random.choice((1, 1, 2, 50)) + data[b:]
 
 
 def splice(data: bytes, seeds: list[bytes], random: Random) -> bytes:
-    """A piece comes from another seed."""
+    """Insert a piece of another seed."""
     other = random.choice(seeds)
     (a, b), (c, d) = piece(data, random), piece(other, random)
     return data[:a] + other[c:d] + data[b:]
 
 
 def word(data: bytes, seeds: list[bytes], random: Random) -> bytes:
-    """A number or name is replaced by something that often breaks programs."""
+    """Replace a number or name by a value that often breaks programs."""
     a, b = token(data, random)
     return data[:a] + random.choice(WORDS) + data[b:]
 
 
 def swap(data: bytes, seeds: list[bytes], random: Random) -> bytes:
-    """A number or name is replaced by another of the file."""
+    """Replace a number or name by another one of the file."""
     (a, b), (c, d) = token(data, random), token(data, random)
     return data[:a] + data[c:d] + data[b:]
 
 
 def line(data: bytes, seeds: list[bytes], random: Random) -> bytes:
-    """A line is left out, doubled or moved."""
+    """Remove, double or move a line."""
     lines = data.split(b"\n")
     i = random.randrange(len(lines))
     moved = lines.pop(i)
@@ -218,7 +218,7 @@ def line(data: bytes, seeds: list[bytes], random: Random) -> bytes:
 
 
 def field(data: bytes, seeds: list[bytes], random: Random) -> bytes:
-    """Where the file is protobuf: what a field holds, however deep, is damaged, and the lengths around it are put right."""
+    """Damage a field of a protobuf file at any depth, and correct the lengths around it."""
     try:
         found = [(number, value, end, start) for number, wire, start, value, end in fields(data, "") if wire == BYTES]
     except FormatError:
@@ -230,7 +230,7 @@ def field(data: bytes, seeds: list[bytes], random: Random) -> bytes:
 
 
 def value(data: bytes, seeds: list[bytes], random: Random) -> bytes:
-    """Where the file is JSON: a value in it is removed, or is replaced by another value of it or by an odd one."""
+    """Remove a value of a JSON file, or replace it by another value of the file or by an odd one."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):
@@ -259,18 +259,18 @@ def containers(document: object) -> list:
 
 
 def keys(parent: list | dict) -> list:
-    """What the values of a list or an object are found by."""
+    """Indices of a list, keys of an object."""
     return list(parent) if isinstance(parent, dict) else list(range(len(parent)))
 
 
 def piece(data: bytes, random: Random) -> tuple[int, int]:
-    """Bounds of a piece, mostly a short one."""
+    """Start and end of a piece, mostly a short one."""
     a = random.randrange(len(data) + 1)
     return a, min(len(data), a + random.choice((1, 2, 8, 40, 400, 10_000)))
 
 
 def token(data: bytes, random: Random) -> tuple[int, int]:
-    """Bounds of the letters and digits around a place."""
+    """Start and end of the letters and digits around an index."""
     a = b = random.randrange(len(data) + 1)
     while a and data[a - 1 : a].isalnum():
         a -= 1

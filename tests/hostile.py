@@ -1,7 +1,7 @@
-"""Feeds one reader the files that break programs: ``python tests/hostile.py FORMAT`` prints what became of each, and its cost.
+"""Feed hostile files to a reader: ``python tests/hostile.py FORMAT`` prints the outcome and the cost of each.
 
-A line per file: name, outcome, seconds of processor time, MiB that the process grew by. With the name of one of SWELLING, small
-files that describe large graphs, in place of a format: that file alone.
+A line per file: name, outcome, seconds of processor time, MiB that the process grew by. Instead of a format, the name of one of
+SWELLING, small files that describe large graphs, runs that file alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MIB = 1 << 20
 
 
 def files() -> Iterator[tuple[str, bytes]]:
-    """Names and contents. Built one after another, so that they do not add up."""
+    """Names and contents, built one after another to save memory."""
     yield "empty", b""
     yield "zeros", bytes(MIB)
     yield "lists in lists", b"[" * 10**6
@@ -103,7 +103,7 @@ def unpacked(n: int) -> bytes:
 
 
 def in_quotes(entries: Iterable[str], brackets: str) -> str:
-    """JSON as DOT quotes it."""
+    """JSON quoted for DOT."""
     return '"' + brackets[0] + ",".join(entries).replace('"', '\\"') + brackets[1] + '"'
 
 
@@ -131,7 +131,7 @@ SWELLING: dict[str, tuple[str, Callable[[], bytes]]] = {
 
 
 def main(name: str) -> None:
-    """Feed them to the reader of a format."""
+    """Feed the files to the reader of a format."""
     form, build = SWELLING.get(name, (name, None))
     module, seeds = fuzz.FORMATS[form]
     read = fuzz.reader(module)

@@ -1,4 +1,4 @@
-"""Small ONNX models: what tests load, damage and compare. Built with onnx's own text format and helpers."""
+"""Small ONNX models for tests, built with onnx's own text format and helpers."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ TEXTS = {"linear": LINEAR, "shared": SHARED, "branches": BRANCHES, "functions": 
 
 
 def model(text: str) -> Any:
-    """A ModelProto from its text; values declared beside the graph's inputs become initializers of zeros."""
+    """Parse a ModelProto from text; values declared after the graph's inputs become initializers of zeros."""
     import numpy as np
     import onnx
 
@@ -89,7 +89,7 @@ def model(text: str) -> Any:
 
 
 def built(nodes: list[Any], inputs: dict[str, tuple[int, list]], initializers: tuple = (), **options: Any) -> Any:
-    """A ModelProto of helper.make_node's nodes; inputs by name as (element type, shape); the last output is the graph's."""
+    """Build a ModelProto from nodes; `inputs` maps names to (element type, shape), the last node's output is the graph's."""
     from onnx import helper
 
     last = helper.make_empty_tensor_value_info(nodes[-1].output[0])
@@ -99,7 +99,7 @@ def built(nodes: list[Any], inputs: dict[str, tuple[int, list]], initializers: t
 
 
 def seeds() -> list[bytes]:
-    """Each kind of model, as bytes."""
+    """Models of all kinds, serialized."""
     return [model(text).SerializeToString() for text in TEXTS.values()]
 
 
@@ -110,12 +110,12 @@ def kernel(name: str, ts: float, dur: float, shapes: Any = None, **args: Any) ->
 
 
 def run(ts: float, dur: float) -> dict[str, Any]:
-    """The event that encloses those of a run, and stands after them."""
+    """The event that encloses those of a run and follows them in the file."""
     return dict(cat="Session", pid=1, tid=1, ph="X", name="model_run", ts=ts, dur=dur, args={})
 
 
 def profile() -> list[dict[str, Any]]:
-    """Three runs of two nodes as ONNX Runtime's profiler writes them, one node in two kernels."""
+    """Three runs of two nodes in the format of ONNX Runtime's profiler, one node in two kernels."""
     start = dict(cat="Session", pid=1, tid=1, ph="X", name="session_initialization", ts=0, dur=5, args={})
     events = [start]
     for i, micros in enumerate((900, 30, 10)):

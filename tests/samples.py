@@ -1,4 +1,4 @@
-"""Small files of each format, for tests and as seeds of tests/fuzz.py: what a reader takes, in as little text as shows all."""
+"""Small files of each format that use all its features, for tests and as seeds of tests/fuzz.py."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from placelab.problem import graph_json as own
 
 
 def placelab_json() -> list[bytes]:
-    """A graph with everything a graph can have, and one with almost nothing."""
+    """A graph with all optional columns, and one with none."""
     full = pl.OpGraph.from_arrays(
         ["a", "scope/b", "c", "d"],
         [1.0, 2.5, 3.0, float("nan")],
@@ -33,7 +33,7 @@ def placelab_json() -> list[bytes]:
 
 
 def stg() -> list[bytes]:
-    """Without and with communication costs, and as the prototype set has them, with processors and without an entry."""
+    """Graphs without and with communication costs, and one of the prototype set, with processors and without an entry."""
     return [
         b"3\n 0 0 0\n 1 20 1 0\n 2 3 1 0\n 3 5 2 1 2\n 4 0 1 3\n# Standard Task Graph\n# Tasks : 3\n",
         b"2\n 0 0 0\n 1 4 1\n   0 0\n 2 6 2\n   0 0\n   1 7.5\n 3 0 1\n   2 0\n",
@@ -42,7 +42,7 @@ def stg() -> list[bytes]:
 
 
 def dot() -> list[bytes]:
-    """The three dialects, and all that the language has."""
+    """Graphs in the three dialects, and one with all of the language."""
     return [
         b'digraph full { a [compute=1e3, kind="MatMul", persistent=4, group="g", devices="[\\"cpu\\"]"];\n'
         b'b [compute=2, time="{\\"cpu\\": 0.5}"]; a -> b [bytes=8, tensor=0]; a -> b [control=true]; }\n',
@@ -55,7 +55,7 @@ def dot() -> list[bytes]:
 
 
 def wfformat() -> list[bytes]:
-    """A workflow whose file goes to two tasks, with a control edge, machines and a file nobody reads."""
+    """A workflow with a file that two tasks read, a control edge, machines and a file that no task reads."""
     tasks = [
         dict(name="split", id="split_ID01", parents=[], children=["work_ID02", "work_ID03"], outputFiles=["a", "log"]),
         dict(name="work_02", id="work_ID02", parents=["split_ID01"], children=[], inputFiles=["a"], outputFiles=["b"]),
@@ -75,7 +75,7 @@ def wfformat() -> list[bytes]:
 
 
 def dnn_partitioning() -> list[bytes]:
-    """A layer and its gradient in one colour, an op for the CPU alone, numbers for booleans."""
+    """A layer and its gradient in one colour, an op for the CPU alone, and booleans as numbers."""
     node = lambda i, fpga, cpu, **more: dict(  # noqa: E731
         id=i,
         name=f"n{i}",
@@ -110,13 +110,13 @@ def pipedream() -> list[bytes]:
 
 
 def mayer_csv() -> list[bytes]:
-    """Ops in no order, a group, a constraint, and a line without the last columns."""
+    """Unsorted ops, a group, a constraint, and a line without the last columns."""
     head = "Id,(Outgoing) node,(Incoming) node,Colocation nodes,#tensorSize, #operations, RAM storage,Device constraint ,name"
     return [f"{head}\n2,3,1,,5,6,7,GPU,a/MatMul_1\n1,2;3,,3,4,8,9,NO,x\n3,,1;2,,0,10\n".encode()]
 
 
 def torch_profile() -> list[bytes]:
-    """Two ops in ranges with their names, on a CPU and on a GPU, and a step as eager PyTorch runs it."""
+    """Two ops in ranges with their names, on a CPU and on a GPU, and a step of eager PyTorch."""
 
     def event(name: str, ts: float, dur: float, cat: str = "cpu_op", tid: int = 1, **args: int) -> dict:
         return dict(ph="X", cat=cat, name=name, pid=7, tid=tid, ts=ts, dur=dur, args=args)
@@ -133,7 +133,7 @@ def torch_profile() -> list[bytes]:
 
 
 def torch_archive() -> list[bytes]:
-    """An embedding and a dense layer with one weight, an assertion, and two parts of the result."""
+    """An embedding and a dense layer that share a weight, an assertion, and a result in two parts."""
     tensor = lambda name: dict(as_tensor=dict(name=name))  # noqa: E731
     meta = lambda dtype, *sizes: dict(dtype=dtype, sizes=[dict(as_int=size) for size in sizes])  # noqa: E731
     argument = lambda name, arg: dict(name=name, arg=arg, kind=1)  # noqa: E731

@@ -1,4 +1,4 @@
-"""What TensorFlow itself says, for tests/test_tensorflow_itself.py, which runs this file where TensorFlow is installed.
+"""Run TensorFlow itself, for tests/formats/test_tensorflow_itself.py, which starts this file if TensorFlow is installed.
 
 It has a process of its own, and no test imports TensorFlow: OR-tools crashes where that was loaded first.
 
@@ -44,7 +44,7 @@ def network() -> tf.Graph:
 
 
 class Served(tensorflow.Module):
-    """Three layers behind one signature, in functions that call each other."""
+    """Three layers in functions that call each other, with one signature."""
 
     def __init__(self):
         self.w = [tensorflow.Variable(tensorflow.ones([8, 8])) for _ in range(3)]
@@ -61,7 +61,7 @@ class Served(tensorflow.Module):
 
 
 def counts(graph: tf.Graph) -> dict:
-    """What TensorFlow counts: ops, inputs, and each output's static shape and type."""
+    """TensorFlow's ops, inputs, and static shape and type of each output."""
     ops = graph.get_operations()
     return {
         "ops": {op.name: op.type for op in ops},
@@ -72,12 +72,12 @@ def counts(graph: tf.Graph) -> dict:
 
 
 def described(tensor: tf.Tensor) -> list:
-    """Type's number, and shape or None."""
+    """Number of the type, and shape or None."""
     return [tensor.dtype.as_datatype_enum, None if tensor.shape.rank is None else tensor.shape.as_list()]
 
 
 def build(folder: Path) -> None:
-    """Write the networks, and what TensorFlow counts in them."""
+    """Write the networks and TensorFlow's counts."""
     graph = network()
     whole = graph.as_graph_def(add_shapes=True)
     (folder / "network.pb").write_bytes(whole.SerializeToString())
@@ -87,7 +87,7 @@ def build(folder: Path) -> None:
 
 
 def run(folder: Path) -> None:
-    """Run one training step of the placed network, nothing placed softly; which device each op ran on."""
+    """Run one training step of the placed network without soft placement; print the device that each op ran on."""
     placed = tf.GraphDef.FromString((folder / "placed.pb").read_bytes())
     with tf.Graph().as_default() as graph:
         tf.import_graph_def(placed, name="")
@@ -108,7 +108,7 @@ def run(folder: Path) -> None:
 
 
 def same(folder: Path) -> None:
-    """Whether the placed files are the network but for the devices, by TensorFlow's own parsers."""
+    """Whether the placed files differ from the network in devices alone, by TensorFlow's own parsers."""
     from google.protobuf import text_format
 
     whole = tf.GraphDef.FromString((folder / "network.pb").read_bytes())

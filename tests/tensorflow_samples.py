@@ -1,4 +1,4 @@
-"""Small TensorFlow files, encoded here without TensorFlow: a GraphDef with everything, a SavedModel with functions, a trace."""
+"""Small TensorFlow files for tests, encoded without TensorFlow: a GraphDef, a SavedModel with functions, a trace."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def training() -> bytes:
 
 
 def loop() -> bytes:
-    """``while i < 10: i += 1`` as TensorFlow 1 writes it: a cycle through NextIteration and Merge."""
+    """``while i < 10: i += 1`` in TensorFlow 1: a cycle through NextIteration and Merge."""
     i = {"types": {"T": INT32}}
     return graph(
         constant("zero", kind=INT32),
@@ -137,7 +137,7 @@ def loop() -> bytes:
 
 
 def served() -> bytes:
-    """A SavedModel whose signature calls a function that calls a layer twice; saving stands beside it."""
+    """A SavedModel whose signature calls a function that calls a layer twice, and ops that save it."""
     layer = function(
         "layer",
         ("x", "w"),
@@ -164,7 +164,7 @@ def served() -> bytes:
 
 
 def text() -> bytes:
-    """The training graph's first ops in protobuf's text format, with what that format allows."""
+    """The training graph's first ops in protobuf's text format, with its syntactic variants."""
     return b"""# a comment with { and "
 node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
        attr { key: "shape" value { shape { dim { size: -1 } dim { size: 4 } } } } }
@@ -189,7 +189,7 @@ def trace(*devices: tuple[str, list[bytes]]) -> bytes:
 
 
 def kernel(name: str, nanoseconds: int, output: tuple[int, ...] | None = None, scratch: int = 0) -> bytes:
-    """NodeExecStats of an op that took so long and put out a float tensor of this shape."""
+    """NodeExecStats of an op with its time and the shape of its float output."""
     from placelab.formats.tensorflow.run_metadata import _schema
 
     made = _schema()["Run"](node_name=name, all_end_rel_nanos=nanoseconds)
@@ -207,7 +207,7 @@ CPU, GPU = "/job:localhost/replica:0/task:0/device:CPU:0", "/job:localhost/repli
 
 
 def step() -> bytes:
-    """One step: an op on the CPU, one launched on a GPU, whose kernels show on two streams and once more on all of them."""
+    """One step: an op on the CPU, and one on a GPU, with kernels on two streams and again on the stream of all."""
     both = [kernel("b:MatMul", 5000), kernel("b:MatMul", 7000), kernel("edge_1_b:MEMCPYDtoH", 90_000)]
     return trace(
         (CPU, [kernel("a", 2000, (2, 3), scratch=64), kernel("a", 1000)]),
@@ -220,7 +220,7 @@ def step() -> bytes:
 
 
 def timeline() -> bytes:
-    """The same step as TensorFlow's timeline draws it."""
+    """The same step in the format of TensorFlow's timeline."""
     rows = [("a", "Relu", 1, 2), ("a", "Relu", 1, 1), ("b", "MatMul", 2, 100)]
     rows += [("b", "MatMul", 3, 5), ("b", "MatMul", 3, 7), ("b", "MatMul", 4, 5), ("edge", "MEMCPYDtoH", 3, 90)]
     places = {1: CPU, 2: GPU, 3: GPU + "/stream:all", 4: GPU + "/stream:13"}

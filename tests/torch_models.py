@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 
 
 class Block(torch.nn.Module):
-    """Attention with a buffer, a parameter of its own and dropout."""
+    """Attention with a buffer, a parameter and dropout."""
 
     def __init__(self, width: int = 32):
         super().__init__()
@@ -48,7 +48,7 @@ def called(batch: int = 2, tokens: int = 6):
 
 
 class Convolutions(torch.nn.Module):
-    """A residual network of two convolutions, with normalisation by the batch."""
+    """A residual network of two convolutions with batch normalisation."""
 
     def __init__(self):
         super().__init__()

@@ -8,6 +8,7 @@ import numpy as np
 
 from placelab.errors import expect
 from placelab.kernels import explain as kernels
+from placelab.kernels.codes import PARALLEL, PORTS
 from placelab.planning.ranks import by_falling
 from placelab.problem.graph import frozen
 from placelab.schedule.schedule import Schedule
@@ -98,13 +99,13 @@ def critical_steps(schedule: Schedule) -> np.ndarray:
     items = _items(schedule)
     n = len(items[0])
     most = 2 * (n + len(moved)) + 2
-    model = problem.transfer_model.planned
-    by_finish = np.argsort(moved["finish"]) if model else np.empty(0)
+    contention, ends = _contention(schedule)
+    by_finish = np.argsort(moved["finish"]) if contention else np.empty(0)
     columns = [np.zeros(most, dtype) for dtype in (np.uint8, *3 * (np.int32,), *2 * (np.float64,))]
     found = kernels.walk_back(
         *(problem.graph.n_ops, n, *items, *_inputs(schedule), frozen(problem.graph.tensor_producer[moved["tensor"]])),
-        *(frozen(moved[label]) for label in ("source", "destination", "start", "finish")),
-        *(frozen(by_finish.astype(np.int32)), model, int(problem.duplex)),
+        *(*ends, frozen(moved["start"]), frozen(moved["finish"])),
+        *(frozen(by_finish.astype(np.int32)), contention, 0),
         *(np.full(problem.cluster.n_devices, -1, np.int32), np.zeros(n, np.int32), np.zeros(n + len(moved), np.uint8)),
         *columns,
     )
@@ -265,6 +266,18 @@ def _items(schedule: Schedule) -> tuple[np.ndarray, ...]:
         start, finish = np.concatenate([start, sends["start"]]), np.concatenate([finish, sends["finish"]])
         place = np.concatenate([place, sends["source"]])
     return frozen(start), frozen(finish), frozen(place), frozen(by_falling(-start)[0])
+
+
+def _contention(schedule: Schedule) -> tuple[int, tuple[np.ndarray, np.ndarray]]:
+    """Whether transfers queue, and the two queues that each one occupies; equal where it occupies one."""
+    problem, moved = schedule.problem, schedule.transfers
+    k, duplex = problem.cluster.n_devices, problem.duplex
+    ends = [
+        frozen(end.astype(np.int32))
+        for end in problem.transfer_model.ends(moved["source"], moved["destination"], k, duplex)
+    ]
+    nothing = frozen(np.empty(0, np.int32))
+    return (PORTS, (ends[0], ends[-1])) if ends else (PARALLEL, (nothing, nothing))
 
 
 def _inputs(schedule: Schedule) -> tuple[np.ndarray, ...]:

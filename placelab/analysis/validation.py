@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from placelab.analysis.held_bytes import TOLERANCE, HeldBytes, differing
-from placelab.errors import expect, formerly
+from placelab.errors import UnsupportedError, expect, formerly
 from placelab.schedule.schedule import Schedule
 
 
@@ -211,13 +211,15 @@ class _Check:
             return
         if model == "channel":
             port, row = rows["source"] * self.k + rows["destination"], np.arange(len(rows))
-        else:
+        elif model == "sequential":
             shift = self.k if self.problem.duplex else 0  # in-ports are other ports than out-ports
             port = np.concatenate([rows["source"], rows["destination"] + shift])
             row = np.tile(np.arange(len(rows)), 2)
+        else:
+            raise UnsupportedError(f"validate has no check of {model!r} transfers; write it in _Check.contention")
         for i, j in _overlaps(port, rows["start"][row], rows["finish"][row], self.slack):
             first, second = rows[row[j]], rows[row[i]]
-            where = first["source"] if model == "channel" else port[i] % self.k
+            where = port[i] % self.k if model == "sequential" else first["source"]
             detail = f"{self.label(second)} begins before {self.label(first)} ends at {first['finish']:.9g} s ({model})"
             yield self.violation("contention", self.producer(second), where, second["start"], detail)
 

@@ -25,6 +25,7 @@ MAX_DIGITS = 12  # of a size
 
 def command(commands: Any, name: str, function: Callable[[argparse.Namespace], None], examples: str) -> Any:
     """A subcommand whose help is the function's docstring and shows examples."""
+    assert function.__doc__ is not None
     description = cleandoc(function.__doc__)
     summary = description.partition("\n")[0].rstrip(".")
     added = commands.add_parser(

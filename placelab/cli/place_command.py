@@ -81,7 +81,7 @@ def summary(schedule: Schedule, notes: Iterable[str] = ()) -> str:
         ("makespan", seconds(m["makespan"])),
         ("speed-up", f"× {m['speedup']:.3g} of the best single device"),
         ("above optimum", "proven optimal" if m["bound_gap"] < OPTIMAL else f"at most {percent(m['bound_gap'])}"),
-        ("moved", f"{si(m['bytes_moved'], 'B')} in {counted(m['transfers'], 'transfer')}"),
+        ("moved", f"{si(m['bytes_moved'], 'B')} in {counted(int(m['transfers']), 'transfer')}"),
         ("ops", ", ".join(f"{name} {n:,}" for name, n in _counts(schedule).items())),
         ("rules", "all hold" if not violations else "; ".join(printable(v.detail) for v in violations[:3])),
     ]

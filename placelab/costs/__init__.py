@@ -1,8 +1,8 @@
-"""What do ops and tensors cost? Counted from shapes, estimated for a device, measured, or drawn."""
+"""Costs of ops and tensors: counted from shapes, estimated for a device, measured, or drawn at random."""
 
 from placelab.costs.link import FittedLink, fit_link
 from placelab.costs.measuring import measured
-from placelab.costs.op_cost import told
+from placelab.costs.op_cost import describe_op, told
 from placelab.costs.origin import provenance
 from placelab.costs.profile import Profile
 from placelab.costs.roofline import estimate
@@ -17,6 +17,7 @@ __all__ = [
     "Profile",
     "Spec",
     "cluster",
+    "describe_op",
     "estimate",
     "fit_link",
     "links",

@@ -1,4 +1,4 @@
-"""Which costs has a graph unless told otherwise? Operations that were counted from shapes come with estimated seconds."""
+"""Add estimated seconds, for the default device types, to graphs whose operations were counted from shapes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from placelab.problem.graph import OpGraph
 
 
 def with_estimates(graph: OpGraph) -> OpGraph:
-    """The graph, with a column of seconds for each default device type where its metadata say that ``compute`` is FLOP.
+    """The graph with a column of seconds for each default device type, if ``compute`` is FLOP according to its metadata.
 
-    One that has such a column, or whose ``compute`` is something else, comes back as it is.
+    Returns the graph unchanged if it has such a column, or if ``compute`` is something else.
 
     Raises
     ------
     FormatError
-        What a stranger's file says of its costs has not the form it should have.
+        Metadata of costs or times, read from a file, are malformed.
     """
     if provenance(graph).get("compute") != "FLOP" or set(DEFAULT) & set(graph.time_types):
         return graph

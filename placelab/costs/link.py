@@ -39,9 +39,9 @@ def fit_link(bytes: Any, seconds: Any) -> FittedLink:
 
     Notes
     -----
-    The relative errors are squared, not the absolute ones: durations spread over many powers of ten, and in absolute terms
-    the longest alone would decide and leave the latency to chance. A latency that comes out negative is set to 0 and the
-    bandwidth fitted alone. O(n).
+    Minimizes squared relative errors: durations spread over many powers of ten, and with absolute errors the longest alone
+    would determine the fit and leave the latency to chance. A negative latency is clipped to 0 and the bandwidth fitted
+    alone. O(n).
 
     References
     ----------
@@ -68,7 +68,7 @@ def fit_link(bytes: Any, seconds: Any) -> FittedLink:
     (latency, slope), *_ = np.linalg.lstsq(np.stack([weight, slopes], axis=1), np.ones(len(size)), rcond=None)
     if latency < 0:
         latency, slope = 0.0, slopes.sum() / (slopes**2).sum()
-    # Both are in terms of the longest duration; what is left of 0 by rounding is no slope.
+    # Both are relative to the longest duration; a slope below ROUNDING is 0 up to rounding errors.
     if not slope > ROUNDING or not scale / slope / longest < np.inf:
         raise FormatError(
             "larger transfers take no longer than smaller ones, so no bandwidth fits; expected slower ones"

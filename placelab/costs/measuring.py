@@ -1,4 +1,4 @@
-"""What did each op take when the model was run? Seconds and bytes of a profile, put into the graph."""
+"""Put the measured seconds and bytes of a profile into a graph."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ def measured(
     speed: float | None = None,
     reference_speed: float | None = None,
 ) -> OpGraph:
-    """The graph with the seconds and bytes of a profile.
+    """Replace a graph's costs by the seconds and bytes of a profile.
 
     Parameters
     ----------
     graph
-        Its op names are those of the profile.
+        Its op names are matched with those of the profile.
     profile
         Of one device, or of several of one type.
     device
         Device name or type that the seconds hold for.
     speed
-        Operations/s of the device that was measured. Then the seconds follow a device's speed, and serve devices of types
-        that have no column of their own, unless the graph names another default. Without it they hold as they are, for
-        `device` alone.
+        Operations/s of the device that was measured. If given, the seconds scale with a device's speed, and apply to devices
+        whose type has no column, unless the graph has another default column. If None, they apply unscaled, to `device`
+        alone.
     reference_speed
-        Instead of a time column: compute becomes seconds × this speed [operations/s], which the metadata keep, and all time
-        columns go, so that every device takes its share.
+        Set compute to seconds × this speed [operations/s] instead of adding a time column; all time columns are removed, so
+        that seconds scale with the speed of every device. The metadata record the reference speed.
 
     Returns
     -------
     OpGraph
-        Ops that the profile lacks take no time: they never showed up. Tensor bytes are those of the profile where it has them for
-        an output of the op; temporary bytes, too; ``memory`` changes with both. ``metadata["costs"]`` counts the ops that
-        were measured, those that were not, and names in the profile that the graph lacks.
+        Ops that the profile lacks take no time. Tensor and temporary bytes are those of the profile where it has them;
+        ``memory`` changes with both. ``metadata["costs"]`` counts the ops that were measured, those that were not, and names
+        in the profile that the graph lacks.
 
     Raises
     ------
@@ -55,8 +55,8 @@ def measured(
 
     Notes
     -----
-    A graph keeps the order of an op's outputs, not their numbers. Bytes are taken over for ops of which the profile lists as
-    many outputs as the graph has, or fewer and no number beyond them; others keep their own and are counted under
+    A graph keeps the order of an op's outputs, not their numbers. Output bytes of an op are replaced if the profile lists as
+    many outputs as the graph has, or fewer and no number beyond them; other ops keep their bytes and are counted under
     ``"bytes"``. O(ops + tensors + entries of the profile).
 
     Examples
@@ -85,14 +85,14 @@ def measured(
 
 
 def _as_compute(graph: OpGraph, compute: np.ndarray, reference_speed: float, note: dict[str, Any]) -> OpGraph:
-    told = {key: value for key, value in provenance(graph).items() if key not in ("columns", "unknown", "scaled")}
-    costs = told | {"compute": "measured seconds × reference speed", "measured": note}
+    known = {key: value for key, value in provenance(graph).items() if key not in ("columns", "unknown", "scaled")}
+    costs = known | {"compute": "measured seconds × reference speed", "measured": note}
     metadata = {**graph.metadata, "costs": costs, "reference_speed": reference_speed}
     return graph.replace(compute=compute, time=None, time_types=(), metadata=metadata)
 
 
 def _by_op(graph: OpGraph, index: dict[str, int], given: dict[str, float], what: str) -> np.ndarray:
-    """What the profile has for each op, 0 where it has nothing."""
+    """Values of the profile by op; 0 where it has none."""
     values = np.zeros(graph.n_ops)
     for name, value in given.items():
         if name in index:
@@ -124,7 +124,7 @@ def _shown(names: Iterable[str]) -> str:
 
 
 def _sized(graph: OpGraph, index: dict[str, int], profile: Profile) -> tuple[OpGraph, int]:
-    """The graph with the bytes of the profile, and the number of ops whose outputs could not be told apart."""
+    """The graph with the bytes of the profile, and the number of ops whose outputs could not be matched."""
     tensor_bytes, skipped = _tensor_bytes(graph, index, profile)
     temporary = graph.temporary.copy()
     for name, size in profile.temporary.items():
@@ -152,7 +152,7 @@ def _tensor_bytes(graph: OpGraph, index: dict[str, int], profile: Profile) -> tu
 
 
 def _tensors(first: int, n: int, sizes: dict[int, float]) -> dict[int, float] | None:
-    """Tensor → bytes of an op's `n` data tensors, which start at `first`; None where numbers and tensors do not match."""
+    """Tensor → bytes of an op's `n` data tensors, the first of which is `first`; None if numbers and tensors do not match."""
     if len(sizes) == n:
         return {first + i: sizes[number] for i, number in enumerate(sorted(sizes))}
     if len(sizes) < n and all(0 <= number < n for number in sizes):

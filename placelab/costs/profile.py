@@ -1,4 +1,4 @@
-"""What did a run of the model take, op by op? What the profile of any framework comes down to."""
+"""Profiles: measured seconds and bytes of each op, from any framework."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class Profile:
     Attributes
     ----------
     seconds : dict of float
-        Op name → seconds of one step; several kernels of one op summed.
+        Op name → seconds in one step, summed over the op's kernels.
     outputs : dict of float
         (op name, output number) → bytes.
     temporary : dict of float
-        Op name → bytes it holds while it runs, outputs not included.
+        Op name → bytes held while it runs, outputs excluded.
     device : dict of str
         Op name → device it ran on.
     source : str
-        Where the numbers come from, for the graph's provenance: file, framework, number of steps.
+        Origin of the numbers, for the graph's provenance: file, framework, number of steps.
     """
 
     seconds: dict[str, float]
@@ -37,21 +37,21 @@ class Profile:
 
     @classmethod
     def load(cls, *paths: Any, graph: Any = None) -> Profile:
-        """The profile in files of ``torch.profiler``, ONNX Runtime or TensorFlow, each op's median over them.
+        """Read files of ``torch.profiler``, ONNX Runtime or TensorFlow: each op's median over them.
 
-        `graph` is the one whose ops the seconds are for; traces of PyTorch may not tell without. Errors and formats:
+        Some traces of PyTorch can only be matched with ops if `graph` is given. Errors and formats:
         :func:`placelab.formats.profiles.read_profile`.
         """
         return cls(*read_profile(*paths, graph=graph))
 
 
 def median(profiles: Iterable[Profile]) -> Profile:
-    """One profile of several steps or files: each op's median over the profiles that have it, its first device.
+    """Combine profiles of several steps or files: each op's median over the profiles that have it, and its first device.
 
     Raises
     ------
     FormatError
-        No profile at all.
+        No profiles.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How long would an op take on a device nobody has at hand? Its roofline: arithmetic or memory, whichever takes longer."""
+"""Estimate how long ops take on a device by the roofline model: arithmetic or memory traffic, whichever takes longer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from placelab.problem.graph import OpGraph
 from placelab.problem.time_columns import known_speeds
 
 DEFAULT = ("rtx2080ti", "h100")
-TO_MATRIX_UNITS = PRODUCTS | {"call"}  # products are what a called function spends its time on, mostly
+TO_MATRIX_UNITS = PRODUCTS | {"call"}  # called functions spend most of their time on products
 
 
 def estimate(
@@ -26,7 +26,7 @@ def estimate(
     overhead: float | None = None,
     efficiency: float = 1.0,
 ) -> OpGraph:
-    """The graph with a time column for each device type: ``max(FLOP / peak, bytes / memory bandwidth) + overhead``.
+    """Add a time column for each device type: ``max(FLOP / peak, bytes / memory bandwidth) + overhead``.
 
     Parameters
     ----------
@@ -36,9 +36,9 @@ def estimate(
         Names from :func:`placelab.costs.specs`, Spec objects, mappings of their arguments, or a list mixing them. Default: an RTX
         2080 Ti and an H100.
     precision
-        Of matrix products, convolutions, attention and recurrent cells: a key of ``Spec.matmul``, such as ``"float16"`` or
-        ``"tf32"``; a device that lacks it takes its `speed`. Default: what ``metadata["costs"]["precision"]`` says, else
-        ``"float32"``. The bytes are the graph's, whatever the precision.
+        Precision of matrix products, convolutions, attention and recurrent cells: a key of ``Spec.matmul``, such as
+        ``"float16"`` or ``"tf32"``; `speed` is used for a device that lacks it. Default: ``metadata["costs"]["precision"]``,
+        else ``"float32"``. Bytes do not depend on it.
     overhead
         Seconds per op beyond its work; default: each spec's own.
     efficiency
@@ -48,25 +48,24 @@ def estimate(
     -------
     OpGraph
         Other time columns stay. ``time_speed`` has the speed of each spec, so that seconds follow a device's speed, and
-        ``time_default`` is the first spec; ``metadata["costs"]`` says how the columns came about and lists under
-        ``unknown`` the kinds, and how many ops, that were taken to be bound by memory because no table knows them.
+        ``time_default`` is the first spec. ``metadata["costs"]`` records how the columns were made and, under ``unknown``, the
+        number of ops by kind that were taken to be memory-bound because no table has their kind.
 
     Raises
     ------
     UnsupportedError
         Compute that is not FLOP: drawn at random, measured seconds times a reference speed, or NaN.
     FormatError
-        A spec, precision, overhead or efficiency that is none.
+        An invalid spec, precision, overhead or efficiency.
 
     Notes
     -----
-    Bytes touched: each input once, outputs and persistent bytes; of a gather or a slice, twice the outputs and the smaller
-    inputs; of what only fills its output, the outputs; of an optimiser, the variable and its slots, read and written; of what
-    writes into a variable without an output, its largest input once or twice more. Views, control flow, parameters, inputs
-    and constants take no time, not even the overhead: they start nothing on a device, unless the graph says that they
-    compute. A call of a function (loop, branch) runs at the speed of products. Where a parameter is no op (ONNX, PyTorch), its
-    bytes count at the op that holds them alone, not at others that read it, too. Caches and fusion are not modelled.
-    O(ops + edges), plus one look at each distinct kind.
+    Bytes of an op: each input once, outputs and persistent bytes. Exceptions: a gather or a slice counts twice the outputs and
+    the smaller inputs; an op that fills its output, the outputs; an optimiser, the variable and its slots, read and written;
+    an op that writes into a variable and has no output, its largest input once or twice more. Views, control flow,
+    parameters, inputs and constants take no time, not even the overhead, unless their compute is above 0: they start nothing
+    on a device. A call of a function (loop, branch) runs at the speed of products. Where a parameter is not an op (ONNX,
+    PyTorch), its bytes count only at the op that holds them. Caches and fusion are not modelled. O(ops + edges).
 
     References
     ----------
@@ -106,24 +105,26 @@ def with_times(
     unknown: Mapping[str, int],
     default: str | None,
 ) -> OpGraph:
-    """The graph with these time columns beside its other ones, their speeds where known, and notes on where they come from.
+    """Add time columns to a graph, their speeds if known, and notes on their origin.
 
-    `default` becomes the default column; with None, the graph keeps its own.
+    `default` becomes the default column; if it is None, the graph keeps its own.
     """
     held = {} if graph.time is None else dict(zip(graph.time_types, graph.time.T, strict=True))
-    all_columns = dict(sorted((held | seconds).items()))
-    told = provenance(graph)
+    all_columns = dict(sorted({**held, **seconds}.items()))
+    costs = provenance(graph)
     known = {name: s for name, s in known_speeds(graph).items() if name not in seconds} | dict(speed)
-    told["columns"] = told.get("columns", {}) | dict(notes)
-    if unknown or "unknown" in told:
-        listed = told.get("unknown", {})
-        told["unknown"] = {kind: max(listed.get(kind, 0), unknown.get(kind, 0)) for kind in sorted({*listed, *unknown})}
+    costs["columns"] = costs.get("columns", {}) | dict(notes)
+    if unknown or "unknown" in costs:
+        listed = costs.get("unknown", {})
+        costs["unknown"] = {
+            kind: max(listed.get(kind, 0), unknown.get(kind, 0)) for kind in sorted({*listed, *unknown})
+        }
     return graph.replace(
         time=np.stack(list(all_columns.values()), axis=1),
         time_types=tuple(all_columns),
         time_speed=known,
         time_default=default or graph.time_default,
-        metadata={**graph.metadata, "costs": told},
+        metadata={**graph.metadata, "costs": costs},
     )
 
 
@@ -164,17 +165,17 @@ WRITES = {
 
 
 def distinct(kind: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """The distinct kinds, in order of appearance, and which of them each op has."""
+    """The distinct kinds, in order of appearance, and the index of each op's kind."""
     each = kind.tolist()
     number = {text: i for i, text in enumerate(dict.fromkeys(each))}
     return list(number), np.fromiter(map(number.__getitem__, each), dtype=np.int64, count=len(each))
 
 
 def bytes_touched(graph: OpGraph, kinds: list[str], of: np.ndarray) -> np.ndarray:
-    """Bytes that each op reads and writes, shape (n_ops,); `kinds` are the distinct ones, `of` which of them each op has."""
+    """Bytes that each op reads and writes, shape (n_ops,); `kinds` and `of` as :func:`distinct` returns them."""
     read, largest = _read(graph)
     written, held = graph.outputs, graph.persistent
-    table = np.where(held > 0, 0.0, largest)  # a parameter that is no op stands in the persistent bytes
+    table = np.where(held > 0, 0.0, largest)  # a parameter that is not an op is in the persistent bytes
     rows, fills = _are(kinds, of, "gather"), _are(kinds, of, "fill", "random")
     touched = np.select([rows, fills], [read - table + 2 * written, written], read + written + held)
     per_gradient, writes = (np.array([f(kind) for kind in kinds], dtype=float)[of] for f in (_per_gradient, _writes))
@@ -202,7 +203,7 @@ def _per_gradient(kind: str) -> float:
 
 
 def _writes(kind: str) -> float:
-    """How often what is written into a variable crosses the memory beyond being read: written, or read, added to and written."""
+    """Memory passes over a variable that an op writes: 1 to overwrite it, 2 to read it, add to it and write it."""
     return WRITES.get(name_of(kind), 2.0 if category(kind) == "scatter" else 0.0)
 
 
@@ -210,10 +211,10 @@ def _writes(kind: str) -> float:
 
 
 def _check_unit(graph: OpGraph) -> None:
-    told = provenance(graph).get("compute", "FLOP")
-    if told != "FLOP":
+    unit = provenance(graph).get("compute", "FLOP")
+    if unit != "FLOP":
         raise UnsupportedError(
-            f"costs of {graph.title} are {told!r:.80}, not FLOP, so no time can be estimated from them"
+            f"costs of {graph.title} are {unit!r:.80}, not FLOP, so no time can be estimated from them"
         )
     if "reference_speed" in graph.metadata and "costs" not in graph.metadata:
         raise UnsupportedError(

@@ -1,4 +1,4 @@
-"""What if ops, or transfers, cost so many times more? The same graph, its costs multiplied."""
+"""Multiply the costs of a graph: all operations and seconds, all tensor bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from placelab.problem.graph import OpGraph
 
 @formerly("compute", "transfer")
 def scale(graph: OpGraph, *, compute: float = 1.0, transfer: float = 1.0) -> OpGraph:
-    """The graph with all operations and seconds times `compute`, and all tensor bytes times `transfer`.
+    """Multiply all operations and seconds by `compute`, and all tensor bytes by `transfer`.
 
     Parameters
     ----------
@@ -25,13 +25,13 @@ def scale(graph: OpGraph, *, compute: float = 1.0, transfer: float = 1.0) -> OpG
     Returns
     -------
     OpGraph
-        Persistent and temporary bytes stay; ``memory`` changes by what its outputs gain or lose, and is never below 0. The
-        product of all factors so far is noted in ``metadata["costs"]["scaled"]``.
+        Persistent and temporary bytes stay; ``memory`` changes by what the op's outputs gain or lose, and is clipped at 0.
+        ``metadata["costs"]["scaled"]`` records the product of all factors so far.
 
     Raises
     ------
     FormatError
-        A factor that is none; costs beyond what a float can hold.
+        An invalid factor; costs that overflow a float.
 
     Examples
     --------
@@ -42,9 +42,9 @@ def scale(graph: OpGraph, *, compute: float = 1.0, transfer: float = 1.0) -> OpG
     """
     expect(graph, OpGraph, "costs.scale")
     factors = {"compute": _factor(compute, "compute"), "transfer": _factor(transfer, "transfer")}
-    told = provenance(graph)
-    before = told.get("scaled", {})
-    told["scaled"] = {label: before.get(label, 1.0) * factor for label, factor in factors.items()}
+    costs = provenance(graph)
+    before = costs.get("scaled", {})
+    costs["scaled"] = {label: before.get(label, 1.0) * factor for label, factor in factors.items()}
     work, move = factors.values()
     with np.errstate(over="ignore"):
         return graph.replace(
@@ -52,7 +52,7 @@ def scale(graph: OpGraph, *, compute: float = 1.0, transfer: float = 1.0) -> OpG
             time=None if graph.time is None else graph.time * work,
             tensor_bytes=graph.tensor_bytes * move,
             memory=np.maximum(graph.memory + (move - 1) * graph.outputs, 0.0),
-            metadata={**graph.metadata, "costs": told},
+            metadata={**graph.metadata, "costs": costs},
         )
 
 

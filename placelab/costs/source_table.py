@@ -1,4 +1,4 @@
-"""Where do a graph's costs come from, in words?"""
+"""Describe in words where a graph's costs come from."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from placelab.errors import expect
 from placelab.problem.graph import OpGraph
 from placelab.units import seconds, si
 
-KINDS = 8  # unknown kinds and open dimensions named one by one
+KINDS = 8  # unknown kinds and unknown dimensions listed by name
 
 
 def sources(graph: OpGraph) -> list[tuple[str, str]]:
-    """(label, sentence) for operations, times by column, kinds and sizes that are not known, open dimensions, and factors.
+    """(label, sentence) pairs for operations, time columns, unknown kinds, sizes and dimensions, and factors.
 
-    The sentences hold names of a stranger's file as they are: escape them for the place where they are shown.
+    The sentences contain names from the file unescaped: escape them where they are shown.
 
     Examples
     --------
@@ -34,12 +34,12 @@ def sources(graph: OpGraph) -> list[tuple[str, str]]:
 
 
 def _operations(graph: OpGraph, known: Mapping[str, Any]) -> str:
-    said, speed = str(known.get("compute", "")), graph.metadata.get("reference_speed")
-    if said == "FLOP":
+    unit, speed = str(known.get("compute", "")), graph.metadata.get("reference_speed")
+    if unit == "FLOP":
         return "FLOP, counted from shapes"
-    said = said or ("measured seconds × reference speed" if speed else "as the model has them")
+    unit = unit or ("measured seconds × reference speed" if speed else "as the model has them")
     counted = _source(known.get("measured"))
-    return said + (f", {si(speed, 'FLOP/s')}" if is_number(speed) else "") + counted
+    return unit + (f", {si(float(speed), 'FLOP/s')}" if speed is not None and is_number(speed) else "") + counted
 
 
 def _columns(graph: OpGraph, how: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -88,16 +88,16 @@ def _unsized(n: Any) -> Iterator[str]:
         yield f"{n:,} {'output counts' if n == 1 else 'outputs count'} 0 bytes"
 
 
-def _assumed(told: Any, batch: Any) -> Iterator[str]:
-    """Sizes that open dimensions were given: by name in ONNX, in TensorFlow one for the first that a shape leaves open."""
-    if isinstance(told, Mapping):
-        taken = [f"{name} taken as {size:,}" for name, size in told.items() if is_number(size)]
+def _assumed(assumed: Any, batch: Any) -> Iterator[str]:
+    """Sizes that unknown dimensions were given: by name in ONNX, the batch for a shape's first one in TensorFlow."""
+    if isinstance(assumed, Mapping):
+        taken = [f"{name} taken as {size:,}" for name, size in assumed.items() if is_number(size)]
         more = f" and {len(taken) - KINDS:,} more" if len(taken) > KINDS else ""
         if taken:
             yield ", ".join(taken[:KINDS]) + more
-    elif is_number(told) and told > 0 and is_number(batch):
-        outputs = "output" if told == 1 else "outputs"
-        yield f"batch taken as {batch:,}, the first unknown dimension of {told:,} {outputs}"
+    elif is_number(assumed) and assumed > 0 and is_number(batch):
+        outputs = "output" if assumed == 1 else "outputs"
+        yield f"batch taken as {batch:,}, the first unknown dimension of {assumed:,} {outputs}"
 
 
 def _scaled(factors: Mapping[str, Any]) -> Iterator[str]:

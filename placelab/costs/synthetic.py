@@ -1,4 +1,4 @@
-"""The random costs of Mayer 2017, on any topology."""
+"""Draw the random costs of Mayer 2017 on any topology."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from placelab.seeds import generator
 
 @formerly("seed")
 def mayer(graph: OpGraph, *, seed: int = 0) -> OpGraph:
-    """The costs of Mayer 2017 §5.1 on this topology: operations and tensor bytes redrawn uniformly from 1 to 100.
+    """Redraw operations and tensor bytes uniformly from 1 to 100, the costs of Mayer 2017 §5.1.
 
     Parameters
     ----------
@@ -24,13 +24,13 @@ def mayer(graph: OpGraph, *, seed: int = 0) -> OpGraph:
     -------
     OpGraph
         Compute in operations, tensors in bytes, for clusters whose speeds and rates are per time unit of 1 s, such as
-        ``clusters.mayer50``. Everything measured is gone: time table, persistent and temporary bytes, reference speed.
+        ``clusters.mayer50``. Time table, persistent and temporary bytes, and reference speed are removed.
 
     Notes
     -----
-    Draws are whole numbers, ends included, as in the files of the published simulator. They are made per op, in
-    topological order, then per tensor: all consumers of a tensor see one size. Control tensors keep their 0 bytes (the
-    published simulator has one tensor per op and charges it on control edges too). O(n_ops + n_tensors).
+    Draws are whole numbers, 1 and 100 included, as in the files of the published simulator: first one per op, in topological
+    order, then one per tensor, so that all its consumers see one size. Control tensors keep their 0 bytes (the published
+    simulator has one tensor per op and charges it on control edges too). O(n_ops + n_tensors).
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""How long do the ops of a module take here? Its traced program is run op by op, each in a range that bears its name."""
+"""Measure the ops of a PyTorch module: run its traced program op by op, each in a profiler range named after it."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ def profile_module(
     trace: Any = None,
     processor: bool = False,
 ) -> Profile:
-    """Seconds of the ops of ``from_module(module, args, kwargs)``, measured here.
+    """Measure the seconds of the ops of ``from_module(module, args, kwargs)`` on this machine.
 
     Parameters
     ----------
     module, args, kwargs
         As for :func:`placelab.formats.torch.module.from_module`, with real data, on the CPU or on a GPU.
     runs, warm_up
-        How often the program is run, and how often before that without measuring.
+        Number of measured runs, and of unmeasured runs before them.
     trace
-        Path for the Chrome trace of ``torch.profiler``, which ``torch_profile.read_profile`` reads; default: not kept.
+        Path to write the Chrome trace of ``torch.profiler`` to; default: not kept. ``Profile.load`` reads it.
     processor
-        Take the processor time of one thread, PyTorch's dispatch from Python included, and no profiler: on a CPU that has
-        other things to do.
+        Measure the processor time of one thread, PyTorch's dispatch from Python included, without a profiler: for a CPU that
+        runs other programs, too.
 
     Returns
     -------
     Profile
-        Each op's median over the runs: on a GPU, the seconds of its kernels; on the CPU, the op's own, without Python's.
+        Each op's median over the runs: the seconds of its kernels on a GPU, of the op without Python's overhead on the CPU.
 
     Raises
     ------
     FormatError, UnsupportedError
-        As ``from_module``; a module whose tensors hold no data.
+        As ``from_module``; tensors of the module hold no data.
 
     Notes
     -----
@@ -73,9 +73,9 @@ def profile_training(
     trace: Any = None,
     processor: bool = False,
 ) -> Profile:
-    """Seconds of the ops of ``from_training(module, args, kwargs, loss=loss)``, measured as :func:`profile_module` does.
+    """Measure the ops of ``from_training(module, args, kwargs, loss=loss)`` as :func:`profile_module` does.
 
-    Nothing of the module changes: gradients and running statistics are results of the program and are dropped.
+    The module is not changed: gradients and running statistics are results of the program and are discarded.
     """
     return _profile(training_program(module, args, kwargs, loss), runs, warm_up, trace, processor)
 
@@ -118,7 +118,7 @@ def _processor(program: Program, values: list[Any], runs: int, warm_up: int, tra
 
 
 def _value(node: Any, program: Program, torch: Any) -> Any:
-    """What a placeholder is called with; a gradient that is given is 1."""
+    """The value of a placeholder; ones for the gradient that the backward pass starts from."""
     value = program.values.get(node)
     if value is None and node in program.inputs:
         made = node.meta["val"]
@@ -129,37 +129,41 @@ def _value(node: Any, program: Program, torch: Any) -> Any:
 
 
 def _runner(program: Program) -> Any:
-    """An interpreter of the program that tells the profiler which op it runs."""
+    """An interpreter of the program that runs each op in a profiler range of its name."""
     torch, names = torch_module(), names_of(program)
+    from torch.fx import Interpreter
 
-    class Runner(torch.fx.Interpreter):
+    class Runner(Interpreter):
         def run_node(self, node: Any) -> Any:
             if node.op != "call_function" or node not in names:
                 return super().run_node(node)
             with torch.profiler.record_function(names[node]):
                 return super().run_node(node)
 
-    return Runner(program.graph.owning_module)
+    owner: Any = program.graph.owning_module
+    return Runner(owner)
 
 
 def _timer(program: Program) -> tuple[Any, dict[str, list[float]]]:
-    """An interpreter of the program, and where it puts the processor time of each run of each op."""
-    torch, names = torch_module(), names_of(program)
-    spent: dict[str, list[float]] = {}
+    """An interpreter of the program, and a dict that it fills with each op's processor times."""
+    from torch.fx import Interpreter
 
-    class Timer(torch.fx.Interpreter):
+    names, spent = names_of(program), dict[str, list[float]]()
+
+    class Timer(Interpreter):
         def run_node(self, node: Any) -> Any:
-            self.name = names.get(node)
+            self.op = names.get(node)
             return super().run_node(node)
 
         def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
             begun = thread_time()
             result = target(*args, **kwargs)
-            if self.name is not None:
-                spent.setdefault(self.name, []).append(thread_time() - begun)
+            if self.op is not None:
+                spent.setdefault(self.op, []).append(thread_time() - begun)
             return result
 
-    return Timer(program.graph.owning_module), spent
+    owner: Any = program.graph.owning_module
+    return Timer(owner), spent
 
 
 def _activities(torch: Any) -> list[Any]:
@@ -169,7 +173,7 @@ def _activities(torch: Any) -> list[Any]:
 
 @contextmanager
 def _path(trace: Any) -> Iterator[Path]:
-    """Where the trace goes: the path given, or a file that is removed afterwards."""
+    """Path to write the trace to: the one given, or a file that is removed afterwards."""
     if trace is not None:
         yield path_of(trace)
         return

@@ -11,7 +11,7 @@ import numpy as np
 
 from placelab.explorer.state import Preset, State, pins_on
 from placelab.problem.cluster import Cluster
-from placelab.strategies import partitioners, schedulers, transforms
+from placelab.strategies import Strategy, partitioners, schedulers, transforms
 
 COLUMNS = ("speed", "memory", "bandwidth", "latency", "names", "types", "hosts")
 WRITTEN = 12  # devices; matrices of larger clusters are written as changed entries, where these are few
@@ -69,7 +69,7 @@ def number(x: float) -> str:
 
 def _reminder(state: State) -> list[str]:
     """A comment that names the strategies which the notebook, not placelab, defines."""
-    chosen = [partitioners().get(state.partitioner), schedulers().get(state.scheduler)]
+    chosen: list[Strategy | None] = [partitioners().get(state.partitioner), schedulers().get(state.scheduler)]
     chosen += [transforms().get(name) for name in state.prepare]
     own = [f.name for f in chosen if f and not f.__module__.startswith("placelab.")]
     return [f"# run the cell that defines {' and '.join(own)} first"] if own else []

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from placelab.analysis.lower_bounds import best_bound
 from placelab.analysis.validation import validate
+from placelab.errors import PlacelabError
 from placelab.explorer.engine.pace import ON_RELEASE, PREVIEW
 from placelab.explorer.engine.reasons import Reasons
 from placelab.explorer.engine.search import Search
@@ -84,6 +85,8 @@ class Computation:
             self._answer.wait_for(lambda: not self._due or self._worker.closed)
             if self._failure:
                 raise self._failure
+            if self.result is None:
+                raise PlacelabError("the explorer was closed before its first schedule; open another")
             return self.result.schedule
 
     def start(self) -> None:
@@ -177,12 +180,15 @@ class Computation:
 
     def _check(self) -> None:
         """Run the validator where a drag could not wait for it."""
-        if self.result.violations is None:
-            self.result = replace(self.result, violations=validate(self.result.schedule, memory=False))
-            self._view.gantt.numbers, _ = strip(self.result.schedule, self.result.violations)
+        result = self.result
+        assert result is not None  # an answer is a result or a failure
+        if result.violations is None:
+            self.result = result = replace(result, violations=validate(result.schedule, memory=False))
+            self._view.gantt.numbers, _ = strip(result.schedule, result.violations)
 
     def _explain(self) -> None:
         """Explain the device and the start of the selected op."""
+        assert self.result is not None  # an answer is a result or a failure
         self._view.gantt.detail = self._reasons.detail(self.result, self._view.gantt.selection)
 
     def _measure(self) -> None:

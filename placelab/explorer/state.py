@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from placelab import costs, datasets
+from placelab.costs import Profile
 from placelab.errors import InfeasibleError
 from placelab.loading import load
 from placelab.problem import clusters
@@ -161,7 +162,7 @@ class State:
             return changed.with_preset(model.cluster)
         return changed.with_preset(preset(CLUSTER)) if self.preset.title == OWN else changed
 
-    def with_profile(self, name: str, profile: costs.Profile) -> State:
+    def with_profile(self, name: str, profile: Profile) -> State:
         """The same graph with measured times, which hold for a device of the cluster's median speed."""
         graph = costs.measured(self.model.graph, profile, reference_speed=float(np.median(self.cluster.speed)))
         return replace(self, model=Model(f"{self.model.title}, {name}", graph), costs="model")

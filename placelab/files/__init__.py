@@ -1,1 +1,1 @@
-"""Read and write any file safely: limits, checked fields, whole-file saving, the protobuf wire format."""
+"""Read and write files safely: limits, checked fields, atomic saving, the protobuf wire format."""

@@ -1,4 +1,4 @@
-"""What does a record of a file hold? Its fields, checked one by one, and the sentences that refuse what does not fit."""
+"""Check the fields of a file's records, one by one; raise FormatError with the field, what was found and what was expected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from placelab.errors import FormatError, PlacelabError
 
 @contextmanager
 def read_from(where: str) -> Iterator[None]:
-    """Errors inside name the file they are about.
+    """Prefix the message of errors raised inside with the name of the file, `where`.
 
     >>> with read_from("x.stg"):
     ...     raise FormatError("line 3 has 2 numbers")
@@ -27,7 +27,7 @@ def read_from(where: str) -> Iterator[None]:
 
 
 def title(where: str, default: str) -> str:
-    """What a graph without a name of its own is called: its file's name without what tells the format.
+    """Title of a graph that has none: the file's name without its suffix; `default` if nothing is left.
 
     >>> title("profiles/vgg16.txt.gz", "a profile"), title("the upload", "a profile")
     ('vgg16', 'a profile')
@@ -37,14 +37,14 @@ def title(where: str, default: str) -> str:
 
 
 def cost(value: Any, what: str) -> float:
-    """`value` as a float: a finite number, 0 or more; `what` names it in messages."""
+    """`value` as a float; FormatError unless it is a finite number, 0 or more. `what` names it in messages."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise FormatError(f"{what} is {value!r:.60}; expected a number")
     return _checked(value, value, what)
 
 
 def cost_of_text(text: str, what: str) -> float:
-    """The finite number, 0 or more, that a text spells."""
+    """The number in `text`; FormatError unless it is finite, 0 or more."""
     try:
         return _checked(float(text), text, what)
     except ValueError as error:
@@ -63,43 +63,43 @@ def _checked(number: float, given: Any, what: str) -> float:
     return number
 
 
-def whole(value: Any, what: str, low: int, high: int) -> int:
-    """`value` if it is a whole number from `low` to `high`."""
+def integer(value: Any, what: str, low: int, high: int) -> int:
+    """`value`; FormatError unless it is a whole number from `low` to `high`."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise FormatError(f"{what} is {value!r:.60}; expected a whole number from {low} to {high:,}")
     return value
 
 
 def text(value: Any, what: str) -> str:
-    """`value` if it is a text."""
+    """`value`; FormatError unless it is text."""
     if not isinstance(value, str):
         raise FormatError(f"{what} is {value!r:.60}; expected a text")
     return value
 
 
 def record(value: Any, what: str) -> dict[str, Any]:
-    """`value` if it is an object."""
+    """`value`; FormatError unless it is an object."""
     if not isinstance(value, dict):
         raise FormatError(f"{what} is {_kind(value)}; expected an object")
     return value
 
 
 def records(value: Any, what: str) -> list[dict[str, Any]]:
-    """`value` if it is a list of objects."""
+    """`value`; FormatError unless it is a list of objects."""
     if not isinstance(value, list):
         raise FormatError(f"{what} is {_kind(value)}; expected a list of objects")
     return [record(entry, f"entry {i} of {what}") for i, entry in enumerate(value)]
 
 
-def some(entries: list[Any], what: str) -> list[Any]:
-    """`entries`, unless there are none."""
+def nonempty(entries: list[Any], what: str) -> list[Any]:
+    """`entries`; FormatError if there are none."""
     if not entries:
         raise FormatError(f"there are no {what}; expected at least one")
     return entries
 
 
 def texts(value: Any, what: str) -> list[str]:
-    """`value` if it is a list of texts."""
+    """`value`; FormatError unless it is a list of texts."""
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
         raise FormatError(f"{what} is {value!r:.60}; expected a list of texts")
     return value

@@ -1,4 +1,4 @@
-"""How much of a stranger's file is read? Sizes, zip ratios and depths, and the sentences that refuse what goes beyond."""
+"""Read untrusted files within limits on size, compression ratio and nesting; raise FormatError beyond them."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from placelab.names import is_name
 
 MAX_FILE = 256 << 20  # bytes on disk, unless a format says otherwise
 MAX_RATIO = 100  # of unpacked to packed bytes, beyond the first
-MAX_SMALL = 32 << 20  # bytes, which any file may unpack to
+MAX_SMALL = 32 << 20  # bytes that any file may unpack to
 MAX_TEXT = 1 << 30  # bytes once unpacked, in any case
 MAX_OPS = 2_000_000
-MAX_DEPTH = 100  # of lists and objects in JSON: what is nested deeper breaks whatever goes through it
-MAX_PARSED = 2 << 30  # bytes that parsed JSON may take
-MAX_SWELL = 24  # of parsed JSON over its text, beyond the first
-MAX_SWOLLEN = 100 << 20  # bytes, which any JSON may take
+MAX_DEPTH = 100  # of lists and objects in JSON; deeper nesting overflows the stack of recursive code
+MAX_PARSED = 2 << 30  # bytes of memory that parsed JSON may take
+MAX_EXPANSION = 24  # of parsed JSON over its text, once larger than:
+MAX_EXPANDED = 100 << 20  # bytes that any parsed JSON may take
 CHUNK = 1 << 20
-GZIP = b"\x1f\x8b"  # how such files begin
+GZIP = b"\x1f\x8b"  # first bytes of a gzip file
 
 
 def path_of(path: Any) -> Path:
-    """`path` as a Path; FormatError when it cannot be one."""
+    """`path` as a Path; FormatError if it is not a valid path."""
     if not isinstance(path, (str, os.PathLike)) or "\0" in str(path) or not is_name(str(path)):
         raise FormatError(f"{path!a} is not the path of a file")
     return Path(path)
 
 
 def read_file(path: Any, expected: str, limit: int = MAX_FILE) -> bytes:
-    """All bytes of a file; FormatError when it cannot be read or is larger than `limit` bytes.
+    """All bytes of a file; FormatError if it cannot be read or is larger than `limit` bytes.
 
     >>> read_file("/", "an ONNX model")
     Traceback (most recent call last):
@@ -57,9 +57,10 @@ def read_file(path: Any, expected: str, limit: int = MAX_FILE) -> bytes:
 
 
 def unzipped(data: bytes, where: str) -> bytes:
-    """`data`, unpacked if it is a gzip file; FormatError when it is a broken one, or unpacks to very much.
+    """`data`, decompressed if it is a gzip file.
 
-    What unpacks to more than 32 MiB and a hundred times its size is refused before it fills the memory.
+    Raises FormatError if the gzip file is damaged, or decompresses to more than 32 MiB and more than 100 times its size, or
+    to more than 1 GiB; decompression stops at the limit.
     """
     if data[:2] != GZIP:
         return data
@@ -81,7 +82,7 @@ def unzipped(data: bytes, where: str) -> bytes:
 
 
 def text_of(data: bytes, where: str, expected: str) -> str:
-    """`data` as text, gzipped or not; FormatError when it is none in UTF-8."""
+    """`data`, gzipped or not, as text; FormatError unless it is UTF-8."""
     data = unzipped(data, where)
     if len(data) > MAX_TEXT:
         raise FormatError(f"{where} has more than {MAX_TEXT:,} bytes; such files are not read")
@@ -92,16 +93,16 @@ def text_of(data: bytes, where: str, expected: str) -> str:
 
 
 def json_of(data: bytes, where: str, expected: str) -> Any:
-    """What a JSON file holds, gzipped or not; FormatError unless it is strict JSON with each key once, not too deep."""
+    """Parse JSON, gzipped or not; FormatError unless it is strict JSON without duplicate keys, nested at most 100 deep."""
     text = text_of(data, where, expected)
     if not text.strip():
         raise FormatError(f"{where} is empty; expected {expected}")
-    _check_swelling(text, where)
+    _check_expansion(text, where)
     try:
         document = json.loads(
             text,
             parse_constant=lambda name: _no_constant(name, where),
-            object_pairs_hook=lambda pairs: _once(pairs, where),
+            object_pairs_hook=lambda pairs: _unique_keys(pairs, where),
         )
     except RecursionError:
         raise FormatError(f"{where} is nested too deeply for a graph") from None
@@ -113,36 +114,36 @@ def json_of(data: bytes, where: str, expected: str) -> Any:
     return document
 
 
-def _check_swelling(text: str, where: str) -> None:
-    """Refuse JSON of which a little text makes many objects: 32 MiB of ``{},`` would take 2 GB."""
+def _check_expansion(text: str, where: str) -> None:
+    """FormatError if parsing would take far more memory than the text: 32 MiB of ``{},`` take 2 GB."""
     taken = 232 * text.count("{") + 72 * text.count("[") + 32 * text.count(",") + 30 * text.count('"')
-    if taken > min(MAX_PARSED, max(MAX_SWOLLEN, MAX_SWELL * len(text))):
+    if taken > min(MAX_PARSED, max(MAX_EXPANDED, MAX_EXPANSION * len(text))):
         raise FormatError(f"{where} holds so many lists, objects or values that they would take {taken:,} bytes")
 
 
 def _check_depth(document: Any, where: str) -> None:
     level = [document]
     for _ in range(MAX_DEPTH):
-        level = [part for whole in level for part in _nested(whole)]
+        level = [part for container in level for part in _nested(container)]
         if not level:
             return
     raise FormatError(f"{where} is nested too deeply for a graph: over {MAX_DEPTH} lists and objects in each other")
 
 
-def _nested(whole: Any) -> list[Any]:
+def _nested(container: Any) -> list[Any]:
     """The lists and objects in a list or an object."""
-    parts = whole.values() if isinstance(whole, dict) else whole if isinstance(whole, list) else ()
-    if not {list, dict} & set(map(type, parts)):  # a column of numbers is looked through in no time
+    parts = container.values() if isinstance(container, dict) else container if isinstance(container, list) else ()
+    if not {list, dict} & set(map(type, parts)):  # fast path for columns of numbers
         return []
     return [part for part in parts if isinstance(part, (list, dict))]
 
 
-def _once(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))
-        raise FormatError(f"{where} gives {twice!r:.80} twice in one object; once is expected")
+def _unique_keys(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
+    found, seen = dict(pairs), set[str]()
+    for name, _ in pairs if len(found) < len(pairs) else ():
+        if name in seen:
+            raise FormatError(f"{where} gives {name!r:.80} twice in one object; once is expected")
+        seen.add(name)
     return found
 
 

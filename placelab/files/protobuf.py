@@ -1,55 +1,69 @@
-"""How is a protobuf file read without the framework that wrote it? With tables of the few fields that matter.
+"""Read protobuf files without the framework that wrote them, by tables of the few fields that matter.
 
     NODE = messages("example", {"Node": "string name = 1; repeated string input = 3; map<string, int64> attr = 5"})["Node"]
     node = parse(NODE, data, "model.pb")
 
-``messages`` makes classes for google.protobuf, whose C parser skips and keeps what the tables leave out (a constant's
-megabytes, fields of later versions), refuses text that is not UTF-8, and nests at most 100 deep. ``fields`` walks one
-level of a message in place, so that a file of many records is read record by record and a change of one field leaves
-every other byte as it was.
+``messages`` makes classes for google.protobuf. Its C parser preserves fields that the tables leave out (the megabytes of a
+constant, fields of later versions), refuses text that is not UTF-8, and nests at most 100 deep. ``fields`` iterates over one
+level of a message in place: a file of many records is read record by record, and changing one field leaves all other bytes
+as they were.
 
-Why not the classes that ``tensorboard`` ships? They parse as fast (a GraphDef of 22,000 nodes with their shapes, 3.3 MB: 19 ms
-there, 20 ms here, 62 ms node by node, of processor time), but bring 15 packages and 178 MB, know only TensorFlow's files, and
-unpack what is not needed.
+The classes that ``tensorboard`` ships parse as fast (a GraphDef of 22,000 nodes with their shapes, 3.3 MB: 19 ms there, 20 ms
+here, 62 ms node by node, of processor time), but bring 15 packages and 178 MB, know only TensorFlow's files, and unpack
+fields that are not needed.
 
-A message of two bytes takes 120 in memory once parsed, so a small file could fill a large machine. ``parse`` counts the
-fields of whatever could grow beyond 100 MB first.
+A message of two bytes takes 120 bytes of memory once parsed, so a small file could fill a large machine. ``parse`` therefore
+counts the fields of a message over 1 MiB before parsing it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from placelab.errors import FormatError, UnsupportedError
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # wire types
 FIXED = {FIXED64: 8, FIXED32: 4}
 MAX_FIELDS = 1_000_000  # of one parsed message, those inside it included
-UNCOUNTED = 1 << 20  # bytes, which cannot hold enough fields to matter
+UNCOUNTED = 1 << 20  # bytes; a smaller message cannot hold enough fields to matter
+
+
+class MessageType(Protocol):
+    """A class of protobuf messages."""
+
+    DESCRIPTOR: Any
+
+    def __call__(self) -> Any:
+        """An empty message."""
+
+    def FromString(self, data: bytes) -> Any:
+        """The message in `data`."""
+
 
 FIELD = re.compile(r"(?:(optional|repeated) )?(?:map<(\w+), (\w+)>|(\w+)) (\w+) = (\d+)")
 
 
-def messages(package: str, tables: Mapping[str, str], enums: Mapping[str, Mapping[str, int]] | None = None) -> dict:
-    """Message classes by name.
+def messages(
+    package: str, tables: Mapping[str, str], enums: Mapping[str, Mapping[str, int]] | None = None
+) -> dict[str, MessageType]:
+    """Make message classes from tables of their fields.
 
     Parameters
     ----------
     package
-        Any name; classes of different calls never meet.
+        Any name; each call has its own pool of descriptors.
     tables
         Message → its fields as ``.proto`` files declare them, separated by semicolons. Types are protobuf's own, other
-        messages of `tables`, and `enums`. Fields left out are kept when a message is written again.
+        messages of `tables`, and `enums`. Fields left out are preserved when a message is serialized again.
     enums
-        Enum → name → number. Only text files need names; in binary files ``int32`` reads an enum as well.
+        Enum → name → number. Only text files need names; ``int32`` reads the enums of binary files.
 
     Returns
     -------
     dict of str to type
-        Every single field knows whether it was given (``HasField``), also those of a ``oneof``, which are declared like
-        others.
+        Class of each message. ``HasField`` works for all singular fields; declare those of a ``oneof`` like the others.
 
     Raises
     ------
@@ -68,10 +82,13 @@ def messages(package: str, tables: Mapping[str, str], enums: Mapping[str, Mappin
     return {name: message_factory.GetMessageClass(found[name]) for name in tables}
 
 
-def parse(kind: type, data: bytes, where: str) -> Any:
-    """`data` as a message of class `kind`; FormatError, naming `where`, when it is none or holds over a million fields.
+def parse(kind: MessageType, data: bytes, where: str) -> Any:
+    """Parse `data` as a message of class `kind`; `where` names the file in errors. O(len(data)).
 
-    Messages nested more than 100 deep are none. O(len(data)).
+    Raises
+    ------
+    FormatError
+        Truncated or damaged data, messages nested more than 100 deep, or more than a million fields.
     """
     from google.protobuf.message import DecodeError
 
@@ -87,17 +104,17 @@ def parse(kind: type, data: bytes, where: str) -> Any:
 
 
 def fields(data: bytes, where: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int, int, int, int]]:
-    """The fields of one message, in file order, nothing copied.
+    """Iterate over the fields of one message, in file order, without copying.
 
     Yields
     ------
     number, wire type, start, value, end : int
-        The field is ``data[start:end]``; what it holds, without tag and length, is ``data[value:end]``.
+        The field is ``data[start:end]``, its payload without tag and length ``data[value:end]``.
 
     Raises
     ------
     FormatError
-        A field that ends after the message, or is of no known wire type; `where` names the file.
+        A field that ends after the message, or has an unknown wire type; `where` names the file.
     """
     at, stop = start, len(data) if end is None else end
     try:
@@ -112,7 +129,7 @@ def fields(data: bytes, where: str, start: int = 0, end: int | None = None) -> I
                     size, value = varint(data, at)
                 at = value + size
             else:
-                value, at = at, _past(data, at, wire)
+                value, at = at, _after_number(data, at, wire)
             if at > stop or tag < 8:
                 break
             yield tag >> 3, wire, begin, value, at
@@ -120,13 +137,11 @@ def fields(data: bytes, where: str, start: int = 0, end: int | None = None) -> I
             return
     except IndexError:
         pass
-    raise FormatError(
-        f"{where} is not a whole protobuf file: what stands at byte {begin:,} is no field that ends in it"
-    )
+    raise FormatError(f"{where} is not a complete protobuf file: no field that ends in it begins at byte {begin:,}")
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """The whole number at byte `at` and the byte after it; IndexError where the data ends first or it is too long."""
+    """Decode the varint at byte `at`: number and index of the byte after it; IndexError if it is truncated or too long."""
     number = 0
     for shift in range(0, 70, 7):
         byte = data[at]
@@ -138,7 +153,7 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def tagged(number: int, value: bytes) -> bytes:
-    """A field of that number that holds bytes, text or a message.
+    """Encode a field of bytes, text or a message.
 
     >>> tagged(1, b"abc").hex()
     '0a03616263'
@@ -147,7 +162,7 @@ def tagged(number: int, value: bytes) -> bytes:
 
 
 def _as_varint(number: int) -> bytes:
-    """A whole number as it stands in a file."""
+    """Encode a number as a varint."""
     parts = bytearray()
     while number > 127:
         parts.append(number & 127 | 128)
@@ -156,13 +171,13 @@ def _as_varint(number: int) -> bytes:
     return bytes(parts)
 
 
-def _past(data: bytes, at: int, wire: int) -> int:
-    """The byte after a number that starts at byte `at`."""
+def _after_number(data: bytes, at: int, wire: int) -> int:
+    """Index of the byte after the number that starts at byte `at`."""
     return varint(data, at)[1] if wire == VARINT else at + FIXED.get(wire, 1 << 62)
 
 
 def _count(descriptor: Any, data: bytes, where: str) -> None:
-    """FormatError when a message holds more than MAX_FIELDS fields, those of the messages in it included."""
+    """FormatError if a message holds more than MAX_FIELDS fields, those of nested messages included."""
     waiting, total = [(descriptor, 0, len(data))], 0
     while waiting:
         known, start, end = waiting.pop()
@@ -171,7 +186,7 @@ def _count(descriptor: Any, data: bytes, where: str) -> None:
             total += 1
             if total > MAX_FIELDS:
                 raise FormatError(
-                    f"{where} holds a {descriptor.name} of more than {MAX_FIELDS:,} fields; such are not read"
+                    f"{where} holds a {descriptor.name} of more than {MAX_FIELDS:,} fields; such messages are not read"
                 )
             if wire == BYTES and number in inside and stop > value:
                 waiting.append((inside[number], value, stop))
@@ -187,27 +202,29 @@ def _google() -> tuple[Any, Any, Any]:
 
 def _add_enum(enum: Any, name: str, numbers: Mapping[str, int]) -> None:
     if 0 not in numbers.values():
-        enum.value.add(name=f"{name}_0", number=0)  # proto3 wants a zero, and in the first place
+        enum.value.add(name=f"{name}_0", number=0)  # proto3 requires a first value of 0
     for label, number in sorted(numbers.items(), key=lambda item: item[1] != 0):
         enum.value.add(name=label, number=number)
 
 
 def _add_message(message: Any, table: str, prefix: str, enums: set[str]) -> None:
     for declared in filter(None, map(str.strip, table.split(";"))):
-        label, key, value, single, name, number = FIELD.fullmatch(declared).groups()
+        found = FIELD.fullmatch(declared)
+        assert found is not None, f"{declared!r} does not declare a field"
+        label, key, value, single, name, number = found.groups()
         field = message.field.add(name=name, number=int(number), label=3 if key or label == "repeated" else 1)
         if key:
             entry = _entry(message, name, key, value, prefix, enums)
             field.type, field.type_name = field.TYPE_MESSAGE, f"{prefix}{message.name}.{entry}"
             continue
         _set_type(field, single, prefix, enums)
-        if field.label == 1 and field.type != field.TYPE_MESSAGE:  # knows whether it was given
+        if field.label == 1 and field.type != field.TYPE_MESSAGE:  # so that HasField works
             field.proto3_optional, field.oneof_index = True, len(message.oneof_decl)
             message.oneof_decl.add(name=f"_{name}")
 
 
 def _entry(message: Any, name: str, key: str, value: str, prefix: str, enums: set[str]) -> str:
-    """Adds the message that a map's pairs are."""
+    """Add the message type of a map's entries; its name."""
     entry = message.nested_type.add(name=name.title().replace("_", "") + "Entry")
     entry.options.map_entry = True
     for number, (label, kind) in enumerate((("key", key), ("value", value)), start=1):

@@ -1,4 +1,4 @@
-"""How is a file written? Whole or not at all, and gzipped when its name says so."""
+"""Write files atomically, gzipped if their name ends in ``.gz``."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from placelab.files.limits import path_of
 
 
 def save(data: bytes | str | Iterable[str], path: Any) -> Path:
-    """Write bytes, or text in UTF-8, to `path`, gzipped when that ends in ``.gz``; the same data give the same file.
+    """Write bytes, or text as UTF-8, to `path`, gzipped if that ends in ``.gz``; the same data give the same file.
 
     Parameters
     ----------
     data
-        What is written; or pieces of text, which are written one after the other, so that they need never all be in memory.
+        Contents of the file, or an iterable of pieces of text, so that they need not all be in memory at once.
 
     Raises
     ------
     FormatError
-        `path` is no path, or nothing can be written there; text that UTF-8 has no bytes for.
+        `path` is not a valid path or cannot be written; text that UTF-8 cannot encode.
     """
     path = path_of(path)
     if not path.name:
         raise FormatError(f"{path} cannot be written: it is a folder; expected the path of a file")
     partial = path.with_name(path.name + ".partial")
     try:
-        partial.unlink(missing_ok=True)  # left behind, or a link that somebody put there to another file
+        partial.unlink(missing_ok=True)  # a leftover, or a link planted to overwrite another file
         with partial.open("xb") as file:
             _write(file, [data] if isinstance(data, (bytes, str)) else data, zipped=path.suffix == ".gz")
         os.replace(partial, path)
@@ -40,7 +40,7 @@ def save(data: bytes | str | Iterable[str], path: Any) -> Path:
         with suppress(OSError):
             partial.unlink()
         if isinstance(error, UnicodeEncodeError):
-            raise FormatError(f"{path} is to hold {error.object[error.start]!a}, which no text in UTF-8 can") from None
+            raise FormatError(f"{path} is to hold {error.object[error.start]!a}, which UTF-8 cannot encode") from None
         if isinstance(error, OSError):
             raise FormatError(f"{path} cannot be written: {error.strerror}") from None
         raise
@@ -48,14 +48,14 @@ def save(data: bytes | str | Iterable[str], path: Any) -> Path:
 
 
 def gzipped(data: bytes) -> bytes:
-    """`data` as a gzip file without a date, the same in every version of Python (``gzip.compress`` writes another header)."""
+    """Gzip `data` without a timestamp, the same in all versions of Python (the header of ``gzip.compress`` differs)."""
     buffer = io.BytesIO()
     _write(buffer, [data], zipped=True)
     return buffer.getvalue()
 
 
 def _write(file: BinaryIO, pieces: Iterable[bytes | str], zipped: bool) -> None:
-    """Write pieces, text in UTF-8, to an open file."""
+    """Write pieces, text as UTF-8, to an open file."""
     stream = (
         gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=9, mtime=0) if zipped else nullcontext(file)
     )

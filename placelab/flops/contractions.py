@@ -1,8 +1,8 @@
-"""How many floating-point operations do products of matrices take? A multiplication and an addition are two.
+"""Count the floating-point operations of matrix products; a multiplication and an addition are two.
 
-Matrix products, einsum, convolutions, attention and recurrent cells, forward and backward. Each function gets the op's bare
-name, its shapes and its attributes. Adding a bias and applying an activation are not counted: they are to n what the product is
-to n·k.
+Matrix products, einsum, convolutions, attention and recurrent cells, forward and backward. Each function takes the op's bare
+name, its shapes and its attributes. Adding a bias and applying an activation are not counted: they are O(n) where the product is
+O(n·k).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from placelab.flops.shapes import Shape, Unknown, at, broadcast, known, size
 
-FACTORS = {  # where the two factors stand among the inputs
+FACTORS = {  # indices of the two factors among the inputs
     "QLinearMatMul": (0, 3),
     "addmm": (1, 2),
     "addmm_dtype": (1, 2),
@@ -23,7 +23,7 @@ FACTORS = {  # where the two factors stand among the inputs
     "addmv": (1, 2),
     "mkldnn_linear": (0, 1),
 }
-PACKED = {  # weights whose shape is not that of a matrix: what tells is the length of the rows of the first factor
+PACKED = {  # weights whose shape is not that of a matrix; the first factor's last dimension is summed over
     "MatMulNBits",
     "_dyn_quant_matmul_4bit",
     "_weight_int4pack_mm",
@@ -61,7 +61,7 @@ def matmul(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attribu
     first, second = _maybe(inputs, i), _maybe(inputs, j)
     turned = any(attributes.get(key) for key in FIRST_TRANSPOSED)
     flipped = any(attributes.get(key) for key in SECOND_TRANSPOSED) or name in ROWS_ARE_OUTPUTS
-    summed = name == "addbmm"  # over the batch, which the output does not show
+    summed = name == "addbmm"  # over the batch, which the output lacks
     if outputs and outputs[0] is not None and None not in outputs[0] and not summed:
         return 2.0 * size(outputs[0]) * _contracted(first, second, turned, flipped)
     return _products(first, second, turned, flipped)
@@ -72,7 +72,7 @@ def _maybe(inputs: Sequence[Shape], i: int) -> Shape:
 
 
 def _contracted(first: Shape, second: Shape, first_transposed: bool, second_transposed: bool) -> int:
-    """Length of the dimension that is summed over: known as soon as one factor tells it."""
+    """Length of the dimension that is summed over; the shape of one factor suffices."""
     k = None if first is None else first[-2 if first_transposed and len(first) > 1 else -1]
     inner = None if second is None else second[-2 if not second_transposed and len(second) > 1 else -1]
     found = {length for length in (k, inner) if length is not None and length >= 0}
@@ -82,7 +82,7 @@ def _contracted(first: Shape, second: Shape, first_transposed: bool, second_tran
 
 
 def _products(first: Shape, second: Shape, first_transposed: bool, second_transposed: bool) -> float:
-    """2·m·n·k of each pair of matrices, all from the factors."""
+    """2·m·n·k of each pair of matrices, from the shapes of the factors alone."""
     a, b = list(known(first)), list(known(second))
     if not a or not b:
         raise Unknown
@@ -93,7 +93,7 @@ def _products(first: Shape, second: Shape, first_transposed: bool, second_transp
 
 
 def _backward_factors(name: str, inputs: Sequence[Shape]) -> tuple[Shape, Shape]:
-    """Of ``linear_backward(x, gradient, weight)`` and ``matmul_backward(gradient, x, other)``."""
+    """The factors of ``linear_backward(x, gradient, weight)`` and ``matmul_backward(gradient, x, other)``."""
     return (at(inputs, 0), at(inputs, 2)) if name == "linear_backward" else (at(inputs, 1), at(inputs, 2))
 
 
@@ -101,9 +101,9 @@ MOST_FACTORS = 100
 
 
 def einsum(equation: Any, inputs: Sequence[Shape]) -> float:
-    """Of the product taken from left to right, each index summed as soon as nothing later has it.
+    """Operations of an einsum evaluated from left to right, each index summed as soon as no later factor has it.
 
-    2 per combination of the indices at hand where something is summed over, else 1.
+    Each step counts 2 per combination of its indices if an index is summed over, else 1.
 
     >>> einsum("bij,bjk->bik", [(2, 3, 5), (2, 5, 7)])
     420.0
@@ -121,7 +121,7 @@ def einsum(equation: Any, inputs: Sequence[Shape]) -> float:
 
 
 def _indices(equation: Any, inputs: Sequence[Shape]) -> tuple[list[list[str]], list[str], dict[str, int]]:
-    """Indices of each factor and of the result, and the length of each; an ellipsis stands for ``…0``, ``…1`` from the right."""
+    """Indices of each factor and of the result, and length of each index; an ellipsis is ``…0``, ``…1`` from the right."""
     equation = equation.decode() if isinstance(equation, bytes) else equation
     if not isinstance(equation, str) or len(inputs) > MOST_FACTORS:
         raise Unknown
@@ -129,7 +129,7 @@ def _indices(equation: Any, inputs: Sequence[Shape]) -> tuple[list[list[str]], l
     factors = left.split(",")
     if len(factors) != len(inputs):
         raise Unknown
-    terms = [_spelt(text, len(known(shape))) for text, shape in zip(factors, inputs, strict=True)]
+    terms = [_index_list(text, len(known(shape))) for text, shape in zip(factors, inputs, strict=True)]
     lengths: dict[str, int] = {}
     for term, shape in zip(terms, inputs, strict=True):
         for index, length in zip(term, known(shape), strict=True):
@@ -142,7 +142,7 @@ def _indices(equation: Any, inputs: Sequence[Shape]) -> tuple[list[list[str]], l
     return terms, [*dots, *once], lengths
 
 
-def _spelt(text: str, rank: int) -> list[str]:
+def _index_list(text: str, rank: int) -> list[str]:
     head, ellipsis, tail = text.partition("...")
     hidden = rank - len(head) - len(tail)
     if hidden < 0 or (hidden and not ellipsis):
@@ -156,15 +156,15 @@ def _spelt(text: str, rank: int) -> list[str]:
 def convolution(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
     """2 · (elements of the output) · (elements of the filter per output channel); each input's gradient costs the same.
 
-    Filters know the groups: TensorFlow's are (…, in / groups, out), those of ONNX and PyTorch (out, in / groups, …) and, where
-    the convolution is transposed, (in, out / groups, …) with the input in the output's place.
+    Shapes of filters account for groups: (…, in / groups, out) in TensorFlow, (out, in / groups, …) in ONNX and PyTorch. A
+    transposed convolution has a filter (in, out / groups, …), and its input counts in place of its output.
 
     >>> convolution("Conv2D", [(8, 28, 28, 16), (3, 3, 16, 32)], [(8, 28, 28, 32)], {}) == 2 * 8 * 28 * 28 * 32 * 3 * 3 * 16
     True
     """
     if name.startswith(("Conv2DBackprop", "Conv3DBackprop", "DepthwiseConv2dNativeBackprop")):
         return _tensorflow_backward(name, inputs, outputs)
-    if name in TENSORFLOW or (name == "Conv" and "data_format" in attributes):  # ONNX has a Conv, too, without formats
+    if name in TENSORFLOW or (name == "Conv" and "data_format" in attributes):  # the Conv of ONNX has no data_format
         return 2.0 * size(at(outputs, 0)) * _per_output(name, at(inputs, 1))
     if name.startswith("convolution_backward"):
         return _aten_backward(inputs, outputs, attributes)
@@ -197,7 +197,7 @@ def _tensorflow_backward(name: str, inputs: Sequence[Shape], outputs: Sequence[S
 
 
 def _aten_backward(inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
-    """(gradient, input, weight, …) → gradients of input, weight and bias, those that ``output_mask`` asks for."""
+    """(gradient, input, weight, …) → those gradients of input, weight and bias that ``output_mask`` selects."""
     mask = attributes.get("output_mask")
     wanted = [bool(m) for m in mask] if mask is not None else [shape is not None for shape in outputs] or [True, True]
     dense = at(inputs, 1) if attributes.get("transposed") else at(inputs, 0)
@@ -212,7 +212,8 @@ SEQUENCE_FIRST = ("_flash_attention", "_efficient_attention")  # (batch, sequenc
 def attention(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
     """QKᵀ and the product with V; backward, five such products: the scores again, and the gradients of V, scores, Q and K.
 
-    Causal masks are not counted off: 2·batch·heads·queries·keys·(depth of K + depth of V), backward 3 and 2 times those.
+    2·batch·heads·queries·keys·(depth of K + depth of V), backward 2·…·(3·depth of K + 2·depth of V). Causal masks do not
+    reduce the count.
 
     >>> attention("_scaled_dot_product_flash_attention", [(2, 8, 64, 32)] * 3, [], {}) == 4 * 2 * 8 * 64 * 64 * 32
     True
@@ -229,7 +230,7 @@ def _pairs(
     name: str, query: tuple[int, ...], key: tuple[int, ...], value: tuple[int, ...], outputs: Sequence[Shape]
 ) -> tuple[int, int, int]:
     """Pairs of a query and a key, over batch and heads, and the depths of keys and values."""
-    if len(query) == 3 and name[0].isupper():  # (batch, sequence, heads · depth): the heads are in the depths
+    if len(query) == 3 and name[0].isupper():  # (batch, sequence, heads · depth): the depths include the heads
         return query[0] * query[1] * key[1], query[2], at(outputs, 0)[-1]
     if name.startswith(SEQUENCE_FIRST) and len(query) == 4:
         return query[0] * query[2] * query[1] * key[1], query[-1], value[-1]
@@ -238,7 +239,7 @@ def _pairs(
 
 # -------------------------------------------------------------------- recurrent networks
 
-WEIGHTS = {  # where the weight matrices stand among the inputs
+WEIGHTS = {  # indices of the weight matrices among the inputs
     "BlockLSTM": (4,),
     "BlockLSTMV2": (4,),
     "BlockLSTMGrad": (4,),
@@ -262,20 +263,20 @@ WEIGHTS = {  # where the weight matrices stand among the inputs
 
 
 def recurrent(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
-    """2 · (steps · batch) · (elements of the weights of all gates); gradients twice that. Gates' own arithmetic is not counted.
+    """2 · (steps · batch) · (elements of the weights of all gates); gradients twice that. Elementwise ops are not counted.
 
     >>> recurrent("LSTM", [(40, 128, 512), (1, 2048, 512), (1, 2048, 512)], [], {}) == 2 * 40 * 128 * 2 * 2048 * 512
     True
     """
     sequence = at(inputs, 1 if name.startswith("BlockLSTM") else 0)
     backward = "Grad" in name or "ackprop" in name or "ackward" in name
-    at_hand = WEIGHTS.get(name)
-    weights = _matrices(name, inputs[1:]) if at_hand is None else sum(size(at(inputs, i)) for i in at_hand)
+    indices = WEIGHTS.get(name)
+    weights = _matrices(name, inputs[1:]) if indices is None else sum(size(at(inputs, i)) for i in indices)
     return 2.0 * prod(sequence[:-1]) * weights * (2 if backward else 1)
 
 
 def _matrices(name: str, others: Sequence[Shape]) -> int:
-    """Elements of PyTorch's weights: all matrices; in a cell, those after the states, which are matrices, too."""
+    """Elements of PyTorch's weights: all matrices, except the states of a cell, which come first."""
     states = 2 if name == "lstm_cell" else 1 if name.endswith("_cell") else 0
     matrices = [size(shape) for shape in others if shape is None or len(shape) == 2]
     return sum(matrices[states:])

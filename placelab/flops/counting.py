@@ -1,8 +1,7 @@
-"""How many floating-point operations does an op take? Counted from its kind and the shapes of its inputs and outputs.
+"""Count an op's floating-point operations from its kind and the shapes of its inputs and outputs.
 
-A multiplication, an addition, a comparison and a transcendental function are one operation each; so the counts of elementwise ops
-say what a device's arithmetic units would do, not what ``exp`` takes in instructions. Most such ops wait for memory anyway
-(:func:`placelab.costs.estimate`).
+A multiplication, an addition, a comparison and a transcendental function are one operation each, however many instructions
+``exp`` takes: most elementwise ops are bound by memory anyway (:func:`placelab.costs.estimate`).
 """
 
 from __future__ import annotations
@@ -18,35 +17,35 @@ from placelab.flops.shapes import Shape, Unknown, at, broadcast, largest, size
 
 __all__ = ["Shape", "count"]
 
-SENSELESS = (TypeError, ValueError, LookupError, OverflowError)  # what attributes and shapes of a broken file end in
+MALFORMED = (TypeError, ValueError, LookupError, OverflowError)  # raised for attributes and shapes of a broken file
 
 
 def count(
     kind: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any] | None = None
 ) -> float | None:
-    """Floating-point operations of one op, or None where its kind is not known or a shape that matters is missing.
+    """Floating-point operations of one op; None if its kind is in no table or a shape that matters is unknown.
 
     Parameters
     ----------
     kind
-        Op type as its framework spells it: ``MatMul`` (TensorFlow, ONNX), ``aten.addmm.default`` (PyTorch).
+        Op type in its framework's spelling: ``MatMul`` (TensorFlow, ONNX), ``aten.addmm.default`` (PyTorch).
     inputs, outputs
         Shapes of data inputs and outputs, in order.
     attributes
-        Those of the op that matter, by the framework's names: ``transpose_a``, ``data_format``, ``group``, ``equation`` …
+        The op's attributes by the framework's names: ``transpose_a``, ``data_format``, ``group``, ``equation`` …
 
     Returns
     -------
     float or None
-        0 for what only moves or renames data: gather, transpose, reshape, identity, control flow, parameters.
+        0 for ops that only move or rename data: gather, transpose, reshape, identity, control flow, parameters.
 
     Notes
     -----
-    Matrix products 2·m·n·k, biases not counted; convolutions 2 per output element and filter element of its channel, each of
-    their gradients the same; attention without counting off a causal mask, backward 2.5 times forward. Elementwise: 1 per
-    output element, more for compounds (``PER_ELEMENT``); reductions: 1 per input element; pooling: its window per output
-    element; optimisers: so many per parameter (``PER_PARAMETER``); sorting n numbers in a row: n·log₂ n; Fourier transforms
-    5·n·log₂ n. What calls a function (loops, branches) is not known from its own shapes. O(number of dimensions).
+    Matrix products: 2·m·n·k, without biases. Convolutions: 2 per output element and filter element of its channel, each of
+    their gradients the same. Attention: causal masks do not reduce the count, backward is 2.5 times forward. Elementwise ops:
+    1 per output element, more for compounds (``PER_ELEMENT``). Reductions: 1 per input element. Pooling: the size of the window
+    per output element. Optimisers: ``PER_PARAMETER`` per parameter. Sorting n numbers: n·log₂ n. Fourier transforms:
+    5·n·log₂ n. Calls of functions (loops, branches): None. O(number of dimensions).
 
     Examples
     --------
@@ -63,17 +62,17 @@ def count(
     attributes = attributes or {}
     try:
         if "_foreach_" in kind:
-            found = float(sum(formula(name, [one], [one], attributes) for one in outputs))
+            found = float(sum(formula(name, [shape], [shape], attributes) for shape in outputs))
         else:
             found = float(formula(name, inputs, outputs, attributes))
-    except (Unknown, *SENSELESS):
+    except (Unknown, *MALFORMED):
         return None
     return found if 0 <= found < inf else None
 
 
 # -------------------------------------------------------------------- elementwise and the like
 
-PER_ELEMENT = {  # operations per element of the output where it is not 1
+PER_ELEMENT = {  # operations per output element, if not 1
     "SigmoidGrad": 3,
     "TanhGrad": 3,
     "SquaredDifference": 2,
@@ -111,7 +110,7 @@ def _elementwise(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], a
 
 
 def _elements(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> int:
-    """Of the first output; else of the inputs together, or of the value that is put into a variable."""
+    """Elements of the first output; if unknown, of the broadcast inputs, or of the value assigned to a variable."""
     if outputs and outputs[0] is not None:
         return size(outputs[0])
     if name.startswith("Assign"):
@@ -121,7 +120,7 @@ def _elements(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> i
     return prod(broadcast(inputs))
 
 
-PER_INPUT = {  # operations per element that goes in where it is not 1
+PER_INPUT = {  # operations per input element, if not 1
     "L2Loss": 2,
     "EuclideanNorm": 2,
     "ReduceL2": 2,
@@ -136,14 +135,14 @@ PER_INPUT = {  # operations per element that goes in where it is not 1
 
 
 def _reduction(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
-    """1 per element of the input. ONNX's Sum, Max, Min, Mean add their inputs up elementwise: 1 per element and input but one."""
+    """1 per input element. ONNX's Sum, Max, Min, Mean combine n inputs elementwise: n - 1 per element."""
     if name in MANY and outputs and outputs[0] is not None:
         return max(size(at(inputs, 0)), size(outputs[0]) * (len(inputs) - 1))
     return PER_INPUT.get(name, 1) * size(at(inputs, 0))
 
 
 def _pooling(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
-    """The window's size per output element, or per element of the gradient; without a window, each larger element once."""
+    """Size of the window per output element, or per element of the gradient; without a window, elements of the largest tensor."""
     window = next((attributes[key] for key in ("ksize", "kernel_shape", "kernel_size") if attributes.get(key)), None)
     backward = "Grad" in name or name.endswith("_backward")
     if window is None:
@@ -156,22 +155,22 @@ def _pooling(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attri
 
 
 def _dimensions(name: str) -> int:
-    """Of an op of PyTorch that is given one length for all of them."""
+    """Dimensions of the window of a PyTorch op that takes one length for all."""
     return 3 if "3d" in name else 2 if "2d" in name else 1
 
 
-TRAINING = ("is_training", "training", "training_mode")  # attributes that say whether statistics are taken
+TRAINING = ("is_training", "training", "training_mode")  # attributes: compute the batch's statistics
 GIVEN = (
     "BatchNormalization",
     "_native_batch_norm_legit_no_training",
     "_batch_norm_no_update",
-)  # they are not, unless told
+)  # kinds that use given statistics by default
 
 
 def _normalisation(
     name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]
 ) -> float:
-    """Per element: mean 1, variance 3, normalise 2, scale and shift 2; with given statistics the latter 4; backward 11."""
+    """Per element: mean 1, variance 3, normalise 2, scale and shift 2; 4 with given statistics; backward 11."""
     if name.startswith("LRN"):
         window = attributes.get("size") or 2 * attributes.get("depth_radius", 5) + 1
         return size(at(inputs, 0)) * (2 * window + 3) * (2 if "Grad" in name else 1)
@@ -194,7 +193,7 @@ def _sort(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attribut
 
 
 def _transform(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
-    """Fast Fourier transforms: 5·n·log₂ n, n the product of the transformed dimensions; the last ones where not told which."""
+    """Fast Fourier transforms: 5·n·log₂ n, n the product of the transformed dimensions, by default the last ones."""
     shape = at(inputs, 0)
     rank = next((int(digit) for digit in name if digit in "123"), 1)
     axes = attributes.get("dim") or ([attributes["axis"]] if "axis" in attributes else range(-rank, 0))
@@ -210,16 +209,16 @@ ADDING = ("Add", "Sub", "Mul", "Div", "Max", "Min", "Segment", "add", "accumulat
 
 
 def _scatter(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
-    """1 per element that is added to what is there; 0 where it only replaces."""
-    told = attributes.get("reduction", "none") if name.startswith("Scatter") else "none"  # by an attribute in ONNX
-    if not any(part in name for part in ADDING) and told == "none" and attributes.get("accumulate") is not True:
+    """1 per element that is added to the destination; 0 if it is only overwritten."""
+    reduction = attributes.get("reduction", "none") if name.startswith("Scatter") else "none"  # an attribute in ONNX
+    if not any(part in name for part in ADDING) and reduction == "none" and attributes.get("accumulate") is not True:
         return 0.0
     return size(at(inputs, 0 if "Grad" in name or name.endswith("_backward") else -1))
 
 
 # -------------------------------------------------------------------- optimisers
 
-PER_PARAMETER = {  # multiplications, additions, roots per parameter, by what the kind's name ends in
+PER_PARAMETER = {  # multiplications, additions, roots per parameter, by the suffix of the kind
     "ProximalGradientDescent": 5,
     "GradientDescent": 2,  # v -= r·g
     "KerasMomentum": 4,
@@ -246,7 +245,7 @@ PER_PARAMETER = {  # multiplications, additions, roots per parameter, by what th
 
 
 def _optimiser(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attributes: Mapping[str, Any]) -> float:
-    """So many per parameter; the gradient is the largest input whose shape is known."""
+    """``PER_PARAMETER`` per parameter; the gradient is the largest input with a known shape."""
     each = next(n for ending, n in PER_PARAMETER.items() if name.endswith(ending))
     return each * largest(inputs)
 

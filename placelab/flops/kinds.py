@@ -1,7 +1,7 @@
-"""What sort of work is an op? Op types of TensorFlow, ONNX and PyTorch (aten, prims), as they spell them, in a few categories.
+"""Categories of op types of TensorFlow, ONNX and PyTorch (aten, prims), in the frameworks' spelling.
 
-A type that several frameworks have stands once. Types of PyTorch are told by their name alone: ``aten.add.Tensor`` and the
-in-place ``aten::add_`` are ``add``. What has no line here is ``unknown``, and whoever asks must say so to the user.
+A type that several frameworks have is listed once. Types of PyTorch are listed by their bare name: ``aten.add.Tensor`` and the
+in-place ``aten::add_`` are ``add``. All other types are ``unknown``, which callers report to the user.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 UNKNOWN = "unknown"
-FREE = frozenset({"view", "source"})  # start nothing on a device and move nothing
-PRODUCTS = frozenset({"matmul", "convolution", "attention", "recurrent"})  # run on matrix units where there are such
+FREE = frozenset({"view", "source"})  # neither start work on a device nor move data
+PRODUCTS = frozenset({"matmul", "convolution", "attention", "recurrent"})  # run on matrix units if the device has them
 
-# A gather reads only the rows that it gives out, a fill only writes, a call has ops of its own inside.
+# A gather reads only the rows that it returns, a fill only writes, a call contains ops of its own.
 TABLE = {
     "matmul": """
         BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum _FusedBatchMatMulV2 FusedGemm FusedMatMul _FusedMatMul Gemm
@@ -353,11 +353,11 @@ CATEGORIES = tuple(TABLE)
 _CATEGORY = {kind: category for category, kinds in TABLE.items() for kind in kinds.split()}
 
 
-SPACES = ("aten", "prims", "_c10d_functional", "c10d_functional", "c10d")  # of PyTorch: space.name.overload
+NAMESPACES = ("aten", "prims", "_c10d_functional", "c10d_functional", "c10d")  # of PyTorch: namespace.name.overload
 
 
 def name_of(kind: str) -> str:
-    """The bare name of an op type: without PyTorch's name space, overload, in-place or list mark, or ONNX's domain.
+    """The bare name of an op type: without PyTorch's namespace, overload, in-place or list mark, or ONNX's domain.
 
     >>> [name_of(kind) for kind in ("aten.add_.Tensor", "aten::_foreach_add", "com.microsoft.Gelu", "Conv2D")]
     ['add', 'add', 'Gelu', 'Conv2D']
@@ -365,7 +365,7 @@ def name_of(kind: str) -> str:
     name = kind.rpartition("::")[2].removeprefix("torch.ops.")
     space, dot, rest = name.partition(".")
     if dot:
-        name = rest.partition(".")[0] if space in SPACES else name.rpartition(".")[2]
+        name = rest.partition(".")[0] if space in NAMESPACES else name.rpartition(".")[2]
     name = name.removeprefix("_foreach_")
     in_place = name.endswith("_") and not name.startswith("__") and not name[0].isupper()
     return name[:-1] if in_place else name
@@ -373,7 +373,7 @@ def name_of(kind: str) -> str:
 
 @lru_cache(4096)
 def category(kind: str) -> str:
-    """Category of an op type, one of ``CATEGORIES``; ``"unknown"`` where the tables lack it.
+    """Category of an op type, one of ``CATEGORIES``; ``"unknown"`` if it is not listed.
 
     >>> category("aten.addmm.default"), category("Conv2DBackpropFilter"), category("Mystery")
     ('matmul', 'convolution', 'unknown')

@@ -1,1 +1,1 @@
-"""Model graphs as files: one format per file, each with ``read`` and ``write``."""
+"""Read and write model graphs and profiles, one format per module."""

@@ -1,4 +1,4 @@
-"""The way from a reader's columns to a graph."""
+"""Build the graph of a file from the columns that its reader makes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from placelab.problem.graph_size import checked
 
 
 def build(names: Sequence[str], compute: Any, edges: Any, **columns: Any) -> OpGraph:
-    """The graph of a file's columns, as :meth:`OpGraph.from_arrays` takes them.
+    """Build a graph within the limits on files; arguments are those of :meth:`OpGraph.from_arrays`.
 
     Raises
     ------
     FormatError
-        It would be larger than :mod:`placelab.problem.graph_size` allows; what `from_arrays` refuses.
+        A graph larger than :mod:`placelab.problem.graph_size` allows, or one that `from_arrays` refuses.
     """
     return OpGraph.from_arrays(**checked(names=names, compute=compute, edges=edges, **columns))

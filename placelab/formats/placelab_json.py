@@ -8,18 +8,19 @@ from placelab.files.fields import read_from
 from placelab.files.limits import json_of, read_file
 from placelab.formats.building import build
 from placelab.problem.graph import OpGraph
-from placelab.problem.graph_json import EXPECTED, columns, is_one
+from placelab.problem.graph_json import EXPECTED, columns
+from placelab.problem.graph_json import is_one as matches
 
-__all__ = ["EXPECTED", "graph_of", "is_one", "loads", "read"]
+__all__ = ["EXPECTED", "graph_of", "loads", "matches", "read"]
 
 
 def read(path: Any) -> OpGraph:
-    """The graph in a placelab JSON file.
+    """Read a placelab JSON file.
 
     Raises
     ------
     FormatError
-        Not such a file, too large, too deep, a column that is missing or does not fit.
+        Another format, a file that is too large or nested too deeply, a column that is missing or malformed.
     """
     return loads(read_file(path, EXPECTED), str(path))
 

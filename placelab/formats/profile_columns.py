@@ -1,4 +1,4 @@
-"""Hold what a profiler's file says of each op, whatever the framework; the readers of profiles return it."""
+"""Measured costs by op, the result of all readers of profiles, and their median."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class ProfileColumns(NamedTuple):
-    """The columns of a :class:`placelab.costs.profile.Profile`, which says what each holds."""
+    """The attributes of a :class:`placelab.costs.profile.Profile`, which documents them."""
 
     seconds: dict[str, float]
     outputs: dict[tuple[str, int], float] = {}  # noqa: RUF012  (never written to)
@@ -18,7 +18,7 @@ class ProfileColumns(NamedTuple):
 
 
 def median_columns(profiles: Iterable[Any]) -> ProfileColumns:
-    """One profile of several steps or files: each op's median over the profiles that have it, its first device."""
+    """Combine profiles of several steps or files: each op's median over the profiles that have it, and its first device."""
     profiles = list(profiles)
     device: dict[str, str] = {}
     for profile in reversed(profiles):

@@ -1,4 +1,4 @@
-"""Whose profile is it? Chrome traces of PyTorch, ONNX Runtime and TensorFlow, and TensorFlow's RunMetadata, by their content."""
+"""Read profiles of PyTorch, ONNX Runtime and TensorFlow; the format is recognised by content."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ BINARY = "tensorflow.run_metadata"
 
 
 def read_profile(*paths: Any, graph: OpGraph | None = None) -> ProfileColumns:
-    """The profile in one or more files, each op's median over them.
+    """Read one or more profiles: each op's median over the files.
 
     Parameters
     ----------
     paths
         Files of ``torch.profiler``, ``onnxruntime`` (``end_profiling``), TensorFlow (timeline, RunMetadata), gzipped or not.
     graph
-        Whose ops the seconds are for; traces of PyTorch may not tell without.
+        Graph of the profiled model; some traces of PyTorch can only be matched with ops if it is given.
 
     Raises
     ------
     FormatError
-        No such file.
+        A file that does not exist, or is not a profile.
 
     Examples
     --------
@@ -53,13 +53,13 @@ def loads(data: bytes, where: str = "the upload", graph: OpGraph | None = None) 
     )
 
 
-def is_one(document: Any) -> bool:
-    """Whether parsed JSON is a profile of one of them."""
+def matches(document: Any) -> bool:
+    """Whether parsed JSON is a profile of one of these frameworks."""
     return _reader(document) is not None
 
 
 def _reader(document: Any) -> ModuleType | None:
-    return next((module for module in map(_module, TRACES) if module.is_one(document)), None)
+    return next((module for module in map(_module, TRACES) if module.matches(document)), None)
 
 
 def _module(name: str) -> ModuleType:

@@ -183,4 +183,4 @@ def end_transfer(x, instant, pred, copies, receivers, ops, order, memory, conten
     if memory.needs.model != FREE:
         end_copy(copies.tensor[x], s, d, memory)
         add_to(devices.touched, s)  # there may be room for an op that waits
-    free_links(s, d, len(devices.busy), contention)
+    free_links(x, s, d, len(devices.busy), contention)

@@ -45,24 +45,25 @@ def request_transfer(x, now, first, copies, network, memory, contention, events,
         else:
             begin_copy(t, d, memory)
         return
+    queue = int(queues.of[x])
     if len(queues.rank) > 0:
         number = queues.n_requests[0]
         queues.request[number] = x
         queues.n_requests[0] = number + 1
-        push_key(queues.entry, queues.base[pair], queues.count[pair], queues.rank[x] << 32 | number)
+        push_key(queues.entry, queues.base[queue], queues.count[queue], queues.rank[x] << 32 | number)
     else:
-        queues.entry[queues.base[pair] + queues.count[pair]] = x
-    queues.count[pair] += 1
-    add_to(pairs, pair)
+        queues.entry[queues.base[queue] + queues.count[queue]] = x
+    queues.count[queue] += 1
+    add_to(pairs, queue)
 
 
 @inlined
-def free_links(s, d, k, contention):
-    """A transfer from device s to d is over: let the transfers that may have waited for its links be looked at."""
-    links, _, pairs = contention
+def free_links(x, s, d, k, contention):
+    """Transfer x from device s to d is over: let the transfers that may have waited for its links be looked at."""
+    links, queues, pairs = contention
     if links.contention == CHANNEL:
-        links.channel[s * k + d] = 0
-        add_to(pairs, s * k + d)
+        links.channel[queues.of[x]] = 0
+        add_to(pairs, int(queues.of[x]))
     elif links.contention == PORTS_BY_PRIORITY:
         links.port[s] = 0.0
         links.port[links.in_port + d] = 0.0
@@ -127,13 +128,14 @@ def start_waiting(now, first, copies, network, memory, contention, events, resul
             break
         x = take_first(pair, queues)
         t = copies.tensor[x]
+        s = copies.source[x]
         d = copies.destination[x]
         if links.contention == CHANNEL:
             links.channel[pair] = 1
         else:
-            links.port[copies.source[x]] = 1.0
+            links.port[s] = 1.0
             links.port[links.in_port + d] = 1.0
-        end = now + network.latency[pair] + memory.needs.tensor_bytes[t] / network.bandwidth[pair]
+        end = now + network.latency[s * k + d] + memory.needs.tensor_bytes[t] / network.bandwidth[s * k + d]
         results.transfer_start[x] = now
         results.transfer_finish[x] = end
         push(end, first + x, events)

@@ -183,15 +183,16 @@ class Links(NamedTuple):
     contention: int  # PARALLEL, PORTS, CHANNEL or PORTS_BY_PRIORITY
     in_port: int  # entry of port at which receiving ports begin, 0 where a port does both
     port: np.ndarray  # float64 (2 * k,): PORTS when each is free, PORTS_BY_PRIORITY 1 where it is taken
-    channel: np.ndarray  # int32 (k * k,), or (1,): CHANNEL 1 where it is taken
+    channel: np.ndarray  # int32 (queues,), or (1,): CHANNEL 1 where it is taken
 
 
 class LinkQueues(NamedTuple):
-    """Transfers that wait, by pair of devices; (0,) or (1,) where none does."""
+    """Transfers that wait, by channel, or with PORTS_BY_PRIORITY by pair of devices; (0,) or (1,) where none does."""
 
-    entry: np.ndarray  # int64 (x,): transfers, or keys in a heap; those of pair q begin at base[q]
-    base: np.ndarray  # int32 (k * k + 1,)
-    count: np.ndarray  # int32 (k * k,)
+    of: np.ndarray  # int64 (x,): queue of each transfer
+    entry: np.ndarray  # int64 (x,): transfers, or keys in a heap; those of queue q begin at base[q]
+    base: np.ndarray  # int32 (queues + 1,)
+    count: np.ndarray  # int32 (queues,)
     rank: np.ndarray  # int64 (x,): rank of each transfer's priority, 0 the highest; (0,) without priorities
     request: np.ndarray  # int32 (x,): transfers as they were requested, with priorities
     n_requests: np.ndarray  # int64 (1,)

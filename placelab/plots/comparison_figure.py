@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -61,8 +61,8 @@ def comparison(frame: pd.DataFrame, *, stale: bool = False, dark: bool | None = 
     )
     colour = log_cmap("relative", "Cividis256", low=1.0, high=5.0, nan_color="#50505020")
     fade = 0.35 if stale else 1.0
-    rect = dict(x="scheduler", y="partitioner", width=0.96, height=0.92, source=source)
-    plot.rect(
+    rect: dict[str, Any] = dict(x="scheduler", y="partitioner", width=0.96, height=0.92, source=source)
+    drawn = plot.rect(
         **rect,
         name="cells",
         fill_color=colour,
@@ -73,13 +73,13 @@ def comparison(frame: pd.DataFrame, *, stale: bool = False, dark: bool | None = 
         nonselection_fill_alpha=fade,
         nonselection_line_alpha=fade,
     )
-    for colour, thickness in FRAME:
+    for edge, thickness in FRAME:
         rect |= dict(
-            fill_color=None, line_color=colour, line_width=thickness, line_alpha=0.0, nonselection_line_alpha=0.0
+            fill_color=None, line_color=edge, line_width=thickness, line_alpha=0.0, nonselection_line_alpha=0.0
         )
         plot.rect(**rect, selection_line_alpha=1.0)
-    plot.hover.renderers = plot.select({"name": "cells"})
-    words = dict(
+    plot.hover.renderers = [drawn]
+    words: dict[str, Any] = dict(
         x="scheduler",
         y="partitioner",
         source=source,

@@ -35,8 +35,8 @@ def gantt(schedule: Schedule, *, width: int = 1000, dark: bool | None = None) ->
     plot = figure(
         width=width,
         height=min(1200, 110 + 36 * k),
-        x_range=Range1d(0, max(schedule.makespan / size, 1e-12) * 1.01, bounds="auto"),
-        y_range=Range1d(k - 0.4, -0.6),
+        x_range=Range1d(start=0, end=max(schedule.makespan / size, 1e-12) * 1.01, bounds="auto"),
+        y_range=Range1d(start=k - 0.4, end=-0.6),
         x_axis_label=f"time [{unit}]",
         title=f"{schedule.scheduler or 'schedule'}: makespan {seconds(schedule.makespan)}",
         tools="xpan,xwheel_zoom,box_zoom,reset,save",
@@ -88,9 +88,9 @@ def _draw_transfers(plot: figure, schedule: Schedule, size: float) -> None:
 def _draw_critical(plot: figure, schedule: Schedule, size: float) -> None:
     steps = critical_steps(schedule)
     ops, moved = steps[steps["kind"] == 0], steps[steps["kind"] == 1]
-    lanes = ((ops, schedule.device[ops["row"]], -0.36, 0.2),)
+    lanes = [(ops, schedule.device[ops["row"]], -0.36, 0.2)]
     if len(moved):
-        lanes += ((moved, schedule.transfers["destination"][moved["row"]], 0.24, 0.34),)
+        lanes.append((moved, schedule.transfers["destination"][moved["row"]], 0.24, 0.34))
     for part, lane, top, bottom in lanes:
         columns = _bars(part["start"], part["finish"], lane, size, top, bottom)
         quad(plot, columns, fill_color=None, line_color=CRITICAL, line_width=1.5)
@@ -114,7 +114,9 @@ def _bars(
 def _hover(plot: figure, bars: Any, lines: list[tuple[str, str]]) -> None:
     from bokeh.models import HoverTool
 
-    unit = plot.xaxis[0].axis_label.removeprefix("time ").strip("[]")
+    label = plot.xaxis[0].axis_label
+    assert isinstance(label, str)  # as `gantt` wrote it
+    unit = label.removeprefix("time ").strip("[]")
     times = [("time", f"@left{{0.[0000]}} – @right{{0.[0000]}} {unit}, @took{{0.[0000]}} {unit}")]
     plot.add_tools(HoverTool(renderers=[bars], tooltips=lines + times, visible=False))
 

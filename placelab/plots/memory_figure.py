@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bokeh.models import GridPlot
     from bokeh.plotting import figure
 
+HEIGHT = 130  # of a panel in pixels, without the axis under the lowest
 PANELS = 16  # greatest number of devices drawn
 FAR = 3  # times the largest peak; a capacity above that is written, not drawn, so that the curves stay readable
 
@@ -27,6 +28,11 @@ class Axes:
     bytes: tuple[str, float]
     end: float
     top: float
+
+    @property
+    def ceiling(self) -> float:
+        """Upper end of the axis of memory, in its unit."""
+        return max(self.top / self.bytes[1], 1e-12) * 1.08
 
 
 def memory(schedule: Schedule, *, width: int = 1000, dark: bool | None = None) -> GridPlot:
@@ -45,26 +51,26 @@ def memory(schedule: Schedule, *, width: int = 1000, dark: bool | None = None) -
     panels = [_panel(schedule, d, axes, width, dark) for d in _fullest(peak, capacity)]
     for panel, d in zip(panels, _fullest(peak, capacity), strict=True):
         capacity_text = f", capacity {in_bytes(capacity[d])}" if np.isfinite(capacity[d]) else ""
-        panel.title.text = f"{schedule.problem.cluster.names[d]}: peak {in_bytes(peak[d])}{capacity_text}"
+        panel.title = f"{schedule.problem.cluster.names[d]}: peak {in_bytes(peak[d])}{capacity_text}"
         panel.x_range, panel.y_range = panels[0].x_range, panels[0].y_range
         if drawn[d]:
             _draw_capacity(panel, capacity[d] / axes.bytes[1])
         dress(panel, dark)
-    panels[-1].xaxis.visible, panels[-1].height = True, panels[-1].height + 40
-    return gridplot(panels, ncols=1, toolbar_options=dict(logo=None))
+    panels[-1].xaxis.visible, panels[-1].height = True, HEIGHT + 40
+    return gridplot([*panels], ncols=1, toolbar_options=dict(logo=None))
 
 
 def _panel(schedule: Schedule, d: int, axes: Axes, width: int, dark: bool | None) -> figure:
     """The curve of one device, with its spans out of memory."""
-    from bokeh.models import ColumnDataSource
+    from bokeh.models import ColumnDataSource, Range1d
     from bokeh.plotting import figure
 
     (time_name, time_size), (byte_name, byte_size) = axes.time, axes.bytes
     plot = figure(
         width=width,
-        height=130,
-        x_range=(0, max(axes.end / time_size, 1e-12) * 1.01),
-        y_range=(0, max(axes.top / byte_size, 1e-12) * 1.08),
+        height=HEIGHT,
+        x_range=Range1d(start=0, end=max(axes.end / time_size, 1e-12) * 1.01),
+        y_range=Range1d(start=0, end=axes.ceiling),
         x_axis_label=f"time [{time_name}]",
         y_axis_label=f"memory [{byte_name}]",
         tools="xpan,xwheel_zoom,reset,save",
@@ -85,7 +91,7 @@ def _draw_short(plot: figure, short: np.ndarray, axes: Axes) -> None:
 
     left, right, missing = short["start"] / axes.time[1], short["finish"] / axes.time[1], short["bytes"] / axes.bytes[1]
     columns = dict(left=left, right=right, missing=missing, bottom=np.zeros(len(short)))
-    columns["top"] = np.full(len(short), plot.y_range.end)
+    columns["top"] = np.full(len(short), axes.ceiling)
     spans = quad(plot, columns, fill_color=CRITICAL, fill_alpha=0.3, line_color=CRITICAL, name="short")
     lines = [
         ("out of memory", f"@missing{{0.[000]}} {axes.bytes[0]} short"),
@@ -95,10 +101,10 @@ def _draw_short(plot: figure, short: np.ndarray, axes: Axes) -> None:
 
 
 def _draw_capacity(plot: figure, capacity: float) -> None:
-    from bokeh.models import Span
+    from bokeh.models.annotations import Span
 
-    line = dict(line_color=CRITICAL, line_dash="dashed", name="capacity")
-    plot.add_layout(Span(location=capacity, dimension="width", **line))
+    style: dict[str, Any] = dict(line_color=CRITICAL, line_dash="dashed", name="capacity")
+    plot.add_layout(Span(location=capacity, dimension="width", **style))
 
 
 def _capacity(schedule: Schedule) -> np.ndarray:

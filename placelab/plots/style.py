@@ -48,9 +48,12 @@ def in_bytes(value: float) -> str:
 
 def dress(plot: figure, dark: bool | None) -> None:
     """Set colours that suit the page, and keep the page's background."""
+    from bokeh.models.annotations import Title
+
     ink = INK[dark]
     plot.background_fill_color = plot.border_fill_color = None
     plot.outline_line_color = None
+    assert isinstance(plot.title, Title)  # Bokeh makes one out of any text
     plot.title.text_color = ink
     plot.axis.axis_label_text_color = plot.axis.major_label_text_color = ink
     plot.axis.major_tick_line_color = plot.axis.minor_tick_line_color = ink if plot.axis[0].axis_line_color else None

@@ -1,6 +1,7 @@
 """placelab JSON: a graph as columns, gzipped when the name says so. The schema is in ``datasets/README.md``.
 
-Version 2 has the keys ``time_speed`` and ``time_default``; version 1, which is still read, had both in the metadata.
+Version 2 has the keys ``time_speed`` and ``time_default``. A graph that has neither is written as version 1, where earlier files
+have both in the metadata.
 """
 
 from __future__ import annotations
@@ -60,9 +61,11 @@ def dumps(graph: OpGraph) -> str:
     default = graph.persistent + graph.temporary + graph.outputs
     kinds = list(dict.fromkeys(graph.kind.tolist()))
     number = {kind: i for i, kind in enumerate(kinds)}
+    times = {"time_speed": time_columns.known_speeds(graph), "time_default": graph.time_default}
+    times = times if any(times.values()) else {}
     document = {
         "format": FORMAT,
-        "version": VERSIONS[-1],
+        "version": 2 if times else 1,
         "metadata": graph.metadata,
         "ops": {
             "name": names,
@@ -76,8 +79,7 @@ def dumps(graph: OpGraph) -> str:
             "devices": graph.device_set.tolist(),
             "outputs": np.diff(graph.op_tensor_ptr).tolist(),
         },
-        "time_speed": time_columns.known_speeds(graph),
-        "time_default": graph.time_default,
+        **times,
         "kinds": kinds,
         "groups": list(graph.group_names),
         "device_sets": [list(s) for s in graph.device_sets],

@@ -1,8 +1,9 @@
 """Tables of the transfer models and of the memory models that a problem may have.
 
-Menus, checks, planners, bounds and the search read these rows. Beside its row a model needs its number in
-:mod:`placelab.kernels.codes`; its meaning in time, which the simulator's kernel has for transfers and
-:mod:`placelab.schedule.memory` for memory; and an independent check, in :mod:`placelab.analysis.validation` for transfers and in
+Menus, checks, planners, bounds, explanations and the search read these rows. Beside its row a model needs its meaning in time
+and an independent check. The simulator's kernel has the meaning of transfer models, by their code: one with one queue per
+transfer takes ``CHANNEL``, others need a number in :mod:`placelab.kernels.codes` and a branch in the kernel. For memory the
+meaning is in :mod:`placelab.schedule.memory`. The checks are in :mod:`placelab.analysis.validation` for transfers and in
 :mod:`placelab.analysis.held_bytes` for memory.
 """
 
@@ -47,7 +48,7 @@ class TransferModel:
     about, source : str
         Its meaning in a few words, and its source.
     code : int
-        Number of the model in the simulator.
+        Number of the model in the simulator; ``CHANNEL`` serves every model in which a transfer occupies one queue.
     planned : int
         Number of the model that planners, local search and explanations assume: this one, or the nearest that their kernels know.
     queue : str

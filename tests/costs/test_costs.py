@@ -1,4 +1,4 @@
-"""Costs put on a topology."""
+"""Random costs on a topology."""
 
 import numpy as np
 import pytest

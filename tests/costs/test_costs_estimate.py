@@ -1,4 +1,4 @@
-"""Seconds of an op on a device nobody has at hand, from its operations and the bytes it touches."""
+"""Estimated seconds of an op on a device, from its operations and bytes."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def test_estimates_survive_a_file(tmp_path):
     ],
 )
 def test_compute_that_is_not_flop_is_refused(metadata, message):
-    """In one sentence that says what it is."""
+    """The error is one sentence that says what the costs are."""
     with pytest.raises(pl.UnsupportedError, match=message):
         pl.costs.estimate(chain(("Relu", 1, 4), metadata=metadata))
 
@@ -248,7 +248,7 @@ def test_an_op_without_compute_is_named():
     ],
 )
 def test_specs_and_options_that_are_none_are_refused(specs, options, message):
-    """In one sentence."""
+    """The error is one sentence."""
     with pytest.raises(pl.FormatError, match=message):
         pl.costs.estimate(chain(("Relu", 1, 4)), specs, **options)
 
@@ -354,6 +354,6 @@ def test_scaling_scales_every_time_of_a_problem(compute, transfer):
 
 @pytest.mark.parametrize("factor", [-1, float("nan"), float("inf"), "2", True])
 def test_a_factor_that_is_none_is_refused(factor):
-    """In one sentence."""
+    """The error is one sentence."""
     with pytest.raises(pl.FormatError, match="factor of transfer is"):
         pl.costs.scale(chain(("", 1, 1)), transfer=factor)

@@ -16,7 +16,7 @@ latencies, bandwidths = st.floats(1e-7, 1e-2), st.floats(1e7, 1e12)
 
 @given(latencies, bandwidths)
 def test_transfers_without_noise_give_the_link_back(latency, bandwidth):
-    """From a few bytes to a gigabyte."""
+    """The fit recovers a link from transfers of a few bytes to a gigabyte."""
     fitted = fit_link(SIZES, latency + SIZES / bandwidth)
     shares = SIZES / bandwidth / latency
     assert fitted.bandwidth == pytest.approx(bandwidth, rel=1e-6) or shares.max() < 1e-3
@@ -66,7 +66,7 @@ def test_two_transfers_of_two_sizes_are_enough():
     ],
 )
 def test_what_no_link_fits_is_refused(sizes, seconds, message):
-    """In one sentence."""
+    """The error is one sentence."""
     with pytest.raises(pl.FormatError, match=message):
         fit_link(sizes, seconds)
 

@@ -111,7 +111,7 @@ def test_outputs_are_matched_by_number_or_left_alone(outputs, expected, skipped)
 
 
 def test_a_profile_of_another_graph_is_refused():
-    """In one sentence with names of both."""
+    """The error is one sentence with names of both."""
     with pytest.raises(
         pl.FormatError, match=r"no op of the profile a run \('x', 'y', 'z', …\) is in this graph \('a', 'b', 'c'\)"
     ):
@@ -137,7 +137,7 @@ def test_a_profile_of_another_graph_is_refused():
     ],
 )
 def test_what_is_no_measurement_is_refused(profile, options, message):
-    """In one sentence that names the op."""
+    """The error is one sentence that names the op."""
     with pytest.raises(pl.FormatError, match=message):
         measured(GRAPH, profile, **options)
 

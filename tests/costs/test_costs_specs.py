@@ -1,4 +1,4 @@
-"""Figures of devices and links that people have, and clusters made of them."""
+"""Figures of common devices and links, and clusters made of them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_float32_peak_is_cores_times_clock(name, cores, hertz):
 
 @pytest.mark.parametrize("link", pl.costs.links().values(), ids=lambda link: link.name)
 def test_every_link_has_one_direction_a_latency_and_a_source(link):
-    """Between 1 Gbit/s and 1 TB/s."""
+    """Links have between 1 Gbit/s and 1 TB/s."""
     assert 0.1e9 < link.bandwidth < 1e12
     assert 1e-6 <= link.latency <= 1e-4
     assert len(link.source) > 10
@@ -132,7 +132,7 @@ def test_frameworks_know_a_device_by_its_type_else_by_its_name(cluster, expected
     ],
 )
 def test_what_no_table_has_is_refused(arguments, message):
-    """In one sentence that lists what there is."""
+    """The error is one sentence that lists the known names."""
     keywords = dict(zip(("device", "n", "link", "hosts", "network"), arguments, strict=False))
     with pytest.raises(pl.FormatError, match=message):
         pl.costs.cluster(**keywords)

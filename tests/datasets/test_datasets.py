@@ -1,4 +1,4 @@
-"""The datasets: what they are, that they load, and that they say the same as their README."""
+"""The datasets: they load, and agree with their README."""
 
 import gzip
 import re
@@ -34,10 +34,14 @@ def test_every_dataset_loads_and_says_where_it_is_from(name):
 
 @pytest.mark.parametrize("name", COMMITTED)
 def test_every_dataset_round_trips_to_the_same_bytes(name, tmp_path):
-    """Saving what was read gives the committed file again, and through networkx the same graph."""
+    """Saving what was read gives the committed file again, and through networkx the same graph.
+
+    But for the empty object of speeds that older files have in their metadata.
+    """
     graph = placelab_json.read(committed(name))  # datasets.load adds estimates
     graph.save(tmp_path / "again.json.gz")
-    assert gzip.decompress((tmp_path / "again.json.gz").read_bytes()) == gzip.decompress(committed(name).read_bytes())
+    before = gzip.decompress(committed(name).read_bytes()).replace(b',"times":{"speed":{}}', b"", 1)
+    assert gzip.decompress((tmp_path / "again.json.gz").read_bytes()) == before
     pl.OpGraph.from_networkx(graph.to_networkx()).save(tmp_path / "networkx.json.gz")
     assert (tmp_path / "networkx.json.gz").read_bytes() == (tmp_path / "again.json.gz").read_bytes()
 
@@ -180,7 +184,7 @@ def committed(name: str) -> Path:
 @pytest.mark.parametrize(
     ("cluster", "words"),
     [
-        ([1], "is not one: expected an object of"),
+        ([1], "is malformed: expected an object of"),
         ({"speed": [1.0], "flavour": 2}, "is not one"),
         ({"bandwidth": 1.0}, "is not one"),
         ({"speed": [1.0] * 20_000}, "at most 2,000 speeds"),

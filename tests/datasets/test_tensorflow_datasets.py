@@ -1,4 +1,4 @@
-"""Networks of the placement papers, built with TensorFlow: what the files hold is what README.md and the papers say."""
+"""Networks of the placement papers, built with TensorFlow: the files agree with README.md and the papers."""
 
 from __future__ import annotations
 

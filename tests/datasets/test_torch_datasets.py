@@ -1,4 +1,4 @@
-"""The training graphs of PyTorch models that come with placelab: what they hold, and that they are what their scripts build."""
+"""The training graphs of PyTorch models: the files agree with README.md, with the papers, and with their scripts."""
 
 from __future__ import annotations
 

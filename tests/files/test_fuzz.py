@@ -1,4 +1,4 @@
-"""The fuzz driver: every format it knows reads its own seeds, and what damaged and hostile files raise is one sentence."""
+"""The fuzz driver: all formats read their seeds, and damaged and hostile files raise errors of one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strangers' files may not do: fill the memory, nest without end, unpack without end, name what is no file."""
+"""Limits on untrusted files: memory, nesting, decompression, paths."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def parse(data: bytes):
     ],
 )
 def test_json_that_breaks_programs_is_refused_in_a_sentence(data, words):
-    """One line that begins with the file's name."""
+    """The error is one line that begins with the file's name."""
     with pytest.raises(pl.FormatError, match=words) as caught:
         parse(data)
     assert str(caught.value).startswith("bad.json ") and "\n" not in str(caught.value)
@@ -64,7 +64,7 @@ def test_json_nested_as_deep_as_allowed_is_read():
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
                     lambda some: st.lists(some) | st.dictionaries(st.text(), some)))  # fmt: skip
 def test_json_of_ordinary_files_is_read_as_it_is(document):
-    """Zipped or not."""
+    """Files may be gzipped."""
     data = json.dumps(document).encode()
     assert parse(data) == document == parse(gzip.compress(data, 1))
 
@@ -86,7 +86,7 @@ def test_a_column_of_numbers_may_be_long():
     ],
 )
 def test_gzip_files_that_lie(data, words):
-    """Bombs, cut off, damaged."""
+    """Gzip bombs, truncated and damaged gzip files are refused."""
     with pytest.raises(pl.FormatError, match=words):
         limits.unzipped(data, "bad.gz")
 
@@ -99,7 +99,7 @@ def test_a_bomb_of_many_parts_is_stopped_too():
 
 
 def test_a_file_zipped_twice_is_refused():
-    """The sentence says what to do."""
+    """The error says what to do."""
     with pytest.raises(pl.FormatError, match=r"x\.gz is a gzip file inside a gzip file; unpack it once"):
         limits.unzipped(gzip.compress(gzip.compress(b"x")), "x.gz")
 

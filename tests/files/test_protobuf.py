@@ -1,4 +1,4 @@
-"""Protobuf by tables: classes that keep what they do not know, a walk that copies nothing, limits on what files unpack to."""
+"""Protobuf by tables: classes that preserve unknown fields, iteration without copies, limits on the number of fields."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_unknown_numbers_of_an_enum_survive():
     ids=["no length", "too short", "not UTF-8", "open group", "long number", "huge length", "no such wire type"],
 )
 def test_damaged_messages_are_refused(data):
-    """One sentence that names the file."""
+    """The error is one sentence that names the file."""
     with pytest.raises(FormatError, match=r"^tree\.pb is not a protobuf message of the form Tree"):
         parse(Tree, data, "tree.pb")
 

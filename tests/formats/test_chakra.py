@@ -81,8 +81,8 @@ def test_forms_are_told_apart():
     data = varint(len(metadata)) + metadata + varint(len(node(1, "a"))) + node(1, "a")
     assert execution_trace.loads(data).names.tolist() == ["a"]
     assert execution_trace.loads(gzip.compress(data)).names.tolist() == ["a"]
-    assert execution_trace.is_one(WORKLOAD) and execution_trace.is_one(HOST)
-    assert not execution_trace.is_one({"nodes": [], "schema": 3}) and not execution_trace.is_one([])
+    assert execution_trace.matches(WORKLOAD) and execution_trace.matches(HOST)
+    assert not execution_trace.matches({"nodes": [], "schema": 3}) and not execution_trace.matches([])
 
 
 def test_host_traces_are_the_outermost_calls_that_can_be_counted():
@@ -148,7 +148,7 @@ HOSTILE = {
     "ids twice": (lambda: trace(node(1, "a"), node(1, "b")), "two nodes have the id 1"),
     "data from nowhere": (
         lambda: trace(node(1, "a", 4, (5,))),
-        "node 1 .a. waits for data of 5, which is no node's id",
+        "node 1 .a. waits for data of 5, which is not the id of a node",
     ),
     "a cycle": (lambda: trace(node(1, "a", 4, (2,)), node(2, "b", 4, (1,))), "cycle"),
     "a node that waits for itself": (lambda: trace(node(1, "a", 4, (1,))), "consumes its own output"),
@@ -197,7 +197,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_refused_in_one_sentence(name):
-    """In little memory, with the file's name and what was found."""
+    """The error names the file and what was found, and reading takes little memory."""
     make, words = HOSTILE[name]
     data = make()
     execution_trace.loads(ET)  # imports are paid for
@@ -209,7 +209,7 @@ def test_hostile_files_are_refused_in_one_sentence(name):
 
 
 def peak():
-    """Most memory this process has held so far [bytes]."""
+    """Peak memory of this process [bytes]."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
@@ -234,7 +234,7 @@ def test_a_path_is_read(tmp_path):
 @settings(max_examples=300)
 @given(st.data())
 def test_damaged_traces_are_read_or_refused(data):
-    """Bytes changed, cut, inserted: a graph or a PlacelabError of one line, nothing else."""
+    """Random damage to the bytes gives a graph or a PlacelabError of one line."""
     whole = bytearray(data.draw(st.sampled_from(seeds())))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(whole) - 1))

@@ -1,4 +1,4 @@
-"""DAX: jobs, files and parents of Pegasus workflows, and XML that was made to do harm."""
+"""DAX: jobs, files and parents of Pegasus workflows, and hostile XML."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_refused_in_one_sentence(name):
-    """In little memory, with the file's name, the line and what was found."""
+    """The error names the file, the line and what was found, and reading takes little memory."""
     text, words = HOSTILE[name]
     before = peak()
     with pytest.raises(pl.PlacelabError, match=words) as refusal:
@@ -169,20 +169,20 @@ def test_hostile_files_are_refused_in_one_sentence(name):
 
 
 def test_zip_bombs_are_refused():
-    """Before they fill the memory."""
+    """Large files are refused before they fill the memory."""
     with pytest.raises(pl.FormatError, match="unpacks to more than"):
         dax.loads(gzip.compress(bytes(100 << 20)))
 
 
 def peak():
-    """Most memory this process has held so far [bytes]."""
+    """Peak memory of this process [bytes]."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 @settings(max_examples=300)
 @given(st.data())
 def test_damaged_workflows_are_read_or_refused(data):
-    """Bytes changed, cut, inserted: a graph or a PlacelabError of one line, nothing else."""
+    """Random damage to the bytes gives a graph or a PlacelabError of one line."""
     whole = bytearray(data.draw(st.sampled_from(seeds())))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(whole) - 1))

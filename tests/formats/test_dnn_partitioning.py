@@ -97,7 +97,7 @@ def test_bytes_are_those_of_the_published_files(shared_data):
         (dict(nodes__0__isBackwardNode=2), "isBackwardNode of 'n7' is 2; expected true or false"),
         (dict(nodes__0__supportedOnFpga="yes"), "supportedOnFpga of 'n7' is 'yes'"),
         (dict(nodes__0__colorClass="red"), "colorClass of node 0 is 'red'; expected a whole number"),
-        (dict(edges__0__sourceId=99), "an edge has sourceId 99, which is the id of no node"),
+        (dict(edges__0__sourceId=99), "an edge has sourceId 99, which is not the id of a node"),
         (dict(edges__0__destId=7), "consumes its own output"),
         (dict(edges__2__destId=7), "has a cycle"),
         (dict(edges__0__cost=3), "must agree"),
@@ -109,7 +109,7 @@ def test_bytes_are_those_of_the_published_files(shared_data):
     ],
 )
 def test_files_that_are_none_say_what_was_found(changes, words):
-    """One line that begins with the file's name."""
+    """The error is one line that begins with the file's name."""
     with pytest.raises(pl.PlacelabError, match=words) as caught:
         dnn_partitioning.loads(changed(**changes), "bad.json")
     assert str(caught.value).startswith("bad.json") and "\n" not in str(caught.value)

@@ -126,7 +126,7 @@ def test_any_name_is_written_and_read_again_or_refused(name, kind):
         ("digraph { a [cost=x] }", "cost of op 'a' is 'x'; expected a number"),
         ("digraph { a [cost=-1] }", "cost of op 'a' is -1; expected a finite number"),
         ("digraph { a [cost=1e999] }", "cost of op 'a' is 1e999; expected a finite number"),
-        ("digraph { a [cost=12ab] }", "'12ab] }' is no name"),
+        ("digraph { a [cost=12ab] }", "'12ab] }' is not a name"),
         ('digraph { a [cost="1e999"] }', "cost of op 'a' is 1e999; expected a finite number"),
         ('digraph { a [cost="nan"] }', "cost of op 'a' is nan"),
         ("digraph { a [cost=1] a -> b -> a }", "op 'b' has no cost"),
@@ -137,15 +137,15 @@ def test_any_name_is_written_and_read_again_or_refused(name, kind):
         ("digraph { [cost=1] }", r"'\[' without a node or edge"),
         ("digraph { a [cost", "the end of the file after"),
         ("digraph {\n\n a [cost=] }", "line 3: ']' after '='; expected a name"),
-        ('digraph { "a }', "line 1: '\"a }' is no name"),
+        ('digraph { "a }', "line 1: '\"a }' is not a name"),
         ("digraph { <a }", "'<' without its '>'"),
-        ("digraph { /* a }", "is no name"),
+        ("digraph { /* a }", "is not a name"),
         ("digraph { a [cost=1] } }", "something follows the end"),
         ("digraph { node }", r"'}' after node; expected '\['"),
         ("digraph { subgraph x }", "after subgraph; expected '{'"),
         ("digraph { strict }", "'strict' inside a graph"),
-        ("digraph {" + "{" * 200 + "}" * 200 + "}", "over 100 subgraphs in each other"),
-        ("digraph {" + "{" * 1_000_000, "over 100 subgraphs in each other"),
+        ("digraph {" + "{" * 200 + "}" * 200 + "}", "over 100 subgraphs inside each other"),
+        ("digraph {" + "{" * 1_000_000, "over 100 subgraphs inside each other"),
         ("digraph { node [cost=1] {%s} -> {%s} }", "there are over 200,000 edges"),
         ("digraph { a [cost=1]; b [cost=1]; " + "a -> b;" * 200_001 + "}", "there are over 200,000 edges"),
         ("digraph {" + ";" * 4_000_001, "there are over 4,000,000 names and marks"),
@@ -155,11 +155,11 @@ def test_any_name_is_written_and_read_again_or_refused(name, kind):
         ('digraph { metadata="[]"; a [compute=1] }', "metadata is a list; expected an object"),
         ('digraph { a [compute=1]; b [compute=1]; a -> b [bytes=1 tensor=0]; a -> b [bytes=2 tensor=0] }', "must agree"),
         ('digraph { "a\nb" [compute=1] }', "is not a name"),
-        ("\ufeffdigraph { a\x00 }", "is no name"),
+        ("\ufeffdigraph { a\x00 }", "is not a name"),
     ],
 )  # fmt: skip
 def test_files_that_are_none_say_what_was_found(text, words):
-    """One line that begins with the file's name."""
+    """The error is one line that begins with the file's name."""
     if "%s" in text:
         text %= " ".join(f"a{i}" for i in range(500)), " ".join(f"b{i}" for i in range(500))
     with pytest.raises(pl.PlacelabError, match=words) as caught:

@@ -1,4 +1,4 @@
-"""``placelab.load``: every suffix finds its reader, and what is no graph is told in one sentence."""
+"""``placelab.load``: every suffix finds its reader, and files that are not graphs are refused in one sentence."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def graph():
 
 
 def test_bytes_are_loaded_as_the_file_would_be(graph, tmp_path):
-    """An upload is a name and bytes; gzipped or not, whatever the case of its suffix."""
+    """`loads` takes the name and bytes of an upload, gzipped or not; the case of the suffix does not matter."""
     path = tmp_path / "g.json.gz"
     graph.save(path)
     data = path.read_bytes()
@@ -123,12 +123,12 @@ def test_a_module_of_python_is_no_graph():
 
 
 def test_suffixes_come_packed_and_not():
-    """For file dialogues."""
+    """File dialogues can list the suffixes."""
     assert [s for s in suffixes() if s.endswith(".gz")] == [s + ".gz" for s in suffixes() if not s.endswith(".gz")]
 
 
 def test_a_profile_is_opened_as_one(graph):
-    """Dropped beside a model it is a profile; as a graph it is refused."""
+    """`opened` returns a profile; `loads`, which returns graphs, refuses it."""
     data = json.dumps({"traceEvents": [TIMELINE]}).encode()
     assert opened(data, "timeline.json").seconds == {"L0.0": 2e-6}
     assert isinstance(opened(graph_json.dumps(graph).encode(), "graph.json"), pl.OpGraph)
@@ -166,7 +166,7 @@ def test_estimates_come_with_what_was_counted(tmp_path):
     ],
 )
 def test_metadata_of_strangers_are_read_or_refused(tmp_path, metadata, refused):
-    """In one sentence."""
+    """The error is one sentence."""
     document = json.loads(graph_json.dumps(pl.OpGraph.from_arrays(["a"], [1e12], [], kind=["MatMul"])))
     (tmp_path / "a.json").write_text(json.dumps(document | {"version": 1, "metadata": metadata}))
     loaded = None

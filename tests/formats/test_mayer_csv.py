@@ -45,7 +45,7 @@ def test_published_graphs(shared_data):
     ],
 )
 def test_files_that_are_none_say_what_was_found(rows, words):
-    """One line that begins with the file's name."""
+    """The error is one line that begins with the file's name."""
     with pytest.raises(pl.PlacelabError, match=words) as caught:
         mayer_csv.loads("\n".join([HEAD, *rows]).encode(), "bad.csv")
     assert str(caught.value).startswith("bad.csv") and "\n" not in str(caught.value)
@@ -55,4 +55,4 @@ def test_other_tables_are_none():
     """The first line names the columns."""
     with pytest.raises(pl.FormatError, match="does not name the columns"):
         mayer_csv.loads(b"op,device\n1,2\n")
-    assert mayer_csv.is_one(SAMPLE) and not mayer_csv.is_one(b"op,device\n")
+    assert mayer_csv.has_header(SAMPLE) and not mayer_csv.has_header(b"op,device\n")

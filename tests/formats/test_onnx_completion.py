@@ -150,7 +150,7 @@ def test_every_op_that_is_computed_is_compared():
     ],
 )
 def test_what_is_too_long_or_does_not_fit_is_not_known(kind, attributes, inputs):
-    """No error, no memory."""
+    """Oversized values raise no error and take no memory."""
     names = [f"i{k}" for k in range(len(inputs))]
     node = helper.make_node(kind, names, ["y"], **attributes)
     values = {name: x for name, x in zip(names, inputs, strict=True) if not isinstance(x, str)}

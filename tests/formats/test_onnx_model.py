@@ -1,4 +1,4 @@
-"""ONNX: what its own loader and shape inference say is in the graph, and nothing a stranger's file holds does harm."""
+"""ONNX models: graphs agree with onnx's own loader and shape inference, and hostile files are refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import placelab as pl
-from placelab.formats.onnx import model_proto, shape_inference, tensor_values, weights
+from placelab.formats.onnx import model_proto, node_proto, shape_inference, tensor_values, weights
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 
@@ -83,7 +83,7 @@ def test_bytes_are_those_of_the_inferred_shapes(path):
         if info.type.tensor_type.elem_type == TensorProto.FLOAT:
             expected[info.name] = 4.0 * np.prod([dim.dim_value for dim in info.type.tensor_type.shape.dim])
     total = column(graph, graph.outputs)
-    named = {model_proto.op_name(node.name): node for node in proto.node if node.name}
+    named = {node_proto.op_name(node.name): node for node in proto.node if node.name}
     checked = [total[name] == sum(expected.get(x, 0.0) for x in named[name].output) for name in total if name in named]
     assert all(checked) and len(checked) > graph.n_ops - 5
     assert graph.metadata["costs"]["unsized"] == sum(node.op_type == "Dropout" for node in proto.node)
@@ -358,7 +358,7 @@ def varint(number):
 
 
 def peak():
-    """Most memory this process has held so far [bytes]."""
+    """Peak memory of this process [bytes]."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
@@ -405,10 +405,10 @@ def nested(levels):
 
 HOSTILE = {
     "empty": (lambda: b"", "not an ONNX model"),
-    "text": (lambda: b"digraph {a -> b}" * 9, "not a whole protobuf file"),
-    "truncated": (lambda: changed()[:-9], "not a whole protobuf file"),
-    "a declared length beyond the file": (lambda: b"\x3a" + b"\xff" * 8 + b"\x7f", "not a whole protobuf file"),
-    "a number without end": (lambda: b"\x08" + b"\xff" * 99, "not a whole protobuf file"),
+    "text": (lambda: b"digraph {a -> b}" * 9, "not a complete protobuf file"),
+    "truncated": (lambda: changed()[:-9], "not a complete protobuf file"),
+    "a declared length beyond the file": (lambda: b"\x3a" + b"\xff" * 8 + b"\x7f", "not a complete protobuf file"),
+    "a number without end": (lambda: b"\x08" + b"\xff" * 99, "not a complete protobuf file"),
     "no nodes": (lambda: b"\x3a\x00", "expected a graph with nodes"),
     "a million nodes of nothing": (lambda: b"\x3a" + varint(4_000_000) + b"\x0a\x00" * 2_000_000, "fields"),
     "a million attributes of nothing": (
@@ -433,7 +433,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_refused_in_one_sentence(name, without_inference):
-    """In little memory, with the file's name and what was found."""
+    """The error names the file and what was found, and reading takes little memory."""
     make, words = HOSTILE[name]
     data = make()
     model_proto.loads(changed())  # imports are paid for
@@ -451,7 +451,7 @@ def test_hostile_files_are_refused_in_one_sentence(name, without_inference):
         (lambda folder: folder / "none.onnx", "cannot be read"),
         (lambda folder: 3, "not the path of a file"),
         (lambda folder: written(folder, b""), "not an ONNX model"),
-        (lambda folder: written(folder, b"x" * 9999), "not a whole protobuf file"),
+        (lambda folder: written(folder, b"x" * 9999), "not a complete protobuf file"),
         (lambda folder: hole(folder, 3 << 30), "models over 2,147,483,647 are not read"),
     ],
 )
@@ -546,7 +546,7 @@ def test_without_onnx_the_message_names_the_extra(monkeypatch):
 @settings(max_examples=300)
 @given(st.data())
 def test_damaged_models_are_read_or_refused(data):
-    """Bytes changed, cut, inserted: a graph or a PlacelabError, nothing else."""
+    """Random damage to the bytes gives a graph or a PlacelabError."""
     whole = bytearray(data.draw(st.sampled_from(SEEDS)))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(whole) - 1))

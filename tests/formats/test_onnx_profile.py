@@ -29,7 +29,7 @@ def test_median_over_runs_and_sum_over_kernels():
 
 
 def test_several_files_are_more_runs(tmp_path):
-    """Gzipped or not."""
+    """Files may be gzipped."""
     slow = json.loads(json.dumps(profile()).replace('"dur": 5,', '"dur": 50,'))
     (tmp_path / "a.json").write_text(json.dumps(profile()))
     (tmp_path / "b.json.gz").write_bytes(gzip.compress(json.dumps(slow).encode()))
@@ -50,7 +50,7 @@ def test_other_events_are_passed_over():
 
 
 def test_it_fits_a_model_that_ran_as_it_is():
-    """Times by name go to the ops of the graph, as ``costs.measured`` puts them there."""
+    """``costs.measured`` puts the times on the ops of the same name."""
     onnx = pytest.importorskip("onnx", reason="onnx is not installed")
     from onnx_models import built
 
@@ -78,7 +78,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_refused_in_one_sentence(name):
-    """With the file's name, the event and what was found."""
+    """The error names the file, the event and what was found."""
     events, words = HOSTILE[name]
     with pytest.raises(pl.FormatError, match=words) as refusal:
         loaded(events)
@@ -86,7 +86,7 @@ def test_hostile_files_are_refused_in_one_sentence(name):
 
 
 def test_a_run_that_did_not_end_is_refused():
-    """A crashed session leaves JSON without its end."""
+    """Truncated JSON, as a crashed session leaves it, is refused."""
     with pytest.raises(pl.FormatError, match=r"p.json is not JSON"):
         runtime_profile.loads(profiles()[0][:-1], "p.json")
 

@@ -64,7 +64,7 @@ def test_all_published_profiles_are_read(shared_data):
         ("\tn -- m\n", "it has no layers|no layer of the file"),
         ("hello\n", "line 1 is 'hello'; expected: name -- layer --"),
         (LINE + "\n" + LINE, "two layers are called 'n'"),
-        (LINE + "\n\tn -- m", "line 2 names 'm', which is no layer"),
+        (LINE + "\n\tn -- m", "line 2 names 'm', which is not a layer"),
         (LINE + "\n\tn", "line 2 is 'n'; expected two layers"),
         (LINE + "\n\tn -- n", "consumes its own output"),
         (LINE + "\n" + LINE.replace("n --", "m --", 1) + "\n\tn -- m\n\tm -- n", "has a cycle"),
@@ -79,7 +79,7 @@ def test_all_published_profiles_are_read(shared_data):
     ],
 )
 def test_files_that_are_none_say_what_was_found(text, words):
-    """One line that begins with the file's name."""
+    """The error is one line that begins with the file's name."""
     with pytest.raises(pl.PlacelabError, match=words) as caught:
         pipedream.loads(text.encode(), "bad.txt")
     assert str(caught.value).startswith("bad.txt") and "\n" not in str(caught.value)

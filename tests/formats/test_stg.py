@@ -87,7 +87,7 @@ def test_zipped_files(tmp_path):
     ],
 )
 def test_files_that_are_none_say_what_was_found(text, words):
-    """One line that begins with the file's name."""
+    """The error is one line that begins with the file's name."""
     with pytest.raises(pl.PlacelabError, match=words) as caught:
         stg.loads(text, "bad.stg")
     assert str(caught.value).startswith("bad.stg") and "\n" not in str(caught.value)

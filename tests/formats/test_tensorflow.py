@@ -1,4 +1,4 @@
-"""TensorFlow graphs, read without TensorFlow: what of a file becomes what, and what is refused."""
+"""TensorFlow graphs, read without TensorFlow: ops, bytes, groups and devices, and files that are refused."""
 
 from __future__ import annotations
 
@@ -203,14 +203,14 @@ def test_devices_can_be_ignored_or_translated():
 
 @pytest.mark.parametrize("wrong", [5, "no", {"dev": "dev0"}, {"/gpu:0": 3}, {3: "dev0"}, {"/gpu:0": []}])
 def test_what_devices_cannot_be(wrong):
-    """One sentence."""
+    """The error is one sentence."""
     with pytest.raises(UnsupportedError, match="devices"):
         loads(samples.training(), devices=wrong)
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "8", 1 << 40])
 def test_what_a_batch_cannot_be(wrong):
-    """One sentence."""
+    """The error is one sentence."""
     with pytest.raises(UnsupportedError, match="batch is"):
         loads(samples.training(), batch=wrong)
 
@@ -376,7 +376,7 @@ def test_outputs_of_functions_are_found_by_name():
 
 
 def test_functions_that_call_themselves_are_refused():
-    """Also each other."""
+    """Functions that call each other are refused, too."""
     f = function("f", ("x",), {"y": "c:output:0"}, call("c", "g", "x"))
     g = function("g", ("x",), {"y": "c:output:0"}, call("c", "f", "x"))
     with pytest.raises(FormatError, match="100 deep"):
@@ -509,9 +509,9 @@ HOSTILE = {
     "self loop": (graph(node("a", "Relu", "a")), "has a cycle: 'a' → 'a'"),
     "line break in a name": (graph(node("a\nb", "NoOp")), "not a name"),
     "not UTF-8": (tagged(1, tagged(1, b"\xff\xfe") + tagged(2, b"NoOp")), "protobuf message"),
-    "huge length": (b"\x0a\xff\xff\xff\xff\x0f" + b"a" * 9, "not a whole protobuf file"),
-    "long number": (b"\x08" + b"\xff" * 40, "not a whole protobuf file"),
-    "groups of fields": (b"\x0b" * 100, "not a whole protobuf file"),
+    "huge length": (b"\x0a\xff\xff\xff\xff\x0f" + b"a" * 9, "not a complete protobuf file"),
+    "long number": (b"\x08" + b"\xff" * 40, "not a complete protobuf file"),
+    "groups of fields": (b"\x0b" * 100, "not a complete protobuf file"),
     "gzip bomb": (gzip.compress(b"\0" * (64 << 20)), "unpacks to more than"),
     "broken gzip": (gzip.compress(samples.training())[:-9], "not a whole gzip file"),
     "attributes without end": (tagged(1, b"\x2a\x00" * LONG * 2), "more than 1,000,000 fields"),
@@ -557,7 +557,7 @@ def test_truncated_files(data):
 
 
 def test_enormous_shapes_have_no_size():
-    """Bytes beyond any memory are mistakes, counted as unknown rather than believed."""
+    """Tensors larger than any memory count as unknown."""
     g = loads(graph(constant("a", 2**62, 2**62), node("v", "VariableV2", types={"dtype": FLOAT}, shape=(2**62, 2**62))))
     assert g.outputs.tolist() == [0.0, 0.0]
     assert g.persistent.tolist() == [0.0, 0.0]
@@ -569,7 +569,7 @@ SEEDS = [samples.training(), samples.loop(), samples.served(), samples.text(), B
 @settings(max_examples=200)
 @given(st.data())
 def test_damaged_files_give_a_graph_or_a_sentence(data):
-    """Bytes changed, taken out and put in at random places of valid files."""
+    """Random damage to valid files gives a graph or a PlacelabError."""
     broken = bytearray(data.draw(st.sampled_from(SEEDS)))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(broken)))

@@ -15,7 +15,7 @@ from placelab.costs import Profile, measured
 from placelab.errors import FormatError, PlacelabError
 from placelab.files.protobuf import fields
 from placelab.formats.tensorflow.graph_def import loads as graph_of
-from placelab.formats.tensorflow.run_metadata import is_one, loads, read_profile
+from placelab.formats.tensorflow.run_metadata import loads, matches, read_profile
 
 # RunMetadata of one device "/cpu" that ran "a" for 2,500 ns, encoded by hand.
 BY_HAND = bytes.fromhex("0a110a0f0a042f63707512070a01618001c413")
@@ -46,7 +46,7 @@ def test_the_timeline_says_the_same():
     drawn, traced = loads(samples.timeline()), loads(samples.step())
     assert drawn.seconds == pytest.approx(traced.seconds)
     assert drawn.device == traced.device
-    assert is_one(json.loads(samples.timeline()))
+    assert matches(json.loads(samples.timeline()))
 
 
 def test_step_stats_alone():
@@ -92,7 +92,7 @@ HOSTILE = {
     "negative": (trace((CPU, [kernel("a", -5)])), "'a' takes -5e-09 s"),
     "endless": (trace((CPU, [kernel("a", 2**62)])), "'a' takes 4.61"),
     "enormous": (trace((CPU, [kernel("a", 5, (2**62, 2**62))])), "bytes"),
-    "truncated": (samples.step()[:-3], "not a whole protobuf file"),
+    "truncated": (samples.step()[:-3], "not a complete protobuf file"),
     "not UTF-8": (trace((CPU, [b"\x0a\x01\xff"])), "not a protobuf message"),
     "gzip bomb": (gzip.compress(b"\0" * (64 << 20)), "unpacks to more than"),
     "deep JSON": (b'{"traceEvents": ' + b"[" * 10**6, "nested too deeply"),
@@ -118,7 +118,7 @@ def test_hostile_files_are_refused_in_one_sentence(data, message):
 @settings(max_examples=200)
 @given(st.sampled_from([samples.step(), samples.timeline()]), st.data())
 def test_damaged_files_give_a_profile_or_a_sentence(seed, data):
-    """Bytes changed, taken out and put in at random places."""
+    """Random damage to the bytes gives a profile or a PlacelabError."""
     broken = bytearray(seed)
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(broken)))

@@ -95,7 +95,7 @@ def test_ops_that_the_placement_lacks_keep_their_device(tmp_path):
 
 
 def test_gzip_in_and_out(tmp_path):
-    """By the names of both files."""
+    """The suffixes of both files decide."""
     (tmp_path / "in.pb.gz").write_bytes(gzip.compress(samples.loop()))
     placement = placed(loads(samples.loop()))
     out = write(tmp_path / "in.pb.gz", placement, tmp_path / "out.pb.gz")
@@ -146,13 +146,13 @@ def test_what_is_written_is_what_is_allowed_when_it_is_read_again(hosts):
 
 
 def test_names_can_be_given():
-    """For some devices or all."""
+    """Names of TensorFlow can be given for some devices or all."""
     assert tensorflow_names(pl.clusters.uniform(2), {"dev1": "/gpu:3"}) == ("/device:CPU:0", "/gpu:3")
 
 
 @pytest.mark.parametrize("wrong", [5, {"dev7": "/gpu:0"}, {"dev0": "gpu zero"}, {"dev0": 3}])
 def test_names_must_be_tensorflows(wrong):
-    """One sentence."""
+    """The error is one sentence."""
     with pytest.raises(FormatError):
         tensorflow_names(pl.clusters.uniform(2), wrong)
 
@@ -164,13 +164,13 @@ def test_names_must_be_tensorflows(wrong):
         ("in.pb", graph(node("other", "NoOp")), "out.pb", "none of the placed ops"),
         ("in.pb", samples.loop(), "out.pbtxt", "out.pbtxt must end in .pb"),
         ("in.pbtxt", samples.text(), "out.pb", "out.pb must end in .pbtxt"),
-        ("in.pb", samples.loop()[:-9], "out.pb", "not a whole protobuf file"),
+        ("in.pb", samples.loop()[:-9], "out.pb", "not a complete protobuf file"),
         ("in.pbtxt", b"node {" * 200, "out.pbtxt", "more than 100 deep"),
         ("in.pb", samples.loop(), "no folder/out.pb", "cannot be written"),
     ],
 )
 def test_what_cannot_be_written(tmp_path, name, data, out, message):
-    """One sentence, and no file."""
+    """The error is one sentence, and no file is written."""
     (tmp_path / name).write_bytes(data)
     with pytest.raises((FormatError, UnsupportedError), match=message):
         write(tmp_path / name, placed(loads(samples.loop())), tmp_path / out)

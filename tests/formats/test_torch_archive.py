@@ -163,7 +163,7 @@ HOSTILE = {
     "target": (changed(*GRAPH, "nodes", 0, "target", to=7), "target of node 0 is 7; expected a text"),
     "reads nothing": (
         changed(*GRAPH, "nodes", 0, "inputs", 1, "arg", to={"as_tensor": {"name": "later"}}),
-        "node 0, 'aten.embedding.default' reads 'later', which nothing before it makes",
+        "node 0, 'aten.embedding.default' reads 'later', which no earlier node makes",
     ),
     "name": (changed(*GRAPH, "nodes", 0, "inputs", 1, "arg", to={"as_tensor": {"name": [1]}}), "expected a text"),
     "argument": (changed(*GRAPH, "nodes", 0, "inputs", 1, "arg", to=3), "an argument of node 0.*expected an object"),
@@ -188,7 +188,7 @@ def test_messages_are_bounded():
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_one_sentence(name):
-    """That names the file, the place in it and what was found."""
+    """The error is one sentence that names the file, the place in it and what was found."""
     data, says = HOSTILE[name]
     with pytest.raises(pl.FormatError, match=says) as caught:
         loads(data)

@@ -1,4 +1,4 @@
-"""A device map says of each module where it goes, and of each parameter exactly once."""
+"""Device maps: a device for each module, and exactly one entry that covers each parameter."""
 
 from __future__ import annotations
 

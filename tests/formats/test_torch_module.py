@@ -1,4 +1,4 @@
-"""A PyTorch module's forward pass, against what torch.export and the module itself say."""
+"""Forward passes of PyTorch modules, compared with torch.export and the module itself."""
 
 from __future__ import annotations
 
@@ -155,14 +155,14 @@ class Branching(torch.nn.Module):
     ],
 )
 def test_what_cannot_be_traced_is_one_sentence(make, error, says):
-    """That names the class and what PyTorch says first."""
+    """The error names the class and has the first line of PyTorch's error."""
     with pytest.raises(error, match=says) as caught:
         make()
     assert "\n" not in str(caught.value)
 
 
 def test_without_pytorch_the_sentence_names_the_extra():
-    """In a process that cannot import torch."""
+    """The check runs in a process that cannot import torch."""
     code = (
         "import sys; sys.modules['torch'] = None\n"
         "from placelab.formats.torch.module import from_module\n"

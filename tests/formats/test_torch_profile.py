@@ -1,4 +1,4 @@
-"""Chrome traces of torch.profiler, read without PyTorch: from a CPU, from a GPU, and from strangers."""
+"""Chrome traces of torch.profiler, read without PyTorch: from a CPU, from a GPU, and hostile ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import placelab as pl
 from placelab.formats.torch import profiler_trace
-from placelab.formats.torch.profiler_trace import is_one, loads, read_profile
+from placelab.formats.torch.profiler_trace import loads, matches, read_profile
 
 
 def event(name, ts, dur, cat="cpu_op", tid=1, **args):
@@ -130,7 +130,7 @@ def test_a_trace_that_does_not_fit_is_refused():
 
 def test_its_own_traces_are_known_by_their_head():
     """Other Chrome traces have no list of devices."""
-    assert is_one(json.loads(trace())) and not is_one({"traceEvents": []}) and not is_one([])
+    assert matches(json.loads(trace())) and not matches({"traceEvents": []}) and not matches([])
 
 
 # ---------------------------------------------------------------------------------------- strangers
@@ -172,7 +172,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_one_sentence(name):
-    """That names the file and what was found."""
+    """The error is one sentence that names the file and what was found."""
     data, says = HOSTILE[name]
     with pytest.raises(pl.FormatError, match=says) as caught:
         loads(data)

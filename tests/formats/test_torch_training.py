@@ -227,7 +227,7 @@ def test_a_foreign_trace_fits_by_kinds_and_order(tmp_path):
 
 
 def test_tensors_without_data_cannot_be_measured():
-    """One sentence."""
+    """The error is one sentence."""
     from torch._subclasses import FakeTensorMode
 
     with FakeTensorMode():

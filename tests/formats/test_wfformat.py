@@ -95,9 +95,12 @@ def test_files_without_size_are_counted():
         (dict(workflow__specification__tasks=[1]), "entry 0 of specification.tasks is 1; expected an object"),
         (dict(workflow__specification__tasks=[]), "there are no tasks"),
         ({f"{TASKS}__0__id": 3}, "id of task 0 is 3; expected a text"),
-        ({f"{TASKS}__0__id": "join"}, "'split_ID01', which is the id of no task"),
-        ({f"{TASKS}__0__id": "a\nb"}, "which is the id of no task"),
-        ({f"{TASKS}__1__parents": ["nobody"]}, "parents of task 'work_ID02' name 'nobody', which is the id of no task"),
+        ({f"{TASKS}__0__id": "join"}, "'split_ID01', which is not the id of a task"),
+        ({f"{TASKS}__0__id": "a\nb"}, "which is not the id of a task"),
+        (
+            {f"{TASKS}__1__parents": ["nobody"]},
+            "parents of task 'work_ID02' name 'nobody', which is not the id of a task",
+        ),
         ({f"{TASKS}__1__parents": "split_ID01"}, "expected a list of texts"),
         ({f"{TASKS}__0__parents": ["join"]}, "has a cycle"),
         ({f"{TASKS}__0__parents": ["split_ID01"]}, "consumes its own output"),
@@ -118,7 +121,7 @@ def test_files_without_size_are_counted():
     ],
 )
 def test_files_that_are_none_say_what_was_found(changes, words):
-    """One line that begins with the file's name."""
+    """The error is one line that begins with the file's name."""
     with pytest.raises(pl.PlacelabError, match=words) as caught:
         loads(**changes)
     assert str(caught.value).startswith("bad.json") and "\n" not in str(caught.value)
@@ -127,6 +130,6 @@ def test_files_that_are_none_say_what_was_found(changes, words):
 def test_other_json_is_none():
     """Neither a list nor a graph of placelab's own."""
     for data in (b"[]", b"{}", samples.placelab_json()[0], samples.dnn_partitioning()[0]):
-        assert not wfformat.is_one(json.loads(data))
+        assert not wfformat.matches(json.loads(data))
         with pytest.raises(pl.FormatError, match="is not a WfFormat workflow"):
             wfformat.loads(data)

@@ -12,8 +12,9 @@ import problems
 import pytest
 
 import placelab as pl
+from placelab.errors import UnsupportedError
 from placelab.kernels import codes
-from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS
+from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS, TransferModel
 
 MODELS = {**MEMORY_MODELS, **TRANSFER_MODELS}
 CODES = {name for name in vars(codes) if name.isupper()}
@@ -32,11 +33,11 @@ def test_every_code_is_written_once():
         assert path.stem == "codes" or not assigned & CODES, path.name
 
 
-def test_models_of_a_kind_have_different_codes():
-    """A kernel tells them apart by it; the name is that of the row."""
-    for models in (MEMORY_MODELS, TRANSFER_MODELS):
-        assert len({model.code for model in models.values()}) == len(models)
-        assert all(name == model.name for name, model in models.items())
+def test_models_of_a_kind_differ():
+    """Memory models by the code by which kernels tell them apart, transfer models by it or by their queues."""
+    assert len({model.code for model in MEMORY_MODELS.values()}) == len(MEMORY_MODELS)
+    assert len({(model.code, model.queues(4, False)) for model in TRANSFER_MODELS.values()}) == len(TRANSFER_MODELS)
+    assert all(name == model.name for models in (MEMORY_MODELS, TRANSFER_MODELS) for name, model in models.items())
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -55,6 +56,57 @@ def test_transfers_occupy_queues_that_are_there(name, duplex):
     assert all(((0 <= end) & (end < queues)).all() for end in ends)
     assert bool(queues) == bool(ends) == bool(model.queue)
     assert model.duplex or queues == model.queues(2, not duplex)
+
+
+HOSTS = TransferModel(
+    "hosts",
+    "one at a time from each pair of devices",
+    "",
+    codes.CHANNEL,
+    codes.PARALLEL,
+    "host",
+    lambda k, duplex: (k + 1) // 2,
+    lambda source, destination, k, duplex: (source.astype(np.int64) // 2,),
+)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("first", [False, True])
+def test_a_model_with_one_queue_per_transfer_is_a_row(monkeypatch, seed, first):
+    """The simulator lets one transfer at a time into each queue of the row, by priorities or not, and never idles it."""
+    monkeypatch.setitem(TRANSFER_MODELS, "hosts", HOSTS)
+    graph, cluster = pl.generators.layered(40, seed=seed), pl.Cluster.uniform(5)
+    problem = pl.Problem(graph, cluster, transfers="hosts", transfer_ops=1e6 * (seed % 2))
+    schedule = pl.simulate(problem, pl.place(problem, "random", seed=seed), "pct", order_transfers=first)
+    moved = schedule.transfers
+    ready = schedule.sends["finish"] if len(schedule.sends) else schedule.finish[graph.tensor_producer[moved["tensor"]]]
+    assert len(moved) > 10
+    for queue in range(3):
+        here = np.flatnonzero(moved["source"] // 2 == queue)
+        here = here[np.argsort(moved["start"][here], kind="stable")]
+        start, finish = moved["start"][here], moved["finish"][here]
+        assert (start[1:] >= finish[:-1]).all()
+        assert np.isin(start, [*ready[here], *finish]).all()
+
+
+def test_a_wait_for_a_queue_is_explained_by_who_had_it(monkeypatch):
+    """Two tensors from two devices over one queue: the second waits for the link that carried the first, not for memory."""
+    monkeypatch.setitem(TRANSFER_MODELS, "hosts", HOSTS)
+    graph = pl.OpGraph.from_arrays(["a", "b", "c"], [1.0, 1.0, 1.0], [(0, 2), (1, 2)], edge_bytes=[3.0, 3.0])
+    problem = pl.Problem(graph, pl.Cluster([1.0] * 3, bandwidth=1.0), transfers="hosts")
+    schedule = pl.simulate(problem, pl.Placement(problem, [0, 1, 2]), "fifo")
+    assert schedule.makespan == 8.0
+    path = pl.critical_path(schedule)
+    assert path["kind"].tolist() == ["op", "wait", "transfer", "op"]
+    assert path["reason"][1] == "dev0 → dev2 carried a"
+
+
+def test_the_validator_refuses_a_model_it_has_no_rule_for(monkeypatch):
+    """It does not pass, or judge by another model's rule, what it cannot check."""
+    monkeypatch.setitem(TRANSFER_MODELS, "hosts", HOSTS)
+    problem = pl.Problem(pl.generators.layered(10, seed=1), pl.Cluster.uniform(3), transfers="hosts")
+    with pytest.raises(UnsupportedError, match="validate has no check of 'hosts' transfers"):
+        pl.validate(pl.solve(problem, "round-robin", "fifo"))
 
 
 def test_what_lasts_is_counted_by_all_who_count():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+
+from placelab.strategies import Partitioner
 
 FULL, PREVIEW, ON_RELEASE = "full", "preview", "on release"  # what is computed during a drag
 LIVE = 0.06  # seconds; what takes longer is recomputed on release only
@@ -72,7 +73,7 @@ class Paces:
     full: Pace = Pace()
     preview: Pace = Pace()
 
-    def mode(self, partitioner: Callable, task: tuple) -> str:
+    def mode(self, partitioner: Partitioner, task: tuple) -> str:
         """What to compute of a partitioner during a drag.
 
         ``FULL`` results of what is fast; a ``PREVIEW`` where the partitioner has one and is not known to be fast without;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from placelab.analysis import explanation
-from placelab.costs import told
+from placelab.costs import describe_op
 from placelab.explorer.engine.solving import Result, function_of, place_state
 from placelab.schedule.placement import Trace
 
@@ -32,7 +32,7 @@ def _source(result: Result, op: int) -> list[str]:
         return []
     d = result.schedule.device[op]
     column = cluster.names[d] if cluster.names[d] in graph.time_types else cluster.types[d]
-    return [f"Its time: {told(graph, op, column)}."]
+    return [f"Its time: {describe_op(graph, op, column)}."]
 
 
 def _trace(result: Result) -> Trace | None:

@@ -16,7 +16,7 @@ from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation import simulate
-from placelab.strategies import PLANNED, default_scheduler, partitioners, transforms
+from placelab.strategies import PLANNED, Partitioner, default_scheduler, partitioners, transforms
 from placelab.transforms import pipeline
 
 
@@ -56,12 +56,12 @@ class Result:
         return notes
 
 
-def function_of(state: State) -> Callable:
+def function_of(state: State) -> Partitioner:
     """The partitioner of a state."""
     return partitioners()[state.partitioner]
 
 
-def searches(partitioner: Callable) -> bool:
+def searches(partitioner: Partitioner) -> bool:
     """Whether a partitioner may take so long that its progress is shown."""
     return partitioner.slow or "progress" in partitioner.reserved
 
@@ -73,15 +73,16 @@ def preparation(state: State) -> list[Callable]:
 
 def place_state(state: State, problem: Problem, **extra: Any) -> tuple[Placement, int]:
     """Place a problem with the partitioner of a state; return the placement and the number of ops that were placed."""
-    prepared = []
+    placed: list[Problem] = []
 
     def prepare(problem: Problem) -> tuple[Problem, Callable]:
-        prepared.extend(pipeline(preparation(state))(problem))
-        return tuple(prepared)
+        smaller, expand = pipeline(preparation(state))(problem)
+        placed.append(smaller)
+        return smaller, expand
 
     options = state.options_of("partitioner")
     placement = place(problem, state.partitioner, prepare=prepare, seed=state.seed, **extra, **options)
-    return placement, prepared[0].graph.n_ops
+    return placement, placed[0].graph.n_ops
 
 
 def place_stoppable(

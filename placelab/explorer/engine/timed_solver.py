@@ -54,9 +54,10 @@ class TimedSolver:
         """
         compiling = jit.compiling()
         placement, ops, is_preview = place_stoppable(state, problem, search, preview, trace=not dragging)
-        superseded = placement is None or search.superseded
-        state = state if superseded else with_runnable_scheduler(state, placement)
-        schedule = None if superseded else simulate_state(state, placement)
+        schedule = None
+        if placement is not None and not search.superseded:
+            state = with_runnable_scheduler(state, placement)
+            schedule = simulate_state(state, placement)
         compiling, alone = compiling or jit.compiling(), self._alone()
         self._paces = self._paces.measured(_task(state), search.elapsed, alone and not compiling, compiling, preview)
         if schedule is None:

@@ -12,7 +12,7 @@ PREFIX = "placelab worker: "  # of its threads' names
 
 def _is_for_the_log(record: logging.LogRecord) -> bool:
     """Keep worker warnings, as of a kernel that is being compiled, out of cell output; widgets show them."""
-    return record.levelno >= logging.ERROR or not record.threadName.startswith(PREFIX)
+    return record.levelno >= logging.ERROR or not (record.threadName or "").startswith(PREFIX)
 
 
 log.addFilter(_is_for_the_log)

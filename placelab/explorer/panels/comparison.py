@@ -138,7 +138,10 @@ class Comparison:
         self._halted = False
         if self._paused or not self._worker.sleep(PAUSE):
             return self._show_status("waiting")
-        subject, search = self._subject, self._search_too or self._subject[0].graph.n_ops <= SMALL
+        subject = self._subject
+        if subject is None:  # woken before the first problem
+            return self._show_status("waiting")
+        search = self._search_too or subject[0].graph.n_ops <= SMALL
         self._search_too = False
         try:
             self._compare(subject, search)
@@ -216,13 +219,16 @@ class Comparison:
 
     def _draw(self, frame: pd.DataFrame) -> None:
         from bokeh.events import Tap
-        from bokeh.models import TapTool
+        from bokeh.models import FactorRange, TapTool
+        from bokeh.models.renderers import GlyphRenderer
         from jupyter_bokeh import BokehModel
 
         from placelab.plots import comparison
 
         figure = comparison(frame, dark=False)  # the style sheet inverts it on dark pages
-        partitioners, schedulers = figure.y_range.factors, figure.x_range.factors
+        rows, columns, cells = figure.y_range, figure.x_range, figure.select_one({"name": "cells"})
+        assert isinstance(rows, FactorRange) and isinstance(columns, FactorRange) and isinstance(cells, GlyphRenderer)
+        partitioners, schedulers = list(map(str, rows.factors)), list(map(str, columns.factors))
         names = max(NAMES, round(LETTER * max(map(len, partitioners))) + 2 * EDGE)
         figure.sizing_mode, figure.height = "stretch_width", _height(len(partitioners))
         figure.min_width = names + COLUMN * len(schedulers) + EDGE
@@ -230,19 +236,19 @@ class Comparison:
         figure.xaxis.visible = False
         figure.min_border_left, figure.min_border_right = names, EDGE
         figure.min_border_top = figure.min_border_bottom = 0
-        self._cells = figure.select_one({"name": "cells"}).data_source
+        self._cells = cells.data_source
         for label in ("on_dark", "on_light", "on_page"):  # one line, the makespan; the rest is shown on hover
             self._cells.data[label] = [text.split("\n")[0] for text in self._cells.data[label]]
         # Taps, not selections: the browser sends back a selection that was made here, later and out of order.
         figure.toolbar.tools = [tool for tool in figure.toolbar.tools if not isinstance(tool, TapTool)]
         figure.on_event(Tap, self.tapped)
         self._mark_pair()
-        columns = _columns(schedulers, names, figure.min_width)
+        heads = _columns(schedulers, names, figure.min_width)
         if self.figure.children:
-            self.figure.children[0].value = columns
+            self.figure.children[0].value = heads
             self.figure.children[1].update_from_model(figure)
         else:
-            self.figure.children = (w.HTML(columns).add_class("pl-columns"), BokehModel(figure))
+            self.figure.children = (w.HTML(heads).add_class("pl-columns"), BokehModel(figure))
         self.figure.remove_class("pl-stale")
         self.plot = figure
         best = _best(frame)

@@ -84,7 +84,7 @@ class CostsPicker:
     def _fill_table(self) -> None:
         """Write the table if it is visible and outdated."""
         wanted = (self._graph, self._used)
-        if self.toggle.value and wanted != self._tabled:
+        if self.toggle.value and self._graph is not None and wanted != self._tabled:
             self._tabled = wanted
             self.sources.value = _table(sources(self._graph), self._used)
 

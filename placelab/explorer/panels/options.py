@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 
 import ipywidgets as w
 
+from placelab.strategies import Strategy
+
 SHORT = w.Layout(width="auto", min_width="84px")
 LONG = w.Layout(width="190px")
 
@@ -59,7 +61,7 @@ def _of_type(annotation: Any, default: Any, value: Any) -> w.DOMWidget:
         choices = [c if isinstance(c, str) else (repr(c), c) for c in typing.get_args(kind)]
         return w.Dropdown(options=choices, value=value, layout=SHORT)
     if kind in (int, float) and _is_range(extra) and isinstance(value, (int, float)) and extra[0] <= value <= extra[1]:
-        return _slider(kind, *extra, value)
+        return _slider(kind, extra[0], extra[1], value)
     if kind is int and isinstance(value, int):
         return w.IntText(value=value)
     if kind is float and isinstance(value, (int, float)):
@@ -120,10 +122,10 @@ class Controls:
         self._widgets: dict[str, w.DOMWidget] = {}
         self._quiet = False
 
-    def show(self, function: Callable, values: Mapping[str, Any]) -> None:
-        """Show the options of `function`: `values`, else the defaults. Widgets are kept if the options are the same."""
-        if function.options != self._options:
-            self._options = function.options
+    def show(self, strategy: Strategy, values: Mapping[str, Any]) -> None:
+        """Show the options of `strategy`: `values`, else the defaults. Widgets are kept if the options are the same."""
+        if strategy.options != self._options:
+            self._options = strategy.options
             self._widgets = {name: self._control(name, values) for name in self._options}
             self.box.children = tuple(self._widgets.values())
         elif changed(self._options, self._values()) != dict(values):

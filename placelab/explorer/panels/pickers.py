@@ -138,7 +138,12 @@ class Pickers:
 
     def _menu(self, label: str, pick: Callable[[str], None], tip: str, choices: Any = ()) -> w.Dropdown:
         menu = w.Dropdown(options=list(choices), description=label, tooltip=tip, layout=w.Layout(width="auto"))
-        menu.observe(lambda change: change["new"] is not None and pick(change["new"]), "value")
+
+        def chosen(change: dict[str, Any]) -> None:
+            if change["new"] is not None:
+                pick(change["new"])
+
+        menu.observe(chosen, "value")
         return menu
 
     def _ask(self, change: Change, key: str = "") -> None:

@@ -11,7 +11,7 @@ import ipywidgets as w
 
 from placelab.explorer.panels.options import Controls
 from placelab.explorer.state import Change, State
-from placelab.strategies import transforms
+from placelab.strategies import Transform, transforms
 
 TIP = "Make the graph smaller before it is placed; the placement of the smaller one is that of the whole."
 HINT = "In the order pressed. The partitioner places what they leave; all ops follow."
@@ -32,7 +32,8 @@ class PreparePicker:
     """
 
     def __init__(self, change: Callable[[Change, str], None]) -> None:
-        self._change, self._chosen, self._quiet = change, (), False
+        self._change, self._quiet = change, False
+        self._chosen: tuple[str, ...] = ()
         self.toggles: dict[str, w.ToggleButton] = {}
         self.controls: dict[str, Controls] = {}
         self.toggle = w.ToggleButton(tooltip=TIP, layout=w.Layout(width="auto"))
@@ -75,13 +76,15 @@ class PreparePicker:
         hint = w.HTML(escape(HINT)).add_class("pl-about")
         self.panel.children = (*(step.add_class("pl-choice") for step in steps), hint)
 
-    def _toggle(self, name: str, function: Callable) -> w.ToggleButton:
+    def _toggle(self, name: str, function: Transform) -> w.ToggleButton:
         tip = f"{function.summary} {function.source}".strip()
         toggle = w.ToggleButton(description=name, tooltip=tip, layout=w.Layout(width="auto"))
-        toggle.observe(lambda change: self._quiet or self._pressed(name, change["new"]), "value")
+        toggle.observe(lambda change: self._pressed(name, change["new"]), "value")
         return toggle
 
     def _pressed(self, name: str, chosen: bool) -> None:
+        if self._quiet:
+            return
         others = tuple(other for other in self._chosen if other != name)
         self._change(lambda s: replace(s, prepare=(*others, name) if chosen else others), "")
 

@@ -96,7 +96,7 @@ class ResultView:
 
     def clear_canvas(self) -> None:
         """Remove use of memory and links from the canvas: they belong to a placement that is no longer valid."""
-        self._canvas.peak = self._canvas.load = []
+        self._canvas.peak, self._canvas.load = [], []
 
     def close(self) -> None:
         """End the thread of the line."""

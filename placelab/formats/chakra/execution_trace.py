@@ -1,15 +1,15 @@
-"""Chakra execution traces of MLCommons: what one rank of a distributed run did, and what waited for what.
+"""Read Chakra execution traces of MLCommons: the ops of one rank of a distributed run, and their dependencies.
 
-An op is a node of the trace; its ``kind`` is the node's type (``COMP``, ``MEM_LOAD`` …), that of a communication tells which
-(``COMM_ALL_REDUCE``, ``COMM_SEND``). Data dependencies are edges, all of one node carrying one tensor: the tensors it wrote,
-where the trace tells them, else its ``tensor_size`` or ``comm_size``. Control dependencies are control edges; those on nodes
-that are not in the file (callers that were left out) are counted in ``metadata["costs"]["outside"]``. Where control and data
-contradict each other (in traces made from PyTorch's, a node's control dependency is its caller, which may wait for it), data
-holds alone. ``compute`` is ``num_ops``; measured durations are the column ``trace``, taken as those of a device of 10¹³
-operations/s, so that devices can be made faster.
+An op is a node of the trace; its ``kind`` is the node's type (``COMP``, ``MEM_LOAD`` …), with the collective of a communication
+(``COMM_ALL_REDUCE``, ``COMM_SEND``). Data dependencies are edges; all edges from a node carry one tensor, whose bytes are those
+of the tensors it wrote if the trace has them, else its ``tensor_size`` or ``comm_size``. Control dependencies are control edges;
+``metadata["costs"]["outside"]`` counts those on nodes that are not in the file (callers that were left out). If control and data
+dependencies form a cycle, control dependencies are ignored: in traces converted from PyTorch's, a node's control dependency is
+its caller, which may wait for it. ``compute`` is ``num_ops``; measured durations are the column ``trace``, which counts as
+that of a device of 10¹³ operations/s, so that speeds can be changed.
 
-Read are the protobuf form (``.et``), the JSON form with ``workload_graph``, and the host traces that PyTorch's
-``ExecutionTraceObserver`` writes (``placelab/formats/chakra_host.py``).
+Formats: protobuf (``.et``), JSON with ``workload_graph``, and the host traces of PyTorch's ``ExecutionTraceObserver``
+(:mod:`placelab.formats.chakra.host_trace`).
 
 References
 ----------
@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 
 from placelab.errors import CycleError, FormatError
-from placelab.files.fields import cost, read_from, records, text, title, whole
+from placelab.files.fields import cost, integer, read_from, records, text, title
 from placelab.files.limits import json_of, read_file, unzipped
-from placelab.files.protobuf import messages, parse, varint
+from placelab.files.protobuf import MessageType, messages, parse, varint
 from placelab.formats.building import build
 from placelab.formats.chakra import host_trace
 from placelab.problem.graph import OpGraph
@@ -39,7 +39,7 @@ MAX_NODES = 500_000
 MAX_RECORD = 4 << 20  # bytes of one node
 MAX_EDGES = 5_000_000
 MAX_ID = (1 << 64) - 1
-SPEED = 1e13  # operations/s of the device that measured durations are taken for
+SPEED = 1e13  # operations/s of a device that takes the measured durations
 
 TYPES = "INVALID METADATA MEM_LOAD MEM_STORE COMP COMM_SEND COMM_RECV COMM_COLL STORAGE BATCH CHECKPOINT".split()
 COLLECTIVES = (
@@ -69,7 +69,7 @@ JSON = re.compile(rb"\s*\{\s*[\"}]")
 
 @dataclass(frozen=True)
 class Node:
-    """A node of a trace, in whichever form it was written."""
+    """A node of a trace in any format."""
 
     id: int
     name: str
@@ -78,7 +78,7 @@ class Node:
     control: list[int]
     seconds: float
     written: float  # bytes
-    sizes: dict[str, float]  # of SIZES those that are given
+    sizes: dict[str, float]  # those of SIZES that the node has
 
     @property
     def kind(self) -> str:
@@ -91,13 +91,13 @@ class Node:
 
     @property
     def bytes(self) -> float:
-        """Of what it hands on."""
+        """Bytes of its output."""
         size = self.sizes.get("comm_size" if self.kind.startswith("COMM") else "tensor_size", 0.0)
         return self.written or size or self.sizes.get("tensor_size", 0.0)
 
 
 def read(path: Any) -> OpGraph:
-    """The graph in a Chakra trace; FormatError, CycleError when it holds none."""
+    """Read a Chakra trace; raises FormatError and CycleError."""
     return loads(read_file(path, EXPECTED), str(path))
 
 
@@ -106,22 +106,22 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
     data = unzipped(data, where)
     if JSON.match(data):
         return graph_of(json_of(data, where, EXPECTED), where)
-    return _graph(list(_recorded(data, where)), where, "protobuf")
+    return _graph(list(_records(data, where)), where, "protobuf")
 
 
-def is_one(document: Any) -> bool:
+def matches(document: Any) -> bool:
     """Whether parsed JSON is a Chakra trace, or a host trace of PyTorch."""
-    return _is_workload(document) or host_trace.is_one(document)
+    return _is_workload(document) or host_trace.matches(document)
 
 
 def graph_of(document: Any, where: str) -> OpGraph:
     """The graph in parsed JSON; `where` names it in messages."""
-    if host_trace.is_one(document):
+    if host_trace.matches(document):
         return host_trace.graph_of(document, where)
     if not _is_workload(document):
         raise FormatError(f"{where} is not {EXPECTED}: expected workload_graph, or schema and nodes, at the top")
     with read_from(where):
-        nodes = [_told(entry, i) for i, entry in enumerate(records(document["workload_graph"], "workload_graph"))]
+        nodes = [_json_node(entry, i) for i, entry in enumerate(records(document["workload_graph"], "workload_graph"))]
     return _graph(nodes, where, "JSON")
 
 
@@ -133,7 +133,7 @@ def _is_workload(document: Any) -> bool:
 
 
 @cache
-def _message() -> type:
+def _message() -> MessageType:
     numbers = "; ".join(f"{kind.removesuffix('_val')} {kind} = {number}" for kind, number in NUMBERS.items())
     return messages(
         "chakra",
@@ -146,9 +146,9 @@ def _message() -> type:
     )["Node"]
 
 
-def _recorded(data: bytes, where: str) -> Iterator[Node]:
-    """The nodes of a ``.et`` file: after the length and bytes of its metadata those of each node."""
-    at, edges, ids = _record(data, 0, where)[1] if data else 0, 0, set()
+def _records(data: bytes, where: str) -> Iterator[Node]:
+    """The nodes of a ``.et`` file, a sequence of records with their length first: metadata, then each node."""
+    at, edges, ids = _record(data, 0, where)[1] if data else 0, 0, set[int]()
     while at < len(data):
         start, at = _record(data, at, where)
         node = parse(_message(), data[start:at], f"{where}, node {len(ids) + 1}")
@@ -168,7 +168,7 @@ def _check_id(number: int, ids: set[int]) -> None:
 
 
 def _record(data: bytes, at: int, where: str) -> tuple[int, int]:
-    """Where the bytes of a record start and end."""
+    """Start and end of the bytes of a record."""
     try:
         size, start = varint(data, at)
     except IndexError:
@@ -191,7 +191,7 @@ def _node(node: Any) -> Node:
     return Node(
         node.id,
         name,
-        whole(node.type, f"type of node {node.id} ({name:.80})", 0, len(TYPES) - 1),
+        integer(node.type, f"type of node {node.id} ({name:.80})", 0, len(TYPES) - 1),
         list(node.data_deps),
         list(node.ctrl_deps),
         node.duration_micros * 1e-6,
@@ -208,14 +208,14 @@ def _written(values: str) -> float:
 # -------------------------------------------------------------------- JSON
 
 
-def _told(entry: dict[str, Any], i: int) -> Node:
-    number = whole(entry.get("Id"), f"Id of node {i}", 0, MAX_ID)
+def _json_node(entry: dict[str, Any], i: int) -> Node:
+    number = integer(entry.get("Id"), f"Id of node {i}", 0, MAX_ID)
     name = _line(text(entry.get("Name", ""), f"Name of node {number}"))
     what = f"of node {number} ({name:.80})"
     return Node(
         number,
         name,
-        whole(entry.get("NodeType", 0), f"NodeType {what}", 0, len(TYPES) - 1),
+        integer(entry.get("NodeType", 0), f"NodeType {what}", 0, len(TYPES) - 1),
         _dependencies(entry.get("data_deps", []), f"data_deps {what}"),
         _dependencies(entry.get("ctrlDeps", entry.get("ctrl_deps", [])), f"ctrl_deps {what}"),
         cost(entry.get("runtime", 0), f"runtime {what}") * 1e-6,
@@ -227,7 +227,7 @@ def _told(entry: dict[str, Any], i: int) -> Node:
 def _dependencies(value: Any, what: str) -> list[int]:
     if not isinstance(value, list):
         raise FormatError(f"{what} is {value!r:.60}; expected a list of Ids")
-    return [whole(entry, f"an entry of {what}", 0, MAX_ID) for entry in value]
+    return [integer(entry, f"an entry of {what}", 0, MAX_ID) for entry in value]
 
 
 # -------------------------------------------------------------------- graph
@@ -242,18 +242,19 @@ def _graph(nodes: list[Node], where: str, form: str) -> OpGraph:
         data = [(number[u], v) for v, node in enumerate(nodes) for u in _known(node, number)]
         control = [(number[u], v) for v, node in enumerate(nodes) for u in node.control if u in number and u != node.id]
         outside = sum(u not in number for node in nodes for u in node.control)
-        told = {
+        metadata = {
             "name": title(where, "trace"),
             "provenance": f"Chakra execution trace, {form}",
             "costs": {"compute": "operations", "outside": outside},
         }
         try:
-            return _built(nodes, data, control, told)
+            return _built(nodes, data, control, metadata)
         except CycleError:
-            return _built(nodes, data, [], told | {"left_out": "control dependencies, which contradict those of data"})
+            note = "control dependencies, which contradict those of data"
+            return _built(nodes, data, [], metadata | {"left_out": note})
 
 
-def _built(nodes: list[Node], data: list[tuple[int, int]], control: list[tuple[int, int]], told: dict) -> OpGraph:
+def _built(nodes: list[Node], data: list[tuple[int, int]], control: list[tuple[int, int]], metadata: dict) -> OpGraph:
     seconds = np.array([node.seconds or np.nan for node in nodes])
     measured = not np.isnan(seconds).all()
     edges = data + control
@@ -269,7 +270,7 @@ def _built(nodes: list[Node], data: list[tuple[int, int]], control: list[tuple[i
         time={"trace": seconds} if measured else None,
         time_speed={"trace": SPEED} if measured else None,
         time_default="trace" if measured else None,
-        metadata=told,
+        metadata=metadata,
     )
 
 
@@ -287,15 +288,17 @@ def _numbers(nodes: list[Node]) -> dict[int, int]:
 
 
 def _known(node: Node, number: dict[int, int]) -> list[int]:
-    """The nodes whose data a node waits for; FormatError where one is missing."""
+    """The nodes whose data a node reads; FormatError if one is missing."""
     for other in node.data:
         if other not in number:
-            raise FormatError(f"node {node.id} ({node.name:.80}) waits for data of {other}, which is no node's id")
+            raise FormatError(
+                f"node {node.id} ({node.name:.80}) waits for data of {other}, which is not the id of a node"
+            )
     return node.data
 
 
 def _names(nodes: list[Node]) -> list[str]:
-    """Each node's name, with its id where it has none or shares it."""
+    """Each node's name; with its id appended if it is empty or shared."""
     seen: dict[str, int] = {}
     for node in nodes:
         seen[node.name] = seen.get(node.name, 0) + 1

@@ -1,11 +1,11 @@
-"""PyTorch's host traces: what ``torch.profiler.ExecutionTraceObserver`` saw the host do, in JSON.
+"""Read PyTorch's host traces, the JSON of ``torch.profiler.ExecutionTraceObserver``.
 
-A trace has every call, nested. An op is an outermost call whose operations can be counted (``aten::linear``, not the
-``aten::addmm`` in it); what cannot be counted is its callees, or itself where it has none. ``kind`` is the call's name, that of a
-collective ``COMM_…``. An edge goes from the op that last wrote a tensor to each op that reads it, in the order of the calls;
-bytes are those of the tensor. ``compute`` is floating-point operations from the shapes in the trace. A tensor that no op of
-the trace wrote (a parameter, a batch, the optimiser's state: a trace does not tell them apart) is ``persistent`` at the first op
-that reads it. There are no times in such a trace.
+A trace has all calls, nested. An op is an outermost call whose operations can be counted (``aten::linear``, not the
+``aten::addmm`` in it); a call that cannot be counted is replaced by its callees, or is an op if it has none. ``kind`` is the
+call's name, or ``COMM_…`` for a collective. An edge goes from the op that last wrote a tensor to each op that reads it, in the
+order of the calls; its bytes are those of the tensor. ``compute`` is floating-point operations, counted from the shapes in the
+trace. A tensor that no op of the trace wrote (a parameter, a batch or the optimiser's state, which a trace does not distinguish)
+is ``persistent`` at the first op that reads it. Such traces have no times.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from placelab.errors import FormatError
-from placelab.files.fields import read_from, records, text, title, whole
+from placelab.files.fields import integer, read_from, records, text, title
 from placelab.flops.counting import count
 from placelab.formats.building import build
 from placelab.problem.graph import OpGraph
@@ -27,7 +27,7 @@ MAX_ID = (1 << 64) - 1
 MAX_BYTES = 1 << 60
 MAX_RANK = 64
 TENSOR = 6  # entries: its id, its storage's, offset, elements, bytes of one, device
-NOTES = ("[", "##")  # names of what is no call: threads, annotations
+ANNOTATIONS = ("[", "##")  # prefixes of entries that are not calls: threads, annotations
 COLLECTIVES = {
     "allreduce": "ALL_REDUCE",
     "reduce": "REDUCE",
@@ -41,12 +41,12 @@ COLLECTIVES = {
     "send": "SEND",
     "recv": "RECV",
 }
-Tensor = tuple[int, int]  # both may be taken again for another tensor once this one is gone
+Tensor = tuple[int, int]  # id and storage, both reused once the tensor is freed
 
 
 @dataclass(frozen=True)
 class Call:
-    """A call of the trace that is an op: its tensors as (id, storage) → bytes, its operations, None where not known."""
+    """A call of the trace: its tensors as (id, storage) → bytes, and its operations, None if unknown."""
 
     id: int
     name: str
@@ -56,29 +56,29 @@ class Call:
     operations: float | None
 
 
-def is_one(document: Any) -> bool:
-    """Whether parsed JSON is such a trace."""
+def matches(document: Any) -> bool:
+    """Whether parsed JSON is a host trace."""
     if not isinstance(document, dict) or not isinstance(document.get("schema"), str):
         return False
     return "chakra" in document["schema"] and "nodes" in document
 
 
 def graph_of(document: Any, where: str) -> OpGraph:
-    """The graph in parsed JSON; FormatError, naming `where`, when it holds none."""
+    """The graph in parsed JSON; `where` names it in messages."""
     with read_from(where):
         nodes = records(document["nodes"], "nodes")
         by_id = _numbered(nodes)
         calls = [_call(node) for node in _sorted(by_id)]
-        calls = _outermost(calls, by_id)
-        if not calls:
+        ops = _outermost(calls, by_id)
+        if not ops:
             raise FormatError(f"it is not {EXPECTED}: no node is a call")
-        return _graph(calls, document["schema"], where)
+        return _graph(ops, document["schema"], where)
 
 
 def _numbered(nodes: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
     by_id: dict[int, dict[str, Any]] = {}
     for node in nodes:
-        number = whole(node.get("id"), "id of a node", 0, MAX_ID)
+        number = integer(node.get("id"), "id of a node", 0, MAX_ID)
         if number in by_id:
             raise FormatError(f"two nodes have the id {number}; ids must be unique")
         by_id[number] = node
@@ -86,19 +86,19 @@ def _numbered(nodes: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
 
 
 def _sorted(by_id: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Nodes in the order in which the calls began: callers before callees."""
+    """Nodes in the order of their calls: callers before callees."""
     return [by_id[number] for number in sorted(by_id)]
 
 
 def _outermost(calls: list[Call], by_id: dict[int, dict[str, Any]]) -> list[Call]:
-    """The calls that are ops, in the order they began."""
+    """The calls that are ops, in order."""
     callers = {_caller(node) for number, node in by_id.items() if _caller(node) != number}
     inside: set[int] = set()  # ops and all they call
     ops = []
     for call in calls:
         if _caller(by_id[call.id]) in inside:
             inside.add(call.id)
-        elif not call.name.startswith(NOTES) and (call.operations is not None or call.id not in callers):
+        elif not call.name.startswith(ANNOTATIONS) and (call.operations is not None or call.id not in callers):
             inside.add(call.id)
             ops.append(call)
     return ops
@@ -137,16 +137,16 @@ def _side(node: dict[str, Any], key: str, what: str) -> dict[str, Any]:
 
 
 def _kind(name: str, values: list[Any]) -> str:
-    """``record_param_comms`` names its collective among its values; other calls are of the kind that they are called."""
+    """The call's name; for ``record_param_comms``, the collective that its values name."""
     if name != "record_param_comms":
         return name or "?"
-    said = (value.lower().replace("_", "") for value in values if isinstance(value, str))
-    found = (kind for value in said for start, kind in COLLECTIVES.items() if value.startswith(start))
+    texts = (value.lower().replace("_", "") for value in values if isinstance(value, str))
+    found = (kind for value in texts for start, kind in COLLECTIVES.items() if value.startswith(start))
     return f"COMM_{next(found, 'COLL')}"
 
 
 def _tensors(values: list[Any], what: str) -> Iterator[tuple[Tensor, float]]:
-    """((id, storage), bytes) of the tensors among values, those in lists included."""
+    """((id, storage), bytes) of the tensors among values, also inside lists."""
     waiting = [(value, 0) for value in reversed(values)]
     while waiting:
         value, depth = waiting.pop()
@@ -159,17 +159,20 @@ def _tensors(values: list[Any], what: str) -> Iterator[tuple[Tensor, float]]:
 
 
 def _tensor(value: list[Any], what: str) -> tuple[Tensor, float]:
-    number = whole(value[0], f"a tensor's id {what}", 0, MAX_ID)
-    storage = whole(value[1], f"storage of tensor {number} {what}", 0, MAX_ID)
-    elements = whole(value[3], f"elements of tensor {number} {what}", 0, MAX_BYTES)
-    size = elements * whole(value[4], f"bytes of an element of tensor {number} {what}", 0, 1 << 10)
+    number = integer(value[0], f"a tensor's id {what}", 0, MAX_ID)
+    storage = integer(value[1], f"storage of tensor {number} {what}", 0, MAX_ID)
+    elements = integer(value[3], f"elements of tensor {number} {what}", 0, MAX_BYTES)
+    size = elements * integer(value[4], f"bytes of an element of tensor {number} {what}", 0, 1 << 10)
     return (number, storage), float(size)
 
 
 def _shapes(shapes: list[Any]) -> list[Any]:
-    """The shapes that are of one tensor; None for others."""
-    sizes = lambda shape: isinstance(shape, list) and len(shape) <= MAX_RANK and all(map(_is_size, shape))  # noqa: E731
-    return [tuple(shape) if sizes(shape) else None for shape in shapes]
+    """Shapes of single tensors; None for other entries."""
+    return [tuple(shape) if _is_shape(shape) else None for shape in shapes]
+
+
+def _is_shape(value: Any) -> bool:
+    return isinstance(value, list) and len(value) <= MAX_RANK and all(map(_is_size, value))
 
 
 def _is_size(value: Any) -> bool:
@@ -199,7 +202,8 @@ def _graph(calls: list[Call], schema: str, where: str) -> OpGraph:
 def _flow(calls: list[Call]) -> tuple[list[tuple[int, int, int, float]], list[float]]:
     """Edges (producer, consumer, output number, bytes), and the bytes that each op is the first to read from outside.
 
-    A tensor comes from the op that wrote it, or, under another id (a view, what autograd has kept), its storage.
+    A tensor comes from the last op that wrote it; if none has its id (a view, or a tensor kept by autograd), from the last op
+    that wrote its storage.
     """
     tensors: dict[Tensor, tuple[int, int, float]] = {}
     storages: dict[int, tuple[int, int, float]] = {}

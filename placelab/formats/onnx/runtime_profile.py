@@ -1,8 +1,8 @@
-"""What did ONNX Runtime's profiler measure? The kernels of a session's runs: seconds and bytes by op.
+"""Read profiles of ONNX Runtime: seconds and bytes by op.
 
-A session writes the file where ``SessionOptions.enable_profiling`` is set. Its graph optimisations rename and fuse nodes, so
-either switch them off (``graph_optimization_level = ORT_DISABLE_ALL``), or load the optimised model as the graph, which a
-session saves where ``optimized_model_filepath`` says.
+A session writes a profile if ``SessionOptions.enable_profiling`` is set. Its graph optimisations rename and fuse nodes: either
+switch them off (``graph_optimization_level = ORT_DISABLE_ALL``), or load the optimised model as the graph, which a session
+saves to ``optimized_model_filepath``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from placelab.errors import FormatError
 from placelab.files.limits import json_of, read_file
-from placelab.formats.onnx.model_proto import op_name
+from placelab.formats.onnx.node_proto import op_name
 from placelab.formats.profile_columns import ProfileColumns, median_columns
 
 EXPECTED = "a profile that ONNX Runtime wrote"
@@ -27,7 +27,7 @@ BYTES = {  # of an element, by ONNX Runtime's names
     **dict.fromkeys(("int64", "uint64", "double"), 8),
 }
 MAX_RANK = 64
-LARGEST = 1e18  # µs, bytes, elements: nothing real has more
+LARGEST = 1e18  # µs, bytes or elements
 Event = dict[str, Any]
 
 
@@ -42,14 +42,14 @@ def read_profile(*paths: Any) -> ProfileColumns:
     Returns
     -------
     ProfileColumns
-        Seconds by op (several kernels of one op in one run summed), bytes of outputs, execution provider as the device
-        (``CPU``, ``CUDA``). Nodes in the bodies of ``If``, ``Loop`` and ``Scan`` are in it, too, by their own names; the op that
-        ran them has their time in its own.
+        Seconds by op, summed over its kernels in a run; bytes of outputs; the execution provider (``CPU``, ``CUDA``) as the
+        device. Nodes inside ``If``, ``Loop`` and ``Scan`` are included by their own names; the op that runs them includes their
+        time.
 
     Raises
     ------
     FormatError
-        No such file, or one in which no node ran.
+        A file that does not exist, is not a profile, or in which no node ran.
     """
     runs = [run for path in paths for run in _runs(json_of(read_file(path, EXPECTED), str(path), EXPECTED), str(path))]
     return median_columns(runs)
@@ -60,14 +60,14 @@ def loads(data: bytes, where: str = "the upload") -> ProfileColumns:
     return median_columns(_runs(json_of(data, where, EXPECTED), where))
 
 
-def is_one(document: Any) -> bool:
+def matches(document: Any) -> bool:
     """Whether parsed JSON is a profile of ONNX Runtime: a list of events, some of them of kernels."""
     return isinstance(document, list) and any(_is_kernel(event) for event in document)
 
 
 def _runs(document: Any, where: str) -> list[ProfileColumns]:
-    """A profile of each run. Kernels belong to the last ``model_run`` that began before them."""
-    if not is_one(document):
+    """A profile of each run; a kernel belongs to the last ``model_run`` that began before it."""
+    if not matches(document):
         raise FormatError(f"{where} is not {EXPECTED}: expected a list with events named …{KERNEL}")
     events = [event for event in document if isinstance(event, dict)]
     starts = sorted(_number(event, "ts", where) for event in events if event.get("name") == "model_run")
@@ -105,7 +105,7 @@ def _args(event: Event) -> Event:
 
 def _number(event: Event, key: str, where: str) -> float:
     value = event.get(key)
-    if type(value) not in (int, float) or not 0 <= value < LARGEST:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < LARGEST:
         raise FormatError(
             f"{where}: {key!r} of event {event.get('name')!r:.80} is {value!r:.40}; expected microseconds"
         )
@@ -113,21 +113,21 @@ def _number(event: Event, key: str, where: str) -> float:
 
 
 def _sizes(event: Event, where: str) -> Iterator[float | None]:
-    """Bytes of each output, None where its type or shape is not told."""
+    """Bytes of each output; None if its type or shape is not recorded."""
     shapes = _args(event).get("output_type_shape")
     for entry in shapes if isinstance(shapes, list) else ():
         yield _size(entry, event, where)
 
 
 def _size(entry: Any, event: Event, where: str) -> float | None:
-    """Bytes of an output that is told as ``{"float": [1, 64, 56, 56]}``."""
+    """Bytes of an output that is recorded as ``{"float": [1, 64, 56, 56]}``."""
     if not isinstance(entry, dict) or len(entry) != 1:
         return None
     [(kind, shape)] = entry.items()
     if kind not in BYTES or not isinstance(shape, list):
         return None
-    whole = len(shape) <= MAX_RANK and all(type(size) is int and 0 <= size < LARGEST for size in shape)
-    if not whole or math.prod(shape) * BYTES[kind] > LARGEST:
+    valid = len(shape) <= MAX_RANK and all(type(size) is int and 0 <= size < LARGEST for size in shape)
+    if not valid or math.prod(shape) * BYTES[kind] > LARGEST:
         raise FormatError(
             f"{where}: an output of event {event['name']!r:.80} has the shape {shape!r:.60}; expected sizes"
         )

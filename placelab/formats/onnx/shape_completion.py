@@ -1,7 +1,8 @@
-"""Which shapes follow from other shapes? Those of models that compute the arguments of ``Reshape`` and the like as they run.
+"""Complete the shapes of ONNX models that compute the arguments of ``Reshape`` and similar ops at run time.
 
-ONNX's inference follows few of the ops that do so. Here their values are computed, once all dimensions are known: lists of at
-most 64 numbers, by numpy. It runs in the process of ``onnx_inference`` and imports nothing of placelab.
+ONNX's inference handles few of the ops that compute shapes. This module evaluates them with numpy, once all dimensions are
+known, on values of at most 64 numbers. It runs in the process of :mod:`placelab.formats.onnx.shape_inference` and imports
+nothing of placelab.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Types = dict[str, Any]
 
 
 def completed(model: Any) -> Any:
-    """The ModelProto with the shapes that follow from values, as far as they do. O(nodes)."""
+    """Add the shapes that follow from values to a ModelProto, and return it. O(nodes)."""
     graph = model.graph
     types, values = _given(graph)
     known = set(types)
@@ -45,7 +46,7 @@ def _given(graph: Any) -> tuple[Types, Values]:
 
 
 def _is_whole(kind: Any) -> bool:
-    """Whether a type is a tensor's, all sizes known."""
+    """Whether a type is a tensor's with all sizes known."""
     tensor = kind.tensor_type
     return (
         tensor.elem_type > 0 and tensor.HasField("shape") and all(dim.HasField("dim_value") for dim in tensor.shape.dim)
@@ -62,7 +63,7 @@ def _array(tensor: Any) -> np.ndarray | None:
 
 
 def _follow(node: Any, model: Any, types: Types, values: Values) -> None:
-    """Adds what follows about the outputs of a node."""
+    """Add the types and values that follow for the outputs of a node."""
     found = _computed(node, types, values)
     if found is not None and node.output:
         values[node.output[0]] = found
@@ -75,14 +76,14 @@ def _follow(node: Any, model: Any, types: Types, values: Values) -> None:
 
 
 def _inferred(node: Any, model: Any, types: Types, values: Values) -> Types:
-    """What ONNX's inference says of one node, given the values of its inputs."""
+    """Types of a node's outputs by ONNX's inference, given the values of its inputs."""
     version = next((opset.version for opset in model.opset_import if opset.domain == node.domain), 1)
     try:
         schema = defs.get_schema(node.op_type, version, node.domain)
         inputs = {name: types[name] for name in node.input if name}
         data = {name: numpy_helper.from_array(values[name], name) for name in node.input if name in values}
         return shape_inference.infer_node_outputs(schema, node, inputs, data, None, list(model.opset_import), 8)
-    except Exception:  # of an unknown type or domain, inputs that do not fit or are not known
+    except Exception:  # unknown op type or domain, inputs that do not fit or are unknown
         return {}
 
 
@@ -90,7 +91,7 @@ def _inferred(node: Any, model: Any, types: Types, values: Values) -> Types:
 
 
 def _computed(node: Any, types: Types, values: Values) -> np.ndarray | None:
-    """The value of a node's output, where it is a few numbers that are known."""
+    """The value of a node's output if it is known and of at most 64 numbers, else None."""
     attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute if a.type not in (5, 10)}
     try:
         if node.op_type in ("Shape", "Size"):
@@ -105,7 +106,7 @@ def _computed(node: Any, types: Types, values: Values) -> np.ndarray | None:
         with np.errstate(all="ignore"):
             found = np.asarray(compute(attributes, *(values[name] if name else None for name in node.input)))
         return found if found.size <= MOST and found.ndim <= 2 and found.dtype.kind in "iufb" else None
-    except Exception:  # an input that is not known, or that does not fit
+    except Exception:  # an input is unknown or does not fit
         return None
 
 
@@ -118,13 +119,16 @@ def _constant(node: Any, attributes: dict[str, Any]) -> np.ndarray | None:
 
 
 def _axes(attributes: dict[str, Any], given: np.ndarray | None) -> tuple[int, ...] | None:
-    """Axes, which are an input in newer versions of ONNX and an attribute in older ones."""
+    """Axes: an input in newer versions of ONNX, an attribute in older ones."""
     axes = attributes.get("axes") if given is None else given
     return None if axes is None else tuple(int(axis) for axis in np.ravel(axes))
 
 
 def _unsqueeze(attributes: dict[str, Any], x: np.ndarray, axes: np.ndarray | None = None) -> np.ndarray:
-    return np.expand_dims(x, _axes(attributes, axes))
+    where = _axes(attributes, axes)
+    if where is None:
+        raise ValueError
+    return np.expand_dims(x, where)
 
 
 def _squeeze(attributes: dict[str, Any], x: np.ndarray, axes: np.ndarray | None = None) -> np.ndarray:
@@ -139,7 +143,7 @@ def _slice(
     axes: np.ndarray | None = None,
     steps: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Of a list; parts of tables are not needed."""
+    """Slice a list; ValueError for arrays of other ranks, which are not needed."""
     start = attributes["starts"] if starts is None else starts
     end = attributes["ends"] if ends is None else ends
     if x.ndim != 1:
@@ -153,7 +157,7 @@ def _end(end: int, step: int, size: int) -> int | None:
 
 
 def _divided(attributes: dict[str, Any], a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Whole numbers are cut off towards zero, as in C."""
+    """Divide; whole numbers are truncated towards zero, as in C."""
     if a.dtype.kind == "f":
         return a / b
     return (np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))).astype(a.dtype)
@@ -170,7 +174,7 @@ def _filled(attributes: dict[str, Any], shape: np.ndarray) -> np.ndarray:
     return np.full(tuple(shape), value)
 
 
-def _range(attributes: dict[str, Any], start: np.ndarray, limit: np.ndarray, delta: np.ndarray) -> np.ndarray:
+def _range(attributes: dict[str, Any], start: Any, limit: Any, delta: Any) -> np.ndarray:
     if abs(limit - start) > MOST * abs(delta):
         raise ValueError
     return np.arange(start, limit, delta)
@@ -226,5 +230,5 @@ COMPUTE: dict[str, Callable] = {
 
 
 def main(data: bytes) -> bytes:
-    """The completed model, as bytes."""
+    """Complete the shapes of a serialized model."""
     return completed(onnx.ModelProto.FromString(data)).SerializeToString()

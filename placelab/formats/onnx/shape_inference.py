@@ -1,8 +1,8 @@
-"""Which shapes do a model's tensors have? ONNX's own shape inference, in a process of its own.
+"""Infer the shapes of a model's tensors by ONNX's own shape inference, in a separate process.
 
-A model of a kilobyte can make the inference take any memory (``Concat`` of a shape with itself, 30 times) or time, or end
-the process it runs in. So it runs in another one, which may take little of both; what it does not finish stays unknown.
-This file is also that other process's program, and imports nothing of placelab there.
+A model of a kilobyte can make the inference take any memory (``Concat`` of a shape with itself, 30 times) or time, or crash
+its process. So it runs in a child process with limits on both; shapes that it does not reach stay unknown. This file is also
+the program of the child process, where it imports nothing of placelab.
 """
 
 from __future__ import annotations
@@ -14,52 +14,52 @@ from collections.abc import Callable
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from types import ModuleType
 
-MEMORY = 160 << 20, 16  # bytes that inference may take, and more of them per byte of the model
-SECONDS = 1.0, 2e-6  # of processor time, likewise
-PATIENCE = 120  # seconds by the clock, where a process's own time cannot be limited
-MAX_GROWTH = 4 << 20, 16  # bytes of what comes back, likewise
-LENGTH = 8  # bytes of the length before each model that comes back
+MEMORY = 160 << 20, 16  # limit on the memory of inference: bytes, and bytes per byte of the model
+SECONDS = 1.0, 2e-6  # limit on its processor time: seconds, and seconds per byte
+TIMEOUT = 120  # seconds by the clock, for systems that cannot limit processor time
+MAX_RESULT = 4 << 20, 16  # limit on a returned model: bytes, and bytes per byte
+LENGTH = 8  # bytes of the length before each returned model
 
 
 def inferred(model: bytes, functions: bool = False) -> tuple[bytes, str]:
-    """The model with its functions inlined and the shapes of its values, as bytes, and what went wrong ("": nothing).
+    """Inline a model's functions and infer the shapes of its values.
 
     Parameters
     ----------
     model
-        An onnx.ModelProto, best without weights.
+        A serialized onnx.ModelProto, best without weights.
     functions
-        Whether it has functions of its own.
+        Whether the model has functions.
 
     Returns
     -------
     bytes, str
-        As far as it was possible: the model as it was given when even its functions could not be inlined.
+        The model with shapes, and "". If inference fails, the model with functions inlined, or `model` itself, and the reason.
     """
     models, problem = _run("functions" if functions else "plain", model)
     return (models or [model])[-1], "" if len(models) == 2 else f"shape inference {problem}"
 
 
 def completed(model: bytes) -> bytes:
-    """The model with the shapes that follow from values in it, as far as they do (``onnx_completion``)."""
+    """Add the shapes that follow from values in the model; see :mod:`placelab.formats.onnx.shape_completion`."""
     return (_run("complete", model)[0] or [model])[-1]
 
 
 def _run(task: str, model: bytes) -> tuple[list[bytes], str]:
-    """What another process sends back, and why it ended."""
+    """Run a task in a child process: the models it returns, and why it ended."""
     command = [sys.executable, "-P", os.path.abspath(__file__), task]
     path = os.pathsep.join(entry for entry in sys.path if entry)
     environment = {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        run = subprocess.run(command, input=model, capture_output=True, timeout=PATIENCE, env=environment, check=False)
+        run = subprocess.run(command, input=model, capture_output=True, timeout=TIMEOUT, env=environment, check=False)
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         return [], f"did not run: {type(error).__name__}"
-    models = [part for part in _parts(run.stdout) if len(part) <= MAX_GROWTH[0] + MAX_GROWTH[1] * len(model)]
+    models = [part for part in _parts(run.stdout) if len(part) <= MAX_RESULT[0] + MAX_RESULT[1] * len(model)]
     return models, _reason(run.returncode, run.stderr)
 
 
 def _parts(data: bytes) -> list[bytes]:
-    """The models a process has written before it ended, each after its length."""
+    """The models that a process has written before it ended, each preceded by its length."""
     parts, at = [], 0
     while at + LENGTH <= len(data):
         start, at = at + LENGTH, at + LENGTH + int.from_bytes(data[at : at + LENGTH], "little")
@@ -67,13 +67,13 @@ def _parts(data: bytes) -> list[bytes]:
     return parts
 
 
-def _reason(code: int, said: bytes) -> str:
-    lines = said.decode(errors="replace").strip().splitlines()
+def _reason(code: int, stderr: bytes) -> str:
+    lines = stderr.decode(errors="replace").strip().splitlines()
     what = lines[-1] if lines else f"its process ended with {code}, out of memory or time"
     return f"failed: {what:.200}"
 
 
-# -------------------------------------------------------------------- the other process
+# -------------------------------------------------------------------- the child process
 
 
 def _main(task: str) -> None:
@@ -90,6 +90,7 @@ def _main(task: str) -> None:
 
 def _complete() -> None:
     spec = spec_from_file_location("shape_completion", os.path.join(os.path.dirname(__file__), "shape_completion.py"))
+    assert spec is not None and spec.loader is not None, "a path that ends in .py has a loader"
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     data = sys.stdin.buffer.read()
@@ -101,17 +102,17 @@ Step = Callable[[bytes], bytes]
 
 
 def _quick() -> tuple[Step, Step] | None:
-    """Inlining and inference by onnx's compiled module alone, which starts in a fifth of the time of all of onnx."""
+    """Inlining and inference by onnx's compiled module alone, which imports in a fifth of the time of onnx; None if not found."""
     spec = find_spec("onnx")
     package = ModuleType("onnx")
-    package.__path__ = spec.submodule_search_locations if spec else []
+    package.__path__ = list(spec.submodule_search_locations or []) if spec else []
     sys.modules["onnx"] = package
     try:
         from onnx.onnx_cpp2py_export import inliner, shape_inference
 
         empty = b"\x08\x08\x3a\x00B\x02\x10\x11"  # a model of IR version 8, opset 17
         shape_inference.infer_shapes(inliner.inline_local_functions(empty, False), False, False, True)
-    except Exception:  # another version of onnx, which keeps them elsewhere
+    except Exception:  # another version of onnx, with other internals
         del sys.modules["onnx"]
         return None
     return (
@@ -121,7 +122,7 @@ def _quick() -> tuple[Step, Step] | None:
 
 
 def _slow() -> tuple[Step, Step]:
-    """The same by onnx's public functions."""
+    """Inlining and inference by onnx's public functions."""
     import onnx.inliner
     import onnx.shape_inference
 
@@ -137,12 +138,12 @@ def _send(data: bytes) -> None:
 
 
 def _limit(size: int) -> None:
-    """Bounds what this process may still take for a model of that many bytes, as far as the system can."""
+    """Limit the time and memory of this process for a model of `size` bytes, as far as the system can."""
     try:
         import resource
         import signal
 
-        signal.setitimer(signal.ITIMER_PROF, SECONDS[0] + SECONDS[1] * size)  # whose signal ends the process
+        signal.setitimer(signal.ITIMER_PROF, SECONDS[0] + SECONDS[1] * size)  # its signal ends the process
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with open("/proc/self/statm") as file:
             used = int(file.read().split()[0]) * resource.getpagesize()

@@ -1,4 +1,4 @@
-"""How large is a value of an ONNX model? By its element type and its shape, where both are known."""
+"""Sizes of the values of an ONNX model, from their element types and shapes."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ MAX_ELEMENTS = 1 << 60
 
 @dataclass(frozen=True)
 class Value:
-    """A tensor: its shape and the bits of an element, each None where it is not known."""
+    """A tensor: its shape and the bits of an element; None if unknown."""
 
     shape: tuple[int, ...] | None
     bits: int | None
 
     @property
     def bytes(self) -> float | None:
-        """Its size, elements below a byte packed; None where it is not known.
+        """Size, with elements below a byte packed; None if unknown.
 
         >>> Value((3, 3), 4).bytes
         5.0
@@ -46,12 +46,12 @@ UNKNOWN = Value(None, None)
 
 
 def values_of(graph: Any) -> dict[str, Value]:
-    """Name → value, for what a GraphProto says about its inputs, outputs, initializers and all in between.
+    """Name → value of all inputs, outputs, initializers and intermediate values in a GraphProto.
 
     Raises
     ------
     FormatError
-        A tensor of more elements than any machine has.
+        A tensor of more than 2⁶⁰ elements.
     """
     values = {info.name: _value(info) for info in (*graph.value_info, *graph.output, *graph.input)}
     values |= {tensor.name: _checked(tensor.name, tensor.dims, tensor.data_type) for tensor in graph.initializer}
@@ -59,9 +59,10 @@ def values_of(graph: Any) -> dict[str, Value]:
 
 
 def assume(graph: Any, dimensions: Mapping[str, int]) -> dict[str, int]:
-    """Gives each open dimension of a GraphProto's inputs a size, 1 unless `dimensions` has its name; the sizes by name.
+    """Set the unknown dimensions of a GraphProto's inputs to their size in `dimensions`, else to 1; return the sizes by name.
 
-    A dimension without a name is ``input[axis]``. What else the file says with names goes, so that inference finds it anew.
+    A dimension without a name is called ``input[axis]``. Named dimensions of other values are set likewise or cleared, for
+    inference to find them.
     """
     given = {tensor.name for tensor in graph.initializer}
     assumed: dict[str, int] = {}
@@ -89,7 +90,7 @@ def _dims(info: Any) -> Iterable[Any]:
 
 
 def is_sized(info: Any) -> bool:
-    """Whether a ValueInfoProto tells all sizes of a tensor."""
+    """Whether a ValueInfoProto has all sizes of a tensor."""
     tensor = info.type.tensor_type
     return tensor.HasField("shape") and all(dim.HasField("dim_value") and dim.dim_value >= 0 for dim in _dims(info))
 
@@ -105,7 +106,7 @@ def _value(info: Any) -> Value:
 
 
 def _stored(sparse: Any) -> Value:
-    """The two tensors that a sparse one is stored as, as if they were one of bytes."""
+    """A sparse tensor as one tensor of bytes: those of its stored values and indices."""
     parts = (_checked(tensor.name, tensor.dims, tensor.data_type) for tensor in (sparse.values, sparse.indices))
     return Value((int(sum(part.bytes or 0 for part in parts)),), 8)
 

@@ -1,4 +1,4 @@
-"""What is left of an ONNX model without the numbers of its weights? A few megabytes, all that a graph is made of."""
+"""Strip the elements of the weights from an ONNX model; the few megabytes that are left make the graph."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 from placelab.errors import FormatError
 from placelab.files.protobuf import BYTES, MAX_FIELDS, fields, tagged
 
-SMALL = 1 << 10  # bytes; tensors up to that stay whole, for shapes are computed from them
+SMALL = 1 << 10  # bytes; smaller tensors are kept, as shapes are computed from them
 MAX_DEPTH = 100  # messages, protobuf's own limit
 
-INSIDE = {  # message → number of a field → message in it, those on the way to a tensor
+INSIDE = {  # message → field number → message in it, on the paths to tensors
     "ModelProto": {7: "GraphProto", 25: "FunctionProto"},
     "FunctionProto": {7: "NodeProto", 11: "AttributeProto"},
     "GraphProto": {1: "NodeProto", 5: "TensorProto", 15: "SparseTensorProto"},
@@ -29,21 +29,21 @@ NUMBERS = {4, 5, 6, 7, 9, 10, 11}  # fields of a tensor: float_data … raw_data
 
 
 def without_weights(data: Any, where: str) -> bytes:
-    """The model in `data` (bytes or a memory map) less the elements of all tensors over a kilobyte; types and dims stay.
+    """The model in `data` (bytes or a memory map) without the elements of tensors over a kilobyte; types and dims stay.
 
-    Files that elements are kept in are not opened. Reads each byte of a weight never, of the rest once per level.
+    Files of external weights are not opened. O(bytes of the result · depth): bytes of weights are not read.
 
     Raises
     ------
     FormatError
-        No whole protobuf file, nested more than 100 deep, more than a million fields in one message.
+        A damaged protobuf file, messages nested more than 100 deep, more than a million fields in one message.
     """
     return _slim(data, "ModelProto", where, 0, len(data), MAX_DEPTH)
 
 
 def _slim(data: Any, kind: str, where: str, start: int, end: int, depth: int) -> bytes:
     if not depth:
-        raise FormatError(f"{where} is nested more than {MAX_DEPTH} messages deep; no model is")
+        raise FormatError(f"{where} is nested more than {MAX_DEPTH} messages deep; such models are not read")
     if kind == "TensorProto":
         return b"".join(
             data[begin:stop] for number, _, begin, _, stop in _fields(data, where, start, end) if number not in NUMBERS
@@ -58,8 +58,8 @@ def _slim(data: Any, kind: str, where: str, start: int, end: int, depth: int) ->
 
 
 def _fields(data: Any, where: str, start: int, end: int) -> Any:
-    """The fields of one message; FormatError where there are more than a graph is made of."""
+    """The fields of one message; FormatError if there are more than a million."""
     for count, field in enumerate(fields(data, where, start, end)):
         if count >= MAX_FIELDS:
-            raise FormatError(f"{where} holds a message of more than {MAX_FIELDS:,} fields; such are not read")
+            raise FormatError(f"{where} holds a message of more than {MAX_FIELDS:,} fields; such models are not read")
         yield field

@@ -1,17 +1,18 @@
-"""Workloads of Tarnawski et al. 2020 (dnn-partitioning): JSON with latencies on an accelerator and on a CPU core.
+"""Read workloads of Tarnawski et al. 2020 (dnn-partitioning): JSON with latencies on an accelerator and on a CPU core.
 
-An op is a node; its ``time`` columns are ``fpga`` (their word for any accelerator) and ``cpu``, its ``memory`` is the node's
-``size``, its ``kind`` is ``forward`` or ``backward``, colour classes of two nodes or more are colocation groups, and what no
-accelerator supports may run on ``cpu`` alone (on a cluster without any, anywhere). Latencies and edge costs are taken for
-milliseconds. Sizes hold a node's weights and activations alike: the memory model ``reserved`` counts them as the format means it.
+An op is a node; its ``time`` columns are ``fpga`` (the format's word for any accelerator) and ``cpu``, its ``memory`` is the
+node's ``size``, its ``kind`` is ``forward`` or ``backward``. Colour classes of two nodes or more are colocation groups. A node
+that accelerators do not support runs only on ``cpu`` (anywhere if the cluster has none). Latencies and edge costs are
+milliseconds. Sizes include a node's weights and activations: use the memory model ``reserved``.
 
-An edge's cost is the time between an accelerator and the CPU's memory. The published files took it from the bytes at
-2 GiB/s; so it stands here as the bytes that take so long on such a link, and one tensor goes out of a node, as the format
-asks for. ``metadata["cluster"]`` has the accelerators and cores the file allows: 2 GiB/s between an accelerator and a core,
-half of that between accelerators (through the CPU's memory), and between cores next to no time.
+An edge's cost is the time between an accelerator and the CPU's memory, which the published files computed from bytes at
+2 GiB/s. It becomes the bytes that take as long on such a link; a node has one output tensor, as the format requires.
+``metadata["cluster"]`` has the accelerators and cores that the file allows: 2 GiB/s between an accelerator and a core, half of
+that between accelerators (through the CPU's memory), and almost no time between cores.
 
 A backward node that shares its colour with one forward node is its gradient (``metadata["forward"]``). ``compute`` is the
-time on an accelerator × 10¹³ operations/s, where there is one, so that speeds can be changed.
+time on an accelerator × 10¹³ operations/s, or the time on a core × 10¹² where no accelerator supports the node, so that
+speeds can be changed.
 
 References
 ----------
@@ -25,7 +26,7 @@ from math import nan
 from typing import Any
 
 from placelab.errors import FormatError
-from placelab.files.fields import cost, read_from, records, some, title, whole
+from placelab.files.fields import cost, integer, nonempty, read_from, records, title
 from placelab.files.limits import json_of, read_file
 from placelab.formats.building import build
 from placelab.names import is_name
@@ -35,14 +36,14 @@ EXPECTED = "a workload of dnn-partitioning"
 KEYS = ("maxSizePerFPGA", "maxFPGAs", "maxCPUs", "nodes", "edges")
 MS = 1e-3
 LINK = 2.0**31  # bytes/s between an accelerator and the CPU's memory
-AT_HAND = 1e30  # bytes/s between cores, which share their memory
+AT_HAND = 1e30  # bytes/s between cores, which share memory
 SPEED = {"fpga": 1e13, "cpu": 1e12}  # operations/s; the layers of the published files take ten times as long on a core
 MAX_DEVICES = 500  # of each type
-LARGEST = 10**15  # of a node's id
+LARGEST = 10**15  # id of a node
 
 
 def read(path: Any) -> OpGraph:
-    """The graph in a dnn-partitioning file; FormatError, CycleError when it holds none."""
+    """Read a dnn-partitioning file; raises FormatError and CycleError."""
     return loads(read_file(path, EXPECTED), str(path))
 
 
@@ -51,22 +52,22 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
     return graph_of(json_of(data, where, EXPECTED), where)
 
 
-def is_one(document: Any) -> bool:
-    """Whether parsed JSON has the fields of such a workload."""
+def matches(document: Any) -> bool:
+    """Whether parsed JSON has the fields of a workload."""
     return isinstance(document, dict) and all(key in document for key in KEYS)
 
 
 def graph_of(document: Any, where: str) -> OpGraph:
     """The graph in parsed JSON; `where` names it in messages."""
-    if not is_one(document):
+    if not matches(document):
         raise FormatError(f"{where} is not {EXPECTED}: expected {', '.join(KEYS)} at the top")
     with read_from(where):
         return _graph(document, title(where, "workload"))
 
 
 def _graph(document: dict[str, Any], name: str) -> OpGraph:
-    nodes = some(records(document["nodes"], "nodes"), "nodes")
-    ids = [whole(node.get("id"), f"id of node {v}", 0, LARGEST) for v, node in enumerate(nodes)]
+    nodes = nonempty(records(document["nodes"], "nodes"), "nodes")
+    ids = [integer(node.get("id"), f"id of node {v}", 0, LARGEST) for v, node in enumerate(nodes)]
     number = {node: v for v, node in enumerate(ids)}
     if len(number) < len(ids):
         raise FormatError("two nodes have one id; ids must be unique")
@@ -105,9 +106,9 @@ def _graph(document: dict[str, Any], name: str) -> OpGraph:
 
 
 def _names(nodes: list[dict[str, Any]], ids: list[int]) -> list[str]:
-    """The nodes' names where all have one of their own, else their ids."""
-    names = [node.get("name") for node in nodes]
-    if all(map(is_name, names)) and len(set(names)) == len(names):
+    """The nodes' names if they are all valid and unique, else their ids."""
+    names = [str(node["name"]) for node in nodes if is_name(node.get("name"))]
+    if len(set(names)) == len(nodes):
         return names
     return [f"node{i}" for i in ids]
 
@@ -117,9 +118,9 @@ def _column(nodes: list[dict[str, Any]], names: list[str], key: str, scale: floa
 
 
 def _end(edge: dict[str, Any], key: str, number: dict[int, int]) -> int:
-    node = whole(edge.get(key), f"{key} of an edge", 0, LARGEST)
+    node = integer(edge.get(key), f"{key} of an edge", 0, LARGEST)
     if node not in number:
-        raise FormatError(f"an edge has {key} {node}, which is the id of no node")
+        raise FormatError(f"an edge has {key} {node}, which is not the id of a node")
     return number[node]
 
 
@@ -135,21 +136,21 @@ def _colours(nodes: list[dict[str, Any]]) -> list[list[int]]:
     classes: dict[int, list[int]] = {}
     for v, node in enumerate(nodes):
         if node.get("colorClass") is not None:
-            colour = whole(node["colorClass"], f"colorClass of node {v}", -LARGEST, LARGEST)
+            colour = integer(node["colorClass"], f"colorClass of node {v}", -LARGEST, LARGEST)
             classes.setdefault(colour, []).append(v)
     return list(classes.values())
 
 
 def _forward(colours: list[list[int]], backward: list[bool], names: list[str]) -> dict[str, str]:
-    """Gradient → forward op, where a colour has one of each."""
+    """Gradient → forward op, of each colour with one of both."""
     pairs = [sorted(members, key=backward.__getitem__) for members in colours if len(members) == 2]
     return {names[v]: names[u] for u, v in pairs if backward[v] and not backward[u]}
 
 
 def _cluster(document: dict[str, Any]) -> dict[str, Any]:
     counts = {
-        "fpga": whole(document["maxFPGAs"], "maxFPGAs", 0, MAX_DEVICES),
-        "cpu": whole(document["maxCPUs"], "maxCPUs", 0, MAX_DEVICES),
+        "fpga": integer(document["maxFPGAs"], "maxFPGAs", 0, MAX_DEVICES),
+        "cpu": integer(document["maxCPUs"], "maxCPUs", 0, MAX_DEVICES),
     }
     types = [kind for kind, count in counts.items() for _ in range(count)]
     if not types:

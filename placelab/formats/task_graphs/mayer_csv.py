@@ -1,9 +1,9 @@
-"""Mayer's published CSV: an op per line, its neighbours as numbers with semicolons between them.
+"""Read Mayer's published CSV: an op per line, with its neighbours' numbers separated by semicolons.
 
 Columns: id; successors; predecessors; colocated ops; tensor size; operations; RAM; device constraint (NO, CPU, GPU); name. The
-last three may be missing. Ops are called by their number: names are not unique there. One output tensor goes to all
-successors; predecessors repeat them and are not read. A constraint holds on clusters with devices of that type. ``memory`` is
-the RAM column. What a unit is, says :mod:`placelab.formats.task_graphs.unit_costs`.
+last three may be missing. An op's name is its number: names in the file are not unique. One output tensor goes to all
+successors; predecessors repeat them and are ignored. A constraint holds on clusters with devices of that type. ``memory`` is
+the RAM column. Units: :mod:`placelab.formats.task_graphs.unit_costs`.
 
 References
 ----------
@@ -17,7 +17,7 @@ import re
 from typing import Any
 
 from placelab.errors import FormatError
-from placelab.files.fields import cost_of_text, read_from, some, title
+from placelab.files.fields import cost_of_text, nonempty, read_from, title
 from placelab.files.limits import MAX_OPS, read_file, text_of
 from placelab.formats.building import build
 from placelab.formats.task_graphs.unit_costs import unit_metadata
@@ -30,15 +30,15 @@ CONSTRAINTS = ("CPU", "GPU")
 
 
 def read(path: Any) -> OpGraph:
-    """The graph in a CSV file of Mayer's program; FormatError, CycleError when it holds none."""
+    """Read a CSV file of Mayer's program; raises FormatError and CycleError."""
     return loads(read_file(path, EXPECTED), str(path))
 
 
 def loads(data: bytes, where: str = "the upload") -> OpGraph:
-    """The graph in the bytes of such a file, gzipped or not; `where` names it in messages."""
+    """The graph in the bytes of a CSV file, gzipped or not; `where` names it in messages."""
     lines = text_of(data, where, EXPECTED).splitlines()
     with read_from(where):
-        if not is_one(data) and not (lines and lines[0].startswith("Id,")):
+        if not has_header(data) and not (lines and lines[0].startswith("Id,")):
             raise FormatError("the first line does not name the columns: expected Id,(Outgoing) node,(Incoming) node,…")
         return _graph(
             [(f"line {i}", line.split(",")) for i, line in enumerate(lines[1:], 2) if line.strip()],
@@ -46,22 +46,25 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
         )
 
 
-def is_one(data: bytes) -> bool:
-    """Whether bytes begin with the names of the columns."""
+def has_header(data: bytes) -> bool:
+    """Whether bytes begin with the header of the columns."""
     return data[:20].startswith(b"Id,(Outgoing) node,")
 
 
 def _graph(rows: list[tuple[str, list[str]]], name: str) -> OpGraph:
-    for where, row in some(rows, "ops"):
+    for where, row in nonempty(rows, "ops"):
         if len(row) <= OPERATIONS:
             raise FormatError(f"{where} has {len(row)} columns; expected at least {OPERATIONS + 1}")
     ids = [_id(row[ID], where) for where, row in rows]
-    order = sorted(range(len(rows)), key=ids.__getitem__)  # the published files are in no order
+    order = sorted(range(len(rows)), key=ids.__getitem__)  # the published files are not sorted
     rows, ids = [rows[v] for v in order], [ids[v] for v in order]
     number = {op: v for v, op in enumerate(ids)}
     listed = [[_numbers(row, column, where, number) for where, row in rows] for column in (SUCCESSORS, COLOCATED)]
     edges = [(u, v) for u, successors in enumerate(listed[0]) for v in successors]
-    column = lambda i, what: [cost_of_text(_cell(row, i) or "0", f"{what} in {where}") for where, row in rows]  # noqa: E731
+
+    def column(i: int, what: str) -> list[float]:
+        return [cost_of_text(_cell(row, i) or "0", f"{what} in {where}") for where, row in rows]
+
     size = column(SIZE, "tensor size")
     return build(
         [str(op) for op in ids],

@@ -1,14 +1,14 @@
-"""PipeDream's profiles (``graph.txt``): layers with their times forward and backward, activations and parameters.
+"""Read PipeDream's profiles (``graph.txt``): layers with forward and backward times, activations and parameters.
 
 A line ``node3 -- Conv2d(64, …) -- forward_compute_time=1.5, backward_compute_time=3.1, activation_size=…, parameter_size=…``
-is a layer: milliseconds and bytes, a list of sizes in brackets added up; `` -- stage_id=1`` may follow. A line that begins
+is a layer: milliseconds and bytes; a list of sizes in brackets is added up; `` -- stage_id=1`` may follow. A line that begins
 with a tab, ``node3 -- node4``, is an edge.
 
-By default the graph is a training step: a forward op per layer, called like its node, and a backward op
-``gradients/node3_grad/Conv2d`` in one group with it. The forward op keeps the parameters (``persistent``) and has one output
-of the activation's bytes, for the layers after it and for its own backward op; the backward op sends each layer before it a
+By default the graph is a training step: a forward op per layer, named like its node, and a backward op
+``gradients/node3_grad/Conv2d`` in the same group. The forward op holds the parameters (``persistent``) and has one output
+of the activation's bytes, which the next layers and its own backward op read; the backward op sends each layer before it a
 gradient as large as that layer's activation. ``compute`` is seconds × 10¹³ operations/s, so that a device of that speed, as
-in the preset ``uniform``, takes the time measured. ``metadata["stages"]`` has the stage of each layer where the file does.
+in the preset ``uniform``, takes the time measured. ``metadata["stages"]`` has the stage of each layer if the file does.
 
 References
 ----------
@@ -48,7 +48,7 @@ class _Layer:
 
 
 def read(path: Any, *, backward: bool = True) -> OpGraph:
-    """The graph in a PipeDream profile; `backward=False`: the forward pass alone."""
+    """Read a PipeDream profile as a training step, or, with `backward=False`, as the forward pass alone."""
     return loads(read_file(path, EXPECTED), str(path), backward=backward)
 
 
@@ -78,12 +78,13 @@ def _layer(line: str, where: str) -> _Layer:
     if missing := [key for key in COSTS if key not in given]:
         raise FormatError(f"{where} has no {missing[0]}")
     ahead, back, activation, parameters = (_sum(given[key], f"{key} of {name.strip()!r:.60}") for key in COSTS)
-    kind = KIND.match(described.strip())[0] or "Layer"
+    found = KIND.match(described.strip())
+    kind = found[0] if found and found[0] else "Layer"
     return _Layer(name.strip(), kind, MS * ahead, MS * back, activation, parameters, _stage(given, where))
 
 
 def _sum(text: str, what: str) -> float:
-    """A number, or several in brackets with ``;`` between them, added up."""
+    """A number, or the sum of several in brackets, separated by ``;``."""
     return sum(cost_of_text(part, what) for part in text.strip("[]").split(";") if part.strip())
 
 
@@ -114,14 +115,14 @@ def _edge(line: str, where: str, number: dict[str, int]) -> tuple[int, int]:
         raise FormatError(f"{where} is {line.strip()!r:.60}; expected two layers: name -- name")
     for end in ends:
         if end.strip() not in number:
-            raise FormatError(f"{where} names {end.strip()!r:.60}, which is no layer of the file")
+            raise FormatError(f"{where} names {end.strip()!r:.60}, which is not a layer of the file")
     return number[ends[0].strip()], number[ends[1].strip()]
 
 
 def _metadata(layers: list[_Layer], name: str) -> dict[str, Any]:
     stages = {layer.name: layer.stage for layer in layers if layer.stage is not None}
-    told = {"name": name, "provenance": EXPECTED, "reference_speed": SPEED}
-    return told | {"costs": {"compute": f"seconds × {SPEED:g}"}} | ({"stages": stages} if stages else {})
+    metadata = {"name": name, "provenance": EXPECTED, "reference_speed": SPEED}
+    return metadata | {"costs": {"compute": f"seconds × {SPEED:g}"}} | ({"stages": stages} if stages else {})
 
 
 def _inference(layers: list[_Layer], edges: list[tuple[int, int]], metadata: dict[str, Any]) -> OpGraph:

@@ -1,12 +1,11 @@
-"""Standard Task Graphs (Kasahara's ``.stg``): plain numbers of times, predecessors and, in newer files, transfers.
+"""Read and write Standard Task Graphs (Kasahara's ``.stg``): times, predecessors and, in newer files, transfers.
 
-After the number of tasks come the tasks: number, processing time, how many predecessors, and those; with communication
-costs each predecessor is followed by its cost. Lines may break anywhere; from ``#`` on, a line is a comment. The first
-line may name a number of processors, too, as the prototype set does. The two dummy tasks, of no time, are not counted
-there and are kept: they are ops without cost, and results can be compared by task number. Op names are task numbers.
+The first line has the number of tasks and, in the prototype set, of processors. Each task is its number, processing time,
+number of predecessors, and these; with communication costs, each predecessor is followed by its cost. Lines may break
+anywhere; ``#`` begins a comment. The two dummy tasks, which the first line does not count, become ops without cost, so that
+results can be compared by task number. Op names are task numbers.
 
-What a unit is, says :mod:`placelab.formats.task_graphs.unit_costs`. Each edge is a tensor of its own, as the set's costs are
-per edge.
+Units: :mod:`placelab.formats.task_graphs.unit_costs`. Each edge is a tensor of its own, as costs are per edge.
 
 References
 ----------
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from placelab.errors import FormatError
-from placelab.files.fields import cost_of_text, read_from, some, title
+from placelab.files.fields import cost_of_text, nonempty, read_from, title
 from placelab.files.limits import MAX_OPS, read_file, text_of
 from placelab.files.saving import save
 from placelab.formats.building import build
@@ -34,7 +33,7 @@ LIMITS = (MAX_OPS, MAX_PROCESSORS)
 
 
 def read(path: Any) -> OpGraph:
-    """The graph in a Standard Task Graph file; FormatError, CycleError when it holds none."""
+    """Read a Standard Task Graph file; raises FormatError and CycleError."""
     return loads(read_file(path, EXPECTED), str(path))
 
 
@@ -50,10 +49,10 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
 
 
 def dumps(graph: OpGraph) -> str:
-    """The graph as a Standard Task Graph with communication costs; FormatError where it has a table of times.
+    """Serialize a graph as a Standard Task Graph with communication costs; FormatError if it has a table of times.
 
-    Ops are numbered from 0 in topological order; names, groups, memory, which edges share a tensor, and what is only a
-    control edge are lost. Where the graph has not one entry and one exit, readers that expect dummy tasks may object.
+    Ops are numbered from 0 in topological order. Names, groups, memory, shared tensors and the distinction of control edges
+    are lost. Readers that expect dummy tasks may refuse a graph without a single entry and exit.
     """
     if graph.time is not None:
         raise FormatError(f"{graph.title} has a table of times, which Standard Task Graphs have no place for")
@@ -74,7 +73,7 @@ def write(graph: OpGraph, path: Any) -> Path:
 
 @dataclass
 class _Parse:
-    """The tasks read so far, and the sentence that says why there are no more."""
+    """The tasks read so far, and the error that ended reading."""
 
     time: list[float] = field(default_factory=list)
     edges: list[tuple[int, int, float]] = field(default_factory=list)
@@ -86,11 +85,11 @@ def _graph(lines: list[list[str]], name: str) -> OpGraph:
     words = [word for line in lines[1:] for word in line]
     first = 1 if words[:1] == ["1"] else 0  # the prototype set has no entry dummy
     plain = _parsed(words, first, with_costs=False)
-    told = _parsed(words, first, with_costs=True) if plain.fault else plain
-    best = max(plain, told, key=lambda parse: (not parse.fault, len(parse.time)))
+    costed = _parsed(words, first, with_costs=True) if plain.fault else plain
+    best = max(plain, costed, key=lambda parse: (not parse.fault, len(parse.time)))
     if best.fault:
         raise FormatError(best.fault)
-    n = len(some(best.time, "tasks"))
+    n = len(nonempty(best.time, "tasks"))
     if not count <= n <= count + DUMMIES:
         raise FormatError(f"the first line says {count} tasks, but there are {n}, dummies included")
     return build(
@@ -103,7 +102,7 @@ def _graph(lines: list[list[str]], name: str) -> OpGraph:
 
 
 def _header(words: list[str]) -> tuple[int, int | None]:
-    """Number of tasks, and of processors where the file names it."""
+    """Number of tasks, and of processors if given."""
     if not 1 <= len(words) <= 2:
         raise FormatError(f"the first line holds {len(words)} numbers; expected how many tasks, and perhaps processors")
     counts = [_whole(word, "a number of the first line", limit) for word, limit in zip(words, LIMITS, strict=False)]
@@ -111,7 +110,7 @@ def _header(words: list[str]) -> tuple[int, int | None]:
 
 
 def _parsed(words: list[str], first: int, with_costs: bool) -> _Parse:
-    """Tasks as far as they make sense."""
+    """Read tasks up to the first error."""
     parse, at = _Parse(), 0
     try:
         while at < len(words):
@@ -126,7 +125,7 @@ def _parsed(words: list[str], first: int, with_costs: bool) -> _Parse:
 
 
 def _task(words: list[str], at: int, first: int, with_costs: bool, parse: _Parse) -> int:
-    """Read the task that begins at word `at`; where the next begins."""
+    """Read the task that begins at word `at`; index of the word after it."""
     v = len(parse.time)
     if words[at] != str(first + v):
         raise FormatError(f"after {v} tasks comes {words[at]!r:.40}; expected task {first + v}")

@@ -1,18 +1,18 @@
-"""What does a cost without a unit mean? One unit is one second, or one byte over a link of one byte per second."""
+"""Units of plain numbers: a unit of compute takes one second, a unit of data is one byte on a link of one byte/s."""
 
 from __future__ import annotations
 
 from typing import Any
 
-PROCESSORS = 4  # where a file does not say how many
+PROCESSORS = 4  # if the file does not give a number
 MAX_PROCESSORS = 2_000
 
 
 def unit_metadata(processors: int | None = None) -> dict[str, Any]:
     """Metadata of a graph whose costs are plain numbers: a cluster on which one unit takes one second.
 
-    Equal processors of one operation/s and links of one byte/s without latency; `PROCESSORS` of them where the file does
-    not say. On any other cluster the numbers are operations and bytes.
+    The cluster has `processors` equal processors, by default `PROCESSORS`, of one operation/s, and links of one byte/s
+    without latency. On other clusters the numbers count as operations and bytes.
     """
     k = processors or PROCESSORS
     return {

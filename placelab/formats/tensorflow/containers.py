@@ -1,9 +1,9 @@
-"""What does a TensorFlow file contain? Nodes, functions, and what a SavedModel returns, from binary and from text."""
+"""Read the nodes and functions of a TensorFlow file, and the outputs of a SavedModel, from binary and from text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from placelab.errors import FormatError
@@ -17,24 +17,24 @@ from placelab.problem.graph_size import check_size
 
 NODE, LIBRARY, FUNCTION = 1, 2, 1  # fields of GraphDef, and of the library in it
 SIGNATURE, NAME = 1, 1  # of a function, and of its signature
-MAX_TEXT_OPS = 200_000  # reading text takes twenty times as long
-BOM = b"\xef\xbb\xbf"  # that Windows editors put first
+MAX_TEXT_OPS = 200_000  # parsing text takes twenty times as long
+BOM = b"\xef\xbb\xbf"  # byte order mark of Windows editors
 TEXT = re.compile(
     rb"\s*(?:#[^\n]*\n\s*)*(?:node|library|versions|version|meta_graphs|saved_model_schema_version)\s*[:{<]"
 )
 
 
 class Contents(NamedTuple):
-    """What a file holds."""
+    """Contents of a file."""
 
     nodes: list[Node]
-    library: Library | None  # None: the file has no functions
-    outputs: tuple[str, ...]  # tensors that matter, as ``op:0``; none: all
+    library: Library | None  # None if the file has no functions
+    outputs: tuple[str, ...]  # tensors to compute, as ``op:0``; if empty, all
     provenance: dict[str, str]
 
 
 class _Nodes:
-    """The nodes read so far; FormatError at one too many."""
+    """The nodes read so far; FormatError when there are too many."""
 
     def __init__(self, where: str, limit: int) -> None:
         self.where, self.limit = where, limit
@@ -43,7 +43,7 @@ class _Nodes:
         self.n_read, self.n_outputs = 0, 0  # those of functions included
 
     def add(self, message: Any) -> None:
-        """Read a node of the graph, whose name must be new."""
+        """Read a node of the graph; FormatError if its name is taken."""
         node = self.read(message)
         if node.name in self.names:
             raise FormatError(f"{self.where} has two ops called {node.name!r:.200}; op names must be unique")
@@ -53,7 +53,7 @@ class _Nodes:
         self.found.append(node)
 
     def read(self, message: Any) -> Node:
-        """Read a node. Its outputs count: a number of a few bytes declares up to 100,000."""
+        """Read a node of the graph or of a function; its outputs count, as a few bytes can declare 100,000."""
         node = node_of(message, self.where)
         self.n_read += 1
         self.n_outputs += len(node.types)
@@ -71,12 +71,14 @@ def binary(data: bytes, where: str) -> Contents:
     if not is_saved_model(data):
         return _binary(data, where, 0, len(data), (), {"format": "TensorFlow GraphDef"})
     saved = saved_graph(data, where)
-    told = {"format": "TensorFlow SavedModel", "tags": ", ".join(saved.tags), "version": saved.version}
-    return _binary(data, where, saved.start, saved.end, saved.outputs, told)
+    provenance = {"format": "TensorFlow SavedModel", "tags": ", ".join(saved.tags), "version": saved.version}
+    return _binary(data, where, saved.start, saved.end, saved.outputs, provenance)
 
 
-def _binary(data: bytes, where: str, start: int, end: int, outputs: tuple[str, ...], told: dict[str, str]) -> Contents:
-    nodes, functions = _Nodes(where, MAX_OPS), {}
+def _binary(
+    data: bytes, where: str, start: int, end: int, outputs: tuple[str, ...], provenance: dict[str, str]
+) -> Contents:
+    nodes, functions = _Nodes(where, MAX_OPS), dict[str, tuple[int, int]]()
     kind = schema()["NodeDef"]
     for number, wire, _, value, stop in fields(data, where, start, end):
         if (number, wire) == (NODE, BYTES):
@@ -89,12 +91,12 @@ def _binary(data: bytes, where: str, start: int, end: int, outputs: tuple[str, .
     def load(span: tuple[int, int]) -> Any:
         return parse(schema()["FunctionDef"], data[slice(*span)], where)
 
-    return Contents(nodes.found, _library(functions, load, nodes), outputs, told)
+    return Contents(nodes.found, _library(functions, load, nodes), outputs, provenance)
 
 
 def textual(text: str, where: str) -> Contents:
     """The contents of a ``.pbtxt`` file."""
-    nodes, functions = _Nodes(where, MAX_TEXT_OPS), {}
+    nodes, functions = _Nodes(where, MAX_TEXT_OPS), dict[str, Any]()
     kind, function = schema()["NodeDef"], schema()["FunctionDef"]
     for block in _graph_blocks(text, where):
         if block.name == "node":
@@ -109,7 +111,7 @@ def textual(text: str, where: str) -> Contents:
 
 
 def _graph_blocks(text: str, where: str) -> Iterator[Block]:
-    """The blocks of the GraphDef in a text: outermost, or in the first graph of a SavedModel."""
+    """The blocks of the GraphDef in a text: the outermost ones, or those in the first graph of a SavedModel."""
     for block in blocks(text, where):
         if block.name != "meta_graphs":
             yield block
@@ -120,8 +122,8 @@ def _graph_blocks(text: str, where: str) -> Iterator[Block]:
             return
 
 
-def _library(functions: dict[str, Any], load: Callable[[Any], Any], nodes: _Nodes) -> Library | None:
-    """Functions by name, each read when it is called first."""
+def _library(functions: Mapping[str, Any], load: Callable[[Any], Any], nodes: _Nodes) -> Library | None:
+    """Functions by name, each read at its first call."""
     if not functions:
         return None
     known: dict[str, Function] = {}
@@ -144,6 +146,6 @@ def _function_name(data: bytes, where: str, start: int, end: int) -> str:
 
 
 def _inside(data: bytes, where: str, wanted: int, start: int, end: int) -> list[tuple[int, int]]:
-    """Where the fields of one number are in a message."""
+    """Start and end of each field with number `wanted` in a message."""
     every = fields(data, where, start, end)
     return [(value, stop) for number, wire, _, value, stop in every if (number, wire) == (wanted, BYTES)]

@@ -1,17 +1,17 @@
-"""Which devices does a TensorFlow device name mean here, and what is a device of a cluster called there?
+"""Translate TensorFlow's device names to devices of a cluster, and back.
 
-TensorFlow's names are ``/job:worker/replica:0/task:1/device:GPU:0``, each part of which may be missing or ``*``, and, shorter,
-``/gpu:0``. An op's name becomes the texts by which a cluster may know such a device:
+TensorFlow's names are ``/job:worker/replica:0/task:1/device:GPU:0``, any part of which may be missing or ``*``, or, in short,
+``/gpu:0``. An op's device name becomes the names and types of devices that it may run on:
 
 ========================================  =====================================================================
 ``/gpu:0``, also on job localhost         ``gpu:0``
-``/device:GPU:*``                         ``gpu``, ``h100`` and all other types of GPUs that ``costs.specs`` has
-``/job:worker/task:1/device:GPU:0``       ``worker1/gpu:0``, and ``worker:1``, ``worker1`` when it names no id
-``/job:ps``                               ``ps0``, ``ps:0``, and so on for each task that the file names
+``/device:GPU:*``                         ``gpu``, ``h100`` and all other types of GPUs in ``costs.specs()``
+``/job:worker/task:1/device:GPU:0``       ``worker1/gpu:0``, and ``worker:1``; ``worker1`` if it has no id
+``/job:ps``                               ``ps0``, ``ps:0``, and likewise for each task in the file
 ========================================  =====================================================================
 
-and always the name itself and ``*``: a cluster that has none of these devices lets the op run anywhere, as TensorFlow does with
-``allow_soft_placement``.
+and always the name itself and ``*``: the op may run anywhere on a cluster that has none of these devices, as in TensorFlow
+with ``allow_soft_placement``.
 """
 
 from __future__ import annotations
@@ -30,23 +30,24 @@ PART = re.compile(
     r"(?:(job|replica|task):([^/:]+)|device:([^/:]+)(?::(\d+|\*))?|([cgt]pu)(?::(\d+|\*))?)", re.IGNORECASE
 )
 ENDING = re.compile(r"(.*?\D)(\d+)\Z")
+JOB = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 class DeviceName(NamedTuple):
-    """A full or partial name; "" for what it leaves open."""
+    """A full or partial name; parts that it leaves open are ""."""
 
     job: str = ""
     task: str = ""
-    kind: str = ""  # in small letters
+    kind: str = ""  # in lower case
     id: str = ""
 
     def covers(self, other: DeviceName) -> bool:
-        """Whether everything that this name says, the other one says, too."""
+        """Whether all parts of this name that are not open agree with the other one."""
         return all(a in ("", b) for a, b in zip(self, other, strict=True))
 
 
 def device_name(text: str) -> DeviceName | None:
-    """A TensorFlow device name in its parts; None when it is none.
+    """Parse a TensorFlow device name; None if it is not one.
 
     >>> device_name("/job:worker/replica:0/task:1/device:GPU:0")
     DeviceName(job='worker', task='1', kind='gpu', id='0')
@@ -67,15 +68,15 @@ def device_name(text: str) -> DeviceName | None:
 
 
 def allowed(texts: Sequence[str], devices: Any = True) -> dict[str, tuple[str, ...]]:
-    """What each TensorFlow device name of a file allows on a cluster; names that allow everything are absent.
+    """Devices of a cluster that each TensorFlow device name of a file allows; names that allow all are left out.
 
     Parameters
     ----------
     texts
         Distinct ``device`` fields of the file.
     devices
-        True: as this file's table says; False: nothing is restricted; a mapping from TensorFlow names, full or partial, to
-        devices of a cluster (names, types, hosts): the first one that fits counts, other names allow everything.
+        True: translate names by this module's table. False: do not restrict any. A mapping from TensorFlow names, full or
+        partial, to devices of a cluster (names, types, hosts): the first match counts, other names allow all devices.
     """
     if devices is False:
         return {}
@@ -100,7 +101,7 @@ def _texts(text: str, name: DeviceName | None, tasks: Mapping[str, Iterable[str]
     where = [] if name.job in LOCAL else [(name.job, task) for task in ([name.task] if name.task else tasks[name.job])]
     device = f"{name.kind}:{name.id}" if name.id else name.kind
     if not where:
-        types = () if name.id else tuple(kind for kind, sort in HARDWARE.items() if sort == device)
+        types = () if name.id else tuple(kind for kind, group in HARDWARE.items() if group == device)
         return (text, device, *types, ANY) if device else ()
     if name.id:
         called = [f"{job}{task}/{device}" for job, task in where]
@@ -112,14 +113,12 @@ def _texts(text: str, name: DeviceName | None, tasks: Mapping[str, Iterable[str]
 def _mapped(texts: Iterable[str], devices: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Allowed devices by a user's mapping."""
     keys = {}
-    for key, several in devices.items():
+    for key, given in devices.items():
         name = device_name(key) if isinstance(key, str) else None
-        values = (
-            (several,) if isinstance(several, str) else tuple(several) if isinstance(several, (list, tuple)) else ()
-        )
+        values = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, (list, tuple)) else ()
         if name is None or not values or not all(isinstance(value, str) for value in values):
             raise UnsupportedError(
-                f"devices maps {key!r:.80} to {several!r:.80}; expected a TensorFlow name and devices of a cluster"
+                f"devices maps {key!r:.80} to {given!r:.80}; expected a TensorFlow name and devices of a cluster"
             )
         keys[name] = values
     found = {}
@@ -131,15 +130,15 @@ def _mapped(texts: Iterable[str], devices: Mapping[str, Any]) -> dict[str, tuple
     return found
 
 
-# -------------------------------------------------------------------- a cluster's devices as TensorFlow calls them
+# -------------------------------------------------------------------- from a cluster to TensorFlow's names
 
 
 def tensorflow_names(cluster: Cluster, devices: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """What TensorFlow calls each device of a cluster.
+    """TensorFlow's name of each device of a cluster.
 
-    GPUs and TPUs are what :func:`placelab.costs.specs.hardware` takes for them, all others are CPUs, counted from 0 on each
-    host; a cluster of several hosts has jobs and tasks by the hosts' names: ``worker1`` is task 1 of job worker. `devices`,
-    device name → TensorFlow's name, goes before that.
+    :func:`placelab.hardware.hardware` classifies devices; those it does not classify are CPUs. Devices are numbered from 0 on
+    each host. In a cluster of several hosts, their names give jobs and tasks: ``worker1`` is task 1 of job worker. `devices`,
+    device name → TensorFlow's name, takes precedence.
 
     >>> from placelab import clusters
     >>> tensorflow_names(clusters.uniform(2))
@@ -153,8 +152,8 @@ def tensorflow_names(cluster: Cluster, devices: Mapping[str, str] | None = None)
     host = _hosts(cluster)
     count: dict[tuple[str, str], int] = {}
     found = []
-    for name, sort, place in zip(cluster.names, hardware(cluster), cluster.hosts, strict=True):
-        kind = sort.upper() or "CPU"
+    for name, hardware_kind, place in zip(cluster.names, hardware(cluster), cluster.hosts, strict=True):
+        kind = hardware_kind.upper() or "CPU"
         number = count[place, kind] = count.get((place, kind), -1) + 1
         plain = name if name.startswith("/") and device_name(name) else f"{host[place]}/device:{kind}:{number}"
         found.append(given.get(name, plain))
@@ -174,11 +173,11 @@ def _given(cluster: Cluster, devices: Mapping[str, str] | None) -> Mapping[str, 
 
 
 def _hosts(cluster: Cluster) -> dict[str, str]:
-    """``/job:…/task:…`` of each host; nothing where there is only one."""
+    """``/job:…/task:…`` of each host; "" if there is only one."""
     hosts = list(dict.fromkeys(cluster.hosts))
     if len(hosts) == 1:
         return {hosts[0]: ""}
-    parts = [ENDING.fullmatch(host) for host in hosts]
-    if all(part and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", part[1]) for part in parts):
-        return {host: f"/job:{part[1]}/task:{int(part[2])}" for host, part in zip(hosts, parts, strict=True)}
+    parts = {host: part for host in hosts if (part := ENDING.fullmatch(host)) and JOB.fullmatch(part[1])}
+    if len(parts) == len(hosts):
+        return {host: f"/job:{part[1]}/task:{int(part[2])}" for host, part in parts.items()}
     return {host: f"/job:worker/task:{i}" for i, host in enumerate(hosts)}

@@ -1,7 +1,7 @@
-"""What do the functions of a TensorFlow 2 graph compute? Calls are replaced by the ops of the function's body.
+"""Inline the functions of a TensorFlow 2 graph: replace each call by the ops of the function's body.
 
-The ops of a call get its name as their scope: ``call/MatMul``. Where others wait for a call, or a call for others, an op ``NoOp``
-stands for its end or its begin. Loops and branches (``While``, ``If``) stay single ops.
+The ops of a call get its name as their scope: ``call/MatMul``. If the call has control inputs, or ops have a control input from
+it, a ``NoOp`` marks its begin or its end. Loops and branches (``While``, ``If``) stay single ops.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from placelab.errors import CycleError, FormatError
 from placelab.formats.tensorflow.nodes import Node
 
 CALLS = {"PartitionedCall", "StatefulPartitionedCall"}
-BEGIN = "begin"  # op that the ops of a call wait for
-MAX_INLINED = 1_000_000  # ops and inputs that calls may become
-MAX_NAMES = 100 << 20  # characters that names of these may have
-MAX_DEPTH = 100  # of calls in calls
+BEGIN = "begin"  # op that waits for the control inputs of a call
+MAX_INLINED = 1_000_000  # ops and inputs of all inlined calls
+MAX_NAMES = 100 << 20  # characters of their names
+MAX_DEPTH = 100  # of nested calls
 
 
 class Function(NamedTuple):
-    """A function as the file has it."""
+    """A function of the file."""
 
     inputs: tuple[str, ...]
-    returns: tuple[str, ...]  # what each output is: ``op:output:0``, or an input
-    ends: tuple[str, ...]  # ops that must have run although no output needs them
+    returns: tuple[str, ...]  # source of each output: ``op:output:0``, or an input
+    ends: tuple[str, ...]  # ops that must run although no output needs them
     nodes: tuple[Node, ...]
     size: int  # ops and inputs
     characters: int  # in their names
 
 
 class Call(NamedTuple):
-    """A call that was replaced: what stands for its outputs and for its end."""
+    """An inlined call: the sources of its outputs, and the ops that end it."""
 
     returns: tuple[str, ...]
     ends: tuple[str, ...]
@@ -41,7 +41,7 @@ Library = Callable[[str], Function | None]
 
 
 def function_of(message: Any, read: Callable[[Any], Node]) -> Function:
-    """What matters of a FunctionDef."""
+    """The function in a FunctionDef."""
     signature, nodes = message.signature, tuple(map(read, message.node_def))
     return Function(
         tuple(argument.name for argument in signature.input_arg),
@@ -56,17 +56,17 @@ def function_of(message: Any, read: Callable[[Any], Node]) -> Function:
 def inlined(
     nodes: Sequence[Node], library: Library | None, outputs: Sequence[str], where: str
 ) -> tuple[list[Node], tuple[str, ...]]:
-    """The nodes with every call replaced by the body of its function, calls in bodies included, and what `outputs` are then.
+    """Replace every call, nested ones included, by the body of its function; return the nodes and the sources of `outputs`.
 
     Raises
     ------
     FormatError
-        Functions that call themselves, or become very many ops. O(ops).
+        Functions that call themselves, or more ops than the limits allow. O(ops).
     """
     if library is None:
         return list(nodes), tuple(outputs)
     _check_size(nodes, library, where)
-    found, calls, waiting = [], {}, list(reversed(nodes))
+    found, calls, waiting = [], dict[str, Call](), list(reversed(nodes))
     while waiting:
         node = waiting.pop()
         function = library(called(node))
@@ -79,16 +79,16 @@ def inlined(
 
 
 def called(node: Node) -> str:
-    """The function that an op may call: the one it names, or, in TensorFlow 1, the one that its op type is."""
+    """Name of the function that an op may call: its attribute, or, in TensorFlow 1, its op type."""
     return node.calls if node.kind in CALLS else node.kind
 
 
 def _check_size(nodes: Sequence[Node], library: Library, where: str) -> None:
-    """FormatError when the ops that calls become, their inputs and the names of both are very many."""
+    """FormatError if the inlined ops, their inputs or their names exceed the limits."""
     known: dict[str, tuple[int, int]] = {}
 
     def grown(node: Node, depth: int) -> tuple[int, int]:
-        """Ops and inputs that a call becomes, and characters of their names within its scope; nothing for other ops."""
+        """Ops and inputs of an inlined call, and characters of their names within its scope; (0, 0) for other ops."""
         name = called(node)
         function = library(name)
         if function is None:
@@ -112,13 +112,13 @@ def _check_size(nodes: Sequence[Node], library: Library, where: str) -> None:
 
 
 def _body(call: Node, function: Function) -> tuple[list[Node], Call]:
-    """The ops that a call becomes, and what stands for the call."""
+    """The ops of an inlined call, and its outputs and ends."""
     scope = call.name + "/"
     data = [text for text in call.inputs if not text.startswith("^")]
     waits = tuple(text for text in call.inputs if text.startswith("^"))
     given = dict(zip(function.inputs, data, strict=False))
     local = {node.name: node.outputs for node in function.nodes}
-    begin = [Node(scope + BEGIN, "NoOp", waits, call.device, *_NOTHING)] if waits else []
+    begin = [Node(scope + BEGIN, "NoOp", waits, call.device, *_NO_OUTPUTS)] if waits else []
     first = (f"^{scope}{BEGIN}",) if waits else ()
 
     def translated(text: str) -> str:
@@ -139,11 +139,11 @@ def _body(call: Node, function: Function) -> tuple[list[Node], Call]:
     return begin + body, Call(returns, tuple(dict.fromkeys([*ends, *(waits and first)])))
 
 
-_NOTHING = ((), (), (), (), None, None, "", {})
+_NO_OUTPUTS: tuple[Any, ...] = ((), (), (), (), None, None, "", {})  # fields of a NoOp after its device
 
 
 def _translated(text: str, scope: str, local: Mapping[str, tuple[str, ...]], given: Mapping[str, str]) -> str:
-    """An input of an op in a body, as the graph around it would write it; "" where nothing was given."""
+    """An input of an op in a body in terms of the outer graph; "" for an argument that the call lacks."""
     control, name = ("^", text[1:]) if text.startswith("^") else ("", text)
     op, _, rest = name.partition(":")
     if op not in local:
@@ -156,18 +156,18 @@ def _translated(text: str, scope: str, local: Mapping[str, tuple[str, ...]], giv
 
 
 def _flat(outputs: tuple[str, ...], name: str, number: str) -> int:
-    """Number among all outputs of the op of one in a named list of them."""
+    """Index among all outputs of an op, from the name of a list of outputs and the index in it."""
     within = int(number) if number.isdecimal() and len(number) < 9 else 0
     return (outputs.index(name) if name in outputs else 0) + within
 
 
 def _is_first(node: Node, local: Mapping[str, object]) -> bool:
-    """Whether an op of a body reads nothing that the body computes."""
+    """Whether an op of a body reads no value of the body."""
     return not any(text.lstrip("^").partition(":")[0] in local for text in node.inputs)
 
 
 def _joined(nodes: Sequence[Node], calls: Mapping[str, Call], where: str) -> Iterator[Node]:
-    """The nodes with what they read from calls read from what stands for these, and an op for each end that is waited for."""
+    """Rewire inputs that referred to inlined calls; add one op per awaited call."""
     waited: dict[str, None] = {}
     for node in nodes:
         inputs = tuple(_source(text, calls, where) for text in node.inputs)
@@ -178,11 +178,11 @@ def _joined(nodes: Sequence[Node], calls: Mapping[str, Call], where: str) -> Ite
         inputs = tuple(_source(text, calls, where) for text in calls[name].ends)
         ends += [text[1:] for text in inputs if text[1:] in calls and text[1:] not in waited]
         waited.update(dict.fromkeys(ends))
-        yield Node(name, "NoOp", inputs, "", *_NOTHING)
+        yield Node(name, "NoOp", inputs, "", *_NO_OUTPUTS)
 
 
 def _source(text: str, calls: Mapping[str, Call], where: str) -> str:
-    """What stands for an input that a call gave."""
+    """The source of an input, calls resolved."""
     for _ in range(MAX_DEPTH + 2):
         name, _, number = text.partition(":")
         if name not in calls:
@@ -192,4 +192,4 @@ def _source(text: str, calls: Mapping[str, Call], where: str) -> str:
         if output >= len(returns) or not returns[output]:
             raise FormatError(f"{where}: {text!r:.200} is read, but that call returns {len(returns)} outputs")
         text = returns[output]
-    raise CycleError(f"{where}: what call {name!r:.200} returns depends on itself")
+    raise CycleError(f"{where}: the output of call {name!r:.200} depends on itself")

@@ -1,20 +1,19 @@
-"""TensorFlow graphs: a GraphDef (``.pb``, ``.pbtxt``) or a SavedModel's ``saved_model.pb``, read without TensorFlow.
+"""Read TensorFlow graphs, a GraphDef (``.pb``, ``.pbtxt``) or a SavedModel's ``saved_model.pb``, without TensorFlow.
 
-What becomes what:
+* Ops and edges are those of the file: an input ``op:1`` is output 1, ``^op`` a control edge.
+* A variable is an op that holds its bytes. References and resources have 0 bytes.
+* Colocation groups join, transitively: a variable and the ops that read its reference or resource; ops that name each other in
+  ``loc:@``; ``Switch``, ``Enter`` and ``Exit`` and the op that produces or consumes their data, to whose device TensorFlow moves
+  them.
+* ``device`` becomes allowed devices (:mod:`placelab.formats.tensorflow.device_names`).
+* Bytes are those of static shapes (:mod:`placelab.formats.tensorflow.output_shapes`); FLOP are counted from shapes.
+* Calls of functions are replaced by their bodies (:mod:`placelab.formats.tensorflow.functions`).
+* A loop of TensorFlow 1 becomes one iteration: edges from ``NextIteration`` back to ``Merge`` are removed, and both ops share a
+  group. Loops of TensorFlow 2 (``While``) are single ops of unknown cost.
+* The graph of a SavedModel is cut to the ops that its signatures need.
 
-* ops and edges as the file has them: an input ``op:1`` is output 1, ``^op`` a control edge;
-* a variable is the op of that name and holds its bytes; references and resources have 0 bytes, and ops that read one share its
-  colocation group, as do ops that name each other in ``loc:@``, and ``Switch``, ``Enter`` and ``Exit`` with the op that gives or
-  takes their data, to whose device TensorFlow moves them; all joined transitively;
-* ``device`` becomes allowed devices (:mod:`placelab.formats.tensorflow.device_names`);
-* bytes are those of static shapes (:mod:`placelab.formats.tensorflow.output_shapes`), FLOP are counted from them;
-* calls of functions are replaced by their bodies (:mod:`placelab.formats.tensorflow.functions`);
-* a loop of TensorFlow 1 becomes one round of it: the edges from ``NextIteration`` back to ``Merge`` are left out, and both ops
-  share a group. Loops of TensorFlow 2 (``While``) are single ops of unknown cost;
-* of a SavedModel, what its signatures need.
-
-``metadata["costs"]`` counts what is not known: ``unknown``, ops by kind whose FLOP could not be counted; ``unsized``, outputs
-whose bytes are not known or only from below; ``assumed``, outputs of which an unknown dimension was taken to be ``batch``.
+``metadata["costs"]`` counts what is unknown: ``unknown``, ops by kind whose FLOP could not be counted; ``unsized``, outputs whose
+bytes are unknown or have only a lower bound; ``assumed``, outputs of which an unknown dimension was taken to be ``batch``.
 """
 
 from __future__ import annotations
@@ -46,10 +45,10 @@ from placelab.strategies import Limits, checked
 
 CONTROL = -1  # output number of a control edge
 BACK = ({"NextIteration", "RefNextIteration"}, {"Merge", "RefMerge"})  # kinds that a loop's back edge joins
-AFTER = {"Switch", "RefSwitch", "Exit", "RefExit"}  # kinds that are where their first input is
-BEFORE = {"Enter", "RefEnter"}  # kinds that are where their first consumer is
+AFTER = {"Switch", "RefSwitch", "Exit", "RefExit"}  # kinds placed with their first input
+BEFORE = {"Enter", "RefEnter"}  # kinds placed with their first consumer
 INPUT = re.compile(r"(\^?)([^:^]+)(?::(\d{1,9}))?")
-FREE = {"NoOp", "ControlTrigger"}  # kinds that only wait
+FREE = {"NoOp", "ControlTrigger"}  # kinds that compute nothing
 HALVES = {DATA_TYPE[f"DT_{name}"]: called for name, called in (("HALF", "float16"), ("BFLOAT16", "bfloat16"))}
 
 Batch = Annotated[int, Limits(1, (1 << 31) - 1)] | None
@@ -57,16 +56,16 @@ Edges = tuple[list[Source], list[int]]  # source and consumer of each
 
 
 def read(path: Any, *, batch: Batch = 1, devices: Any = True) -> OpGraph:
-    """The graph in a TensorFlow file.
+    """Read a TensorFlow file.
 
     Parameters
     ----------
     path
         GraphDef as ``.pb`` or ``.pbtxt``, or a SavedModel's ``saved_model.pb``, gzipped or not.
     batch
-        What the first unknown dimension of a shape is taken to be; None: outputs of such shapes have 0 bytes.
+        Size assumed for the first unknown dimension of a shape; None: outputs of such shapes have 0 bytes.
     devices
-        What the ``device`` fields mean: True, allowed devices wherever a cluster has such ones; False, nothing; or a mapping
+        How to use ``device`` fields: True, as allowed devices, on clusters that have such devices; False, not at all; a mapping
         from TensorFlow's names, full or partial, to devices of your cluster: ``{"/gpu:0": "dev0", "/cpu:*": "dev3"}``.
 
     Returns
@@ -77,7 +76,7 @@ def read(path: Any, *, batch: Batch = 1, devices: Any = True) -> OpGraph:
     Raises
     ------
     FormatError, CycleError
-        Not such a file, damaged, too large; an op that reads what is not there; a cycle that is no loop.
+        Another format, a damaged or too large file, an input that does not exist, a cycle that is not a loop.
     """
     return loads(read_file(path, EXPECTED), str(path), batch=batch, devices=devices)
 
@@ -87,7 +86,7 @@ def loads(data: bytes, where: str = "the upload", *, batch: Batch = 1, devices: 
     """The graph in the bytes of a TensorFlow file, gzipped or not; `where` names it in messages."""
     data = unzipped(data, where)
     try:
-        with _collector_waits():
+        with _without_garbage_collection():
             found = textual(text_of(data, where, EXPECTED), where) if is_text(data) else binary(data, where)
             return graph_of(found, where, batch, devices)
     except PlacelabError as error:
@@ -95,14 +94,14 @@ def loads(data: bytes, where: str = "the upload", *, batch: Batch = 1, devices: 
 
 
 @contextmanager
-def _collector_waits() -> Iterator[None]:
-    """No cyclic garbage is made here, and looking for it again and again among all nodes takes 40 % of the time."""
-    was = gc.isenabled()
+def _without_garbage_collection() -> Iterator[None]:
+    """Pause the collector of cyclic garbage, which would take 40 % of the time: the reader makes many nodes and no cycles."""
+    enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if was:
+        if enabled:
             gc.enable()
 
 
@@ -168,7 +167,7 @@ def edges_of(nodes: Sequence[Node], where: str) -> Edges:
 
 
 def _source(text: str, number: Mapping[str, int]) -> Source | None:
-    """Op and output that an input names."""
+    """Op and output of an input; None if there is no such op."""
     found = INPUT.fullmatch(text)
     if found is None or found[2] not in number:
         return None
@@ -180,7 +179,7 @@ def _missing(found: Source | None, nodes: Sequence[Node]) -> str:
 
 
 def needed(nodes: list[Node], edges: Edges, outputs: Sequence[str]) -> tuple[list[Node], Edges]:
-    """What these outputs are computed from; everything when none are named, or none is there."""
+    """The ops that these outputs need, and their edges; all ops if no output is given or found."""
     names = {text.partition(":")[0] for text in outputs}
     waiting = [v for v, node in enumerate(nodes) if node.name in names]
     if not waiting:
@@ -202,7 +201,7 @@ def needed(nodes: list[Node], edges: Edges, outputs: Sequence[str]) -> tuple[lis
 def without_loops(
     nodes: Sequence[Node], source: list[Source], consumer: list[int]
 ) -> tuple[list[Source], list[int], list]:
-    """The edges but those that lead back to the next round of a loop, and these as pairs of ops."""
+    """The edges without those back to the next iteration of a loop, and the latter as pairs of ops."""
     ends = [kind in BACK[0] for kind in (node.kind for node in nodes)]
     if True not in ends:
         return source, consumer, []
@@ -213,7 +212,7 @@ def without_loops(
 
 
 def data_inputs(n: int, source: Sequence[Source], consumer: Sequence[int]) -> list[list[Source]]:
-    """The outputs that each op reads, in order."""
+    """The outputs that each op reads, in order; control edges are left out."""
     inputs: list[list[Source]] = [[] for _ in range(n)]
     for pair, v in zip(source, consumer, strict=True):
         if pair[1] != CONTROL:
@@ -223,11 +222,12 @@ def data_inputs(n: int, source: Sequence[Source], consumer: Sequence[int]) -> li
 
 def operations(nodes: Sequence[Node], inputs: Sequence[Sequence[Source]], sizes: Sizes) -> tuple[list[float], Counter]:
     """FLOP of each op, and how many of each kind could not be counted."""
-    compute, unknown, known = [], Counter(), {}
-    for node, read, outputs in zip(nodes, inputs, sizes.whole, strict=True):
-        key = (node.kind, sizes.shapes(read), outputs, *node.attributes.items())
+    compute, unknown, known = list[float](), Counter[str](), dict[tuple, float | None]()
+    for node, read, outputs in zip(nodes, inputs, sizes.filled, strict=True):
+        shapes = sizes.shapes(read)
+        key = (node.kind, shapes, outputs, *node.attributes.items())
         if key not in known:
-            known[key] = 0.0 if node.kind in FREE else count(*key[:3], node.attributes)
+            known[key] = 0.0 if node.kind in FREE else count(node.kind, shapes, outputs, node.attributes)
         if known[key] is None:
             unknown[node.kind] += 1
         compute.append(known[key] or 0.0)
@@ -235,16 +235,17 @@ def operations(nodes: Sequence[Node], inputs: Sequence[Sequence[Source]], sizes:
 
 
 def precision(nodes: Sequence[Node], compute: Sequence[float]) -> dict[str, str]:
-    """Number type of products, where most operations are on 16 bits: variables may have 32 beside it."""
-    spent: Counter[int | None] = Counter()
+    """Number type of products, if most operations are on 16 bits; variables may have 32 bits nevertheless."""
+    spent: dict[int, float] = {}
     for node, flop in zip(nodes, compute, strict=True):
-        spent[node.types[0] if node.types else None] += flop
+        kind = node.types[0] or 0 if node.types else 0
+        spent[kind] = spent.get(kind, 0.0) + flop
     half = HALVES.get(max(spent, key=spent.__getitem__))
     return {"precision": half} if half else {}
 
 
 def groups(nodes: Sequence[Node], source: Sequence[Source], consumer: Sequence[int], back: list) -> Iterator[list[int]]:
-    """Ops that must share a device, in pairs: by name, by a reference or resource that one reads, by control flow."""
+    """Pairs of ops that must share a device: by name, by a reference or resource, by control flow."""
     number = {node.name: v for v, node in enumerate(nodes)}
     for v, node in enumerate(nodes):
         yield from ([number[other], v] for other in node.together if number.get(other, v) != v)
@@ -257,7 +258,7 @@ def groups(nodes: Sequence[Node], source: Sequence[Source], consumer: Sequence[i
 
 
 def _with_their_data(nodes: Sequence[Node], source: Sequence[Source], consumer: Sequence[int]) -> Iterator[list[int]]:
-    """Control flow ops and the op of their first input or output, to whose device TensorFlow moves them whatever is asked."""
+    """Pairs of a control flow op and the op of its first input or output, to whose device TensorFlow always moves it."""
     seen: set[int] = set()
     for (u, k), v in zip(source, consumer, strict=True):
         if k == CONTROL:

@@ -1,7 +1,7 @@
-"""What does a node of a TensorFlow graph say? The few fields of a NodeDef that matter, as a tuple.
+"""Read nodes of a TensorFlow graph: the few fields of a NodeDef that matter, as a tuple.
 
-The messages are declared here (:mod:`placelab.files.protobuf`), without what constants hold, and a file is read one node at a
-time, so memory follows the nodes, not the file.
+The messages declared here (:mod:`placelab.files.protobuf`) lack the contents of constants, and a file is read one node at a
+time, so that memory grows with the number of nodes, not with the size of the file.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from placelab.errors import FormatError
-from placelab.files.protobuf import messages
+from placelab.files.protobuf import MessageType, messages
 from placelab.formats.tensorflow.op_types import MAX_OUTPUTS, outputs
 
 TYPES = (
@@ -40,13 +40,13 @@ TABLES = {
 }
 EXPECTED = "a TensorFlow graph: a GraphDef or a SavedModel's saved_model.pb"
 
-# Attributes that say how much an op computes.
-TOLD = frozenset(
+# Attributes that determine how much an op computes.
+KEPT = frozenset(
     "transpose_a transpose_b adj_x adj_y data_format strides padding dilations explicit_paddings ksize equation axis "
     "keep_dims num_split N perm".split()
 )
 
-Shape = tuple[int, ...] | None  # -1 for a dimension that is not known, None where not even their number is
+Shape = tuple[int, ...] | None  # -1 for an unknown dimension, None for an unknown number of dimensions
 
 
 class Node(NamedTuple):
@@ -56,24 +56,24 @@ class Node(NamedTuple):
     kind: str
     inputs: tuple[str, ...]  # op, op:3, ^op; in a function op:output:0
     device: str
-    together: tuple[str, ...]  # colocation groups it names
+    together: tuple[str, ...]  # ops that it is colocated with, by ``loc:@``
     outputs: tuple[str, ...]  # names of its outputs
     types: tuple[int | None, ...]  # of its outputs
-    shapes: tuple[Shape, ...] | None  # of its outputs, where the file gives them
-    holds: Shape  # of the variable, constant or input it is
-    element: int | None  # type of the variable's elements
-    calls: str  # function it runs, "" for none
-    attributes: Mapping[str, Any]  # those that say how much it computes
+    shapes: tuple[Shape, ...] | None  # of its outputs; None if not in the file
+    holds: Shape  # of a variable, constant or input
+    element: int | None  # type of a variable's elements
+    calls: str  # function that it runs, or ""
+    attributes: Mapping[str, Any]  # those that determine how much it computes
 
 
 @cache
-def schema() -> dict[str, type]:
+def schema() -> dict[str, MessageType]:
     """The message classes."""
     return messages("tensorflow_graph", TABLES, {"DataType": DATA_TYPE})
 
 
 def node_of(message: Any, where: str) -> Node:
-    """What matters of a NodeDef; FormatError when it has no name or no op type."""
+    """The node in a NodeDef; FormatError if it has no name or no op type."""
     name, kind, attributes = message.name, message.op, message.attr
     if not name or not kind:
         raise FormatError(f"{where} has a node {name!r:.80} of the op type {kind!r:.80}; expected {EXPECTED}")
@@ -91,7 +91,7 @@ def node_of(message: Any, where: str) -> Node:
         _holds(attributes),
         attributes["dtype"].type if "dtype" in attributes else None,
         attributes["f"].func.name if "f" in attributes else "",
-        {key: _plain(attributes[key]) for key in attributes if key in TOLD},
+        {key: _plain(attributes[key]) for key in attributes if key in KEPT},
     )
 
 
@@ -112,7 +112,7 @@ def _holds(attributes: Any) -> Shape:
 
 
 def _plain(value: Any) -> Any:
-    """An attribute as Python has it."""
+    """An attribute as a Python value."""
     for label in ("b", "i", "s", "f", "type"):
         if value.HasField(label):
             plain = getattr(value, label)

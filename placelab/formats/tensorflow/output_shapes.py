@@ -1,8 +1,8 @@
-"""How many bytes does a TensorFlow op put out? From the shapes in the file, and those that follow from them.
+"""Shapes and bytes of the outputs of TensorFlow ops: those in the file, and those that follow from them.
 
-Shapes stand in ``_output_shapes`` where the file was written with them (``graph.as_graph_def(add_shapes=True)``, every
-SavedModel). Else they are known for constants, inputs and variables, and carried on through ops whose output's shape their
-inputs' shapes decide. The first dimension that is unknown is taken to be the batch.
+A file has shapes in ``_output_shapes`` if it was written with them (``graph.as_graph_def(add_shapes=True)``, every SavedModel).
+Otherwise the shapes of constants, inputs and variables are propagated through ops whose output shape follows from their inputs'
+shapes. The first unknown dimension of a shape is assumed to be the batch.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from placelab.formats.tensorflow.op_types import size_of
 Source = tuple[int, int]  # op, output
 Shapes = tuple[Shape, ...]
 VARIABLES = {"VariableV2", "Variable", "VarHandleOp", "TemporaryVariable", "AutoReloadVariable"}
-MAX_BYTES = 1e18  # of one tensor: sizes beyond that are mistakes
+MAX_BYTES = 1e18  # of one tensor; larger sizes count as unknown
 
 
 class Sizes:
-    """Shapes and bytes of the outputs of these nodes.
+    """Shapes and bytes of the outputs of all nodes.
 
     Attributes
     ----------
-    raw, whole : list of tuples of shapes
-        Shape of each output of each op, -1 where a dimension is not known; the same with the batch in its place, None where
-        that is not all that is missing.
+    raw, filled : list of tuples of shapes
+        Shape of each output of each op, -1 for unknown dimensions; the same with the batch filled in, None if other dimensions
+        are unknown.
     bytes : list of tuples of float
         Bytes of each output of each op.
     unsized : int
-        Number of outputs whose bytes are not known, or only from below: more than one dimension is unknown.
+        Number of outputs whose bytes are unknown, or a lower bound because several dimensions are unknown.
     assumed : int
-        Number of outputs of which one dimension was taken to be the batch.
+        Number of outputs with a dimension that was assumed to be the batch.
     """
 
     def __init__(
@@ -42,52 +42,55 @@ class Sizes:
         self.batch, self.unsized, self.assumed = batch, 0, 0
         n = len(nodes)
         self.raw: list[Shapes] = [()] * n
-        self.whole: list[Shapes] = [()] * n
+        self.filled: list[Shapes] = [()] * n
         self.bytes: list[tuple[float, ...]] = [()] * n
         known: dict[tuple, tuple[Shape, float, bool, bool]] = {}
         for v in order:
             node = nodes[v]
-            raw = self.raw[v] = node.shapes or self._followed(node, inputs[v])
+            raw = self.raw[v] = node.shapes or self._inferred(node, inputs[v])
             rows = []
             for key in zip_longest(node.types, raw[: len(node.types)]):
                 row = known.get(key)
                 rows.append(row or known.setdefault(key, sized(*key, batch)))
-            self.whole[v] = tuple([row[0] for row in rows])
+            self.filled[v] = tuple([row[0] for row in rows])
             self.bytes[v] = tuple([row[1] for row in rows])
             self.unsized += sum([row[2] for row in rows])
             self.assumed += sum([row[3] for row in rows])
 
     def shapes(self, sources: Sequence[Source]) -> Shapes:
-        """The whole shapes of these outputs."""
-        return tuple([self.whole[u][k] if k < len(self.whole[u]) else None for u, k in sources])
+        """The filled shapes of these outputs."""
+        return tuple([self.filled[u][k] if k < len(self.filled[u]) else None for u, k in sources])
 
-    def _followed(self, node: Node, inputs: Sequence[Source]) -> Shapes:
+    def _inferred(self, node: Node, inputs: Sequence[Source]) -> Shapes:
         if node.holds is not None:
             return (node.holds,)
         rule = RULES.get(node.kind)
         given = [self.raw[u][k] if k < len(self.raw[u]) else None for u, k in inputs]
-        if rule is None or None in given[:1] or not given:
+        first = given[0] if given else None
+        if rule is None or first is None:
             return ()
-        shape = rule(given, node)
+        shape = rule(first, given[1:], node)
         return () if shape is None else (shape,)
 
 
 def sized(kind: int | None, shape: Shape, batch: int | None) -> tuple[Shape, float, bool, bool]:
-    """Whole shape and bytes of an output, whether the bytes are not known, whether its batch was assumed."""
-    size, whole = size_of(kind), filled(shape, batch)
+    """Filled shape and bytes of an output, whether the bytes are unknown, and whether a batch was assumed."""
+    size, known = size_of(kind), filled(shape, batch)
     if size == 0:
-        return whole, 0.0, False, False
-    if size is not None and whole is not None:
-        total = size * prod(map(float, whole))
-        return whole, total if total <= MAX_BYTES else 0.0, total > MAX_BYTES, -1 in shape
-    if size is None or shape is None or batch is None:
-        return whole, 0.0, True, False
-    total = size * prod(map(float, _at_least(shape, batch)))
-    return whole, total if total <= MAX_BYTES else 0.0, True, False
+        return known, 0.0, False, False
+    if size is None or shape is None:
+        return known, 0.0, True, False
+    if known is not None:
+        total = size * prod(map(float, known))
+        return known, total if total <= MAX_BYTES else 0.0, total > MAX_BYTES, -1 in shape
+    if batch is None:
+        return None, 0.0, True, False
+    total = size * prod(map(float, _lower_bound(shape, batch)))
+    return None, total if total <= MAX_BYTES else 0.0, True, False
 
 
 def filled(shape: Shape, batch: int | None) -> Shape:
-    """A shape whose first unknown dimension is the batch; None when that is not all that is missing.
+    """Fill in the batch for the first unknown dimension of a shape; None if more is unknown.
 
     >>> filled((28, -1, 128), 32), filled((-1, -1), 32)
     ((28, 32, 128), None)
@@ -98,8 +101,8 @@ def filled(shape: Shape, batch: int | None) -> Shape:
     return None if batch is None or -1 in shape[at + 1 :] else (*shape[:at], batch, *shape[at + 1 :])
 
 
-def _at_least(shape: Shape, batch: int) -> Shape:
-    """A shape with the batch, and 1 for other dimensions that are not known."""
+def _lower_bound(shape: tuple[int, ...], batch: int) -> tuple[int, ...]:
+    """A shape with the batch for its first unknown dimension and 1 for others."""
     at = shape.index(-1)
     return (*shape[:at], batch, *(max(d, 1) if d < 0 else d for d in shape[at + 1 :]))
 
@@ -116,40 +119,43 @@ def held(node: Node) -> float:
 # -------------------------------------------------------------------- shapes that follow from shapes
 
 
-def _same(given: Sequence[Shape], node: Node) -> Shape:
-    return given[0]
+Dimensions = tuple[int, ...]
+Rule = Callable[[Dimensions, Sequence[Shape], Node], Shape]  # first input, other inputs, node → output
 
 
-def _broadcast(given: Sequence[Shape], node: Node) -> Shape:
-    """Elementwise on two inputs; None unless every dimension is clear."""
-    if len(given) != 2 or given[1] is None:
+def _same(first: Dimensions, others: Sequence[Shape], node: Node) -> Shape:
+    return first
+
+
+def _broadcast(first: Dimensions, others: Sequence[Shape], node: Node) -> Shape:
+    """Elementwise on two inputs; None for other numbers of inputs."""
+    if len(others) != 1 or others[0] is None:
         return None
-    a, b = sorted(given, key=len)
+    a, b = sorted((first, others[0]), key=len)
     return (*b[: len(b) - len(a)], *map(_wider, a, b[len(b) - len(a) :]))
 
 
 def _wider(a: int, b: int) -> int:
     if 1 in (a, b):
         return a if b == 1 else b
-    return max(a, b)  # equal, or one is not known: then it must be the other, or 1
+    return max(a, b)  # equal; or one is unknown: then it is the other, or 1
 
 
-def _matmul(given: Sequence[Shape], node: Node) -> Shape:
-    if len(given) != 2 or given[1] is None or len(given[0]) != len(given[1]) or len(given[0]) < 2:
+def _matmul(first: Dimensions, others: Sequence[Shape], node: Node) -> Shape:
+    if len(others) != 1 or others[0] is None or len(first) != len(others[0]) or len(first) < 2:
         return None
-    told = node.attributes
-    a, b = given
-    rows = a[-1] if told.get("transpose_a") or told.get("adj_x") else a[-2]
-    columns = b[-2] if told.get("transpose_b") or told.get("adj_y") else b[-1]
+    a, b, attributes = first, others[0], node.attributes
+    rows = a[-1] if attributes.get("transpose_a") or attributes.get("adj_x") else a[-2]
+    columns = b[-2] if attributes.get("transpose_b") or attributes.get("adj_y") else b[-1]
     return (*map(_wider, a[:-2], b[:-2]), rows, columns)
 
 
-def _windowed(given: Sequence[Shape], node: Node) -> Shape:
-    """Convolutions and pooling over the two middle dimensions, or the two last."""
-    told, image = node.attributes, given[0]
+def _windowed(image: Dimensions, others: Sequence[Shape], node: Node) -> Shape:
+    """Convolutions and pooling over the two middle dimensions (NHWC) or the two last ones (NCHW)."""
+    attributes = node.attributes
     pooling = "Pool" in node.kind
-    window = told.get("ksize") if pooling else given[1] if len(given) > 1 else None
-    strides, padding = told.get("strides"), told.get("padding")
+    window = attributes.get("ksize") if pooling else others[0] if others else None
+    strides, padding = attributes.get("strides"), attributes.get("padding")
     if (
         len(image) != 4
         or padding not in ("SAME", "VALID")
@@ -159,10 +165,10 @@ def _windowed(given: Sequence[Shape], node: Node) -> Shape:
         or len(strides) != 4
     ):
         return None
-    if tuple(told.get("dilations", (1, 1, 1, 1))) != (1, 1, 1, 1) or min(strides) < 1:
+    if tuple(attributes.get("dilations", (1, 1, 1, 1))) != (1, 1, 1, 1) or min(strides) < 1:
         return None
-    first = told.get("data_format", "NHWC") == "NHWC"
-    channel, places = (3, (1, 2)) if first else (1, (2, 3))
+    channels_last = attributes.get("data_format", "NHWC") == "NHWC"
+    channel, places = (3, (1, 2)) if channels_last else (1, (2, 3))
     sizes = [window[p] for p in places] if pooling else window[:2]
     found = list(image)
     for place, size in zip(places, sizes, strict=True):
@@ -189,7 +195,7 @@ BROADCAST = (
     "GreaterEqual Equal NotEqual LogicalAnd LogicalOr DivNoNan MulNoNan Xdivy Atan2"
 ).split()
 WINDOWED = ("Conv2D", "DepthwiseConv2dNative", "MaxPool", "AvgPool")
-RULES: dict[str, Callable[[Sequence[Shape], Node], Shape]] = (
+RULES: dict[str, Rule] = (
     dict.fromkeys(SAME, _same)
     | dict.fromkeys(BROADCAST, _broadcast)
     | dict.fromkeys(("MatMul", "BatchMatMul", "BatchMatMulV2"), _matmul)

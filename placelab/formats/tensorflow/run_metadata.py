@@ -1,8 +1,8 @@
-"""What did a TensorFlow step take, op by op? RunMetadata and StepStats (``.pb``), and the JSON of TensorFlow's timeline.
+"""Read profiles of TensorFlow: RunMetadata and StepStats (``.pb``), and the JSON of TensorFlow's timeline.
 
-Seconds of an op are those that it keeps its thread, inputs and outputs handled, as the timeline draws them; of one that ran on a
-GPU, those of its kernels there, without the copies between host and device, which are transfers. Several kernels of one op, and
-the rounds of a loop, are summed.
+Seconds of an op are the time it occupies its thread, including the handling of inputs and outputs, as the timeline draws it; of
+an op on a GPU, the time of its kernels. Copies between host and device are transfers and do not count. Kernels of one op, and
+the iterations of a loop, are summed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from placelab.errors import FormatError
 from placelab.files.limits import MAX_OPS, json_of, read_file, unzipped
-from placelab.files.protobuf import BYTES, fields, messages, parse
+from placelab.files.protobuf import BYTES, MessageType, fields, messages, parse
 from placelab.formats.profile_columns import ProfileColumns, median_columns
 from placelab.formats.tensorflow.op_types import REFERENCE, size_of
 
@@ -35,7 +35,7 @@ STEP_STATS = 1  # field of RunMetadata
 DEVICE_STATS = 1  # of StepStats
 DEVICE, RUN = 1, 2  # of DeviceStepStats
 STREAM, EVERY_STREAM = "/stream:", "/stream:all"
-COPIES = ("/memcpy", ":MEMCPY")  # in names of timelines, of what runs there
+COPIES = ("/memcpy", ":MEMCPY")  # in names of devices and of kernels
 MAX_SECONDS, MAX_BYTES = 1e9, 1e18
 
 
@@ -50,7 +50,7 @@ class Run(NamedTuple):
 
 
 def read_profile(*paths: Any) -> ProfileColumns:
-    """The profile of one or more steps, a file for each: the median of each op over the steps that ran it.
+    """Read the profiles of one or more steps, a file for each: each op's median over the steps that ran it.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def read_profile(*paths: Any) -> ProfileColumns:
     Raises
     ------
     FormatError
-        Not such a file, damaged, or without any op.
+        Another format, a damaged file, or one without ops.
     """
     return median_columns(loads(read_file(path, EXPECTED), str(path)) for path in paths)
 
@@ -78,8 +78,8 @@ def loads(data: bytes, where: str = "the upload") -> ProfileColumns:
     return _profile(_runs(data, where), where)
 
 
-def is_one(document: Any) -> bool:
-    """Whether parsed JSON is a timeline of TensorFlow: a trace with events that name an op and its type."""
+def matches(document: Any) -> bool:
+    """Whether parsed JSON is a timeline of TensorFlow: a trace with events that have an op and its type."""
     return any(_op_of(event) for event in islice(_events(document), 10_000))
 
 
@@ -97,7 +97,7 @@ def profile_of(document: Any, where: str) -> ProfileColumns:
 
 
 def _runs(data: bytes, where: str) -> Iterator[Run]:
-    """Every kernel in a RunMetadata or a StepStats."""
+    """The kernels in a RunMetadata or a StepStats."""
     kind, count = _schema()["Run"], 0
     for start, end in _device_stats(data, where):
         device = ""
@@ -112,7 +112,7 @@ def _runs(data: bytes, where: str) -> Iterator[Run]:
 
 
 def _device_stats(data: bytes, where: str) -> list[tuple[int, int]]:
-    """Where the DeviceStepStats are; StepStats hold them, RunMetadata hold StepStats."""
+    """Start and end of each DeviceStepStats: directly in StepStats, one level deeper in RunMetadata."""
     outer = _inside(data, where, STEP_STATS, 0, len(data))
     if any(number == RUN for span in outer for number, *_ in fields(data, where, *span)):
         return outer
@@ -147,14 +147,14 @@ def _events(document: Any) -> Iterator[dict]:
 
 
 def _op_of(event: dict) -> bool:
-    told = event.get("args")
-    named = isinstance(told, dict) and isinstance(told.get("name"), str) and isinstance(told.get("op"), str)
+    args = event.get("args")
+    named = isinstance(args, dict) and isinstance(args.get("name"), str) and isinstance(args.get("op"), str)
     return named and event.get("ph") == "X"
 
 
 def _drawn(event: dict, device: dict[str, str], where: str) -> Run:
     name, seconds = event["args"]["name"], event.get("dur")
-    if type(seconds) not in (int, float):
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
         raise FormatError(f"{where}: op {name!r:.200} takes {seconds!r:.40} µs; expected a number")
     copy = ":MEMCPY" if event["args"]["op"].startswith("MEMCPY") else ""
     took = _checked(float(min(seconds, 1e300)) * 1e-6, MAX_SECONDS, "s", name, where)
@@ -167,13 +167,13 @@ def _checked(value: float, limit: float, unit: str, name: str, where: str) -> fl
     return float(value)
 
 
-# -------------------------------------------------------------------- folded
+# -------------------------------------------------------------------- sums
 
 
 def _profile(runs: Iterable[Run], where: str) -> ProfileColumns:
-    """Runs, summed by op."""
-    launched, kernels, streams = {}, {}, {}
-    device, temporary, outputs = {}, {}, {}
+    """The runs, summed by op."""
+    launched, kernels, streams = dict[str, float](), dict[str, float](), dict[str, float]()
+    device, temporary, outputs = dict[str, str](), dict[str, float](), dict[tuple[str, int], float]()
     for run in runs:
         if any(copy in run.device or copy in run.name for copy in COPIES):
             continue
@@ -194,5 +194,5 @@ def _profile(runs: Iterable[Run], where: str) -> ProfileColumns:
 
 
 @cache
-def _schema() -> dict[str, type]:
+def _schema() -> dict[str, MessageType]:
     return messages("tensorflow_profile", TABLES)

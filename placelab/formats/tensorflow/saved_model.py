@@ -1,7 +1,7 @@
-"""Where in a SavedModel is its graph, and what of it does a user of the model run? For ``saved_model.pb``.
+"""Locate the graph in a SavedModel's ``saved_model.pb``, and the outputs of its signatures.
 
-A SavedModel holds a graph per set of tags, beside it the signatures by which a program runs it. Saving and restoring are part
-of the graph as well; what no signature needs is left out.
+A SavedModel has a graph per set of tags, and signatures by which programs run it. The graph includes ops that save and restore
+the model, which no signature needs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from placelab.errors import FormatError
-from placelab.files.protobuf import BYTES, VARINT, fields, messages, parse
+from placelab.files.protobuf import BYTES, VARINT, MessageType, fields, messages, parse
 
 VERSION, META_GRAPH = 1, 2  # fields of SavedModel
 META_INFO, GRAPH, SIGNATURE = 1, 2, 5  # of MetaGraphDef
@@ -21,7 +21,7 @@ TABLES = {
     "Tensor": "string name = 1",
 }
 SERVE = "serve"
-PRIVATE = "__saved_model"  # how signatures that only restore or initialise a model begin
+PRIVATE = "__saved_model"  # prefix of signatures that only restore or initialise a model
 
 
 class Saved(NamedTuple):
@@ -35,12 +35,12 @@ class Saved(NamedTuple):
 
 
 def is_saved_model(data: bytes) -> bool:
-    """Whether the file begins like a SavedModel: with a version number, then a graph; a GraphDef begins with a node."""
+    """Whether a file begins like a SavedModel, with a version number and a graph; a GraphDef begins with a node."""
     return data[:1] == bytes([VERSION << 3 | VARINT]) and data[2:3] == bytes([META_GRAPH << 3 | BYTES])
 
 
 def saved_graph(data: bytes, where: str) -> Saved:
-    """The graph that serves, or else the first; FormatError when there is none."""
+    """The graph with the tag ``serve``, else the first one; FormatError if there is none."""
     found = [
         _saved(data, where, value, end)
         for number, wire, _, value, end in fields(data, where)
@@ -68,5 +68,5 @@ def _saved(data: bytes, where: str, start: int, end: int) -> Saved:
 
 
 @cache
-def _schema() -> dict[str, type]:
+def _schema() -> dict[str, MessageType]:
     return messages("tensorflow_saved", TABLES)

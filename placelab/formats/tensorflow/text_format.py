@@ -1,4 +1,4 @@
-"""Where in a ``.pbtxt`` file are its nodes? Blocks of protobuf's text format, found without reading what is in them."""
+"""Find the blocks of protobuf's text format (``.pbtxt``) without parsing their contents."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from placelab.errors import FormatError
+from placelab.files.protobuf import MessageType
 
-STRING = (
-    r"""(?:"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')"""  # possessive: no memory of ways back
-)
+STRING = r"""(?:"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+')"""  # possessive: no backtracking
 MARK = re.compile(STRING + r"""|[{}<>"']|#[^\n]*""")
 FIELD = re.compile(r"(\w+)\s*:?\s*\Z")
-DEEPEST = 100  # as in binary files
-MAX_FIELDS = 100_000  # of one op or function; reading takes 20 µs for each
+MAX_DEPTH = 100  # as in binary files
+MAX_FIELDS = 100_000  # of one op or function; parsing takes 20 µs for each
 VALUE = re.compile(STRING + "|([:,{<])")
 
 
@@ -42,9 +41,9 @@ def blocks(text: str, where: str, start: int = 0, end: int | None = None) -> Ite
             if depth == 0:
                 begin, name = found.end(), _name(text, past, found.start(), where)
             depth += 1
-            if depth > DEEPEST:
+            if depth > MAX_DEPTH:
                 raise FormatError(
-                    f"{where} is nested more than {DEEPEST} deep {_at(text, found)}; such files are not read"
+                    f"{where} is nested more than {MAX_DEPTH} deep {_at(text, found)}; such files are not read"
                 )
         elif mark in "}>":
             depth -= 1
@@ -59,8 +58,8 @@ def blocks(text: str, where: str, start: int = 0, end: int | None = None) -> Ite
         raise FormatError(f"{where} ends inside a block: {depth} braces are not closed")
 
 
-def message_of(kind: type, text: str, where: str, at: int) -> Any:
-    """A block's text as a message; `at` is the text's place in the file, for messages."""
+def message_of(kind: MessageType, text: str, where: str, at: int) -> Any:
+    """Parse the text of a block as a message; `at` is its position in the file, for errors."""
     from google.protobuf import text_format
 
     if _has_over(MAX_FIELDS, text):
@@ -75,7 +74,7 @@ def message_of(kind: type, text: str, where: str, at: int) -> Any:
 
 
 def _has_over(limit: int, text: str) -> bool:
-    """Whether a text has more fields and list entries; what stands in quotes is none."""
+    """Whether a text has more than `limit` fields and list entries, strings ignored."""
     if sum(map(text.count, ":,{<")) <= limit:
         return False
     marks = (found for found in VALUE.finditer(text) if found[1])

@@ -1,6 +1,6 @@
-"""How does a placement get back into TensorFlow? As the user's own GraphDef, in which ``device`` says where each op goes.
+"""Write a placement into the ``device`` fields of the user's own GraphDef.
 
-Everything else in the file stays as it was, byte for byte: fields are put in place, nothing is parsed and written again.
+All other bytes of the file stay the same: fields are replaced in place, nothing is parsed and serialized again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from placelab.schedule.placement import Placement
 
 NAME, DEVICE = 1, 4  # fields of NodeDef
 EXPECTED = "a TensorFlow GraphDef"
-TOLD = re.compile(rf"\b(name|device)\s*:\s*({STRING})|{STRING}|#[^\n]*")
+NAME_OR_DEVICE = re.compile(rf"\b(name|device)\s*:\s*({STRING})|{STRING}|#[^\n]*")
 
 
 def write(graph_file: Any, placement: Placement, out: Any, *, devices: Mapping[str, str] | None = None) -> Path:
@@ -31,12 +31,12 @@ def write(graph_file: Any, placement: Placement, out: Any, *, devices: Mapping[s
     Parameters
     ----------
     graph_file
-        The ``.pb`` or ``.pbtxt`` file that the placed graph came from, gzipped or not. Ops that the placement does not have
-        keep their device; ops that the file does not have (fused, or in functions) are left out.
+        The ``.pb`` or ``.pbtxt`` file that the placed graph was read from, gzipped or not. Ops that are not in the placement
+        keep their device; placed ops that are not in the file (fused, or in functions) are ignored.
     placement
-        Where each op goes.
+        Device of each op.
     out
-        File to write: text where `graph_file` is text, gzipped when its name ends in ``.gz``. It appears when it is complete.
+        File to write, atomically: text if `graph_file` is text, gzipped if the name ends in ``.gz``.
     devices
         Device of the cluster → TensorFlow's name, such as ``{"dev0": "/job:worker/task:0/device:GPU:0"}``. Default:
         :func:`placelab.formats.tensorflow.device_names.tensorflow_names`, ``/device:GPU:0`` for the first device of type ``gpu``.
@@ -51,12 +51,12 @@ def write(graph_file: Any, placement: Placement, out: Any, *, devices: Mapping[s
     FormatError
         Not a GraphDef, or none of its ops is in the placement.
     UnsupportedError
-        A SavedModel, or text that is to become binary.
+        A SavedModel, or text that is to be written as binary or vice versa.
 
     Notes
     -----
-    TensorFlow honours it with ``allow_soft_placement=False`` when every op has a kernel for its device. The placement respects
-    the graph's colocation groups, which TensorFlow insists on. O(size of the file).
+    TensorFlow accepts the placement with ``allow_soft_placement=False`` if every op has a kernel for its device: placements
+    respect the graph's colocation groups, which TensorFlow requires. O(size of the file).
     """
     expect(placement, Placement, "writing a TensorFlow graph")
     out, where = path_of(out), str(graph_file)
@@ -88,7 +88,7 @@ def _binary(data: bytes, places: Mapping[str, str], where: str) -> bytes:
 
 
 def _node(data: bytes, start: int, end: int, places: Mapping[str, str], where: str) -> bytes | None:
-    """A node with its new device; None when it has no place."""
+    """A node with its new device; None if it is not placed."""
     name, kept = "", []
     for number, _, begin, value, stop in fields(data, where, start, end):
         if number == NAME:
@@ -106,35 +106,35 @@ def _text(text: str, places: Mapping[str, str], where: str) -> bytes:
     for block in blocks(text, where):
         if block.name != "node":
             continue
-        told = dict(_told(text, block, where))
-        device = places.get(_name(text, told))
+        found = dict(_name_and_device(text, block, where))
+        device = places.get(_name(found))
         if device is None:
             continue
-        start, end, head = _where(text, told)
+        start, end, head = _span(text, found)
         parts += [text[past:start], head, f'device: "{device}"']
         past, placed = end, placed + 1
     _check_any(placed, places, where)
     return "".join([*parts, text[past:]]).encode()
 
 
-def _told(text: str, block: Block, where: str) -> Iterator[tuple[str, re.Match]]:
-    """The name and the device that a node's text gives; what stands in the blocks within it is not its own."""
+def _name_and_device(text: str, block: Block, where: str) -> Iterator[tuple[str, re.Match]]:
+    """Matches of the node's own name and device, those in nested blocks excluded."""
     start = block.start
     for inner in [*blocks(text, where, block.start, block.end), Block("", block.end, block.end)]:
-        yield from ((found[1], found) for found in TOLD.finditer(text, start, inner.start) if found[1])
+        yield from ((found[1], found) for found in NAME_OR_DEVICE.finditer(text, start, inner.start) if found[1])
         start = inner.end
 
 
-def _name(text: str, told: Mapping[str, re.Match]) -> str:
-    """A node's name. TensorFlow's op names have no characters that would be escaped."""
-    return told["name"][2][1:-1] if "name" in told else ""
+def _name(found: Mapping[str, re.Match]) -> str:
+    """A node's name, without unescaping: TensorFlow's op names have no characters that are escaped."""
+    return found["name"][2][1:-1] if "name" in found else ""
 
 
-def _where(text: str, told: Mapping[str, re.Match]) -> tuple[int, int, str]:
-    """What the new device replaces in the text, and what comes before it."""
-    if "device" in told:
-        return *told["device"].span(), ""
-    name = told["name"]
+def _span(text: str, found: Mapping[str, re.Match]) -> tuple[int, int, str]:
+    """Start and end of the text that the new device replaces, and the white space before it."""
+    if "device" in found:
+        return *found["device"].span(), ""
+    name = found["name"]
     line = text.rfind("\n", 0, name.start()) + 1
     indent = text[line : name.start()]
     return name.end(), name.end(), f"\n{indent}" if indent.isspace() else " "

@@ -1,8 +1,8 @@
-"""What does a ``.pt2`` file compute? The program that ``torch.export.save`` stored, read from its JSON alone.
+"""Read ``.pt2`` files of ``torch.export.save``: the stored program, from its JSON alone.
 
-Such a file is a zip archive. Some of its members are pickles, which could run anything: ``torch.export.load`` unpickles them,
-and nothing here does. The program is in ``models/*.json``, names of shared weights in ``data/weights/*.json``; no other member
-is opened, and PyTorch is not needed.
+Such a file is a zip archive. Some of its members are pickles, which can run any code when ``torch.export.load`` unpickles them;
+this reader does not. It opens ``models/*.json``, the program, and ``data/weights/*.json``, the names of shared weights, and needs
+no PyTorch.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from math import prod
 from typing import Any, BinaryIO
 
 from placelab.errors import FormatError
-from placelab.files.fields import read_from, record, records, text, whole
+from placelab.files.fields import integer, read_from, record, records, text
 from placelab.files.limits import GZIP, MAX_OPS, MAX_RATIO, MAX_SMALL, MAX_TEXT, json_of, path_of, read_file, unzipped
 from placelab.flops.kinds import category
 from placelab.formats.torch.aten_ops import NUMBER, Op, Source, Tensor, assembled, unique
@@ -28,39 +28,40 @@ EXPECTED = "a program that torch.export.save wrote"
 MODEL = re.compile(r"[^/]+/models/[^/]+\.json")
 WEIGHTS = re.compile(r"[^/]+/data/weights/[^/]+\.json")
 PREFIX = re.compile(r"^(torch\.ops\.(higher_order\.)?|_operator\.)")  # of targets
-END, LOCATOR = b"PK\x05\x06", b"PK\x06\x07"  # of a zip archive's list of members, and before it in a large archive
+END, LOCATOR = b"PK\x05\x06", b"PK\x06\x07"  # end of a zip archive's directory; before it in a ZIP64 archive
 LARGEST_END = 65_557  # bytes, comment included
-LARGEST_LIST = 4 << 20  # bytes of that list, of 100 or so for a weight
+LARGEST_DIRECTORY = 4 << 20  # bytes; about 100 per weight
 LARGEST_TENSOR = 1 << 62  # elements
-DIMENSIONS = 64  # as many as PyTorch allows
+MAX_RANK = 64  # PyTorch's own limit
 ITEM = dict(zip(range(1, 14), (1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 2), strict=True)) | {
-    28: 2,  # unsigned whole numbers, then the types of 8 bits
+    28: 2,  # unsigned integers, then the 8-bit types
     **dict.fromkeys(range(29, 34), 1),
     34: 4,
     35: 8,
 }
-HALVES = {6: "float16", 13: "bfloat16"}  # number types whose products run at another speed than those of float32
+HALVES = {6: "float16", 13: "bfloat16"}  # number types whose products have a speed of their own
 BROKEN = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError, struct.error)  # of zipfile
-PLAIN = {"as_int": int, "as_float": (int, float), "as_bool": bool, "as_string": str}
-PLAINS = {"as_ints": int, "as_floats": (int, float), "as_bools": bool}
+Types = type | tuple[type, ...]
+PLAIN: dict[str, Types] = {"as_int": int, "as_float": (int, float), "as_bool": bool, "as_string": str}
+PLAIN_LISTS: dict[str, Types] = {"as_ints": int, "as_floats": (int, float), "as_bools": bool}
 
 
 def read(path: Any) -> OpGraph:
-    """The graph in a ``.pt2`` file.
+    """Read a ``.pt2`` file.
 
     Returns
     -------
     OpGraph
-        As :func:`placelab.formats.torch.module.from_exported` gives it for the program that was saved.
+        The graph that :func:`placelab.formats.torch.module.from_exported` returns for the saved program.
 
     Raises
     ------
     FormatError
-        Not such a file, several programs in one, or a program that does not hold together.
+        Another format, a file with several programs, or a malformed program.
     """
     path = path_of(path)
     if not path.is_file():
-        read_file(path, EXPECTED)  # says what it is instead: a pipe or a device might never end
+        read_file(path, EXPECTED)  # raises the error; a pipe or a device might never end
     try:
         with path.open("rb") as file:
             packed = file.read(2) == GZIP
@@ -78,7 +79,7 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
 
 
 def _graph(file: BinaryIO, where: str) -> OpGraph:
-    _check_list(file, where)
+    _check_directory(file, where)
     try:
         with zipfile.ZipFile(file) as archive:
             names = [name for name in archive.namelist() if MODEL.fullmatch(name)]
@@ -95,24 +96,24 @@ def _graph(file: BinaryIO, where: str) -> OpGraph:
         return graph_of(document, _shared(stored), where)
 
 
-def _check_list(file: BinaryIO, where: str) -> None:
-    """Refuse an archive of very many members before they are all read in."""
+def _check_directory(file: BinaryIO, where: str) -> None:
+    """FormatError if the archive has too many members, before zipfile reads its directory."""
     file.seek(0, io.SEEK_END)
     size = file.tell()
     file.seek(max(0, size - LARGEST_END))
     tail = file.read()
     at = _end(tail)
     listed = struct.unpack_from("<I", tail, at + 12)[0] if 0 <= at <= len(tail) - 22 else 0
-    if at >= 76 and tail.startswith(LOCATOR, at - 20):  # a large archive's end stands right before that, 56 bytes long
+    if at >= 76 and tail.startswith(LOCATOR, at - 20):  # the end of a ZIP64 directory is the 56 bytes before that
         there = struct.unpack_from("<Q", tail, at - 12)[0] == size - len(tail) + at - 76
         listed = struct.unpack_from("<Q", tail, at - 36)[0] if there else 1 << 64
-    if at < 0 or listed > LARGEST_LIST:
+    if at < 0 or listed > LARGEST_DIRECTORY:
         found = f"its list of members has {listed:,} bytes" if at >= 0 else "it is no zip archive"
         raise FormatError(f"{where} is not {EXPECTED}: {found}")
 
 
 def _end(tail: bytes) -> int:
-    """Where the list's end stands, found as zipfile finds it; -1 where it does not."""
+    """Index of the directory's end, found as zipfile finds it; -1 if there is none."""
     last = len(tail) - 22
     return last if last >= 0 and tail.startswith(END, last) and tail.endswith(b"\0\0") else tail.rfind(END)
 
@@ -130,7 +131,7 @@ def _json(archive: zipfile.ZipFile, name: str, where: str) -> Any:
 
 
 def _shared(stored: Any) -> dict[str, str]:
-    """Name of each stored weight → the first name of what lies in the same member."""
+    """Name of each stored weight → first name of a weight in the same member."""
     config = stored.get("config") if isinstance(stored, dict) else None
     first: dict[Any, str] = {}
     return {
@@ -145,24 +146,24 @@ def _shared(stored: Any) -> dict[str, str]:
 
 @dataclass
 class Program:
-    """What is known of the program so far.
+    """The part of a program that has been read.
 
     Attributes
     ----------
     tensors
         Name of a value → its tensor.
     sources
-        Name of a value → where it comes from: an op's output, or a parameter's name; None for what is no tensor.
+        Name of a value → its source: an op's output, or a parameter's name; None for values that are not tensors.
     sizes
         Parameter → bytes.
     aliases
-        Every name of a parameter → the one in `sizes`.
+        Each name of a parameter → its name in `sizes`.
     ops
-        Those read so far.
+        The ops.
     taken
-        Their names.
+        Names of the ops.
     held
-        Number type of parameters → bytes of those that have it.
+        Number type → bytes of the parameters of that type.
     """
 
     tensors: Mapping[str, Tensor]
@@ -175,7 +176,7 @@ class Program:
 
 
 def graph_of(document: Any, shared: Mapping[str, str], where: str) -> OpGraph:
-    """The graph of a program in parsed JSON; `shared` has the weights that go by several names."""
+    """The graph of a program in parsed JSON; `shared` maps names of weights to the first name of the same weight."""
     module = record(record(document, "the program").get("graph_module"), "graph_module")
     graph = record(module.get("graph"), "graph")
     tensors = record(graph.get("tensor_values"), "tensor_values")
@@ -198,27 +199,29 @@ def graph_of(document: Any, shared: Mapping[str, str], where: str) -> OpGraph:
 
 def _tensor(value: Any, what: str) -> Tensor:
     meta = record(value, what)
-    item = ITEM.get(whole(meta.get("dtype"), f"dtype of {what}", 0, 255), 0)
+    item = ITEM.get(integer(meta.get("dtype"), f"dtype of {what}", 0, 255), 0)
     sizes = [_size(size, f"a size of {what}") for size in records(meta.get("sizes"), f"sizes of {what}")]
-    if len(sizes) > DIMENSIONS or prod(size or 0 for size in sizes) > LARGEST_TENSOR:
+    if len(sizes) > MAX_RANK or prod(size or 0 for size in sizes) > LARGEST_TENSOR:
         raise FormatError(f"{what} has {len(sizes)} dimensions of {sizes!r:.60}; PyTorch has no such tensors")
-    return Tensor(None if None in sizes else tuple(sizes), item)
+    known = tuple(size for size in sizes if size is not None)
+    return Tensor(known if len(known) == len(sizes) else None, item)
 
 
 def _size(value: Mapping[str, Any], what: str) -> int | None:
-    """A number, or the one that an expression had when it was traced; None where it had none."""
+    """A size, or the value of an expression when it was traced; None if it had none."""
     if "as_int" in value:
-        return whole(value["as_int"], what, 0, 1 << 62)
+        return integer(value["as_int"], what, 0, 1 << 62)
     hint = record(value.get("as_expr"), what).get("hint")
     hinted = hint.get("as_int") if isinstance(hint, dict) else None
-    return None if hinted is None else whole(hinted, what, 0, 1 << 62)
+    return None if hinted is None else integer(hinted, what, 0, 1 << 62)
 
 
 def _input(
     program: Program, spec: Mapping[str, Any], shared: Mapping[str, str], what: str, tensors: Mapping[str, Any]
 ) -> None:
-    kind, value = next(iter(spec.items()), ("", None))
-    arg = record(value, f"{what}, {kind!r:.40},").get("arg")
+    kind, given = next(iter(spec.items()), ("", None))
+    value = record(given, f"{what}, {kind!r:.40},")
+    arg = value.get("arg")
     if kind == "user_input":
         for name in _names(arg, what):
             if name in program.tensors:
@@ -231,8 +234,8 @@ def _input(
         program.sources[name], program.aliases[own] = held, held
         size = program.tensors.get(name, NUMBER).bytes
         program.sizes[held] = max(program.sizes.get(held, 0.0), size)
-        kind = tensors[name]["dtype"] if name in tensors else 0
-        program.held[kind] = program.held.get(kind, 0.0) + size
+        dtype = tensors[name]["dtype"] if name in tensors else 0
+        program.held[dtype] = program.held.get(dtype, 0.0) + size
 
 
 def _node(program: Program, node: Mapping[str, Any], what: str) -> None:
@@ -243,13 +246,13 @@ def _node(program: Program, node: Mapping[str, Any], what: str) -> None:
     made = [name for output in records(node.get("outputs"), f"outputs of {what}") for name in _made(output, what)]
     short = kind.split(".")[1] if kind.startswith("aten.") else kind.rpartition(".")[2]
     if unknown := [name for name in reads if name not in program.sources]:
-        raise FormatError(f"{what} reads {unknown[0]!r:.80}, which nothing before it makes")
+        raise FormatError(f"{what} reads {unknown[0]!r:.80}, which no earlier node makes")
     if short.startswith("_assert"):
         program.sources |= dict.fromkeys(made)
         return
     first = program.sources[reads[0]] if reads else None
     if len(made) == 1 and (
-        short == "detach" or (isinstance(first, str) and _passes_on(program, kind, reads[0], made[0]))
+        short == "detach" or (isinstance(first, str) and _is_view(program, kind, reads[0], made[0]))
     ):
         program.sources[made[0]] = first
         return
@@ -267,14 +270,14 @@ def _node(program: Program, node: Mapping[str, Any], what: str) -> None:
     )
 
 
-def _passes_on(program: Program, kind: str, read: str, made: str) -> bool:
-    """Whether a view of a parameter is the parameter: an op that moves nothing, and the type of its elements stays."""
+def _is_view(program: Program, kind: str, read: str, made: str) -> bool:
+    """Whether an op returns its input's memory: a view that keeps the size of elements."""
     item = {program.tensors.get(name, NUMBER).item for name in (read, made)}
     return category(kind) == "view" and len(item) == 1
 
 
 def _names(argument: Any, what: str) -> Iterator[str]:
-    """Names of the tensors and numbers that an argument has."""
+    """Names of the tensors and symbolic numbers in an argument."""
     for kind, value in record(argument, f"an argument of {what}").items():
         if kind in ("as_tensor", "as_sym_int", "as_sym_bool", "as_sym_float", "as_optional_tensor"):
             entries = [value]
@@ -290,23 +293,23 @@ def _names(argument: Any, what: str) -> Iterator[str]:
 
 
 def _made(output: Any, what: str) -> list[str]:
-    """Names of what an output holds, "" for one that is not there: it still counts."""
+    """Names of the values of an output; one "" if it is absent, as it still has a number."""
     return list(_names(output, what)) or [""]
 
 
 def _plain(argument: Any) -> Iterator[Any]:
-    """The value of an argument that is a number, a text or a list of numbers."""
+    """The value of an argument that is a number, text, None or a list of numbers."""
     for kind, value in argument.items():
         if isinstance(value, PLAIN.get(kind, ())):
             yield value
-        elif isinstance(value, list) and kind in PLAINS and all(isinstance(v, PLAINS[kind]) for v in value):
+        elif isinstance(value, list) and kind in PLAIN_LISTS and all(isinstance(v, PLAIN_LISTS[kind]) for v in value):
             yield value
         elif kind == "as_none":
             yield None
 
 
 def _module_path(metadata: Any) -> str:
-    """Dotted path of the innermost module, from ``key,path,class;…``."""
+    """Dotted path of the innermost module in ``key,path,class;…``."""
     stack = metadata.get("nn_module_stack", "") if isinstance(metadata, dict) else ""
     parts = stack.rpartition(";")[2].split(",") if isinstance(stack, str) else []
     return parts[1].partition("@")[0] if len(parts) > 2 else ""

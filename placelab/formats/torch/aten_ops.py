@@ -1,4 +1,4 @@
-"""What do a traced and a stored PyTorch program have in common? Ops that read tensors and parameters, put together as a graph."""
+"""Build a graph from the ATen ops of a PyTorch program, traced or stored."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from placelab.flops.counting import count
 from placelab.formats.building import build
 from placelab.problem.graph import OpGraph
 
-SHARED_BYTES = 1024  # parameters up to this size may be copied freely: their readers need not share a device
+SHARED_BYTES = 1024  # of parameters that may be copied: their readers need not share a device
 
 
 class Tensor(NamedTuple):
-    """Shape, None where it depends on the data, and bytes of an element, 0 for a number that the host passes on."""
+    """Shape, None if it depends on the data, and bytes of an element, 0 for a number on the host."""
 
     shape: tuple[int, ...] | None
     item: int
 
     @property
     def bytes(self) -> float:
-        """Bytes of the tensor; 0 where the shape is not known."""
+        """Bytes of the tensor; 0 if its shape is unknown."""
         return 0.0 if self.shape is None else float(prod(self.shape) * self.item)
 
 
@@ -30,7 +30,7 @@ NUMBER = Tensor((), 0)
 
 
 class Source(NamedTuple):
-    """Which output of which op is read."""
+    """An output of an op, by numbers."""
 
     op: int
     output: int
@@ -45,7 +45,7 @@ class Op:
     name, kind
         Unique name, and ``aten.…`` as PyTorch spells it, or ``input``.
     reads
-        For each tensor it reads, as often as it does, where that comes from: an op, or a parameter's name.
+        Source of each tensor it reads, with repetitions: an op's output, or a parameter's name.
     outputs
         Number of each output → the tensor.
     inputs
@@ -65,24 +65,24 @@ class Op:
 def assembled(
     ops: Sequence[Op], sizes: Mapping[str, float], aliases: Mapping[str, str], metadata: Mapping[str, Any]
 ) -> OpGraph:
-    """The graph of a program.
+    """Build the graph of a program.
 
     Parameters
     ----------
     ops
-        In any order; a `Source` counts them from 0.
+        Ops, in any order; a `Source` has an index in this sequence.
     sizes
         Bytes of each parameter and buffer.
     aliases
-        Name of every parameter and buffer → the name it has in `sizes`.
+        Name of each parameter and buffer → its name in `sizes`.
     metadata
-        Goes into the graph's.
+        Entries for the graph's metadata.
 
     Returns
     -------
     OpGraph
-        A parameter's bytes are ``persistent`` at the first op that reads it, and with more than 1 KiB it ties all that read
-        it. ``metadata`` gets ``costs``, and ``parameters``: name → the op that holds it, "" where no op reads it.
+        A parameter's bytes are ``persistent`` at the first op that reads it; all ops that read a parameter over 1 KiB share a
+        colocation group. ``metadata`` gets ``costs``, and ``parameters``: name → op that holds it, "" if no op reads it.
 
     Notes
     -----
@@ -128,7 +128,7 @@ def _outputs(ops: Sequence[Op]) -> list[tuple[int, int, Tensor]]:
 
 
 def _readers(ops: Sequence[Op]) -> dict[str, list[int]]:
-    """The ops that read each parameter, each once, in their order."""
+    """The ops that read each parameter, in order, without repetitions."""
     readers: dict[str, dict[int, None]] = {}
     for v, op in enumerate(ops):
         for source in op.reads:
@@ -139,7 +139,7 @@ def _readers(ops: Sequence[Op]) -> dict[str, list[int]]:
 
 def _flop(op: Op) -> float | None:
     shapes = [tensor.shape for tensor in op.outputs.values() if tensor.item]
-    return count(op.kind, op.inputs, shapes, op.attributes) if shapes else 0.0  # numbers are the host's matter
+    return count(op.kind, op.inputs, shapes, op.attributes) if shapes else 0.0  # numbers are computed on the host
 
 
 def _counted(kinds: Sequence[str]) -> dict[str, int]:
@@ -150,7 +150,7 @@ def _counted(kinds: Sequence[str]) -> dict[str, int]:
 
 
 def unique(name: str, taken: dict[str, int]) -> str:
-    """`name`, numbered where it is in `taken`, which gets it.
+    """`name`, with a number appended if it is in `taken`; the result is added to `taken`.
 
     >>> taken = {}
     >>> [unique("mm", taken) for _ in range(3)]

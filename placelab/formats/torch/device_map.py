@@ -1,7 +1,8 @@
-"""On which device should each module of a PyTorch model go? A placement as a device map in Accelerate's format.
+"""Write a placement as a device map of PyTorch modules, in Accelerate's format.
 
-Such a map names modules, and each goes with all below it; PyTorch then runs an op where its tensors are. So a map can say less
-than a placement: nothing of ops that a module runs beside its children, and nothing of the backward pass, which follows.
+A device map has a device for each listed module and all modules inside it; PyTorch then runs an op where its tensors are. So a
+device map holds less than a placement: it cannot place the ops that a module runs beside its children, nor the backward pass,
+which follows the forward pass.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from placelab.schedule.placement import Placement
 
 @dataclass
 class Module:
-    """A module of the model: what is below it, and where its own ops and parameters are.
+    """A module of the model: its children, and the devices of its own ops and parameters.
 
     Attributes
     ----------
@@ -40,33 +41,33 @@ class Module:
 
 
 def device_map(placement: Placement, *, devices: Mapping[str, int | str] | None = None) -> dict[str, int | str]:
-    """Module path → device, as Accelerate's ``dispatch_model`` takes it.
+    """Make a device map, module path → device, for Accelerate's ``dispatch_model``.
 
     Parameters
     ----------
     placement
-        Of a graph whose op names are module paths, as ``from_module`` and ``from_training`` make them.
+        A placement of a graph from ``from_module`` or ``from_training``, whose op names are module paths.
     devices
-        Device name → what PyTorch calls it; default: ``"cpu"`` for what :func:`placelab.costs.specs.hardware` takes for one,
-        and numbers from 0 for all others in the order of the cluster.
+        Device name → PyTorch's name. Default: ``"cpu"`` for CPUs by :func:`placelab.hardware.hardware`, numbers from 0 for all
+        others, in the order of the cluster.
 
     Returns
     -------
     dict
-        A module whose parts are all on one device has one entry, its path; ``""`` is the whole model. Otherwise its children
-        have their own, and so have its own parameters, by their names. Each parameter is below exactly one entry.
+        A module that is entirely on one device has one entry, its path; ``""`` is the whole model. Otherwise each of its
+        children and its own parameters, by their names, have entries. Exactly one entry covers each parameter.
 
     Raises
     ------
     FormatError
-        `devices` lacks one.
+        `devices` lacks a device.
     UnsupportedError
-        A graph without PyTorch modules; a placement on several hosts: a device map is for one.
+        A graph without PyTorch modules; a placement on several hosts.
 
     Warns
     -----
     UserWarning
-        Modules without children whose ops or parameters are on several devices; they go where most of their time is spent.
+        Modules without children whose ops or parameters are on several devices; each goes where it spends most time.
 
     Notes
     -----
@@ -74,7 +75,7 @@ def device_map(placement: Placement, *, devices: Mapping[str, int | str] | None 
     """
     expect(placement, Placement, "device_map")
     check_modules(placement.problem.graph)
-    root, split = _modules(placement), []
+    root, split = _modules(placement), list[str]()
     entries = dict(_entries("", root, split))
     if split:
         shown = ", ".join(split[:5]) + (f" and {len(split) - 5} more" if len(split) > 5 else "")
@@ -95,7 +96,7 @@ def write(placement: Placement, path: Any, *, devices: Mapping[str, int | str] |
 
 
 def check_modules(graph: OpGraph) -> None:
-    """UnsupportedError unless a graph was made of PyTorch modules: then its metadata say where the parameters are."""
+    """UnsupportedError unless a graph's metadata have the parameters of PyTorch modules."""
     if "parameters" not in graph.metadata:
         raise UnsupportedError(
             f"{graph.title} has no PyTorch modules, which a device map places; write its placement instead, op by op"
@@ -103,7 +104,7 @@ def check_modules(graph: OpGraph) -> None:
 
 
 def _modules(placement: Placement) -> Module:
-    """The tree of modules that the names of forward ops and parameters tell."""
+    """The tree of modules, from the names of forward ops and parameters."""
     graph, problem, root = placement.problem.graph, placement.problem, Module()
     for v, (name, kind) in enumerate(zip(graph.names.tolist(), graph.kind.tolist(), strict=True)):
         if kind == "input" or name.startswith("gradients/"):
@@ -120,12 +121,12 @@ def _modules(placement: Placement) -> Module:
 
 
 def _parameters(graph: OpGraph) -> dict[str, str]:
-    told = graph.metadata["parameters"]
-    if not isinstance(told, Mapping) or not all(isinstance(text, str) for pair in told.items() for text in pair):
+    given = graph.metadata["parameters"]
+    if not isinstance(given, Mapping) or not all(isinstance(text, str) for pair in given.items() for text in pair):
         raise FormatError(
-            f"metadata 'parameters' of {graph.title} is {told!r:.60}; expected parameter → op that holds it"
+            f"metadata 'parameters' of {graph.title} is {given!r:.60}; expected parameter → op that holds it"
         )
-    return dict(told)
+    return dict(given)
 
 
 def _at(root: Module, path: Iterable[str]) -> Module:
@@ -135,7 +136,7 @@ def _at(root: Module, path: Iterable[str]) -> Module:
 
 
 def _entries(path: str, module: Module, split: list[str]) -> list[tuple[str, int]]:
-    """Paths and devices of a module: one if all below it is on one device."""
+    """Paths and devices of a module; one entry if it is entirely on one device."""
     if not module.children:
         return [(path, _majority(path, module, split))]
     below = [(f"{path}.{name}".lstrip("."), device) for name, device in module.parameters.items()]
@@ -153,7 +154,7 @@ def _majority(path: str, module: Module, split: list[str]) -> int:
 
 
 def _device_names(placement: Placement, devices: Mapping[str, int | str] | None) -> list[int | str]:
-    """What PyTorch calls each device of the cluster."""
+    """PyTorch's name of each device of the cluster."""
     cluster = placement.problem.cluster
     hosts = list(dict.fromkeys(cluster.hosts[d] for d in placement.device.tolist()))
     if len(hosts) > 1:
@@ -163,5 +164,5 @@ def _device_names(placement: Placement, devices: Mapping[str, int | str] | None)
         if missing := [name for name in cluster.names if name not in devices]:
             raise FormatError(f"devices does not say what PyTorch calls {missing[0]!r}")
         return [devices[name] for name in cluster.names]
-    on_cpu = [sort == "cpu" for sort in hardware(cluster)]
+    on_cpu = [kind == "cpu" for kind in hardware(cluster)]
     return ["cpu" if cpu else d - sum(on_cpu[:d]) for d, cpu in enumerate(on_cpu)]

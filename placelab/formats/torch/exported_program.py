@@ -1,7 +1,7 @@
-"""Which ops and tensors does a traced PyTorch program have? The nodes of its FX graph as ops of an :class:`OpGraph`.
+"""Convert the FX graph of a traced PyTorch program to an :class:`OpGraph`.
 
-An FX graph has nodes that compute nothing: parameters, what picks one output of several, what only detaches from autograd,
-views of a parameter alone, and assertions. They are no ops here; whoever reads them reads what they pass on.
+Some nodes of an FX graph compute nothing: parameters, nodes that select one of several outputs, ``detach``, views of a parameter,
+and assertions. They do not become ops; ops that read them read their source instead.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from torch.fx import Graph, Node
 
 
-HALVES = ("float16", "bfloat16")  # types whose products run at another speed than those of float32
+HALVES = ("float16", "bfloat16")  # number types whose products have a speed of their own
 
 
 class Output(NamedTuple):
-    """One output of an op: where a node's value comes from."""
+    """An output of an op: the source of a node's value."""
 
     op: Any  # the node that computes it
     number: int
@@ -31,22 +31,22 @@ class Output(NamedTuple):
 
 @dataclass(frozen=True)
 class Program:
-    """A traced program, and what its placeholders are.
+    """A traced program and the meaning of its placeholders.
 
     Attributes
     ----------
     graph
-        FX graph whose nodes have ``meta["val"]``, tensors without data.
+        FX graph, whose nodes have tensors without data in ``meta["val"]``.
     parameters
         Placeholder → name of the parameter or buffer; parameters that share their memory have one name.
     aliases
-        Name of every parameter and buffer → the name it goes by in `parameters`.
+        Name of each parameter and buffer → its name in `parameters`.
     inputs
         Placeholder → name of the input.
     forward
-        Backward node, or placeholder of a gradient that is given → forward node.
+        Backward node, or placeholder of a given gradient → forward node.
     values
-        Placeholder → what it is called with.
+        Placeholder → its value.
     """
 
     graph: Graph
@@ -58,7 +58,7 @@ class Program:
 
 
 def torch_module() -> Any:
-    """The package torch; UnsupportedError says how to install it."""
+    """The package torch; UnsupportedError if it is not installed."""
     try:
         import torch
     except ImportError:
@@ -67,16 +67,16 @@ def torch_module() -> Any:
 
 
 def op_graph(program: Program, metadata: Mapping[str, Any]) -> OpGraph:
-    """The ops of a program, their names those of :func:`names_of`.
+    """Convert a program to a graph; op names are those of :func:`names_of`.
 
     Returns
     -------
     OpGraph
-        ``kind`` is ``aten.…`` as PyTorch spells it, or ``input``. ``compute`` is counted from shapes. A view has the bytes of
-        the tensor it passes on. A parameter's bytes are ``persistent`` at the first op that reads it, and with more than
-        1 KiB it ties all that read it. ``metadata`` gets ``costs``, ``parameters`` (name → the op that holds it, "" where no
-        op reads it) and ``activations``, the bytes that forward ops keep for backward ones, each piece of memory once;
-        ``costs`` has the ``precision`` of products where most parameters are in 16 bits.
+        ``kind`` is ``aten.…`` in PyTorch's spelling, or ``input``. ``compute`` is counted from shapes. A view has the bytes of
+        its tensor. A parameter's bytes are ``persistent`` at the first op that reads it; all ops that read a parameter over
+        1 KiB share a colocation group. ``metadata`` gets ``costs``, ``parameters`` (name → op that holds it, "" if no op reads
+        it) and ``activations``, the bytes that forward ops keep for backward ops, shared memory counted once; ``costs`` has the
+        ``precision`` of products if most parameters have 16 bits.
 
     Notes
     -----
@@ -86,10 +86,10 @@ def op_graph(program: Program, metadata: Mapping[str, Any]) -> OpGraph:
     names = names_of(program, origin)
     number = {node: v for v, node in enumerate(names)}
     ops = [_op(node, name, origin, number) for node, name in names.items()]
-    kept = {"activations": _activations(program, names, origin)} if program.forward else {}
+    found: dict[str, Any] = {"activations": _activations(program, names, origin)} if program.forward else {}
     precision = _precision(program)
-    kept |= {"costs": {"precision": precision}} if precision in HALVES else {}
-    return assembled(ops, _sizes(program), program.aliases, {**metadata, **kept})
+    found |= {"costs": {"precision": precision}} if precision in HALVES else {}
+    return assembled(ops, _sizes(program), program.aliases, {**metadata, **found})
 
 
 def _op(node: Node, name: str, origin: Mapping[Node, Any], number: Mapping[Node, int]) -> Op:
@@ -106,7 +106,7 @@ def _op(node: Node, name: str, origin: Mapping[Node, Any], number: Mapping[Node,
 
 
 def origins(program: Program) -> dict[Node, Output | str | None]:
-    """Where each node's value comes from: an op's output, a parameter's name, or None for what is no tensor of the program."""
+    """Source of each node's value: an op's output, a parameter's name, or None if it is not a tensor of the program."""
     origin: dict[Node, Output | str | None] = {}
     for node in program.graph.nodes:
         origin[node] = _origin(node, program, origin)
@@ -120,7 +120,7 @@ def _origin(node: Node, program: Program, origin: Mapping[Node, Any]) -> Output 
         return program.parameters.get(node)
     if node.op != "call_function" or _short(node, program).startswith("_assert"):
         return None
-    source = origin.get(node.args[0]) if node.args and _is_node(node.args[0]) else None
+    source = origin.get(_first_input(node))
     if node.target is operator.getitem and isinstance(source, Output) and isinstance(node.args[1], int):
         return Output(source.op, node.args[1])
     if _kind(node) == "aten.detach.default" or (isinstance(source, str) and _is_view(node)):
@@ -128,23 +128,24 @@ def _origin(node: Node, program: Program, origin: Mapping[Node, Any]) -> Output 
     return Output(node, 0)
 
 
-def _is_node(value: Any) -> bool:
+def _first_input(node: Node) -> Any:
+    """The node that is the first argument; None for an argument of another type."""
     from torch.fx import Node
 
-    return isinstance(value, Node)
+    return node.args[0] if node.args and isinstance(node.args[0], Node) else None
 
 
 def _is_view(node: Node) -> bool:
-    """Whether the op passes its first input's memory on, as a tensor of the same type."""
-    given, made = (n.meta.get("val") for n in (node.args[0], node))
+    """Whether an op, whose first argument is a node, returns its memory as a tensor of the same type."""
+    given, made = (n.meta.get("val") for n in (_first_input(node), node))
     return getattr(node.target, "is_view", False) and getattr(given, "dtype", None) == getattr(made, "dtype", given)
 
 
 def names_of(program: Program, origin: Mapping[Node, Any] | None = None) -> dict[Node, str]:
     """The op name of each node that is an op, in the order of the program.
 
-    A forward op is called by its module's path and its own name, as in ``h/0/q/addmm``; a backward op stands below its forward
-    op, as TensorFlow names it: ``gradients/h/0/q/addmm_grad/mm``. A name taken is numbered: ``mm_1``.
+    The name of a forward op is its module's path and its own name, as in ``h/0/q/addmm``; that of a backward op contains its
+    forward op's, as in TensorFlow: ``gradients/h/0/q/addmm_grad/mm``. Duplicates are numbered: ``mm_1``.
     """
     origin = origins(program) if origin is None else origin
     ops = [node for node, source in origin.items() if source == Output(node, 0)]
@@ -163,7 +164,7 @@ def _forward_name(node: Node, program: Program) -> str:
 
 
 def module_path(node: Node) -> str:
-    """Dotted path of the innermost module that the node was called in, ``""`` for the outermost one."""
+    """Dotted path of the innermost module that called the node; ``""`` for the outermost one."""
     stack = node.meta.get("nn_module_stack") or {}
     path = next(reversed(stack.values()))[0] if stack else ""
     return path.partition("@")[0]
@@ -186,7 +187,7 @@ def _kind(node: Node) -> str:
 
 
 def read_by(node: Node) -> list[Node]:
-    """The nodes that a node reads, each as often as it reads it."""
+    """The nodes that a node reads, with repetitions."""
     from torch.fx.node import map_arg
 
     found: list[Node] = []
@@ -199,7 +200,7 @@ def _inputs(node: Node, origin: Mapping[Node, Any]) -> Iterator[Output | str]:
 
 
 def _outputs(node: Node) -> list[tuple[int, Any]]:
-    """(number, value) of what an op returns; outputs that are not asked for are none."""
+    """(number, value) of each output of an op; outputs that are not computed are left out."""
     value = node.meta.get("val")
     values = value if isinstance(value, (tuple, list)) else [value]
     return [(o, v) for o, v in enumerate(values) if v is not None]
@@ -211,14 +212,14 @@ def _value(source: Output) -> Any:
 
 
 def _tensor(value: Any) -> Tensor:
-    """Shape at the sizes that were traced with, and bytes of an element."""
+    """Shape with the sizes of the traced call, and bytes of an element."""
     sizes = [getattr(getattr(size, "node", None), "hint", size) for size in getattr(value, "shape", ())]
     item = value.element_size() if hasattr(value, "element_size") else 0
     return Tensor(None if None in sizes else tuple(int(size) for size in sizes), item)
 
 
 def _attributes(node: Node) -> dict[str, Any]:
-    """The arguments that are no tensors, by the names that the op's declaration gives them."""
+    """Arguments that are not tensors, by their names in the op's declaration."""
     declared = getattr(getattr(node.target, "_schema", None), "arguments", ())
     given = dict(zip((argument.name for argument in declared), node.args, strict=False)) | dict(node.kwargs)
     return {name: value for name, value in given.items() if _is_plain(value)}
@@ -234,7 +235,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _precision(program: Program) -> str:
-    """Number type of most bytes of the parameters, in which products are taken."""
+    """Number type of most bytes of the parameters."""
     size: dict[str, float] = {}
     for node in program.parameters:
         value = node.meta.get("val")
@@ -251,13 +252,13 @@ def _sizes(program: Program) -> dict[str, float]:
 
 
 def _activations(program: Program, names: Mapping[Node, str], origin: Mapping[Node, Any]) -> float:
-    """Bytes that forward ops made and backward ops read, memory that views share counted once."""
+    """Bytes that forward ops make and backward ops read; memory that views share counts once."""
     memory: dict[Output, Output | str] = {}
     for node in names:
         source = next(iter(_inputs(node, origin)), None) if getattr(node.target, "is_view", False) else None
         for o, _ in _outputs(node):
             own = Output(node, o)
-            memory[own] = own if source is None else memory.get(source, source) if _same(source, own) else own
+            memory[own] = _memory(source, memory) if source is not None and _same(source, own) else own
     kept = {
         memory[source]
         for node in names
@@ -268,6 +269,11 @@ def _activations(program: Program, names: Mapping[Node, str], origin: Mapping[No
     return sum(_tensor(_value(s)).bytes for s in kept if isinstance(s, Output) and s.op not in program.inputs)
 
 
+def _memory(source: Output | str, memory: Mapping[Output, Output | str]) -> Output | str:
+    """The output or parameter whose memory `source` shares."""
+    return source if isinstance(source, str) else memory.get(source, source)
+
+
 def _same(source: Output | str, own: Output) -> bool:
-    """Whether a view is one: ``reshape`` and ``to`` may also copy, and then the type or the number of elements tells."""
+    """Whether a view keeps its source's type; ops such as ``to`` copy if it differs."""
     return isinstance(source, str) or getattr(_value(source), "dtype", None) == getattr(_value(own), "dtype", None)

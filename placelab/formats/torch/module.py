@@ -1,7 +1,4 @@
-"""What does a PyTorch module compute? Its forward pass as a graph, by ``torch.export``.
-
-Nothing is read from a file here: a module is the user's own running object.
-"""
+"""Trace the forward pass of a PyTorch module with ``torch.export`` and convert it to a graph."""
 
 from __future__ import annotations
 
@@ -16,28 +13,28 @@ from placelab.problem.graph import OpGraph
 def from_module(
     module: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, *, name: str | None = None
 ) -> OpGraph:
-    """The forward pass of a module.
+    """Convert the forward pass of a module to a graph.
 
     Parameters
     ----------
     module
-        A ``torch.nn.Module``. Built under ``torch._subclasses.FakeTensorMode`` it takes no memory for its tensors.
+        A ``torch.nn.Module``. If built under ``torch._subclasses.FakeTensorMode``, its tensors take no memory.
     args, kwargs
-        What it is called with: tensors of the sizes that the costs are to hold for, of the same mode as the module.
+        Arguments of its call: tensors of the sizes to cost, in the same mode as the module.
     name
         Name of the graph; default the class of the module.
 
     Returns
     -------
     OpGraph
-        An op per ATen op and one per input of kind ``input``, called by module path and op: ``h/0/attn/linear``. Compute in
-        FLOP, tensors and parameters in bytes; a parameter's bytes are ``persistent`` at the first op that reads it, and all
-        that read it share a colocation group (above 1 KiB).
+        An op per ATen op, named by module path and op, ``h/0/attn/linear``, and an op of kind ``input`` per input. Compute is
+        in FLOP, tensors and parameters in bytes. A parameter's bytes are ``persistent`` at the first op that reads it; all ops
+        that read a parameter over 1 KiB share a colocation group.
 
     Raises
     ------
     FormatError
-        Not a module.
+        `module` is not a module.
     UnsupportedError
         PyTorch is not installed, or its tracer cannot follow the module.
 
@@ -63,7 +60,7 @@ def is_module(value: Any) -> bool:
 
 
 def from_exported(program: Any, *, name: str = "exported program") -> OpGraph:
-    """The graph of a ``torch.export.ExportedProgram``, as :func:`from_module` describes it.
+    """Convert a ``torch.export.ExportedProgram`` to a graph, as described for :func:`from_module`.
 
     Raises
     ------
@@ -75,7 +72,7 @@ def from_exported(program: Any, *, name: str = "exported program") -> OpGraph:
 
 
 def program_of(exported_program: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Program:
-    """An ExportedProgram with what its placeholders stand for; `args` and `kwargs` are only for those who run it."""
+    """An ExportedProgram with the meaning of its placeholders; only running it takes `args` and `kwargs`."""
     if not is_exported(exported_program):
         raise FormatError(f"expected a torch.export.ExportedProgram, found a {type(exported_program).__name__}")
     from torch.utils._pytree import tree_leaves
@@ -96,7 +93,7 @@ def program_of(exported_program: Any, args: Sequence[Any] = (), kwargs: Mapping[
 
 
 def exported(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
-    """The module's ExportedProgram; UnsupportedError in one sentence where PyTorch cannot trace it."""
+    """The module's ExportedProgram; UnsupportedError if PyTorch cannot trace it."""
     torch = torch_module()
     if not isinstance(module, torch.nn.Module):
         raise FormatError(f"expected a torch.nn.Module, found a {type(module).__name__}")
@@ -109,12 +106,12 @@ def exported(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None)
 
 
 def first_line(error: Exception) -> str:
-    """What an error of PyTorch says first, with its class."""
+    """Class and first line of an error of PyTorch."""
     text = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason given")
     return f"{type(error).__name__}: {text:.300}"
 
 
 def shared_names(state: Mapping[str, Any]) -> dict[str, str]:
-    """Name of each parameter and buffer → the first name of the same tensor, as with tied weights."""
+    """Name of each parameter and buffer → first name of the same tensor; they differ for tied weights."""
     first: dict[int, str] = {}
     return {name: first.setdefault(id(tensor), name) for name, tensor in state.items()}

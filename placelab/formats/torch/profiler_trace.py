@@ -1,8 +1,8 @@
-"""How long did each op of a PyTorch model run? Chrome traces of ``torch.profiler``, folded to seconds by op.
+"""Read Chrome traces of ``torch.profiler``: seconds by op.
 
-A trace fits a graph in one of two ways. One that :mod:`placelab.costs.torch_steps` recorded has a range around
-every op that bears the op's name. Any other only tells kinds, as ``aten::addmm``: its runs of a kind belong to the graph's ops
-of that kind in order, where it has as many.
+Events are matched with ops in one of two ways. Traces that :mod:`placelab.costs.torch_steps` records have a range around each
+op, named after it. Other traces only have kinds, such as ``aten::addmm``: the runs of a kind are matched in order with the
+graph's ops of that kind, if their numbers agree.
 """
 
 from __future__ import annotations
@@ -26,43 +26,43 @@ RANGE, HOST = "user_annotation", "cpu_op"
 ON_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
 STEP = "ProfilerStep#"
 MAX_EVENTS = 5_000_000
-MAX_TIME = 1e18  # microseconds; the epoch's are 10¹⁵
+MAX_TIME = 1e18  # microseconds; time since the epoch is about 10¹⁵
 MICROSECOND = 1e-6
-LEAST_SHARE = 0.5  # of the graph's FLOP, in ops of kinds that the trace ran as often as the graph
+LEAST_SHARE = 0.5  # of the graph's FLOP, in ops that are matched
 
 
 class Event(NamedTuple):
-    """Something with a beginning and an end, in microseconds."""
+    """An event of the trace; times in microseconds."""
 
     name: str
     category: str
     thread: tuple[str, str]
     start: float
     end: float
-    external: int | None  # the same for an op and for the kernels it launched
+    external: int | None  # id that an op shares with the kernels it launched
     device: str
 
 
 def read_profile(*paths: Any, graph: OpGraph | None = None) -> ProfileColumns:
-    """Seconds by op from traces that ``torch.profiler.profile(…).export_chrome_trace`` wrote, gzipped or not.
+    """Read traces of ``torch.profiler.profile(…).export_chrome_trace``, gzipped or not.
 
     Parameters
     ----------
     paths
-        Files; each op's median over their runs, then over the files.
+        Files; costs are each op's median over the runs in a file, then over the files.
     graph
-        Whose ops the seconds are for. May be left out where the ranges in the trace bear the names of ops.
+        Graph of the profiled model. Not needed if the trace has ranges named after ops.
 
     Returns
     -------
     ProfileColumns
-        Seconds that kernels took, where the trace has any, 0 for an op that launched none; else seconds of the op on its
-        thread. Ops that the trace does not tell of are missing.
+        Seconds of an op's kernels if the trace has kernels, 0 for an op that launched none; else seconds of the op on its
+        thread. Ops without events are left out.
 
     Raises
     ------
     FormatError
-        Not such a file, or it does not fit the graph.
+        Another format, or a trace that does not fit the graph.
 
     Notes
     -----
@@ -76,19 +76,19 @@ def loads(data: bytes, where: str = "the upload", graph: OpGraph | None = None) 
     return profile_of(json_of(data, where, EXPECTED), where, graph)
 
 
-def is_one(document: Any) -> bool:
+def matches(document: Any) -> bool:
     """Whether parsed JSON looks like a trace of ``torch.profiler``."""
     return isinstance(document, dict) and "traceEvents" in document and "deviceProperties" in document
 
 
 def profile_of(document: Any, where: str, graph: OpGraph | None = None) -> ProfileColumns:
-    """The profile in a trace that was parsed; `where` names it in messages."""
+    """The profile in a parsed trace; `where` names it in messages."""
     if graph is not None:
         expect(graph, OpGraph, "read_profile")
     events = sorted(_events(document, where), key=lambda e: (e.thread, e.start, -e.end))
     parents = _parents(events)
     owned = _by_range(events, parents, graph) or _by_order(events, parents, graph, where)
-    return _folded(events, parents, owned, where)
+    return _summed(events, parents, owned, where)
 
 
 # -------------------------------------------------------------------- events
@@ -128,8 +128,8 @@ def _microseconds(value: Any, key: str, which: str) -> float:
 
 
 def _parents(events: Sequence[Event]) -> list[int]:
-    """Number of the innermost event around each one on its thread, -1 for none; kernels are around nothing."""
-    parents, around = [], []
+    """Index of the innermost host event or range around each event on its thread; -1 if there is none."""
+    parents, around = list[int](), list[int]()
     for i, event in enumerate(events):
         while around and not _within(event, events[around[-1]]):
             around.pop()
@@ -143,11 +143,11 @@ def _within(event: Event, other: Event) -> bool:
     return event.thread == other.thread and event.start < other.end
 
 
-# -------------------------------------------------------------------- whose event is it?
+# -------------------------------------------------------------------- matching events with ops
 
 
 def _by_range(events: Sequence[Event], parents: Sequence[int], graph: OpGraph | None) -> dict[int, str]:
-    """Ranges that bear the name of an op; without a graph, all ranges without a range inside."""
+    """Events that are ranges named after an op; without a graph, all innermost ranges."""
     ranges = [i for i, event in enumerate(events) if event.category == RANGE and not event.name.startswith(STEP)]
     if graph is not None:
         return {i: events[i].name for i in ranges if events[i].name in graph._index}
@@ -156,7 +156,7 @@ def _by_range(events: Sequence[Event], parents: Sequence[int], graph: OpGraph | 
 
 
 def _by_order(events: Sequence[Event], parents: Sequence[int], graph: OpGraph | None, where: str) -> dict[int, str]:
-    """Runs of each kind that the trace has as often as the graph, once or several times, in the order of time."""
+    """Match the runs of each kind with the graph's ops in order, if the trace has a multiple of their number."""
     if graph is None:
         raise FormatError(f"{where} has no ranges named after ops; give graph= to go by kinds and their order")
     ran = _runs(events, parents)
@@ -174,7 +174,7 @@ def _by_order(events: Sequence[Event], parents: Sequence[int], graph: OpGraph | 
 
 
 def _runs(events: Sequence[Event], parents: Sequence[int]) -> dict[str, list[int]]:
-    """Events of each kind in the order of time; what an op runs in terms of its own kind is not another run."""
+    """Runs of each kind in the order of time; an event inside one of the same kind is not another run."""
     runs: dict[str, list[int]] = {}
     for i in sorted(range(len(events)), key=lambda i: events[i].start):
         if events[i].category == HOST and events[i].name.startswith("aten::"):
@@ -185,7 +185,7 @@ def _runs(events: Sequence[Event], parents: Sequence[int]) -> dict[str, list[int
 
 
 def _repetitions(ran: Mapping[str, list[int]], ops: Mapping[str, list[int]]) -> int:
-    """How often the trace ran the whole graph: as most ops of the graph have it."""
+    """How often the trace ran the graph, by the vote of its ops."""
     votes: Counter[int] = Counter()
     for kind, which in ops.items():
         if ran.get(kind) and len(ran[kind]) % len(which) == 0:
@@ -194,7 +194,7 @@ def _repetitions(ran: Mapping[str, list[int]], ops: Mapping[str, list[int]]) -> 
 
 
 def _misfit(ran: Mapping[str, list[int]], ops: Mapping[str, list[int]], graph: OpGraph) -> str:
-    """The kind that matters most of those with another count, in words."""
+    """Describe the costliest kind whose numbers differ."""
     if not ops:
         return "the graph has no op of a kind aten.…"
     kind = max(ops, key=lambda kind: (len(ran.get(kind, ())) % len(ops[kind]) > 0, np.nansum(graph.compute[ops[kind]])))
@@ -204,8 +204,8 @@ def _misfit(ran: Mapping[str, list[int]], ops: Mapping[str, list[int]], graph: O
 # -------------------------------------------------------------------- seconds
 
 
-def _folded(events: Sequence[Event], parents: Sequence[int], owned: Mapping[int, str], where: str) -> ProfileColumns:
-    """Each op's median over its runs; a run's kernels are summed, or else what its range holds of host ops."""
+def _summed(events: Sequence[Event], parents: Sequence[int], owned: Mapping[int, str], where: str) -> ProfileColumns:
+    """Each op's median over its runs, in which kernels, or else the host ops in its range, are summed."""
     owner = _owners(parents, owned)
     launched = {event.external: i for i, event in enumerate(events) if event.category in (HOST, RANGE)}
     kernels = [(i, event) for i, event in enumerate(events) if event.category in ON_DEVICE]
@@ -228,7 +228,7 @@ def _folded(events: Sequence[Event], parents: Sequence[int], owned: Mapping[int,
 
 
 def _owners(parents: Sequence[int], owned: Mapping[int, str]) -> list[int]:
-    """The run of an op that each event belongs to, -1 for none. Parents come before their children."""
+    """The matched event that each event belongs to, -1 for none. Parents precede their children."""
     owner: list[int] = []
     for i, parent in enumerate(parents):
         owner.append(i if i in owned else owner[parent] if parent >= 0 else -1)
@@ -240,7 +240,7 @@ def _host_time(events: Sequence[Event], i: int) -> float:
 
 
 def _inside(events: Sequence[Event], parents: Sequence[int], owned: Mapping[int, str]) -> dict[int, float]:
-    """Time of the ops right inside each range: without what Python does between them."""
+    """Time of the host ops directly inside each range, without Python's overhead between them."""
     spent = {i: 0.0 for i in owned if events[i].category == RANGE}
     for i, parent in enumerate(parents):
         if events[i].category == HOST and parent in spent:

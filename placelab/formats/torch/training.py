@@ -1,13 +1,13 @@
-"""What does training a PyTorch module compute? Forward and backward pass as one graph, each backward op told its forward op.
+"""Trace the forward and backward pass of a PyTorch module as one graph, with the forward op of each backward op.
 
-The joint graph is the one that ``torch.compile`` hands to its partitioner, without decompositions: the ATen ops that eager
-PyTorch runs. A backward op has the sequence number that autograd gave to its forward op.
+The joint graph is the one that ``torch.compile`` passes to its partitioner, without decompositions: the ATen ops of eager
+PyTorch. A backward op has the autograd sequence number of its forward op.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placelab.errors import FormatError, UnsupportedError
@@ -27,37 +27,38 @@ def from_training(
     loss: Any = None,
     name: str | None = None,
 ) -> OpGraph:
-    """Forward and backward pass of a module.
+    """Convert the forward and backward pass of a module to a graph.
 
     Parameters
     ----------
     module
-        A ``torch.nn.Module`` in the mode it is to run in (``train()`` or ``eval()``). Built under
-        ``torch._subclasses.FakeTensorMode`` it takes no memory for its tensors, whatever its size.
+        A ``torch.nn.Module`` in the mode to trace (``train()`` or ``eval()``). If built under
+        ``torch._subclasses.FakeTensorMode``, its tensors take no memory.
     args, kwargs
-        What it is called with, of the same mode as the module.
+        Arguments of its call, in the same mode as the module.
     loss
-        What makes one number of the module's output, as ``lambda output: output.sum()``; default: the module returns it.
+        Function of the module's output that returns one number, such as ``lambda output: output.sum()``; default: the module
+        returns one number itself.
     name
         Name of the graph; default the class of the module and ``training``.
 
     Returns
     -------
     OpGraph
-        As :func:`placelab.formats.torch.module.from_module` describes it, at the level that eager PyTorch runs; in-place ops
-        are out of place. Backward ops are called ``gradients/<forward op>_grad/<op>``. A sum of several gradients of one
-        tensor belongs to the op that made the tensor. No op updates a weight: that is an optimiser's, not the module's.
+        As described for :func:`placelab.formats.torch.module.from_module`, with the ops of eager PyTorch; in-place ops are out
+        of place. Backward ops are named ``gradients/<forward op>_grad/<op>``. The sum of several gradients of a tensor belongs
+        to the op that made the tensor. There is no optimiser: no op updates a weight.
 
     Raises
     ------
     FormatError
-        Not a module, or its output is not one number.
+        `module` is not a module, or its output is not one number.
     UnsupportedError
         PyTorch is not installed, or its tracer cannot follow the module.
 
     Notes
     -----
-    Takes ``aot_export_joint_with_descriptors`` of ``torch._functorch``, which PyTorch does not document; tested with 2.13.
+    Uses ``aot_export_joint_with_descriptors`` of ``torch._functorch``, which PyTorch does not document; tested with 2.13.
     """
     program = training_program(module, args, kwargs, loss)
     version = torch_module().__version__
@@ -68,7 +69,7 @@ def from_training(
 def training_program(
     module: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None, loss: Any = None
 ) -> Program:
-    """The joint graph of a module's forward and backward pass, its placeholders named and its backward nodes paired."""
+    """The joint graph of a module's forward and backward pass, with names of placeholders and forward ops of backward ones."""
     from torch.fx.traceback import preserve_node_meta
 
     with _returning(module, loss):
@@ -86,8 +87,8 @@ def training_program(
 
 
 @contextlib.contextmanager
-def _returning(module: Any, loss: Any) -> Iterable[None]:
-    """While open, the module returns `loss` of what it returns."""
+def _returning(module: Any, loss: Any) -> Iterator[None]:
+    """Make the module return `loss` of its output, while the context is open."""
     if loss is None or not hasattr(module, "register_forward_hook"):
         yield
         return
@@ -102,20 +103,25 @@ def _check_loss(traced: Any, title: str) -> None:
     results = next(node for node in traced.graph.nodes if node.op == "output").args[0]
     results = [node for node in results[len(results) - len(traced.graph_signature.user_outputs) :]]
     values = [getattr(node, "meta", {}).get("val") for node in results]
-    if len(values) != 1 or getattr(values[0], "numel", lambda: 0)() != 1 or not values[0].dtype.is_floating_point:
+    if len(values) != 1 or not _is_number(values[0]):
         raise FormatError(
-            f"{title} returns {', '.join(_told(value) for value in values) or 'nothing'}; training needs one number to"
+            f"{title} returns {', '.join(_described(value) for value in values) or 'nothing'}; training needs one number to"
             " minimise: give loss="
         )
 
 
-def _told(value: Any) -> str:
+def _is_number(value: Any) -> bool:
+    """Whether a value is a tensor of one floating-point number."""
+    return getattr(value, "numel", lambda: 0)() == 1 and value.dtype.is_floating_point
+
+
+def _described(value: Any) -> str:
     shape = getattr(value, "shape", None)
     return type(value).__name__ if shape is None else f"a tensor of shape {tuple(shape)}"
 
 
 def _program(graph: Any, module: Any, names: Sequence[Any], call: tuple[Any, Any]) -> Program:
-    """The program of a joint graph, whose placeholders and outputs PyTorch describes in ``meta["desc"]``."""
+    """The program of a joint graph; PyTorch describes placeholders and outputs in ``meta["desc"]``."""
     from torch.utils._pytree import tree_leaves
 
     state = {
@@ -142,7 +148,8 @@ def _program(graph: Any, module: Any, names: Sequence[Any], call: tuple[Any, Any
     program = Program(graph, parameters, shared, inputs, values=values)
     origin = origins(program)
     forward = _pairs(graph, origin)
-    forward |= {node: origin[result].op for node, result in tangents.items() if isinstance(origin[result], Output)}
+    sources = {node: origin[result] for node, result in tangents.items()}
+    forward |= {node: source.op for node, source in sources.items() if isinstance(source, Output)}
     return Program(graph, parameters, shared, inputs, forward, values)
 
 
@@ -151,7 +158,7 @@ def _is_backward(node: Node) -> bool:
 
 
 def _pairs(graph: Any, origin: Mapping[Node, Any]) -> dict[Node, Node]:
-    """Forward op of each backward op: the first forward node of its sequence number; that node made an autograd function."""
+    """Forward op of each backward op: the first forward node of the same sequence number, which made the autograd function."""
     first: dict[int, Node] = {}
     for node in graph.nodes:
         if node.op == "call_function" and not _is_backward(node):
@@ -168,18 +175,18 @@ def _pairs(graph: Any, origin: Mapping[Node, Any]) -> dict[Node, Node]:
 
 
 def _op(node: Node, origin: Mapping[Node, Any]) -> Node | None:
-    """The op of a forward node: itself, or the first one that reads it where it is no op, as a transposed parameter."""
+    """The op of a forward node: itself, or its first reader that is an op if the node is not (a transposed parameter)."""
     while isinstance(origin[node], str) and node.users:
         node = next(iter(node.users))
     return origin[node].op if isinstance(origin[node], Output) else None
 
 
 def _summed_for(node: Node, forward: Mapping[Node, Node], origin: Mapping[Node, Any], position: Any) -> Node | None:
-    """The op whose output a sum of gradients is the gradient of.
+    """The op whose output a sum of gradients belongs to.
 
-    Of the ops whose backward passes made the gradients, the earliest one read that output itself, while later ones may have
-    got theirs through ops that hand a gradient on, such as additions. A gradient that is a sum already tells less: it may
-    be of the same output, or of one that was handed on.
+    Of the ops whose backward passes made the gradients, the earliest one read that output itself; later ones may have read it
+    through ops that pass gradients on unchanged, such as additions. Gradients that are sums themselves are used only if there
+    are no others, as they may belong to the same output or to one that was passed on.
     """
     paired = [origin[read].op for read in read_by(node) if _is_paired(read, forward, origin)]
     plain = [op for op in paired if not op.meta.get("is_gradient_acc", False)]

@@ -1,13 +1,12 @@
-"""DAX: abstract workflows of Pegasus in XML, their jobs as ops and their files as tensors.
+"""Read DAX, the abstract workflows of Pegasus in XML: jobs become ops, files become tensors.
 
 An op is a job, named by its ``id``; its ``kind`` is the job's ``name``. Its ``compute`` is ``runtime`` [s] × 10¹³ operations/s,
-so that a device of that speed takes the time that the file says; a profile ``pegasus::runtime`` counts as well. A file is one
-tensor of the job that writes it, and travels to the jobs that read it; of several jobs that write it, a reader gets it from the
-one that is its parent. A parent with which a job shares no file precedes it by a control edge. What no job writes is there from
-the beginning and costs nothing to read. Files without a size count as ``unsized`` in ``metadata["costs"]``, jobs without a
-runtime as ``untimed``.
+so that a device of that speed takes the time in the file; a profile ``pegasus::runtime`` is read, too. A file is a tensor of the
+job that writes it, with an edge to each job that reads it; if several jobs write it, from the one that is the reader's parent. A
+parent that passes no file has a control edge. Files that no job writes exist from the beginning and cost nothing to read.
+``metadata["costs"]`` counts files without a size as ``unsized``, jobs without a runtime as ``untimed``.
 
-The XML parser reads no other files: a document type, and with it entities of any kind, is refused.
+Document types, and with them entities of any kind, are refused: the XML parser opens no other files.
 
 References
 ----------
@@ -24,15 +23,15 @@ from placelab.errors import FormatError
 from placelab.files.fields import cost_of_text, read_from, title
 from placelab.files.limits import MAX_OPS, read_file, unzipped
 from placelab.formats.building import build
-from placelab.formats.workflows.files import workflow_edges
+from placelab.formats.workflows.files import numbered, unsized, workflow_edges
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a DAX workflow of Pegasus"
-SPEED = 1e13  # operations/s of the device that runtimes are taken for
-MAX_DEPTH = 100  # elements inside elements
+SPEED = 1e13  # operations/s of a device that takes the runtimes in the file
+MAX_DEPTH = 100  # of nested elements
 MAX_ATTRIBUTES = 100  # of an element
 MAX_EDGES = 5_000_000
-MAX_TOKEN = 1 << 20  # bytes of one tag or comment, which the parser keeps until it ends
+MAX_TOKEN = 1 << 20  # bytes of one tag or comment, which the parser buffers
 CHUNK = 1 << 16
 MAX_NUMBER = 1000  # characters
 
@@ -48,21 +47,21 @@ class _Job:
 
 @dataclass
 class _Workflow:
-    """What has been read so far."""
+    """The part of a workflow that has been read."""
 
     name: str = ""
     version: str = ""
     jobs: dict[str, _Job] = field(default_factory=dict)
     parents: list[tuple[str, str]] = field(default_factory=list)  # (parent, child)
     size: dict[str, float] = field(default_factory=dict)
-    job: _Job | None = None
+    job: _Job = field(default_factory=lambda: _Job("", "", None))  # the last one that began
     child: str = ""
-    runtime: str | None = None  # text of the profile that is open
-    path: list[str] = field(default_factory=list)  # elements that are open
+    runtime: str | None = None  # text of the open runtime profile
+    path: list[str] = field(default_factory=list)  # open elements
 
 
 def read(path: Any) -> OpGraph:
-    """The graph in a DAX file; FormatError, CycleError when it holds none."""
+    """Read a DAX file; raises FormatError and CycleError."""
     return loads(read_file(path, EXPECTED), str(path))
 
 
@@ -143,7 +142,7 @@ def _job(found: _Workflow, attributes: dict[str, str], line: int) -> None:
 
 
 def _uses(found: _Workflow, attributes: dict[str, str], line: int) -> None:
-    """A file that the job reads or writes; ``file`` is its name up to version 2, ``name`` from 3 on."""
+    """Read a file of the job; its name is ``file`` up to version 2, ``name`` from version 3 on."""
     file = attributes.get("file") or _named(attributes, "name", "a file", line)
     if attributes.get("size"):
         size = cost_of_text(attributes["size"], f"line {line}: size of file {file!r:.80}")
@@ -170,7 +169,7 @@ def _parent(found: _Workflow, attributes: dict[str, str], line: int) -> None:
         raise FormatError(f"it has more than {MAX_EDGES:,} parents; such workflows are not read")
 
 
-READERS = {  # elements that are read, by their place; jobs of all kinds are jobs
+READERS = {  # elements that are read, by their path; jobs of all kinds are ops
     **{job: _job for job in ("job", "dag", "dax")},
     **{f"{job}/uses": _uses for job in ("job", "dag", "dax")},
     **{f"{job}/profile": _profile for job in ("job", "dag", "dax")},
@@ -194,33 +193,24 @@ def _graph(found: _Workflow, where: str) -> OpGraph:
         raise FormatError("it has no job")
     number = {job.name: v for v, job in enumerate(jobs)}
     parents = _parents(found, number)
-    files = [{file: k for k, file in enumerate(dict.fromkeys(job.writes))} for job in jobs]
-    edges = workflow_edges([job.reads for job in jobs], files, parents)
-    size = found.size
+    writes = [numbered(job.writes) for job in jobs]
+    edges = workflow_edges([job.reads for job in jobs], writes, parents)
     return build(
         [job.name for job in jobs],
         [(job.seconds or 0.0) * SPEED for job in jobs],
-        edges.pairs,
-        edge_bytes=[size.get(file, 0.0) for file in edges.file],
-        edge_output=[files[u].get(file, 0) for u, file in zip(edges.producer, edges.file, strict=True)],
-        edge_control=[file is None for file in edges.file],
-        outputs=edges.outputs(files, size),
+        **edges.columns(writes, found.size),
         kind=[" ".join(job.kind.split()) for job in jobs],
         metadata={
             "name": " ".join(found.name.split()) or title(where, "workflow"),
             "reference_speed": SPEED,
             "provenance": " ".join(f"DAX {found.version:.20}".split()),
-            "costs": _costs(jobs, size, files),
+            "costs": {
+                "compute": f"seconds × {SPEED:g}",
+                "unsized": unsized(writes, found.size),
+                "untimed": sum(job.seconds is None for job in jobs),
+            },
         },
     )
-
-
-def _costs(jobs: list[_Job], size: dict[str, float], files: list[dict[str, int]]) -> dict[str, Any]:
-    return {
-        "compute": f"seconds × {SPEED:g}",
-        "unsized": sum(file not in size for own in files for file in own),
-        "untimed": sum(job.seconds is None for job in jobs),
-    }
 
 
 def _parents(found: _Workflow, number: dict[str, int]) -> dict[int, set[int]]:
@@ -229,6 +219,6 @@ def _parents(found: _Workflow, number: dict[str, int]) -> dict[int, set[int]]:
     for parent, child in found.parents:
         for name in (parent, child):
             if name not in number:
-                raise FormatError(f"{name!r:.80} is called a parent or child, but is no job's id")
+                raise FormatError(f"{name!r:.80} is called a parent or child, but is not the id of a job")
         parents.setdefault(number[child], set()).add(number[parent])
     return parents

@@ -1,16 +1,25 @@
-"""Edges of a workflow from the files that its tasks write and read: what DAX and WfFormat have in common."""
+"""Edges and tensors of a workflow, from the files that its tasks read and write; shared by DAX and WfFormat."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple
 
 import numpy as np
 
 NONE: frozenset[int] = frozenset()
-SPARSE = (
-    512  # tasks for each entry of a set, from which on a set takes less memory and time than a bit mask of all tasks
-)
+SPARSE = 512  # tasks per entry of a set; from there on, a set takes less memory and time than a bit mask of all tasks
+
+
+def numbered(files: Iterable[str]) -> dict[str, int]:
+    """File → its number among the outputs of the task that writes these files."""
+    return {file: k for k, file in enumerate(dict.fromkeys(files))}
+
+
+def unsized(writes: Iterable[Iterable[str]], size: Mapping[str, float]) -> int:
+    """Number of written files without a size."""
+    return sum(file not in size for files in writes for file in files)
 
 
 class Edges(NamedTuple):
@@ -18,47 +27,58 @@ class Edges(NamedTuple):
 
     producer: list[int]
     consumer: list[int]
-    file: list[str | None]  # None where a parent passes none
+    file: list[str | None]  # None for a parent that passes no file
 
-    @property
-    def pairs(self) -> np.ndarray:
-        """(producer, consumer), shape (edges, 2)."""
-        return np.array([self.producer, self.consumer], dtype=np.int64).T
+    def columns(self, writes: Sequence[Mapping[str, int]], size: Mapping[str, float]) -> dict[str, Any]:
+        """Arguments of ``build`` for the edges and for the files that no edge carries.
 
-    def outputs(self, numbers: Sequence[Mapping[str, int]], size: Mapping[str, float]) -> list[tuple[int, int, float]]:
-        """(task, number, bytes) of the files that no edge carries; `numbers` has those of each task's files."""
+        Parameters
+        ----------
+        writes
+            The :func:`numbered` files of each task.
+        size
+            Bytes of the files; others have 0.
+        """
         read = set(zip(self.producer, self.file, strict=True))
-        return [
-            (u, k, size.get(file, 0.0))
-            for u, written in enumerate(numbers)
-            for file, k in written.items()
-            if (u, file) not in read
-        ]
+        return {
+            "edges": np.array([self.producer, self.consumer], dtype=np.int64).T,
+            "edge_bytes": [0.0 if file is None else size.get(file, 0.0) for file in self.file],
+            "edge_output": [
+                0 if file is None else writes[u][file] for u, file in zip(self.producer, self.file, strict=True)
+            ],
+            "edge_control": [file is None for file in self.file],
+            "outputs": [
+                (u, k, size.get(file, 0.0))
+                for u, files in enumerate(writes)
+                for file, k in files.items()
+                if (u, file) not in read
+            ],
+        }
 
 
 def workflow_edges(
     reads: Sequence[Iterable[str]], writes: Sequence[Iterable[str]], parents: Mapping[int, set[int]]
 ) -> Edges:
-    """The edges of a workflow: files that go from task to task, and parents that pass none.
+    """The edges of a workflow: files that go from task to task, and parents that pass no file.
 
     Parameters
     ----------
     reads, writes
-        Files of each task; the same file may be named twice.
+        Files of each task; a file may be listed twice.
     parents
-        Task → tasks that come before it.
+        Task → tasks that precede it.
 
     Returns
     -------
     Edges
-        By consumer: its files in its order, then the parents that it has none from. A file without a writer, or whose only
-        writer is the reader, has no edge. Of several writers the reader's first parent among them counts; there is no edge
-        where none is a parent.
+        Sorted by consumer: first its files in its order, then the parents from which it reads no file. A file has an edge from
+        its writer, or, of several writers, from the first one that is a parent of the reader. It has no edge if there is no
+        such task, or if the reader is its only writer.
 
     Notes
     -----
-    O(reads + writes + parents) with one writer per file. Looking for a parent among several writers takes a bit per task and
-    read, or the smaller set's size where that is less.
+    O(reads + writes + parents) with one writer per file. With several writers, a read also takes a bit per task, or the size
+    of the smaller set of writers and parents if that is less.
     """
     writers: dict[str, dict[int, None]] = {}
     for v, files in enumerate(writes):
@@ -82,15 +102,15 @@ def workflow_edges(
 
 
 class _First:
-    """The first writer of a file that is a parent of a reader."""
+    """Look up the first writer of a file that is a parent of a reader."""
 
-    def __init__(self, writers: Mapping[str, Collection[int]], parents: Mapping[int, set[int]], n: int) -> None:
+    def __init__(self, writers: Mapping[str, AbstractSet[int]], parents: Mapping[int, set[int]], n: int) -> None:
         self.writers, self.parents, self.n = writers, parents, n
         self.of_file: dict[str, int] = {}  # masks
-        self.of_reader: tuple[int, int] = (-1, 0)  # of the reader that was looked at last, and its parents' mask
+        self.of_reader: tuple[int, int] = (-1, 0)  # the last reader, and the mask of its parents
 
     def parent(self, file: str, v: int) -> int | None:
-        """The writer; None where none is a parent."""
+        """The first writer of `file` that is a parent of task `v`; None if no writer is."""
         writers, parents = self.writers[file], self.parents.get(v, NONE)
         if SPARSE * min(len(writers), len(parents)) < self.n:
             return min(writers & parents, default=None)

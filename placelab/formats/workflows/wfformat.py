@@ -1,16 +1,15 @@
-"""WfFormat 1.5 and 1.6: workflows as WfCommons publishes them, their tasks as ops and their files as tensors.
+"""Read WfFormat 1.5 and 1.6, the workflows of WfCommons: tasks become ops, files become tensors.
 
 An op is a task, named by its ``id``; its ``kind`` is the task's ``name`` without a trailing number. Its ``compute`` is
-``runtimeInSeconds`` × 10¹³ operations/s × the speed of the machine that ran it relative to the median machine (1 where
-the file does not say), so that a device of 10¹³ operations/s takes the time that was measured; ``temporary`` is
-``memoryInBytes``. A task occupies one device, however many cores it used there.
+``runtimeInSeconds`` × 10¹³ operations/s × the speed of the machine that ran it relative to the median machine (1 if the
+file lacks it), so that a device of 10¹³ operations/s takes the measured time; ``temporary`` is ``memoryInBytes``. A task
+occupies one device, however many cores it used.
 
-A file is one tensor of the task that writes it, and travels to the tasks that read it; a parent with which a task shares
-no file precedes it by a control edge. What no task writes is there from the beginning. Of several tasks that write one
-file, a reader gets it from the one that is its parent. Files without a size count as ``unsized`` in
-``metadata["costs"]``.
+A file is a tensor of the task that writes it, with an edge to each task that reads it; if several tasks write it, from the
+one that is the reader's parent. A parent that passes no file has a control edge. Files that no task writes exist from the
+beginning. ``metadata["costs"]`` counts files without a size as ``unsized``.
 
-``metadata["cluster"]`` has one device per machine. Links are not in the format: 10 Gbit/s and 50 µs are assumed.
+``metadata["cluster"]`` has one device per machine. The format has no links: 10 Gbit/s and 50 µs are assumed.
 
 References
 ----------
@@ -24,10 +23,10 @@ from statistics import median
 from typing import Any
 
 from placelab.errors import FormatError
-from placelab.files.fields import cost, read_from, record, records, some, text, texts
+from placelab.files.fields import cost, nonempty, read_from, record, records, text, texts
 from placelab.files.limits import json_of, read_file
 from placelab.formats.building import build
-from placelab.formats.workflows.files import workflow_edges
+from placelab.formats.workflows.files import numbered, unsized, workflow_edges
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a WfFormat workflow"
@@ -38,7 +37,7 @@ MAX_MACHINES = 2_000
 
 
 def read(path: Any) -> OpGraph:
-    """The graph in a WfFormat file; FormatError, CycleError when it holds none."""
+    """Read a WfFormat file; raises FormatError and CycleError."""
     return loads(read_file(path, EXPECTED), str(path))
 
 
@@ -47,14 +46,14 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
     return graph_of(json_of(data, where, EXPECTED), where)
 
 
-def is_one(document: Any) -> bool:
-    """Whether parsed JSON is a WfCommons workflow, of whatever version."""
+def matches(document: Any) -> bool:
+    """Whether parsed JSON is a WfCommons workflow of any version."""
     return isinstance(document, dict) and "workflow" in document and "schemaVersion" in document
 
 
 def graph_of(document: Any, where: str) -> OpGraph:
     """The graph in parsed JSON; `where` names it in messages."""
-    if not is_one(document):
+    if not matches(document):
         raise FormatError(f"{where} is not {EXPECTED}: expected schemaVersion and workflow at the top")
     if document["schemaVersion"] not in VERSIONS:
         raise FormatError(
@@ -77,25 +76,21 @@ def _graph(document: dict[str, Any]) -> OpGraph:
     workflow = record(document["workflow"], "workflow")
     specification = record(workflow.get("specification"), "workflow.specification")
     execution = record(workflow.get("execution", {}), "workflow.execution")
-    given = some(records(specification.get("tasks"), "specification.tasks"), "tasks")
+    given = nonempty(records(specification.get("tasks"), "specification.tasks"), "tasks")
     tasks = _tasks(given)
     size = _sizes(specification)
     speeds = _speeds(execution)
     runs = _runs(execution)
     measured = [_measured(task, runs, speeds) for task in tasks]
-    files = [{file: i for i, file in enumerate(dict.fromkeys(task.writes))} for task in tasks]
-    edges = workflow_edges([task.reads for task in tasks], files, {v: task.parents for v, task in enumerate(tasks)})
+    writes = [numbered(task.writes) for task in tasks]
+    edges = workflow_edges([task.reads for task in tasks], writes, {v: task.parents for v, task in enumerate(tasks)})
     return build(
         [task.name for task in tasks],
         [compute for compute, _ in measured],
-        edges.pairs,
-        edge_bytes=[size.get(file, 0.0) for file in edges.file],
-        edge_output=[files[u].get(file, 0) for u, file in zip(edges.producer, edges.file, strict=True)],
-        edge_control=[file is None for file in edges.file],
-        outputs=edges.outputs(files, size),
+        **edges.columns(writes, size),
         temporary=[memory for _, memory in measured],
         kind=[_kind(text(task.get("name", ""), f"name of task {i}")) for i, task in enumerate(given)],
-        metadata=_metadata(document, execution, sum(file not in size for written in files for file in written)),
+        metadata=_metadata(document, execution, unsized(writes, size)),
     )
 
 
@@ -107,7 +102,10 @@ def _tasks(given: list[dict[str, Any]]) -> list[_Task]:
         parents[v].update(_numbers(task, "parents", names[v], number))
         for child in _numbers(task, "children", names[v], number):
             parents[child].add(v)
-    listed = lambda task, name, key: texts(task.get(key, []), f"{key} of task {name!r}")  # noqa: E731
+
+    def listed(task: dict[str, Any], name: str, key: str) -> list[str]:
+        return texts(task.get(key, []), f"{key} of task {name!r}")
+
     return [
         _Task(name, parents[v], listed(task, name, "inputFiles"), listed(task, name, "outputFiles"))
         for v, (name, task) in enumerate(zip(names, given, strict=True))
@@ -115,17 +113,17 @@ def _tasks(given: list[dict[str, Any]]) -> list[_Task]:
 
 
 def _kind(name: str) -> str:
-    """A task's name without the number at its end: ``mProject_ID0000007`` is an ``mProject``."""
+    """A task's name without trailing number: ``mProject`` for ``mProject_ID0000007``."""
     stem = name.rstrip("0123456789")
     return name if stem == name else stem.removesuffix("ID").rstrip("_-")
 
 
 def _numbers(task: dict[str, Any], key: str, name: str, number: dict[str, int]) -> list[int]:
-    """Numbers of the tasks that a task names as its parents or children."""
+    """Numbers of a task's parents or children."""
     named = texts(task.get(key, []), f"{key} of task {name!r}")
     for other in named:
         if other not in number:
-            raise FormatError(f"{key} of task {name!r} name {other!r:.80}, which is the id of no task")
+            raise FormatError(f"{key} of task {name!r} name {other!r:.80}, which is not the id of a task")
     return [number[other] for other in named]
 
 
@@ -141,7 +139,7 @@ def _sizes(specification: dict[str, Any]) -> dict[str, float]:
 
 
 def _runs(execution: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """What was measured of each task, by its id."""
+    """Measurements of each task, by its id."""
     runs: dict[str, dict[str, Any]] = {}
     for run in records(execution.get("tasks", []), "execution.tasks"):
         name = text(run.get("id"), "id of an entry of execution.tasks")
@@ -165,7 +163,7 @@ def _measured(task: _Task, runs: dict[str, dict[str, Any]], speeds: dict[str, fl
 
 
 def _speeds(execution: dict[str, Any]) -> dict[str, float]:
-    """Operations/s of the machines whose clock is known, the median one at SPEED."""
+    """Operations/s of the machines with a known clock rate; the median one has SPEED."""
     clock: dict[str, float] = {}
     for machine in records(execution.get("machines", []), "execution.machines"):
         name = text(machine.get("nodeName"), "nodeName of a machine")
@@ -178,7 +176,7 @@ def _speeds(execution: dict[str, Any]) -> dict[str, float]:
 
 
 def _metadata(document: dict[str, Any], execution: dict[str, Any], unsized: int) -> dict[str, Any]:
-    told = {
+    metadata = {
         "name": text(document.get("name", "workflow"), "name"),
         "reference_speed": SPEED,
         "provenance": f"WfFormat {document['schemaVersion']}",
@@ -186,7 +184,7 @@ def _metadata(document: dict[str, Any], execution: dict[str, Any], unsized: int)
     }
     machines = {machine["nodeName"]: machine for machine in execution.get("machines", [])}
     if not 0 < len(machines) <= MAX_MACHINES:
-        return told
+        return metadata
     speeds = _speeds(execution)
     memory = [cost(m.get("memoryInBytes", 0), f"memoryInBytes of machine {name!r:.80}") for name, m in machines.items()]
     cluster = {
@@ -198,4 +196,4 @@ def _metadata(document: dict[str, Any], execution: dict[str, Any], unsized: int)
         "types": ["machine"] * len(machines),
         "hosts": list(machines),
     }
-    return told | {"cluster": cluster}
+    return metadata | {"cluster": cluster}

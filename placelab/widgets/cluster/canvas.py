@@ -52,8 +52,8 @@ class ClusterCanvas(anywidget.AnyWidget):
     cluster = traitlets.Dict().tag(sync=True)  # see layout.describe
     edit = traitlets.Dict().tag(sync=True, echo_update=False)  # the newest message; see Message in traits.ts
     ack = traitlets.Int(0).tag(sync=True)  # seq of the last message handled
-    peak = traitlets.List().tag(sync=True)  # peak memory of each device in bytes; empty when not known
-    load = traitlets.List().tag(sync=True)  # busy fraction of each link, rows of a matrix; empty when not known
+    peak: traitlets.List[float] = traitlets.List().tag(sync=True)  # peak bytes of each device; empty when not known
+    load: traitlets.List[list[float]] = traitlets.List().tag(sync=True)  # busy fraction of links; empty: not known
     selected = traitlets.Int(-1).tag(sync=True)  # device number or -1
     error = traitlets.Unicode("").tag(sync=True)  # why the last edit was refused
     can_undo = traitlets.Bool(False).tag(sync=True)

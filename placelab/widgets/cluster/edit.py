@@ -175,7 +175,9 @@ def _attach(matrix: np.ndarray, hosts: np.ndarray, device: int, host: int, label
     others = np.arange(len(hosts)) != device
     peers = np.flatnonzero(others & (hosts == host))
     for view in (matrix, matrix.T):  # row `device` of the transposed view: the links into the device
-        view[device, others] = [_link(view, hosts, others, device, peers, x, label) for x in np.flatnonzero(others)]
+        view[device, others] = [
+            _link(view, hosts, others, device, peers, x, label) for x in np.flatnonzero(others).tolist()
+        ]
     return matrix
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import anywidget
 import traitlets
@@ -91,7 +92,7 @@ class Gantt(anywidget.AnyWidget):
         """The chart of one schedule, which explains the selected op."""
         chart = cls(**traits)
         chart.show(schedule)
-        chart.observe(lambda change: setattr(chart, "detail", reason(chart._shown, change["new"])), "selection")
+        chart.observe(chart._explain, "selection")
         return chart
 
     def show(self, schedule: Schedule, *, dragging: bool = False) -> None:
@@ -114,33 +115,37 @@ class Gantt(anywidget.AnyWidget):
             self.schedule = pack_schedule(schedule)
             self._shown, self._postponed = schedule, dragging
             if not dragging:
-                self._offer_lanes(self.memory_shown and not another)
+                self._offer_lanes(schedule, self.memory_shown and not another)
             counted = schedule.problem.memory != "none"  # then the simulator has computed the curves already
-            self._send_memory(curves=not dragging or counted or graph.n_ops <= MANY)
+            self._send_memory(schedule, curves=not dragging or counted or graph.n_ops <= MANY)
 
     def settle(self) -> None:
         """Send what `show` left out during a drag, if anything."""
         with self._lock, self.hold_sync():
-            if self._postponed:
+            if self._postponed and self._shown is not None:
                 self._postponed = False
-                self._offer_lanes(self.memory_shown)
-                self._send_memory()
+                self._offer_lanes(self._shown, self.memory_shown)
+                self._send_memory(self._shown)
 
-    def _offer_lanes(self, already: bool) -> None:
+    def _offer_lanes(self, schedule: Schedule, already: bool) -> None:
         """Show the lanes when memory gets scarce, and keep them, unless `memory_shown` was set."""
         if not self._chosen:
-            self.memory_shown = already or memory_matters(self._shown)
+            self.memory_shown = already or memory_matters(schedule)
             self._chosen = False
 
-    def _send_memory(self, curves: bool = True) -> None:
-        self.memory = pack_memory(self._shown, curves=curves and self.memory_shown)
+    def _send_memory(self, schedule: Schedule, curves: bool = True) -> None:
+        self.memory = pack_memory(schedule, curves=curves and self.memory_shown)
 
     @traitlets.observe("memory_shown")
     def _on_lanes(self, change: object) -> None:
         with self._lock:
             self._chosen = True
             if self._shown is not None:
-                self._send_memory()
+                self._send_memory(self._shown)
+
+    def _explain(self, change: dict[str, Any]) -> None:
+        if self._shown is not None:
+            self.detail = reason(self._shown, change["new"])
 
     def __repr__(self) -> str:
         ops, devices = len(self.kinds), len(self.devices)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import placelab as pl
-from placelab.costs import Profile, Spec, told
+from placelab.costs import Profile, Spec, describe_op
 from placelab.costs.source_table import sources
 
 DEVICE = Spec("dev", 1e9, {"float32": 1e10}, 1e8, 1e9, 1e-3)
@@ -37,37 +37,40 @@ def graph(**more):
 )
 def test_an_estimate_says_what_bounds_it(op, sentence):
     """Operations or bytes, whichever takes longer, at which peak, and what the other would have taken."""
-    assert sentence in told(pl.costs.estimate(graph(), DEVICE), op, "dev")
+    assert sentence in describe_op(pl.costs.estimate(graph(), DEVICE), op, "dev")
 
 
 def test_the_peaks_are_those_that_were_reached():
     """Half the efficiency is half the peak; the numbers are those that make the column."""
     half = pl.costs.estimate(graph(), DEVICE, efficiency=0.5)
-    assert told(half, 0, "dev").startswith("estimated for dev: 1 GFLOP at 5 GFLOP/s (its 4 MB take 80 ms)")
+    assert describe_op(half, 0, "dev").startswith("estimated for dev: 1 GFLOP at 5 GFLOP/s (its 4 MB take 80 ms)")
     assert half.time[0, 0] == pytest.approx(0.2 + 1e-3)
-    assert told(pl.costs.scale(half, compute=2), 0, "dev").endswith("; costs were scaled since")
+    assert describe_op(pl.costs.scale(half, compute=2), 0, "dev").endswith("; costs were scaled since")
 
 
 def test_a_type_without_a_column_is_told_of_the_default_one():
     """It is the default's seconds that its devices take."""
-    assert told(pl.costs.estimate(graph(), DEVICE), 0, "other").startswith("estimated for dev")
+    assert describe_op(pl.costs.estimate(graph(), DEVICE), 0, "other").startswith("estimated for dev")
 
 
 def test_measured_given_and_computed_times():
     """The file they were measured in; seconds nobody explains; compute / speed."""
     measured = pl.costs.measured(graph(), Profile({"op0": 0.5}, source="run.json"))
-    assert told(measured, "op0", "cpu") == "measured on cpu (run.json)"
-    assert told(measured, "op1", "cpu") == "measured on cpu (run.json): it never showed up, so it takes no time"
-    assert told(measured, "op1", "gpu") == "1 G operations divided by the speed of the device"
-    assert told(graph(time={"cpu": [1.0] * 6}), "op0", "cpu") == "seconds on cpu that came with the graph"
+    assert describe_op(measured, "op0", "cpu") == "measured on cpu (run.json)"
+    assert (
+        describe_op(measured, "op1", "cpu")
+        == "measured on cpu (run.json): it was never seen to run, so it takes no time"
+    )
+    assert describe_op(measured, "op1", "gpu") == "1 G operations divided by the speed of the device"
+    assert describe_op(graph(time={"cpu": [1.0] * 6}), "op0", "cpu") == "seconds on cpu that came with the graph"
     partly = graph(time={"cpu": [float("nan")] + [1.0] * 5})
-    assert told(partly, "op0", "cpu") == "1 G operations divided by the speed of the device"
+    assert describe_op(partly, "op0", "cpu") == "1 G operations divided by the speed of the device"
 
 
 def test_an_op_that_is_not_there():
-    """Named in one sentence."""
+    """The error is one sentence that names the op."""
     with pytest.raises(pl.FormatError, match="no op is called 'op9'"):
-        told(graph(), "op9", "cpu")
+        describe_op(graph(), "op9", "cpu")
 
 
 values = st.one_of(st.none(), st.booleans(), st.floats(), st.text(max_size=3), st.integers(-3, 3))
@@ -78,9 +81,9 @@ notes = st.dictionaries(
 
 @given(notes, st.sampled_from(["estimated", "measured"]), st.integers(0, 5))
 def test_what_a_stranger_says_of_a_column_does_not_break_the_sentence(note, how, op):
-    """Figures that are none are not told."""
+    """Malformed figures are left out."""
     costs = {"columns": {"cpu": note | {"how": how}}}
-    sentence = told(graph(time={"cpu": [1.0] * 6}, metadata={"costs": costs}), op, "cpu")
+    sentence = describe_op(graph(time={"cpu": [1.0] * 6}, metadata={"costs": costs}), op, "cpu")
     assert sentence.startswith((f"{how} for cpu", f"{how} on cpu"))
 
 
@@ -97,7 +100,7 @@ def test_numbers_of_a_strangers_file_that_no_float_holds_are_left_out(huge):
     }
     costs = {"unknown": {"Mystery": huge}, "scaled": {"compute": huge}, "unsized": huge, "columns": {"dev": column}}
     g = graph(time={"dev": 1.0}, metadata={"costs": costs, "reference_speed": huge})
-    assert told(g, "op0", "dev").startswith("estimated for dev: by figures that are not told")
+    assert describe_op(g, "op0", "dev").startswith("estimated for dev: by figures that are not recorded")
     assert sources(g) == [
         ("operations", "measured seconds × reference speed" if huge else "as the model has them"),
         ("time on dev", "estimated: roofline"),
@@ -122,3 +125,10 @@ def test_open_dimensions_are_told_with_the_size_they_were_given(costs, sentence)
     """By name in ONNX, as the batch in TensorFlow; what is no size is left out."""
     found = dict(sources(graph(metadata={"costs": costs})))
     assert found.get("open dimension") == sentence
+
+
+def test_the_former_name_still_works():
+    """`costs.told` gives the same sentence and warns of its new name."""
+    with pytest.warns(DeprecationWarning, match=r"costs\.told is called costs\.describe_op now"):
+        sentence = pl.costs.told(graph(), "op0", "cpu")
+    assert sentence == describe_op(graph(), "op0", "cpu")

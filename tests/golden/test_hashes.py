@@ -1,0 +1,18 @@
+"""Every strategy's placements and schedules on twelve problems are those on record, byte for byte."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parent))
+
+import hashes
+
+
+@pytest.mark.slow
+def test_results_are_those_on_record():
+    """A change that alters results on purpose records them anew: ``python tests/golden/hashes.py --write``."""
+    assert hashes.differences() == []

@@ -1,0 +1,97 @@
+"""CONTRIBUTING.md is right: each of its examples, followed to the letter in a copy of the package, does what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from shutil import copytree, ignore_patterns
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "CONTRIBUTING.md").read_text()
+SECTIONS = dict(re.findall(r"^## Add (.*?)\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL))
+FILE = re.compile(r"^`([^`\n]+)`\n```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PATIENCE = 300  # seconds on a busy machine; a few on an idle one
+
+
+def follow(section: str, root: Path) -> list[str]:
+    """Write the section's new files and apply its diffs below `root`; returns their paths."""
+    steps = FILE.findall(section)
+    for path, language, text in steps:
+        target = root / path
+        if language == "diff":
+            target.write_text(patched(target.read_text(), text, path))
+        else:
+            assert not target.exists(), f"{path} is no new file; show the change as a diff"
+            target.write_text(text)
+    return [path for path, _, _ in steps]
+
+
+def patched(text: str, diff: str, path: str) -> str:
+    """A text with its changes made; the old lines of each hunk, which ``@@`` ends, must be there once."""
+    for hunk in re.split(r"^@@\n", diff, flags=re.MULTILINE):
+        lines = [line if line.strip() else " \n" for line in hunk.splitlines(keepends=True)]
+        assert {line[0] for line in lines} <= set(" +-"), (
+            f"{path}: a line of the diff begins with none of ' ', '+', '-'"
+        )
+        old, new = ("".join(line[1:] for line in lines if line[0] in kind) for kind in (" -", " +"))
+        places = [found.start() for found in re.finditer(f"^(?={re.escape(old)})", text, re.MULTILINE)]
+        assert len(places) == 1, f"{path} must have these lines once:\n{old}"
+        text = text[: places[0]] + new + text[places[0] + len(old) :]
+    return text
+
+
+def copy(to: Path) -> None:
+    """What the examples change: the package and the datasets, without what Python and numba have compiled."""
+    for folder in ("placelab", "datasets"):
+        copytree(ROOT / folder, to / folder, ignore=ignore_patterns("__pycache__"))
+
+
+@pytest.mark.parametrize("title", SECTIONS)
+def test_an_example_works_as_it_is_written(title, tmp_path):
+    """Its files and changes fit the code, its commands succeed, and all of it keeps the house's style."""
+    copy(tmp_path)
+    changed = follow(SECTIONS[title], tmp_path)
+    commands = "".join(COMMANDS.findall(SECTIONS[title]))
+    assert changed and commands
+    python = str(Path(sys.executable).parent)
+    environment = os.environ | {
+        "PATH": os.pathsep.join([python, os.environ["PATH"]]),
+        "PYTHONPATH": str(tmp_path),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PLACELAB_JIT": "0",
+    }
+    run = subprocess.run(
+        ["bash", "-euc", commands], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+    (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
+    ours = [path for path in changed if path.endswith(".py")]
+    for command in (["check"], ["format", "--check"]):
+        run = subprocess.run(["ruff", *command, *ours], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_every_kind_of_extension_has_its_example():
+    """Six sections, in the order in which the README names them."""
+    assert list(SECTIONS) == [
+        "a partitioner",
+        "a scheduler",
+        "a format",
+        "a panel to the explorer",
+        "a transfer model",
+        "a dataset",
+    ]
+
+
+def test_a_change_that_no_longer_fits_is_found():
+    """A hunk whose old lines are gone, or there twice, is an error."""
+    assert patched("a\nb\n\nc\n", " a\n-b\n+d\n@@\n\n+e\n c\n", "x") == "a\nd\n\ne\nc\n"
+    for text in ("a\n", "b\nb\n"):
+        with pytest.raises(AssertionError, match="x must have these lines once"):
+            patched(text, "-b\n", "x")
