@@ -40,7 +40,7 @@ class Arguments(NamedTuple):
     pred: blocks.Predecessors
     copies: blocks.Transfers
     receivers: blocks.Receivers
-    network: blocks.Network
+    network: simulating.Wires
     order: simulating.Scheduling
     memory: simulating.RunMemory
     contention: simulating.Contention
@@ -79,7 +79,7 @@ def arguments(problem: Problem, device: np.ndarray, moved: Moves, order: Order, 
         pred=plan_arrays.predecessors(problem.graph),
         copies=moved.copies,
         receivers=moved.receivers,
-        network=plan_arrays.network(problem),
+        network=_wires(problem),
         order=_scheduling(problem, device, moved.copies, order, rule, memory),
         memory=simulating.RunMemory(_needs(problem, memory), _use(problem, device, moved.copies, memory)),
         contention=_contention(problem, moved.copies, order),
@@ -125,7 +125,7 @@ def _scheduling(
         rule=simulating.Rule(rule, sends > 0, rank, item),
         classes=simulating.Classes(shared, *numbers),
         sequence=_sequence(device, problem.cluster.n_devices, order, rule),
-        msr=_msr(problem.graph, order, rank, items if rule == events.MSR else 0),
+        msr=_msr(problem.graph, order, rank) if rule == events.MSR else _NO_MSR,
         ready=ready,
         sends=of_sends,
         aside=np.empty(items if memory else 1, I8),
@@ -188,13 +188,17 @@ def _queues(device: np.ndarray, senders: np.ndarray, k: int) -> tuple[simulating
     return ready, simulating.SendQueues(frozen((base[:-1] + ops).astype(I4)), np.zeros(k, I4))
 
 
-def _msr(graph: OpGraph, order: Order, rank: np.ndarray, items: int) -> simulating.Msr:
-    """What the rule MSR reads; `items` is 0 for other rules."""
-    weights = simulating.Weights(bool(order.static), *(float(w) for w in order.weights))
+def _msr(graph: OpGraph, order: Order, rank: np.ndarray) -> simulating.Msr:
+    """What the rule MSR reads, and its empty heaps."""
+    items = len(rank)
     facts = np.zeros((items, 4), I4)
     facts[:, 3] = msr.NOWHERE
-    heaps = simulating.PairingHeaps(np.full(3 * items, -1, I4), np.full(items, -1, I4), rank if items else _NONE)
-    return simulating.Msr(weights, _consumer_ops(graph) if items else _NO_CONSUMERS, heaps, facts.reshape(-1))
+    return simulating.Msr(
+        simulating.Weights(bool(order.static), *(float(w) for w in order.weights)),
+        _consumer_ops(graph),
+        simulating.PairingHeaps(np.full(3 * items, -1, I4), np.full(items, -1, I4), rank),
+        facts.reshape(-1),
+    )
 
 
 def _consumer_ops(graph: OpGraph) -> simulating.ConsumerOps:
@@ -204,7 +208,12 @@ def _consumer_ops(graph: OpGraph) -> simulating.ConsumerOps:
     return simulating.ConsumerOps(ptr, consumer, inputs, graph.n_producers, frozen(most))
 
 
-_NO_CONSUMERS = simulating.ConsumerOps(*(_NONE,) * 5)
+_NO_MSR = simulating.Msr(
+    simulating.Weights(False, 0.0, 0.0, 0.0, 0.0),
+    simulating.ConsumerOps(*(_NONE,) * 5),
+    simulating.PairingHeaps(np.empty(0, I4), np.empty(0, I4), _NONE),
+    np.empty(0, I4),
+)
 
 
 # -------------------------------------------------------------------- memory that ops wait for
@@ -243,7 +252,13 @@ def _use(problem: Problem, device: np.ndarray, copies: blocks.Transfers, memory:
     return simulating.Use(used, home.astype(I4), of_copy.astype(I4))
 
 
-# -------------------------------------------------------------------- transfers that wait for links
+# -------------------------------------------------------------------- transfers, and what they wait for
+
+
+def _wires(problem: Problem) -> simulating.Wires:
+    cluster = problem.cluster
+    send = frozen(problem.transfer_ops / cluster.speed)
+    return simulating.Wires(cluster.latency.reshape(-1), cluster.bandwidth.reshape(-1), send)
 
 
 def _contention(problem: Problem, copies: blocks.Transfers, order: Order) -> simulating.Contention:

@@ -174,7 +174,15 @@ class RunMemory(NamedTuple):
     use: Use
 
 
-# ---------------------------------------------------------------- transfers that wait for links
+# ---------------------------------------------------------------- transfers, and what they wait for
+
+
+class Wires(NamedTuple):
+    """Speed of links, and of Sends."""
+
+    latency: np.ndarray  # float64 (k * k,): seconds, 0 within a device
+    bandwidth: np.ndarray  # float64 (k * k,): bytes per second, infinite within a device
+    send: np.ndarray  # float64 (k,): seconds of a Send on each device, 0 for none
 
 
 class Links(NamedTuple):
