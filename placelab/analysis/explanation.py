@@ -1,4 +1,4 @@
-"""Why does it take so long? The realised critical path, the idle gaps, and why an op started when it did."""
+"""Explain a schedule: the realised critical path, the idle gaps, and why an op started when it did."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 
 from placelab.errors import expect
 from placelab.kernels import explain as kernels
-from placelab.kernels.codes import PARALLEL, PORTS
+from placelab.kernels import explain_blocks as explaining
+from placelab.planning import plan_arrays
 from placelab.planning.ranks import by_falling
 from placelab.problem.graph import frozen
 from placelab.schedule.schedule import Schedule
@@ -96,21 +97,18 @@ def critical_steps(schedule: Schedule) -> np.ndarray:
     """
     expect(schedule, Schedule, "critical_path")
     problem, moved = schedule.problem, schedule.transfers
-    items = _items(schedule)
-    n = len(items[0])
-    most = 2 * (n + len(moved)) + 2
-    contention, ends = _contention(schedule)
-    by_finish = np.argsort(moved["finish"]) if contention else np.empty(0)
-    columns = [np.zeros(most, dtype) for dtype in (np.uint8, *3 * (np.int32,), *2 * (np.float64,))]
-    found = kernels.walk_back(
-        *(problem.graph.n_ops, n, *items, *_inputs(schedule), frozen(problem.graph.tensor_producer[moved["tensor"]])),
-        *(*ends, frozen(moved["start"]), frozen(moved["finish"])),
-        *(frozen(by_finish.astype(np.int32)), contention, 0),
-        *(np.full(problem.cluster.n_devices, -1, np.int32), np.zeros(n, np.int32), np.zeros(n + len(moved), np.uint8)),
-        *columns,
+    items, carried = _items(schedule), _carried(schedule)
+    n, most = len(items.start), 2 * (len(items.start) + len(moved)) + 2
+    walk = explaining.Walk(
+        np.full(problem.cluster.n_devices, -1, np.int32), np.zeros(n, np.int32), np.zeros(n + len(moved), np.uint8)
     )
+    found_steps = explaining.Steps(
+        *(np.zeros(most, dtype) for dtype in (np.uint8, *3 * (np.int32,), *2 * (np.float64,)))
+    )
+    pred = plan_arrays.predecessors(problem.graph)
+    found = kernels.walk_back(items, pred, carried, _moved(schedule), walk, found_steps)
     steps = np.empty(found, STEP)
-    for label, column in zip(("kind", "row", "cause", "by", "start", "finish"), columns, strict=True):
+    for label, column in zip(("kind", "row", "cause", "by", "start", "finish"), found_steps, strict=True):
         steps[label] = column[:found][::-1]
     return frozen(steps)
 
@@ -160,16 +158,15 @@ def idle_gaps(schedule: Schedule) -> np.ndarray:
         end).
     """
     expect(schedule, Schedule, "idle_reasons")
-    problem, moved = schedule.problem, schedule.transfers
-    items, k = _items(schedule), problem.cluster.n_devices
-    most = 3 * len(items[0]) + k
-    columns = [np.zeros(most, dtype) for dtype in (np.int32, np.float64, np.float64, np.uint8, np.int32)]
-    found = kernels.idle_gaps(
-        *(problem.graph.n_ops, len(items[0]), k, schedule.makespan, *items, *_inputs(schedule)),
-        *(frozen(moved["finish"]), np.zeros(k), *columns),
+    items, k = _items(schedule), schedule.problem.cluster.n_devices
+    most = 3 * len(items.start) + k
+    columns = explaining.Gaps(
+        *(np.zeros(most, dtype) for dtype in (np.int32, np.float64, np.float64, np.uint8, np.int32))
     )
+    pred = plan_arrays.predecessors(schedule.problem.graph)
+    found = kernels.idle_gaps(schedule.makespan, items, pred, _carried(schedule), np.zeros(k), columns)
     gaps = np.empty(found, GAP)
-    order = np.lexsort((columns[1][:found], columns[0][:found]))
+    order = np.lexsort((columns.begin[:found], columns.device[:found]))
     for label, column in zip(GAP.names, columns, strict=True):
         gaps[label] = column[:found][order]
     return frozen(gaps)
@@ -253,34 +250,35 @@ def carriers(schedule: Schedule) -> np.ndarray:
     carrier = np.empty(graph.n_edges, np.int32)
     kernels.carriers(
         *(graph.tensor_ptr, graph.consumer, frozen(moved["tensor"]), frozen(moved["destination"]), schedule.device),
-        *(np.empty(size, np.int32) for size in (graph.n_tensors, len(moved), k, k)),
+        explaining.CarrierWork(*(np.empty(size, np.int32) for size in (graph.n_tensors, len(moved), k, k))),
         carrier,
     )
     return frozen(carrier)
 
 
-def _items(schedule: Schedule) -> tuple[np.ndarray, ...]:
-    """start, finish and device of ops and Sends, and their order by start."""
+def _items(schedule: Schedule) -> explaining.Items:
+    """What devices ran: ops and Sends."""
     sends, start, finish, place = schedule.sends, schedule.start, schedule.finish, schedule.device
     if len(sends):
         start, finish = np.concatenate([start, sends["start"]]), np.concatenate([finish, sends["finish"]])
         place = np.concatenate([place, sends["source"]])
-    return frozen(start), frozen(finish), frozen(place), frozen(by_falling(-start)[0])
+    columns = map(frozen, (start, finish, place, by_falling(-start)[0]))
+    return explaining.Items(schedule.problem.graph.n_ops, *columns)
 
 
-def _contention(schedule: Schedule) -> tuple[int, tuple[np.ndarray, np.ndarray]]:
-    """Whether transfers queue, and the two queues that each one occupies; equal where it occupies one."""
+def _carried(schedule: Schedule) -> explaining.Carried:
+    """The transfers that carry each edge, and when they are over."""
+    return explaining.Carried(carriers(schedule), frozen(schedule.transfers["finish"]))
+
+
+def _moved(schedule: Schedule) -> explaining.Moved:
+    """Transfers, and what they may have waited for."""
     problem, moved = schedule.problem, schedule.transfers
-    k, duplex = problem.cluster.n_devices, problem.duplex
-    ends = [
-        frozen(end.astype(np.int32))
-        for end in problem.transfer_model.ends(moved["source"], moved["destination"], k, duplex)
-    ]
-    nothing = frozen(np.empty(0, np.int32))
-    return (PORTS, (ends[0], ends[-1])) if ends else (PARALLEL, (nothing, nothing))
-
-
-def _inputs(schedule: Schedule) -> tuple[np.ndarray, ...]:
-    """Edges by consumer, their producers, and the transfers that carry them."""
-    graph = schedule.problem.graph
-    return graph.pred_ptr, graph.pred_edge, graph.producer, carriers(schedule)
+    k, duplex, nothing = problem.cluster.n_devices, problem.duplex, np.empty(0)
+    ends = problem.transfer_model.ends(moved["source"], moved["destination"], k, duplex)
+    queues = (ends[0], ends[-1], np.argsort(moved["finish"])) if ends else (nothing, nothing, nothing)
+    return explaining.Moved(
+        frozen(problem.graph.tensor_producer[moved["tensor"]]),
+        frozen(moved["start"]),
+        *(frozen(column.astype(np.int32)) for column in queues),
+    )

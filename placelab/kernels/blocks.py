@@ -321,6 +321,7 @@ class Transfers(NamedTuple):
     ptr: np.ndarray  # int32 (n + 1,): transfers of op v are ptr[v] to ptr[v + 1]
     tensor: np.ndarray  # int32 (m,): tensor of each
     destination: np.ndarray  # int32 (m,): device that each goes to
+    source: np.ndarray  # int32 (m,): device that each comes from
     of_edge: np.ndarray  # int32 (m,): transfer that brings each edge's tensor, -1 within a device
 
 

@@ -1,13 +1,10 @@
-"""What did everything wait for? The realised critical path and the idle gaps of a finished schedule.
+"""Explain a finished schedule: its realised critical path, and its idle gaps.
 
-Items are ops (0 … n_ops - 1) and Sends (n_ops + transfer number), in `start`, `finish`, `place`. ``carrier[e]`` is the
-transfer that brings edge e's tensor, -1 within a device (:func:`carriers`); ``made_by[x]`` the op whose output transfer x
-carries.
+Items are ops (0 … n_ops - 1) and Sends (n_ops + transfer number); blocks are in :mod:`placelab.kernels.explain_blocks`.
 """
 
 from __future__ import annotations
 
-from placelab.kernels.codes import CHANNEL, PARALLEL
 from placelab.kernels.jit import helper, kernel
 
 OP, TRANSFER, WAIT = 0, 1, 2  # kinds on the critical path
@@ -16,12 +13,13 @@ FOR_TRANSFER, FOR_UPSTREAM, FOR_MEMORY, FOR_END = 0, 1, 2, 3  # reasons of idle 
 
 
 @kernel
-def carriers(tensor_ptr, consumer, tensor, destination, place, first, following, stamp, row, carrier):
+def carriers(tensor_ptr, consumer, tensor, destination, place, work, carrier):
     """``carrier[e]``: the transfer (ties: the lowest) that takes edge e's tensor to the device of its consumer, -1 for none.
 
-    Edges of tensor t are ``tensor_ptr[t]:tensor_ptr[t + 1]``; the transfers may come in any order. Workspace: ``first``
-    (tensors), ``following`` (transfers), ``stamp`` and ``row`` (devices). O(edges + transfers + tensors + devices).
+    Edges of tensor t are ``tensor_ptr[t]:tensor_ptr[t + 1]``; the transfers may come in any order.
+    O(edges + transfers + tensors + devices).
     """
+    first, following, stamp, row = work
     for t in range(len(first)):
         first[t] = -1
     for x in range(len(tensor)):
@@ -41,14 +39,14 @@ def carriers(tensor_ptr, consumer, tensor, destination, place, first, following,
 
 
 @helper
-def last_input(v, finish, pred_ptr, pred_edge, producer, carrier, transfer_finish):
+def last_input(v, items, pred, carried):
     """The edge whose tensor reached op v last (ties: the lowest), -1 without inputs."""
     latest = -1
     arrived = 0.0
-    for i in range(pred_ptr[v], pred_ptr[v + 1]):
-        e = pred_edge[i]
-        x = carrier[e]
-        time = finish[producer[e]] if x < 0 else transfer_finish[x]
+    for i in range(pred.ptr[v], pred.ptr[v + 1]):
+        e = pred.edge[i]
+        x = carried.carrier[e]
+        time = items.finish[pred.producer[e]] if x < 0 else carried.finish[x]
         if latest < 0 or time > arrived:
             latest = e
             arrived = time
@@ -56,12 +54,13 @@ def last_input(v, finish, pred_ptr, pred_edge, producer, carrier, transfer_finis
 
 
 @helper
-def link_items(n_items, by_start, start, finish, place, last, before):
+def link_items(items, last, before):
     """before[i]: the item that ran before item i on its device, -1 for the first. `last` (devices) is workspace.
 
     Of items that start at the same time the ones that take no time come first, then by number.
     """
-    for j in range(n_items):
+    _, start, finish, place, by_start = items
+    for j in range(len(by_start)):
         i = by_start[j]
         previous = last[place[i]]
         if previous >= 0 and start[previous] == start[i] and finish[i] == start[i] and finish[previous] > start[i]:
@@ -73,8 +72,9 @@ def link_items(n_items, by_start, start, finish, place, last, before):
 
 
 @helper
-def holder(x, until, model, duplex, source, destination, transfer_start, transfer_finish, by_finish):
+def holder(x, until, moved, transfer_finish):
     """The transfer that held a port or channel of transfer x until then (ties: the lowest number), -1 for none."""
+    first, last, by_finish = moved.first, moved.last, moved.by_finish
     low = 0
     high = len(by_finish)
     while low < high:
@@ -87,30 +87,25 @@ def holder(x, until, model, duplex, source, destination, transfer_start, transfe
     while low < len(by_finish) and transfer_finish[by_finish[low]] == until:
         y = by_finish[low]
         low += 1
-        a = source[x]
-        b = destination[x]
-        if model == CHANNEL:
-            shares = source[y] == a and destination[y] == b
-        elif duplex != 0:
-            shares = source[y] == a or destination[y] == b
-        else:
-            shares = source[y] == a or source[y] == b or destination[y] == a or destination[y] == b
-        if shares and y != x and transfer_start[y] < until and (found < 0 or y < found):
+        a = first[x]
+        b = last[x]
+        shares = first[y] == a or first[y] == b or last[y] == a or last[y] == b
+        if shares and y != x and moved.start[y] < until and (found < 0 or y < found):
             found = y
     return found
 
 
 @kernel
-def walk_back(
-    n_ops, n_items, start, finish, place, by_start, pred_ptr, pred_edge, producer, carrier,
-    made_by, source, destination, transfer_start, transfer_finish, by_finish, model, duplex, last, before, visited,
-    kind, row, cause, by, begin, end,
-):  # fmt: skip
-    """The critical path from its last entry to its first, in `kind` … `end`; returns the number of entries.
+def walk_back(items, pred, carried, moved, walk, steps):
+    """The critical path from its last entry to its first, in `steps`; returns the number of entries.
 
-    `last` (devices, -1), `before` (items) and `visited` (items + transfers, 0) are workspace. O(items + transfers + edges).
+    O(items + transfers + edges).
     """
-    link_items(n_items, by_start, start, finish, place, last, before)
+    n_ops = items.n_ops
+    n_items = len(items.start)
+    start, finish = items.start, items.finish
+    kind, row, cause, by, begin, end = steps
+    link_items(items, walk.last, walk.before)
     v = 0
     for u in range(n_ops):
         if finish[u] > finish[v]:
@@ -124,8 +119,8 @@ def walk_back(
     while True:
         item = v if what == OP else n_ops + v  # place in the list of items
         mark = item if what != TRANSFER else n_items + v
-        visited[mark] = 1
-        began = transfer_start[v] if what == TRANSFER else start[item]
+        walk.visited[mark] = 1
+        began = moved.start[v] if what == TRANSFER else start[item]
         kind[n] = label
         row[n] = waiting if label == WAIT else v
         cause[n] = reason
@@ -141,28 +136,28 @@ def walk_back(
         x = -1
         if what == OP:
             waiting = v
-            edge = last_input(v, finish, pred_ptr, pred_edge, producer, carrier, transfer_finish)
+            edge = last_input(v, items, pred, carried)
             need = -1
             there = 0.0
             if edge >= 0:
-                x = carrier[edge]
-                need = producer[edge]
-                there = finish[need] if x < 0 else transfer_finish[x]
+                x = carried.carrier[edge]
+                need = pred.producer[edge]
+                there = finish[need] if x < 0 else carried.finish[x]
         else:
             need = n_ops + v if what == TRANSFER and n_items > n_ops else -1
             if need < 0:
-                need = made_by[v]
+                need = moved.made_by[v]
             there = finish[need]
         # what was in the way: the item before on the device, or the transfer before on the link
         hurdle = -1
         free = 0.0
         if there < time:
             if what != TRANSFER:
-                hurdle = before[item]
+                hurdle = walk.before[item]
                 if hurdle >= 0:
                     free = finish[hurdle]
-            elif model != PARALLEL:
-                hurdle = holder(v, time, model, duplex, source, destination, transfer_start, transfer_finish, by_finish)
+            else:
+                hurdle = holder(v, time, moved, carried.finish)
                 if hurdle >= 0:
                     free = time
             known = max(there, free)
@@ -205,7 +200,7 @@ def walk_back(
                 what = OP
                 v = hurdle
         mark = n_items + v if what == TRANSFER else v if what == OP else n_ops + v
-        if visited[mark] != 0:  # no schedule of ours: ops that overlap or start before their inputs
+        if walk.visited[mark] != 0:  # no schedule of ours: ops that overlap or start before their inputs
             kind[n] = WAIT
             row[n] = waiting
             cause[n] = NOTHING
@@ -217,38 +212,37 @@ def walk_back(
 
 
 @helper
-def add_gap(n, d, a, b, why, what, device, begin, end, reason, op):
+def add_gap(n, d, a, b, why, what, gaps):
     """Append the idle gap [a, b) of device d when it is one; returns the number of gaps."""
     if b > a:
-        device[n] = d
-        begin[n] = a
-        end[n] = b
-        reason[n] = why
-        op[n] = what
+        gaps.device[n] = d
+        gaps.begin[n] = a
+        gaps.end[n] = b
+        gaps.reason[n] = why
+        gaps.op[n] = what
         n += 1
     return n
 
 
 @helper
-def last_awaited(
-    j, d, n_ops, n_items, start, by_start, finish, place, pred_ptr, pred_edge, producer, carrier, transfer_finish
-):  # fmt: skip
+def last_awaited(j, d, items, pred, carried):
     """Of all ops that start on device d at the instant of ``by_start[j]``, the input that came last; -1 if none has any.
 
     Several ops of no time may start at once, and the one of the lowest number need not be the first the device ran.
     """
+    n_ops, start, finish, place, by_start = items
     now = start[by_start[j]]
     awaited = -1
     latest = -1.0
-    while j < n_items and start[by_start[j]] == now:
+    while j < len(by_start) and start[by_start[j]] == now:
         i = by_start[j]
         j += 1
         if i >= n_ops or place[i] != d:
             continue
-        edge = last_input(i, finish, pred_ptr, pred_edge, producer, carrier, transfer_finish)
+        edge = last_input(i, items, pred, carried)
         if edge >= 0:
-            x = carrier[edge]
-            came = finish[producer[edge]] if x < 0 else transfer_finish[x]
+            x = carried.carrier[edge]
+            came = finish[pred.producer[edge]] if x < 0 else carried.finish[x]
             if came > latest and came <= now:
                 latest = came
                 awaited = edge
@@ -256,36 +250,31 @@ def last_awaited(
 
 
 @kernel
-def idle_gaps(
-    n_ops, n_items, n_devices, makespan, start, finish, place, by_start, pred_ptr, pred_edge, producer, carrier,
-    transfer_finish, free, device, begin, end, reason, op,
-):  # fmt: skip
-    """Idle gaps of all devices by the time they end, in `device` … `op`; returns their number. O(items + edges).
+def idle_gaps(makespan, items, pred, carried, free, gaps):
+    """Idle gaps of all devices by the time they end, in `gaps`; returns their number. O(items + edges).
 
     `free` (devices, zeros) is workspace; the results have room for three gaps per item and one per device.
     """
+    n_ops, start, finish, place, by_start = items
     n = 0
-    for j in range(n_items):
+    for j in range(len(by_start)):
         i = by_start[j]
         d = place[i]
         if start[i] > free[d]:
             at = free[d]
-            edge = last_awaited(
-                j, d, n_ops, n_items, start, by_start, finish, place, pred_ptr, pred_edge, producer, carrier,
-                transfer_finish,
-            )  # fmt: skip
+            edge = last_awaited(j, d, items, pred, carried)
             if edge >= 0:
-                u = producer[edge]
-                x = carrier[edge]
+                u = pred.producer[edge]
+                x = carried.carrier[edge]
                 made = min(finish[u], start[i])
-                n = add_gap(n, d, at, made, FOR_UPSTREAM, u, device, begin, end, reason, op)
+                n = add_gap(n, d, at, made, FOR_UPSTREAM, u, gaps)
                 at = max(at, made)
-                came = min(finish[u] if x < 0 else transfer_finish[x], start[i])
-                n = add_gap(n, d, at, came, FOR_TRANSFER, u, device, begin, end, reason, op)
+                came = min(finish[u] if x < 0 else carried.finish[x], start[i])
+                n = add_gap(n, d, at, came, FOR_TRANSFER, u, gaps)
                 at = max(at, came)
-            n = add_gap(n, d, at, start[i], FOR_MEMORY, i if i < n_ops else -1, device, begin, end, reason, op)
+            n = add_gap(n, d, at, start[i], FOR_MEMORY, i if i < n_ops else -1, gaps)
         if finish[i] > free[d]:
             free[d] = finish[i]
-    for d in range(n_devices):
-        n = add_gap(n, d, free[d], makespan, FOR_END, -1, device, begin, end, reason, op)
+    for d in range(len(free)):
+        n = add_gap(n, d, free[d], makespan, FOR_END, -1, gaps)
     return n

@@ -6,31 +6,33 @@ many successors, how many of them on other devices, how many that wait for this 
 one. Items of equal facts always have equal scores: they wait in one pairing heap, longest first, and a choice compares the tops
 of the heaps. An item that is awaited on several devices is a heap of its own, scored when it is looked at.
 
-Arrays: ``facts[4 * item]`` …; ``links[3 * item]`` is its first child, then its next sibling, then its parent or previous sibling;
-``since[item]`` the instant it was queued at, -1 while it is not. A device's part of ``queue`` holds the tops of its heaps.
+The facts of an item are ``facts[4 * item]`` …; ``links[3 * item]`` is its first child, then its next sibling, then its parent or
+previous sibling. A device's part of ``ready.entry`` holds the tops of its heaps.
 """
 
-from placelab.kernels.jit import helper
+from placelab.kernels.jit import helper, inlined
 
 NOWHERE, SEVERAL = -1, -2  # in place of the device on which successors wait for an item alone
 
 
 @helper
-def waits_longer(item, other, since, rank):
+def waits_longer(item, other, heaps):
     """Whether of two items of equal scores this goes first: queued first, then the lower rank."""
+    since, rank = heaps.since, heaps.rank
     return since[item] < since[other] or (since[item] == since[other] and rank[item] < rank[other])
 
 
 @helper
-def meld(a, b, links, since, rank):
+def meld(a, b, heaps):
     """Join two heaps, either of which may be -1, none. Returns the top."""
     if a < 0:
         return b
     if b < 0:
         return a
+    links = heaps.links
     top = a
     under = b
-    if waits_longer(b, a, since, rank):
+    if waits_longer(b, a, heaps):
         top = b
         under = a
     child = links[3 * top]
@@ -43,8 +45,9 @@ def meld(a, b, links, since, rank):
 
 
 @helper
-def without(item, top, links, since, rank):
+def without(item, top, heaps):
     """Take an item out of the heap of that top. Returns the new top, -1 if nothing is left. Amortised O(log items)."""
+    links = heaps.links
     if item != top:
         before = links[3 * item + 2]
         following = links[3 * item + 1]
@@ -60,18 +63,18 @@ def without(item, top, links, since, rank):
         a = child
         b = links[3 * a + 1]
         child = links[3 * b + 1] if b >= 0 else -1
-        joined = meld(a, b, links, since, rank)
+        joined = meld(a, b, heaps)
         links[3 * joined + 1] = pairs
         pairs = joined
     rest = -1
     while pairs >= 0:
         following = links[3 * pairs + 1]
         links[3 * pairs + 1] = -1
-        rest = meld(rest, pairs, links, since, rank)
+        rest = meld(rest, pairs, heaps)
         pairs = following
     links[3 * item] = -1
     links[3 * item + 1] = -1
-    return rest if item == top else meld(top, rest, links, since, rank)
+    return rest if item == top else meld(top, rest, heaps)
 
 
 @helper
@@ -89,38 +92,38 @@ def alike(item, other, facts):
 
 
 @helper
-def enter(item, d, facts, links, since, rank, queue, queue_base, n_queued):
+def enter(item, d, facts, heaps, ready):
     """Put an item into the queue of device d. O(heaps)."""
-    base = queue_base[d]
-    for i in range(n_queued[d]):
-        if alike(item, queue[base + i], facts):
-            queue[base + i] = meld(queue[base + i], item, links, since, rank)
+    base = ready.base[d]
+    for i in range(ready.count[d]):
+        if alike(item, ready.entry[base + i], facts):
+            ready.entry[base + i] = meld(ready.entry[base + i], item, heaps)
             return
-    queue[base + n_queued[d]] = item
-    n_queued[d] += 1
+    ready.entry[base + ready.count[d]] = item
+    ready.count[d] += 1
 
 
 @helper
-def leave(item, d, facts, links, since, rank, queue, queue_base, n_queued):
+def leave(item, d, facts, heaps, ready):
     """Take an item out of the queue of device d. O(heaps + log items)."""
-    base = queue_base[d]
+    base = ready.base[d]
     i = 0
-    while queue[base + i] != item and not alike(item, queue[base + i], facts):
+    while ready.entry[base + i] != item and not alike(item, ready.entry[base + i], facts):
         i += 1
-    top = without(item, queue[base + i], links, since, rank)
+    top = without(item, ready.entry[base + i], heaps)
     if top < 0:
-        n_queued[d] -= 1
-        top = queue[base + n_queued[d]]
-    queue[base + i] = top
+        ready.count[d] -= 1
+        top = ready.entry[base + ready.count[d]]
+    ready.entry[base + i] = top
 
 
-@helper
-def only_one(w, inputs, missing, n_producers, static):
+@inlined
+def only_one(w, inputs, missing, producers, static):
     """Whether op w waits for nothing but the `inputs` tensors of one item; `static`: whether it has no other producer."""
-    return n_producers[w] == 1 if static else missing[w] == inputs
+    return producers[w] == 1 if static else missing[w] == inputs
 
 
-@helper
+@inlined
 def awaited(item, by, facts):
     """One more successor, on device `by`, waits for this item alone."""
     i = 4 * item
@@ -129,92 +132,88 @@ def awaited(item, by, facts):
 
 
 @helper
-def begin_waiting(
-    item, d, n_ops, instant, device, missing, successor_ptr, successor, successor_inputs, n_producers, consumer_ptr,
-    receiver, static, facts, links, since, rank, queue, queue_base, n_queued,
-):  # fmt: skip
+def begin_waiting(item, d, instant, ops, receivers, static, consumers, facts, heaps, ready):
     """Queue an item that has become executable on device d, with its facts of now. O(successors + heaps)."""
     f = 4 * item
+    n_ops = len(ops.device)
     if item < n_ops:
-        for i in range(successor_ptr[item], successor_ptr[item + 1]):
-            w = successor[i]
+        for i in range(consumers.ptr[item], consumers.ptr[item + 1]):
+            w = consumers.op[i]
             facts[f] += 1
-            if device[w] != d:
+            if ops.device[w] != d:
                 facts[f + 1] += 1
-            if only_one(w, successor_inputs[i], missing, n_producers, static):
-                awaited(item, device[w], facts)
+            if only_one(w, consumers.inputs[i], ops.missing, consumers.producers, static):
+                awaited(item, ops.device[w], facts)
     else:
-        i = consumer_ptr[2 * (item - n_ops)]
-        end = consumer_ptr[2 * (item - n_ops) + 1]
+        i = receivers.ptr[2 * (item - n_ops)]
+        end = receivers.ptr[2 * (item - n_ops) + 1]
         while i < end:
-            w = receiver[i]
+            w = receivers.op[i]
             inputs = 0
-            while i < end and receiver[i] == w:  # an op that reads the tensor twice stands there twice
+            while i < end and receivers.op[i] == w:  # an op that reads the tensor twice stands there twice
                 inputs += 1
                 i += 1
             facts[f] += 1
             facts[f + 1] += 1
-            if only_one(w, inputs, missing, n_producers, static):
-                awaited(item, device[w], facts)
-    since[item] = instant
-    enter(item, d, facts, links, since, rank, queue, queue_base, n_queued)
+            if only_one(w, inputs, ops.missing, consumers.producers, static):
+                awaited(item, ops.device[w], facts)
+    heaps.since[item] = instant
+    enter(item, d, facts, heaps, ready)
 
 
 @helper
-def again(item, d, by, facts, links, since, rank, queue, queue_base, n_queued):
+def again(item, d, by, facts, heaps, ready):
     """A queued item is now all that one more successor, on device `by`, waits for: move it to its new heap."""
-    leave(item, d, facts, links, since, rank, queue, queue_base, n_queued)
+    leave(item, d, facts, heaps, ready)
     awaited(item, by, facts)
-    enter(item, d, facts, links, since, rank, queue, queue_base, n_queued)
+    enter(item, d, facts, heaps, ready)
 
 
 @helper
-def last_wait(
-    w, n_ops, device, source, missing, pred_ptr, pred_edge, producer, edge_tensor, edge_transfer, with_sends,
-    facts, links, since, rank, queue, queue_base, n_queued,
-):  # fmt: skip
+def last_wait(w, with_sends, ops, pred, copies, facts, heaps, ready):
     """Op w has got an input but waits for more: if that is one queued item's alone, move the item. O(predecessors).
 
     Edges into w are sorted by producer, then tensor. Of a queued op no tensor has arrived, of a queued Send not the one.
     """
-    i = pred_ptr[w]
-    end = pred_ptr[w + 1]
+    n_ops = len(ops.device)
+    missing = ops.missing[w]
+    i = pred.ptr[w]
+    end = pred.ptr[w + 1]
     while i < end:
-        u = producer[pred_edge[i]]
+        u = pred.producer[pred.edge[i]]
         inputs = 0
-        while i < end and producer[pred_edge[i]] == u:
-            t = edge_tensor[pred_edge[i]]
-            x = edge_transfer[pred_edge[i]]
-            copies = 0
-            while i < end and edge_tensor[pred_edge[i]] == t:
-                copies += 1
+        while i < end and pred.producer[pred.edge[i]] == u:
+            t = pred.tensor[pred.edge[i]]
+            x = copies.of_edge[pred.edge[i]]
+            same = 0
+            while i < end and pred.tensor[pred.edge[i]] == t:
+                same += 1
                 i += 1
-            inputs += copies
-            if with_sends and x >= 0 and copies == missing[w] and since[n_ops + x] >= 0:
-                again(n_ops + x, source[x], device[w], facts, links, since, rank, queue, queue_base, n_queued)
-        if inputs == missing[w] and since[u] >= 0:
-            again(u, device[u], device[w], facts, links, since, rank, queue, queue_base, n_queued)
+            inputs += same
+            if with_sends and x >= 0 and same == missing and heaps.since[n_ops + x] >= 0:
+                again(n_ops + x, copies.source[x], ops.device[w], facts, heaps, ready)
+        if inputs == missing and heaps.since[u] >= 0:
+            again(u, ops.device[u], ops.device[w], facts, heaps, ready)
 
 
-@helper
+@inlined
 def times(weight, count):
     """A weight counted so often; nothing where it does not count at all, even if it is infinite."""
     return weight * count if count > 0 else 0.0
 
 
-@helper
-def score(
-    item, device, missing, busy, successor_ptr, successor, successor_inputs, n_producers, static, alpha, beta, gamma,
-    delta, facts,
-):  # fmt: skip
+@inlined
+def score(item, ops, busy, weights, consumers, facts):
     """MSR of a queued item now."""
     f = 4 * item
     waking = 0
     if facts[f + 3] == SEVERAL:  # no Send, whose consumers are on one device
-        for i in range(successor_ptr[item], successor_ptr[item + 1]):
-            w = successor[i]
-            if busy[device[w]] == 0 and only_one(w, successor_inputs[i], missing, n_producers, static):
+        for i in range(consumers.ptr[item], consumers.ptr[item + 1]):
+            w = consumers.op[i]
+            alone = only_one(w, consumers.inputs[i], ops.missing, consumers.producers, weights.static)
+            if busy[ops.device[w]] == 0 and alone:
                 waking += 1
     elif facts[f + 3] >= 0 and busy[facts[f + 3]] == 0:
         waking = facts[f + 2]
-    return times(alpha, facts[f]) + times(beta, facts[f + 1]) + times(gamma, facts[f + 2]) + times(delta, waking)
+    alpha, beta = times(weights.alpha, facts[f]), times(weights.beta, facts[f + 1])
+    return alpha + beta + times(weights.gamma, facts[f + 2]) + times(weights.delta, waking)

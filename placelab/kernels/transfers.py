@@ -7,8 +7,8 @@ from placelab.kernels.jit import kernel
 def group_transfers(device, succ, producer, sorting, receivers, transfers):
     """Sort each op's edges by (destination device, tensor, consumer) and number the runs that leave the op's device.
 
-    Results: `receivers` and `transfers`, but their ``ptr`` beyond the last transfer. Returns the number of transfers.
-    O(edges + ops + devices): two stable counting sorts.
+    Results: `receivers` and `transfers`; what they say of each transfer counts up to the last one. Returns the number of
+    transfers. O(edges + ops + devices): two stable counting sorts.
     """
     count, by_device, cursor = sorting
     of_edge = transfers.of_edge
@@ -55,6 +55,7 @@ def group_transfers(device, succ, producer, sorting, receivers, transfers):
                 if d != last_device or t != last_tensor:
                     transfers.tensor[x] = t
                     transfers.destination[x] = d
+                    transfers.source[x] = home
                     receivers.ptr[2 * x] = i
                     x += 1
                 receivers.ptr[2 * x - 1] = i + 1

@@ -223,5 +223,5 @@ def transfers(problem: Problem) -> tuple[blocks.Sorting, blocks.Receivers, block
     """Workspace and results of :func:`placelab.kernels.transfers.group_transfers`."""
     n, m, k = problem.graph.n_ops, problem.graph.n_edges, problem.cluster.n_devices
     whole = lambda *sizes: (np.empty(size, np.int32) for size in sizes)  # noqa: E731
-    receivers, found = blocks.Receivers(*whole(m, n, n, 2 * m)), blocks.Transfers(*whole(n + 1, m, m, m))
+    receivers, found = blocks.Receivers(*whole(m, n, n, 2 * m)), blocks.Transfers(*whole(n + 1, m, m, m, m))
     return blocks.Sorting(*whole(k + 1, m, n)), receivers, found

@@ -30,7 +30,7 @@ flops hardware
 strategies
 planning
 scheduling
-simulation
+simulation_arrays simulation
 solvers
 analysis
 preparing transforms

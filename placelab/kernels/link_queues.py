@@ -1,0 +1,142 @@
+"""Start transfers, at once or when the links that they wait for are free.
+
+Events of transfers have the codes from `first` on, one per transfer, then as many for the begins of reserved ones.
+"""
+
+from placelab.kernels.codes import CHANNEL, DYNAMIC, PARALLEL, PORTS, PORTS_BY_PRIORITY
+from placelab.kernels.heap import pop_key, push_event, push_key
+from placelab.kernels.jit import inlined
+from placelab.kernels.memory_in_use import begin_copy
+from placelab.kernels.worklist import add_to
+
+LOW = (1 << 32) - 1  # part of a key that says which request it is
+
+
+@inlined
+def push(time, code, events):
+    """Add an event."""
+    events.size[0] = push_event(events.heap, events.size[0], time, code)
+
+
+@inlined
+def request_transfer(x, now, first, copies, network, memory, contention, events, results):
+    """Transfer x may start from now on: let it start, reserve its ports, or queue it."""
+    links, queues, pairs = contention
+    t = copies.tensor[x]
+    s = copies.source[x]
+    d = copies.destination[x]
+    pair = s * len(memory.needs.limit) + d
+    if links.contention == PARALLEL or links.contention == PORTS:
+        begin = now
+        if links.contention == PORTS:
+            if links.port[s] > begin:
+                begin = links.port[s]
+            if links.port[links.in_port + d] > begin:
+                begin = links.port[links.in_port + d]
+        end = begin + network.latency[pair] + memory.needs.tensor_bytes[t] / network.bandwidth[pair]
+        results.transfer_start[x] = begin
+        results.transfer_finish[x] = end
+        if links.contention == PORTS:
+            links.port[s] = end
+            links.port[links.in_port + d] = end
+        push(end, first + x, events)
+        if memory.needs.model == DYNAMIC and begin > now:
+            push(begin, first + len(copies.tensor) + x, events)
+        else:
+            begin_copy(t, d, memory)
+        return
+    queue = int(queues.of[x])
+    if len(queues.rank) > 0:
+        number = queues.n_requests[0]
+        queues.request[number] = x
+        queues.n_requests[0] = number + 1
+        push_key(queues.entry, queues.base[queue], queues.count[queue], queues.rank[x] << 32 | number)
+    else:
+        queues.entry[queues.base[queue] + queues.count[queue]] = x
+    queues.count[queue] += 1
+    add_to(pairs, queue)
+
+
+@inlined
+def free_links(x, s, d, k, contention):
+    """Transfer x from device s to d is over: let the transfers that may have waited for its links be looked at."""
+    links, queues, pairs = contention
+    if links.contention == CHANNEL:
+        links.channel[queues.of[x]] = 0
+        add_to(pairs, int(queues.of[x]))
+    elif links.contention == PORTS_BY_PRIORITY:
+        links.port[s] = 0.0
+        links.port[links.in_port + d] = 0.0
+        for q in range(k):
+            add_to(pairs, s * k + q)
+            add_to(pairs, q * k + d)
+            if links.in_port == 0:
+                add_to(pairs, d * k + q)
+                add_to(pairs, q * k + s)
+
+
+@inlined
+def next_pair(k, contention):
+    """The pair whose first transfer starts next, -1 for none; pairs from which none can start leave the list."""
+    links, queues, pairs = contention
+    best = -1
+    best_key = 0
+    i = 0
+    while i < pairs.size[0]:
+        pair = int(pairs.number[i])
+        if links.contention == CHANNEL:
+            blocked = links.channel[pair] != 0
+        else:
+            blocked = links.port[pair // k] > 0.0 or links.port[links.in_port + pair % k] > 0.0
+        if queues.count[pair] == 0 or blocked:  # looked at again when one of these changes
+            pairs.flag[pair] = 0
+            pairs.size[0] -= 1
+            pairs.number[i] = pairs.number[pairs.size[0]]
+            continue
+        key = queues.entry[queues.base[pair]]
+        if best < 0 or key < best_key:
+            best = pair
+            best_key = key
+        if links.contention == CHANNEL:  # channels do not compete
+            break
+        i += 1
+    return best
+
+
+@inlined
+def take_first(pair, queues):
+    """Take the first transfer out of the queue of a pair."""
+    base = queues.base[pair]
+    key = int(queues.entry[base])
+    if len(queues.rank) > 0:
+        key = int(queues.request[key & LOW])
+        pop_key(queues.entry, base, queues.count[pair])
+    else:  # first come, first served: what has gone is behind the base
+        queues.base[pair] += 1
+    queues.count[pair] -= 1
+    return key
+
+
+@inlined
+def start_waiting(now, first, copies, network, memory, contention, events, results):
+    """Start transfers that wait for a channel, or for two ports, until no more can."""
+    links, queues, pairs = contention
+    k = len(memory.needs.limit)
+    while pairs.size[0] > 0:
+        pair = next_pair(k, contention)
+        if pair < 0:
+            break
+        x = take_first(pair, queues)
+        t = copies.tensor[x]
+        s = copies.source[x]
+        d = copies.destination[x]
+        if links.contention == CHANNEL:
+            links.channel[pair] = 1
+        else:
+            links.port[s] = 1.0
+            links.port[links.in_port + d] = 1.0
+        end = now + network.latency[s * k + d] + memory.needs.tensor_bytes[t] / network.bandwidth[s * k + d]
+        results.transfer_start[x] = now
+        results.transfer_finish[x] = end
+        push(end, first + x, events)
+        begin_copy(t, d, memory)

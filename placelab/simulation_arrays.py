@@ -1,0 +1,301 @@
+"""The blocks that the simulator's kernel takes (:mod:`placelab.kernels.simulation_blocks`), made from a placement and an order.
+
+One function per block, or per few that belong together. What the kernel only reads is frozen; what it writes is fresh at
+each call.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from placelab.kernels import blocks, events, msr
+from placelab.kernels import simulation_blocks as simulating
+from placelab.kernels.codes import CHANNEL, EDGES, FREE, PORTS, PORTS_BY_PRIORITY
+from placelab.kernels.transfers import group_transfers
+from placelab.planning import plan_arrays
+from placelab.planning.ranks import in_classes
+from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.problem import Problem
+from placelab.schedule.memory import TOLERANCE
+from placelab.strategies import Order
+
+I4, I8, F8 = np.int32, np.int64, np.float64
+RULES = {"priority": events.PRIORITY, "fifo": events.FIFO, "msr": events.MSR, "planned": events.PLANNED}
+_NONE = frozen(np.zeros(1, I4))  # stands for a column that a rule does not read
+
+
+class Moves(NamedTuple):
+    """The transfers of a placement, and who receives what they bring."""
+
+    copies: blocks.Transfers
+    receivers: blocks.Receivers
+
+
+class Arguments(NamedTuple):
+    """What :func:`placelab.kernels.events.run_events` takes, in its order."""
+
+    ops: simulating.Ops
+    pred: blocks.Predecessors
+    copies: blocks.Transfers
+    receivers: blocks.Receivers
+    network: simulating.Wires
+    order: simulating.Scheduling
+    memory: simulating.RunMemory
+    contention: simulating.Contention
+    devices: simulating.Devices
+    events: simulating.EventQueue
+    clock: simulating.Clock
+    answer: np.ndarray  # int64 (1,): the op that a run-time rule chose, -1 for none
+    results: simulating.Results
+
+
+def moves(problem: Problem, device: np.ndarray) -> Moves:
+    """Transfers of a placement by `device`, shape (n_ops,)."""
+    graph = problem.graph
+    work, receivers, found = plan_arrays.transfers(problem)
+    x = group_transfers(device, plan_arrays.successors(graph), graph.producer, work, receivers, found)
+    per_transfer = (frozen(column[:x]) for column in (found.tensor, found.destination, found.source))
+    copies = blocks.Transfers(frozen(found.ptr), *per_transfer, frozen(found.of_edge))
+    return Moves(copies, blocks.Receivers(*map(frozen, receivers)))
+
+
+def arguments(problem: Problem, device: np.ndarray, moved: Moves, order: Order, rule: int, memory: int) -> Arguments:
+    """Everything the kernel takes.
+
+    Parameters
+    ----------
+    device, moved
+        Device of each op, shape (n_ops,), and the transfers of that placement.
+    order, rule
+        What a static scheduler gave, and the kind of rule the kernel is to follow.
+    memory
+        Model of the memory that ops wait for; FREE: they wait for none.
+    """
+    k, x = problem.cluster.n_devices, len(moved.copies.tensor)
+    return Arguments(
+        ops=_ops(problem, device),
+        pred=plan_arrays.predecessors(problem.graph),
+        copies=moved.copies,
+        receivers=moved.receivers,
+        network=_wires(problem),
+        order=_scheduling(problem, device, moved.copies, order, rule, memory),
+        memory=simulating.RunMemory(_needs(problem, memory), _use(problem, device, moved.copies, memory)),
+        contention=_contention(problem, moved.copies, order),
+        devices=simulating.Devices(np.zeros(k, I4), _worklist(k)),
+        events=simulating.EventQueue(np.empty(2 * (k + 2 * x + 1)), np.zeros(1, I8)),
+        clock=simulating.Clock(np.zeros(1), np.zeros(events.COUNTS, I8)),
+        answer=np.full(1, -1, I8),
+        results=_results(problem, x),
+    )
+
+
+def _ops(problem: Problem, device: np.ndarray) -> simulating.Ops:
+    return simulating.Ops(device, frozen(problem.exec_times(device)), np.diff(problem.graph.pred_ptr))
+
+
+def _worklist(n: int) -> simulating.Worklist:
+    return simulating.Worklist(np.empty(n, I4), np.zeros(n, I4), np.zeros(1, I8))
+
+
+def _results(problem: Problem, n_transfers: int) -> simulating.Results:
+    n, sends = problem.graph.n_ops, _n_sends(problem, n_transfers)
+    empty = (np.empty(size) for size in (sends, sends, n_transfers, n_transfers))
+    return simulating.Results(np.full(n, np.nan), np.full(n, np.nan), *empty)
+
+
+def _n_sends(problem: Problem, n_transfers: int) -> int:
+    return n_transfers if problem.transfer_ops else 0
+
+
+# -------------------------------------------------------------------- what devices choose
+
+
+def _scheduling(
+    problem: Problem, device: np.ndarray, copies: blocks.Transfers, order: Order, rule: int, memory: int
+) -> simulating.Scheduling:
+    """How devices choose, and empty queues."""
+    sends = _n_sends(problem, len(copies.tensor))
+    items = problem.graph.n_ops + sends
+    rank, shared, item = _ranks(problem, copies, order, rule)
+    numbers = np.full(len(shared), -1, I4), np.full(len(shared), -1, I4)
+    ready, of_sends = _queues(device, copies.source[:sends], problem.cluster.n_devices)
+    return simulating.Scheduling(
+        rule=simulating.Rule(rule, sends > 0, rank, item),
+        classes=simulating.Classes(shared, *numbers),
+        sequence=_sequence(device, problem.cluster.n_devices, order, rule),
+        msr=_msr(problem.graph, order, rank) if rule == events.MSR else _NO_MSR,
+        ready=ready,
+        sends=of_sends,
+        aside=np.empty(items if memory else 1, I8),
+    )
+
+
+def _ranks(
+    problem: Problem, copies: blocks.Transfers, order: Order, rule: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rank of each op and Send in its queue, the lowest of its equals, the item of each rank; at a tie Sends come first."""
+    n, sends, shared = problem.graph.n_ops, _n_sends(problem, len(copies.tensor)), np.empty(0, I4)
+    if rule == events.PRIORITY:
+        of_sends = _send_priorities(problem.graph, copies, order) if sends else np.empty(0)
+        item, rank, shared = in_classes(np.concatenate([of_sends, np.asarray(order.op, dtype=F8)]))
+    else:
+        ties = np.arange(n) if order.op is None or rule != events.FIFO else np.argsort(order.op, kind="stable")
+        item = np.concatenate([np.arange(sends), sends + ties]).astype(I4)
+        rank = np.empty(n + sends, I4)
+        rank[item] = np.arange(n + sends)
+    if sends:
+        ops_first = lambda column: np.concatenate([column[sends:], column[:sends]])  # noqa: E731
+        rank, shared = ops_first(rank), ops_first(shared)
+        item = np.where(item < sends, n + item, item - sends).astype(I4)
+    return frozen(rank), frozen(shared), frozen(item)
+
+
+def _send_priorities(graph: OpGraph, copies: blocks.Transfers, order: Order) -> np.ndarray:
+    given = order.send if order.send is not None else order.transfer
+    if given is not None:
+        return _per_transfer(given, copies)
+    remote = copies.of_edge >= 0
+    priority = np.full(len(copies.tensor), -np.inf)
+    np.maximum.at(priority, copies.of_edge[remote], np.asarray(order.op, dtype=F8)[graph.consumer[remote]])
+    return priority
+
+
+def _per_transfer(value: Any, copies: blocks.Transfers) -> np.ndarray:
+    value = np.asarray(value, dtype=F8)
+    if value.shape == (len(copies.tensor), 1):
+        return value[:, 0]
+    return value[copies.tensor] if value.ndim == 1 else value[copies.tensor, copies.destination]
+
+
+def _sequence(device: np.ndarray, k: int, order: Order, rule: int) -> simulating.Sequence:
+    """Planned ops device by device."""
+    ptr, op = np.zeros(k + 1, I4), np.zeros(1, I4)
+    if rule == events.PLANNED:
+        np.cumsum(np.bincount(device, minlength=k), out=ptr[1:])
+        planned = np.asarray(order.op, dtype=I4)
+        op = planned[np.argsort(device[planned], kind="stable")]
+    return simulating.Sequence(frozen(ptr), frozen(op), ptr[:-1].copy())
+
+
+def _queues(device: np.ndarray, senders: np.ndarray, k: int) -> tuple[simulating.ReadyQueues, simulating.SendQueues]:
+    """Each device's queue, and within it the part for Sends."""
+    ops, sends = np.bincount(device, minlength=k), np.bincount(senders, minlength=k)
+    base = np.zeros(k + 1, I4)
+    np.cumsum(ops + sends, out=base[1:])
+    ready = simulating.ReadyQueues(np.empty(len(device) + len(senders), I8), base, np.zeros(k, I4))
+    return ready, simulating.SendQueues(frozen((base[:-1] + ops).astype(I4)), np.zeros(k, I4))
+
+
+def _msr(graph: OpGraph, order: Order, rank: np.ndarray) -> simulating.Msr:
+    """What the rule MSR reads, and its empty heaps."""
+    items = len(rank)
+    facts = np.zeros((items, 4), I4)
+    facts[:, 3] = msr.NOWHERE
+    return simulating.Msr(
+        simulating.Weights(bool(order.static), *(float(w) for w in order.weights)),
+        _consumer_ops(graph),
+        simulating.PairingHeaps(np.full(3 * items, -1, I4), np.full(items, -1, I4), rank),
+        facts.reshape(-1),
+    )
+
+
+def _consumer_ops(graph: OpGraph) -> simulating.ConsumerOps:
+    ptr, consumer, inputs = graph.successors
+    most = np.zeros(graph.n_ops, I4)
+    np.maximum.at(most, consumer, inputs)
+    return simulating.ConsumerOps(ptr, consumer, inputs, graph.n_producers, frozen(most))
+
+
+_NO_MSR = simulating.Msr(
+    simulating.Weights(False, 0.0, 0.0, 0.0, 0.0),
+    simulating.ConsumerOps(*(_NONE,) * 5),
+    simulating.PairingHeaps(np.empty(0, I4), np.empty(0, I4), _NONE),
+    np.empty(0, I4),
+)
+
+
+# -------------------------------------------------------------------- memory that ops wait for
+
+
+def _needs(problem: Problem, memory: int) -> blocks.Needs:
+    graph = problem.graph
+    return blocks.Needs(
+        model=memory,
+        limit=frozen(problem.cluster.memory * (1 + TOLERANCE)),
+        for_ever=frozen(problem.lasting),
+        temporary=graph.temporary,
+        outputs=_outputs(graph) if memory == EDGES else graph.outputs,
+        tensor_ptr=graph.op_tensor_ptr,
+        tensor_bytes=graph.tensor_bytes,
+    )
+
+
+def _outputs(graph: OpGraph) -> np.ndarray:
+    """Bytes each op's outputs take while it waits for room under ``edges``, which does not count what nobody consumes."""
+    size = np.where(np.diff(graph.tensor_ptr) > 0, graph.tensor_bytes, 0.0)
+    return frozen(np.bincount(graph.tensor_producer, size, minlength=graph.n_ops).astype(F8))
+
+
+def _use(problem: Problem, device: np.ndarray, copies: blocks.Transfers, memory: int) -> simulating.Use:
+    """Bytes in use at time 0, and how often each tensor is still needed at home and each copy where it went."""
+    graph = problem.graph
+    if memory == FREE:
+        return simulating.Use(np.zeros(1), np.zeros(1, I4), np.zeros(1, I4))
+    local = copies.of_edge < 0
+    home = np.bincount(graph.edge_tensor[local], minlength=graph.n_tensors) + np.bincount(
+        copies.tensor, minlength=graph.n_tensors
+    )
+    of_copy = np.bincount(copies.of_edge[~local], minlength=len(copies.tensor))
+    used = np.bincount(device, problem.lasting, minlength=problem.cluster.n_devices)
+    return simulating.Use(used, home.astype(I4), of_copy.astype(I4))
+
+
+# -------------------------------------------------------------------- transfers, and what they wait for
+
+
+def _wires(problem: Problem) -> simulating.Wires:
+    cluster = problem.cluster
+    send = frozen(problem.transfer_ops / cluster.speed)
+    return simulating.Wires(cluster.latency.reshape(-1), cluster.bandwidth.reshape(-1), send)
+
+
+def _contention(problem: Problem, copies: blocks.Transfers, order: Order) -> simulating.Contention:
+    """Free links, and empty queues before them."""
+    k, model = problem.cluster.n_devices, problem.transfer_model.code
+    if model == PORTS and order.transfer is not None:
+        model = PORTS_BY_PRIORITY
+    queue, n_queues = _link_queues(problem, copies, model)
+    base = np.zeros(n_queues + 1, I4)
+    np.cumsum(np.bincount(queue, minlength=n_queues), out=base[1:])
+    queues = simulating.LinkQueues(
+        frozen(queue),
+        np.empty(len(queue), I8),
+        base,
+        np.zeros(n_queues, I4),
+        _transfer_ranks(copies, order),
+        np.empty(len(queue), I4),
+        np.zeros(1, I8),
+    )
+    links = simulating.Links(model, k if problem.duplex else 0, np.zeros(2 * k), np.zeros(n_queues, I4))
+    return simulating.Contention(links, queues, _worklist(n_queues))
+
+
+def _link_queues(problem: Problem, copies: blocks.Transfers, model: int) -> tuple[np.ndarray, int]:
+    """The queue in which each transfer waits, and how many queues there are; none where transfers are reserved."""
+    k, source = problem.cluster.n_devices, copies.source.astype(I8)
+    if model == PORTS_BY_PRIORITY:
+        return source * k + copies.destination, k * k
+    if model == CHANNEL:
+        row = problem.transfer_model
+        (queue,) = row.ends(source, copies.destination, k, problem.duplex)
+        return queue, row.queues(k, problem.duplex)
+    return np.zeros(0, I8), 1
+
+
+def _transfer_ranks(copies: blocks.Transfers, order: Order) -> np.ndarray:
+    """Dense rank of each transfer's priority, 0 the highest, equal priorities share one; empty when there are none."""
+    if order.transfer is None:
+        return frozen(np.empty(0, I8))
+    return frozen(np.unique(-_per_transfer(order.transfer, copies), return_inverse=True)[1].astype(I8))
