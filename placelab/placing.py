@@ -118,6 +118,8 @@ def solve(
         expect({} if options is None else options, Mapping, "solve, for the options of a strategy,")
         if reserved := {*RESERVED, "oom", "prepare"}.intersection(options or ()):
             raise UnsupportedError(f"{min(reserved)!r} is no option of a strategy; give it to solve itself")
-    asked = dict(prepare=prepare, seed=seed, trace=trace, preview=preview, progress=progress, cancel=cancel)
+    asked: dict[str, Any] = dict(
+        prepare=prepare, seed=seed, trace=trace, preview=preview, progress=progress, cancel=cancel
+    )
     placement = place(problem, partitioner, **asked, **(partitioner_options or {}))
     return simulate(problem, placement, scheduler, seed=seed, oom=oom, **(scheduler_options or {}))

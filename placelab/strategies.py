@@ -96,7 +96,7 @@ _schedulers: dict[str, Scheduler] = {}
 _transforms: dict[str, Transform] = {}
 on_change: list[Callable[[], None]] = []  # called when an entry is new or replaced, so that pickers can follow
 RULES = ("priority", "fifo", "msr", "planned")
-KINDS = {
+KINDS: dict[Any, tuple[tuple[type, ...], str]] = {
     bool: ((bool, np.bool_), "True or False"),
     int: ((int, np.integer), "a whole number"),
     float: ((int, float, np.integer, np.floating), "a number"),
@@ -178,9 +178,10 @@ class Order:
         for label in ("op", "transfer", "send"):
             if getattr(self, label) is not None:
                 object.__setattr__(self, label, _priorities(getattr(self, label), label))
-        if self.op is None and self.rule in ("priority", "planned"):
-            raise FormatError(f"an order of rule {self.rule!r} needs a number per op, found none")
-        if self.rule == "planned" and not _is_permutation(self.op):
+        if self.op is None:
+            if self.rule in ("priority", "planned"):
+                raise FormatError(f"an order of rule {self.rule!r} needs a number per op, found none")
+        elif self.rule == "planned" and not _is_permutation(self.op):
             raise FormatError("a planned order must name each op once, by number")
         if np.shape(_priorities(self.weights, "weight")) != (4,):
             raise FormatError(f"weights are {self.weights!r}; expected four numbers")
@@ -303,9 +304,9 @@ def _wanted(hint: Any, value: Any) -> str:
         return "" if isinstance(value, Hashable) and value in choices else ", ".join(map(str, choices))
     if not isinstance(hint, Hashable) or hint not in KINDS:
         return ""
-    kinds, words = KINDS[hint]
+    types, words = KINDS[hint]
     limits = _limits(limits)
-    good = isinstance(value, kinds) and (hint is bool or not isinstance(value, bool)) and value == value
+    good = isinstance(value, types) and (hint is bool or not isinstance(value, bool)) and value == value
     good = good and (limits is None or limits.hold(value))
     return "" if good else words if limits is None else f"{words}, {limits}"
 
@@ -354,7 +355,7 @@ def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], fi
     parameters = list(inspect.signature(function).parameters.values())
     _check_parameters(function, parameters, first)
     rule = first[0] == "state"  # is asked too often to check each time
-    strategy = function if rule else checked(function, (Problem, Placement)[: len(first)])
+    strategy: Any = function if rule else checked(function, (Problem, Placement)[: len(first)])
     for label, value in facts.items():
         setattr(strategy, label, value)
     strategy.name = facts["name"] or function.__name__.replace("_", "-")

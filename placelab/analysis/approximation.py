@@ -53,7 +53,8 @@ def ratios(problem: Problem) -> dict[str, float]:
     m-sct: 1.67
     """
     expect(problem, Problem, "ratios")
-    rho, m, found = sct_ratio(problem), problem.cluster.n_devices, {}
+    rho, m = sct_ratio(problem), problem.cluster.n_devices
+    found: dict[str, float] = {}
     if not _is_uniform(problem) or rho == np.inf:
         return found
     binds = can_bind(problem)

@@ -42,7 +42,7 @@ class HeldBytes:
             found += [(d, *span) for span in over]
         return found
 
-    def held(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def held(self) -> tuple[np.ndarray, ...]:
         """What takes room, as columns: device, from, to (not included), bytes."""
         n, graph = self.graph.n_ops, self.graph
         always = (np.zeros(n), np.full(n, np.inf))

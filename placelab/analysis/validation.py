@@ -15,6 +15,8 @@ from placelab.analysis.held_bytes import TOLERANCE, HeldBytes, differing
 from placelab.errors import expect, formerly
 from placelab.schedule.schedule import Schedule
 
+Index = int | np.integer
+
 
 @dataclass(frozen=True)
 class Violation:
@@ -104,7 +106,7 @@ class _Check:
         self.rows, self.sent = np.asarray(schedule.transfers), np.asarray(schedule.sends)
         self.k = self.cluster.n_devices
 
-    def violation(self, kind: str, op: int | None, device: int | None, time: float, detail: str) -> Violation:
+    def violation(self, kind: str, op: Index | None, device: Index | None, time: float, detail: str) -> Violation:
         name = None if op is None else str(self.graph.names[op])
         return Violation(kind, name, None if device is None else self.cluster.names[device], float(time), detail)
 
@@ -128,8 +130,8 @@ class _Check:
             yield self.violation("time", v, None, np.nan, f"runs from {self.start[v]} to {self.finish[v]} s")
         for label, rows in (("transfer", self.rows), ("Send", self.sent)):
             known = (rows["tensor"] >= 0) & (rows["tensor"] < self.graph.n_tensors)
-            for column in ("source", "destination"):
-                known &= (rows[column] >= 0) & (rows[column] < self.k)
+            for end in ("source", "destination"):
+                known &= (rows[end] >= 0) & (rows[end] < self.k)
             for i in np.flatnonzero(~known):
                 yield self.violation(
                     "transfer", None, None, np.nan, f"{label} {i} names no tensor or device: {rows[i]}"
@@ -187,8 +189,8 @@ class _Check:
             first = grouped[first][member_of]
             apart = self.device[grouped] != self.device[first]
             wrong.update(zip(grouped[apart], first[apart], strict=True))
-        for v, first in sorted(wrong.items()):
-            where = f"{self.graph.names[first]!r}, which is on {self.cluster.names[self.device[first]]}"
+        for v, leader in sorted(wrong.items()):
+            where = f"{self.graph.names[leader]!r}, which is on {self.cluster.names[self.device[leader]]}"
             yield self.violation("colocation", v, self.device[v], self.start[v], f"must share the device of {where}")
 
     # ---------------------------------------------------------------- one at a time
@@ -239,7 +241,7 @@ class _Check:
         for e in np.flatnonzero(~self.moves & (late > self.slack)):
             yield self.late(v[e], self.finish[u[e]], repr(str(self.graph.names[u[e]])))
 
-    def late(self, v: int, arrival: float, what: str) -> Violation:
+    def late(self, v: Index, arrival: float, what: str) -> Violation:
         detail = f"starts before {what} is there at {arrival:.9g} s"
         return self.violation("precedence", v, self.device[v], self.start[v], detail)
 
@@ -315,7 +317,7 @@ class _Check:
         for i in np.flatnonzero(rows["start"] < sent["finish"] - self.slack):
             yield self.bad_row("send", i, f"begins before its Send ends at {sent['finish'][i]:.9g} s")
 
-    def bad_row(self, kind: str, i: int, what: str) -> Violation:
+    def bad_row(self, kind: str, i: Index, what: str) -> Violation:
         row = self.rows[i]
         return self.violation(kind, self.producer(row), row["source"], row["start"], f"{self.label(row)} {what}")
 
@@ -361,5 +363,5 @@ def _clashes(start: np.ndarray, finish: np.ndarray, slack: float) -> Iterator[tu
     """
     latest = np.maximum.accumulate(finish)
     before = np.minimum(np.searchsorted(start, finish - slack), np.arange(len(start)))
-    for i in np.flatnonzero((before > 0) & (latest[before - 1] > start + slack)):
+    for i in np.flatnonzero((before > 0) & (latest[before - 1] > start + slack)).tolist():
         yield i, int(np.argmax(finish[: before[i]]))

@@ -86,8 +86,8 @@ class _Growth:
         held, peak = needs(problem)
         group = units(problem)
         self.unit = group.first[group.of].tolist()
-        self.held, self.peak = dict(zip(group.first.tolist(), group.total(held).tolist(), strict=True)), {}
-        self.peak.update(zip(group.first.tolist(), group.largest(peak).tolist(), strict=True))
+        self.held = dict(zip(group.first.tolist(), group.total(held).tolist(), strict=True))
+        self.peak = dict(zip(group.first.tolist(), group.largest(peak).tolist(), strict=True))
         self.may_run = problem.may_run.copy()
         self.unlimited = problem.memory == "none" and not problem.restricted
         self.limit = problem.capacity * (1 + TOLERANCE)

@@ -105,4 +105,4 @@ def _fits(problem: Problem, of: np.ndarray) -> np.ndarray:
     room = needed[:, None] <= np.broadcast_to(limit, problem.cluster.n_devices)
     if problem.restricted:
         room = room & np.logical_and.reduceat(problem.may_run[order], start)
-    return room.any(axis=1)
+    return np.any(room, axis=1)

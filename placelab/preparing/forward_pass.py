@@ -108,9 +108,9 @@ def _forward_graph(problem: Problem, ops: np.ndarray, of: np.ndarray, devices: d
     """The ops `ops` alone; ``of[v]`` is the place in `ops` of the one that op v follows."""
     graph, n = problem.graph, len(ops)
     inside = np.isin(graph.consumer, ops)
-    unused = np.isin(graph.tensor_producer, ops)
-    unused[graph.edge_tensor[inside]] = False
-    unused = np.flatnonzero(unused & ~graph.tensor_control)
+    is_unused = np.isin(graph.tensor_producer, ops)
+    is_unused[graph.edge_tensor[inside]] = False
+    unused = np.flatnonzero(is_unused & ~graph.tensor_control)
     outputs = zip(
         of[graph.tensor_producer[unused]].tolist(), unused.tolist(), graph.tensor_bytes[unused].tolist(), strict=True
     )

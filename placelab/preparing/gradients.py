@@ -34,13 +34,15 @@ def forward_ops(graph: OpGraph) -> np.ndarray:
     >>> forward_ops(g).tolist()
     [-1, 0, -1]
     """
-    told = graph.metadata.get("forward", {})
-    if not isinstance(told, Mapping):
-        raise FormatError(f"metadata 'forward' of {graph.title} is {told!r:.60}; expected gradient op → forward op")
+    stored = graph.metadata.get("forward", {})
+    if not isinstance(stored, Mapping):
+        raise FormatError(f"metadata 'forward' of {graph.title} is {stored!r:.60}; expected gradient op → forward op")
     forward = np.full(graph.n_ops, -1, dtype=np.int32)
     for v in np.flatnonzero(in_backward_scope(graph)):
-        forward[v] = _named(graph._index, SCOPE.search(graph.names[v])[1])
-    for name, op in told.items():
+        scope = SCOPE.search(graph.names[v])
+        assert scope is not None  # in_backward_scope matched it
+        forward[v] = _named(graph._index, scope[1])
+    for name, op in stored.items():
         forward[graph.index(name)] = graph.index(op)
     return forward
 

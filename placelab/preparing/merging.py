@@ -79,7 +79,9 @@ class Merging:
         before, after : list of int
             Ops that had an edge to both, or from both, and so have one neighbour fewer now.
         """
-        self._make_neighbours(u, v, *(gap or self.gap(u, v)))
+        gap = gap or self.gap(u, v)
+        assert gap is not None  # the edge is the only path from u to v
+        self._make_neighbours(u, v, *gap)
         del self.after[u][v], self.before[v][u]
         keep, gone = (u, v) if self._neighbours(u) >= self._neighbours(v) else (v, u)
         self.parent[gone] = keep

@@ -49,8 +49,7 @@ def post_adjust(
         moved = int((adjusted != device).sum())
         notes = (*placement.notes, f"post-adjust: {moved} ops moved to their group")
         trace = placement.trace and _unmoved(placement.trace, adjusted)
-        changes = dict(problem=problem, device=adjusted, notes=notes, estimate=None, bound=None, trace=trace)
-        return replace(placement, **changes)
+        return replace(placement, problem=problem, device=adjusted, notes=notes, estimate=None, bound=None, trace=trace)
 
     return small, expand
 

@@ -116,7 +116,7 @@ class Placement:
         device = np.full(problem.graph.n_ops, -1, dtype=np.int32)
         for name, where_to in where.items():
             device[problem.graph.index(name)] = problem.cluster.index(where_to)
-        for v in np.flatnonzero(device < 0):
+        for v in np.flatnonzero(device < 0).tolist():
             placed = problem.members(v)[device[problem.members(v)] >= 0]
             if not len(placed):
                 raise FormatError(
@@ -174,7 +174,9 @@ class Placement:
         The two may differ by 1e-6 of the bound: ``cp-sat`` rounds each time to 2⁻³⁰ of the makespan, ``ilp`` has a tolerance.
         False without an estimate or without a bound. Notes that say "proven optimal" go by this.
         """
-        return None not in (self.estimate, self.bound) and self.estimate <= self.bound * (1 + PROVEN)
+        if self.estimate is None or self.bound is None:
+            return False
+        return self.estimate <= self.bound * (1 + PROVEN)
 
     def __repr__(self) -> str:
         used, k = len(np.unique(self.device)), self.problem.cluster.n_devices

@@ -20,7 +20,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from itertools import count
 from threading import Thread
 from time import monotonic
 from typing import Any
@@ -82,10 +81,8 @@ def search(
     """
     end = monotonic() + time_limit
     model = Model(problem, incumbent)
-    left, share = effort, FIRST_SHARE
-    for turn in count():
-        if incumbent.proven or model.closed:
-            return ""
+    left, share, turn = effort, FIRST_SHARE, 0
+    while not (incumbent.proven or model.closed):
         if left <= 0:
             return f"after {effort:g} s of work"
         spent = min(share, left)
@@ -95,6 +92,8 @@ def search(
             return stopped
         left -= spent
         share *= 2 if turn % 2 else 1
+        turn += 1
+    return ""
 
 
 def _solver() -> Any:
@@ -128,13 +127,14 @@ class Model:
             limit = 1.0
         self.table, self.unit = whole(table, limit)
         kind = interchangeable(problem)
+        self.best: tuple[np.ndarray, np.ndarray] | None = None
         if known is not None:
             device = renamed(known[0], self.table.units.first, kind)
             start = self.table.starts(device, known[1])
             self.best = device, start
             self.most = int(self.table.makespan(device, start))
         else:
-            self.best, self.most = None, int(np.ceil(limit / self.unit))
+            self.most = int(np.ceil(limit / self.unit))
         self.least = int(self.table.longest_path)
         self.build(kind)
 
@@ -147,7 +147,7 @@ class Model:
         of, head, latest = table.units.of, table.head, self.most - table.tail
         may = table.allowed.copy()
         np.logical_and.at(may, of, head <= latest)
-        self.here = [[model.new_bool_var("") if yes else None for yes in row] for row in may.tolist()]
+        self.here: list[list[Any]] = [[model.new_bool_var("") if yes else None for yes in row] for row in may.tolist()]
         for row in self.here:
             model.add_exactly_one(y for y in row if y is not None)
         window = zip(
@@ -179,8 +179,8 @@ class Model:
 
     def _no_overlap(self) -> None:
         model, table = self.model, self.table
-        lanes = [[] for _ in range(table.n_devices)]
-        work = [[] for _ in range(table.n_devices)]
+        lanes: list[list[Any]] = [[] for _ in range(table.n_devices)]
+        work: list[list[Any]] = [[] for _ in range(table.n_devices)]
         every = []
         for v, (start, end) in enumerate(zip(self.start, self.end, strict=True)):
             row = self._row(v)
@@ -257,7 +257,10 @@ class Model:
         end
             When it must stop, by the monotonic clock [s].
         """
-        solver, found, bounds = self.cp.CpSolver(), [], []
+        solver = self.cp.CpSolver()
+        found: list[tuple[list[int], list[int], int]] = []
+        bounds: list[float] = []
+        failed: list[Exception] = []
         solver.parameters.num_workers = 1
         solver.parameters.symmetry_level = 0  # of OR-tools' own: 9.15 fails with it on some cumulatives
         solver.parameters.max_time_in_seconds = max(end - monotonic(), 0.0)
@@ -265,7 +268,7 @@ class Model:
             setattr(solver.parameters, name, value)
         self._hint()
         solver.best_bound_callback = bounds.append
-        stopped, failed, begun = "", [], monotonic()
+        stopped, begun = "", monotonic()
         thread = Thread(target=lambda: self._run(solver, found, failed))
         thread.start()
         try:
@@ -306,7 +309,7 @@ class Model:
     def _run(self, solver: Any, found: list, failed: list) -> None:
         here, start, cp = self.here, self.start, self.cp
 
-        class Found(cp.CpSolverSolutionCallback):
+        class Found(cp.CpSolverSolutionCallback):  # type: ignore[name-defined]  # imported when a search begins
             def on_solution_callback(self) -> None:
                 places = [next(d for d, y in enumerate(row) if y is not None and self.boolean_value(y)) for row in here]
                 found.append((places, [self.value(s) for s in start], int(self.objective_value)))
@@ -345,6 +348,7 @@ def _shortest(table: Tables, incumbent: Incumbent) -> tuple[np.ndarray, np.ndarr
     if incumbent.placement is None:
         return None
     device, order = incumbent.placement.device, incumbent.placement.planned
+    assert order is not None  # what is offered has an order
     return device, order, float(table.makespan(device, table.starts(device, order)))
 
 

@@ -138,7 +138,9 @@ def favourite_children(
         raise FormatError(f"the threshold of favourite children is {threshold!r}; expected above 0, and 1 or less")
     arcs = mean_arcs(problem)
     if solver != SOLVER or options is not None:
-        return _rounded(arcs, threshold, _solution(arcs, silent, never, solver, options))
+        chosen = _solution(arcs, silent, never, solver, options)
+        assert chosen is not None and chosen[1] is not None  # never cancelled; a chosen solver has no limit of steps
+        return _rounded(arcs, threshold, chosen[0], chosen[1], chosen[2])
     key = hashlib.blake2b(arcs.time.tobytes() + arcs.cost.tobytes()).digest()
     if preview and not _is_known(problem.graph, key):
         return matched(arcs)
@@ -148,7 +150,8 @@ def favourite_children(
         return replace(matched(arcs), rule=UNSOLVED)
     if solution is None:
         return matched(arcs)
-    return _rounded(arcs, threshold, solution) if solution[1] is not None else replace(matched(arcs), rule=UNFINISHED)
+    w, x, spent = solution
+    return replace(matched(arcs), rule=UNFINISHED) if x is None else _rounded(arcs, threshold, w, x, spent)
 
 
 def mean_arcs(problem: Problem) -> Arcs:
@@ -250,9 +253,8 @@ def _solution(
         return float("nan"), None, time.perf_counter() - begun
 
 
-def _rounded(arcs: Arcs, threshold: float, solution: Solution) -> Favourites:
+def _rounded(arcs: Arcs, threshold: float, w: float, x: np.ndarray, seconds: float) -> Favourites:
     """Favourite children where x is below the threshold, the smallest x first."""
-    w, x, seconds = solution
     near = np.flatnonzero((x < threshold - EDGE) & (arcs.cost > 0))
     order = near[np.lexsort((near, x[near]))].astype(np.int32)
     child, parent = _alone(arcs), _alone(arcs)

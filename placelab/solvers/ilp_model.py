@@ -75,6 +75,7 @@ def search(
     longest = table.serial
     if incumbent.placement is not None:
         device, order = incumbent.placement.device, incumbent.placement.planned
+        assert order is not None  # what is offered has an order
         longest = float(table.makespan(device, table.starts(device, order)))
     if incumbent.proven or longest <= 0:
         return ""
@@ -183,8 +184,9 @@ class Program:
     def _memory(self) -> list:
         held = self.table.units.total(self.problem.lasting)
         capacity = self.problem.cluster.memory
-        limited = np.flatnonzero(held.sum() > capacity) if self.problem.memory != "none" else []
-        return [(held / capacity[d]) @ self.y[:, d] <= 1 + TOLERANCE for d in limited]
+        if self.problem.memory == "none":
+            return []
+        return [(held / capacity[d]) @ self.y[:, d] <= 1 + TOLERANCE for d in np.flatnonzero(held.sum() > capacity)]
 
     def _symmetry(self) -> list:
         """Of interchangeable devices the next holds a unit only if the one before holds an earlier unit."""

@@ -39,7 +39,10 @@ class Incumbent:
     @property
     def makespan(self) -> float:
         """Of the best plan [s]; infinite before the first."""
-        return np.inf if self.placement is None else self.placement.estimate
+        if self.placement is None:
+            return np.inf
+        assert self.placement.estimate is not None  # offer sets it
+        return self.placement.estimate
 
     @property
     def gap(self) -> float:
@@ -82,12 +85,16 @@ class Incumbent:
 
     def result(self, stopped: str) -> Placement:
         """The best plan with its bound and what is proven about it; `stopped` says what ended the search, "" its own end."""
-        placement = replace(self.placement, bound=min(self.bound, self.makespan))
-        found = self._distance(placement.bound) + (f", stopped {stopped}" if stopped else "")
-        said = "proven optimal" if placement.optimal else found
+        assert self.placement is not None  # a search begins with a plan or finds one
+        bound = min(self.bound, self.makespan)
+        placement = replace(self.placement, bound=bound)
+        found = self._distance(bound) + (f", stopped {stopped}" if stopped else "")
+        proven = "proven optimal" if placement.optimal else found
         left_out = relaxed(self.problem)
         notes = (
-            (said, f"the bound leaves out {left_out}, the plan was chosen by its run with it") if left_out else (said,)
+            (proven, f"the bound leaves out {left_out}, the plan was chosen by its run with it")
+            if left_out
+            else (proven,)
         )
         return replace(placement, notes=notes)
 

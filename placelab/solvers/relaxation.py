@@ -95,7 +95,7 @@ class Arcs:
         cost = np.zeros(len(key))
         np.maximum.at(cost, of_edge, transfer)
         tail, head = (key // n).astype(np.int32), (key % n).astype(np.int32)
-        return cls(frozen(time), pointers(tail, n), *map(frozen, (tail, head, cost)), of_edge)
+        return cls(frozen(time), pointers(tail, n), frozen(tail), frozen(head), frozen(cost), of_edge)
 
     @property
     def n(self) -> int:
@@ -249,6 +249,7 @@ def least_makespan(
     lp = cp.Problem(cp.Minimize(w), holds)
     if not _solve(lp, solver, options, patience):
         raise _failed(solver)
+    assert rows.x.value is not None and w.value is not None  # an optimum was found
     dual = [np.maximum(row.dual_value, 0) for row in holds]
     x[kept], arc[kept] = np.clip(rows.x.value, 0, 1), dual[0]
     stop[rows.ops[rows.sinks]], leaves[forks], enters[joins] = dual[1], dual[2] * scale, dual[3] * scale
@@ -344,10 +345,10 @@ def _solve(lp: Any, solver: str, options: Mapping[str, Any] | None = None, patie
     data, chain, inverse = lp.get_problem_data(solver)
     rows = sum(row.size for row in lp.constraints)
     default = solver == SOLVER and options is None
-    large = default and patience is not None and rows > patience.rows
+    large = patience if default and patience is not None and rows > patience.rows else None
     simplex = {"solver": "simplex", "simplex_strategy": 1}
-    limited = simplex | {"simplex_iteration_limit": patience.steps if large else 1000 + 3 * rows // 4}
-    tries = [limited, {"solver": "ipm"}, limited if large else simplex]
+    limited = simplex | {"simplex_iteration_limit": 1000 + 3 * rows // 4 if large is None else large.steps}
+    tries = [limited, {"solver": "ipm"}, simplex if large is None else limited]
     for attempt in [{"highs_options": chosen} for chosen in tries] if default else [dict(options or {})]:
         if patience is not None and patience.cancel():
             raise Stopped("stopped before the linear program of the favourite children was solved")
@@ -356,7 +357,7 @@ def _solve(lp: Any, solver: str, options: Mapping[str, Any] | None = None, patie
         if solution.status == "optimal":
             lp.unpack(solution)
             return True
-        if large and solution.status == "user_limit":
+        if large is not None and solution.status == "user_limit":
             raise TooManySteps(f"{solver} takes very many steps for the linear program of the favourite children")
     return False
 
