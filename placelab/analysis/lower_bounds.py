@@ -1,4 +1,4 @@
-"""How fast could it be at best? Cheap lower bounds on the makespan."""
+"""Compute cheap lower bounds on the makespan."""
 
 from __future__ import annotations
 

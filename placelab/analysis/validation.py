@@ -1,6 +1,6 @@
 """Violations of a problem's rules by a schedule, found from the raw graph, cluster, placement and times.
 
-Nothing here is shared with the simulator, the planners or the memory curves: it is the second opinion on all of them.
+Nothing here is shared with the simulator, the planners or the memory curves, so that it checks all of them independently.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def validate(schedule: Schedule, *, memory: bool = True) -> list[Violation]:
     Parameters
     ----------
     schedule
-        Simulated, planned or made by hand.
+        Simulated, planned or built by hand.
     memory
-        Whether to check memory, too. One violation per maximal span over a capacity: what ``schedule.oom`` must list.
+        Whether to check memory, too. One violation per maximal span over a capacity; ``schedule.oom`` must list the same spans.
 
     Returns
     -------
@@ -112,7 +112,7 @@ class _Check:
 
     @cached_property
     def slack(self) -> float:
-        """Rounding that times may show [s]."""
+        """Tolerance for rounding of times [s]."""
         ends = [column.max(initial=0.0) for column in (self.finish, self.rows["finish"], self.sent["finish"])]
         return TOLERANCE * max(ends)
 
@@ -181,7 +181,7 @@ class _Check:
         return named | ("*" in names and not named.any())
 
     def colocation(self) -> Iterator[Violation]:
-        """Each op is where the first op of its group is; that covers groups that share an op, too."""
+        """Each op is on the device of the first op of its group; this covers groups that share an op, too."""
         wrong: dict[int, int] = {}
         for group in (self.graph.group, self.problem.group):
             grouped = np.flatnonzero(group >= 0)
@@ -259,7 +259,7 @@ class _Check:
     def edge_row(self) -> np.ndarray:
         """Transfer that brings each edge's tensor, or -1; shape (n_edges,)."""
         order = np.argsort(self.row_key, kind="stable")
-        key = np.append(self.row_key[order], np.iinfo(np.int64).max)  # the last one is nobody's
+        key = np.append(self.row_key[order], np.iinfo(np.int64).max)  # sentinel: larger than every key
         place = np.searchsorted(key, self.edge_key)
         return np.where(key[place] == self.edge_key, np.append(order, -1)[place], -1)
 
@@ -357,7 +357,7 @@ def _overlaps(resource: np.ndarray, start: np.ndarray, finish: np.ndarray, slack
 
 
 def _clashes(start: np.ndarray, finish: np.ndarray, slack: float) -> Iterator[tuple[int, int]]:
-    """Among intervals sorted by (start, finish): those that can stand neither before nor after an earlier one.
+    """Among intervals sorted by (start, finish), those that overlap an earlier one.
 
     Interval i clashes when some j < i begins before i ends and ends after i begins, by more than rounding.
     """

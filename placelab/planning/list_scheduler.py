@@ -41,12 +41,12 @@ class ListScheduler:
     start, finish : ndarray, shape (n_ops,)
         Planned times [s].
     freed : int
-        Grows whenever the plan gives memory back: then an (op, device) pair that was rejected may have become possible.
+        Grows whenever the plan frees memory; an (op, device) pair that was rejected may have become possible then.
 
     Notes
     -----
     Transfers are planned without contention, whatever the problem's transfer model: a tensor leaves when its producer
-    ends (with ``transfer_ops``, one Send later, though the Send occupies nobody here) and is on a device once, however
+    ends (with ``transfer_ops``, one Send later, though the Send occupies no device here) and is on a device once, however
     many consumers it has there.
 
     Memory, in the problem's model, is exact for the planned times: an op whose start does not fit waits for the first
@@ -90,7 +90,7 @@ class ListScheduler:
 
     @property
     def freed(self) -> int:
-        """How often memory was given back."""
+        """Number of times that memory was freed."""
         return self._memory.freed if self._memory else 0
 
     def est(self, op: int | str, device: int | str) -> float:
@@ -112,7 +112,7 @@ class ListScheduler:
         return self.est(v, d) + self._exec(v, d)
 
     def candidates(self, op: int | str) -> list[int]:
-        """Devices the op may run on and has room on now, ascending; its group's alone once that is fixed; maybe none."""
+        """Devices the op may run on and has room on now, ascending; a placed group's device alone; perhaps none."""
         v = self._op(op)
         allowed = self._allowed(v)
         return [d for d in allowed if self.est(v, d) < inf] if self._memory else allowed
@@ -142,7 +142,7 @@ class ListScheduler:
         reason: str = "finishes soonest there",
         scores: Mapping[int, float] | None = None,
     ) -> None:
-        """Plan the op on the device at its earliest start; the first of a group brings the group there.
+        """Plan the op on the device at its earliest start; the first member of a group fixes the group's device.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class ListScheduler:
         self.enter(v, d, start, start + self._exec(v, d))
 
     def enter(self, v: int, d: int, start: float, finish: float) -> None:
-        """Plan op number v on device number d at times known to be possible: nothing is checked."""
+        """Plan op number v on device number d at times known to be possible, unchecked."""
         if self._memory:
             self._memory.place(v, d, start, finish, self._inputs(v, d))
         self._lanes[d].occupy(start, finish)

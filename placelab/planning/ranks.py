@@ -1,4 +1,4 @@
-"""Ranks that list scheduling sorts by: the longest way from each op to the end, and from the start to it."""
+"""Ranks that list scheduling sorts by: longest paths from each op to an exit op, and from an entry op to it."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class Cluster:
         between: tuple[float, float] = (1.25e9, 50e-6),
         kind: str = "gpu",
     ) -> Cluster:
-        """Hosts with so many devices each; `inside` and `between` are (bandwidth, latency) within a host and across.
+        """Hosts with the given numbers of devices; `inside` and `between` are (bandwidth, latency) within a host and across.
 
         >>> Cluster.from_hosts({"a": 2, "b": 1}).names
         ('a/gpu:0', 'a/gpu:1', 'b/gpu:0')

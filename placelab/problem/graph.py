@@ -93,7 +93,7 @@ class OpGraph:
 
     @property
     def n_tensors(self) -> int:
-        """Number of tensors, those nobody consumes and control tensors included."""
+        """Number of tensors, those without consumers and control tensors included."""
         return len(self.tensor_producer)
 
     @cached_property

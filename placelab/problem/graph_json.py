@@ -183,7 +183,7 @@ def _texts(value: list) -> tuple[str, ...]:
 
 
 def _repeated(counts: np.ndarray, total: int, key: str, what: str) -> np.ndarray:
-    """Each index as often as it counts."""
+    """Each index repeated by its count."""
     if counts.sum() != total:
         raise FormatError(f"{key!r} add up to {counts.sum()}, but there are {total} {what}")
     return np.repeat(np.arange(len(counts)), counts)

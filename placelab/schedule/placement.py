@@ -127,7 +127,7 @@ class Placement:
 
     @classmethod
     def load(cls, problem: Problem, path: Any) -> Placement:
-        """A placement from a JSON file, as :meth:`save` or a hand writes it: ``{"op": "device", …}``.
+        """A placement from a JSON file, as :meth:`save` or a person writes it: ``{"op": "device", …}``.
 
         Parameters
         ----------
@@ -151,11 +151,13 @@ class Placement:
         return cls._of(problem, placement_json.loads(data, where), where)
 
     @classmethod
-    def _of(cls, problem: Problem, told: placement_json.PlacementColumns, where: str) -> Placement:
+    def _of(cls, problem: Problem, stored: placement_json.PlacementColumns, where: str) -> Placement:
         with read_from(where):
-            order = None if told.planned is None else np.array([problem.graph.index(op) for op in told.planned], "i4")
-            placement = cls.from_mapping(problem, told.device)
-            return replace(placement, planned=order, estimate=told.estimate, partitioner=told.partitioner)
+            order = (
+                None if stored.planned is None else np.array([problem.graph.index(op) for op in stored.planned], "i4")
+            )
+            placement = cls.from_mapping(problem, stored.device)
+            return replace(placement, planned=order, estimate=stored.estimate, partitioner=stored.partitioner)
 
     def save(self, path: Any) -> None:
         """Write the placement as JSON, op name → device name; gzipped when the name ends in ``.gz``."""

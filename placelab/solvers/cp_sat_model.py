@@ -1,6 +1,6 @@
-r"""Which plan is shortest? Scheduling with optional intervals, for the constraint solver of OR-tools.
+r"""Find the shortest plan: scheduling with optional intervals, for the constraint solver of OR-tools.
 
-Per unit (op or colocation group) and device a Boolean y says whether it is there, per op an integer its start s:
+A Boolean y per unit (op or colocation group) and device says whether the unit is there; an integer s per op is its start:
 
 - exactly one y of a unit, on devices it may use;
 - an interval of each op on each device, present where y is: no two overlap;
@@ -8,7 +8,7 @@ Per unit (op or colocation group) and device a Boolean y says whether it is ther
 - makespan ≥ s_v + exec(v), and ≥ the work of each device;
 - ``reserved`` memory, and the persistent bytes of ``dynamic``: Σ bytes · y ≤ capacity.
 
-Added because they help the proof, and lose no optimum: windows of the starts under the makespan of a known plan, all ops as one
+Added because they shorten the proof and lose no optimum: windows of the starts under the makespan of a known plan, all ops as one
 cumulative resource of as many units as there are devices, and of interchangeable devices the next is used only after the one
 before it.
 
@@ -55,18 +55,18 @@ def search(
     Parameters
     ----------
     incumbent
-        Plans already offered are where the search begins; found ones are offered.
+        The search begins with its best plan; plans that are found are offered to it.
     effort
-        In seconds of an idle core, roughly: work that the solver counts itself, so that the search is the same everywhere.
+        Work, roughly in seconds of an idle core; the solver counts it itself, so that the search is the same everywhere.
     time_limit
-        Seconds of the clock.
+        Wall-clock seconds.
     cancel
-        Asked several times a second.
+        Called several times a second; returns True to stop.
 
     Returns
     -------
     str
-        What ended the search: ``""`` where it came to its end.
+        The limit that ended the search, or ``""`` where it ended by itself.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def search(
     -----
     One core. Searches for shorter plans and for a better bound take turns, in each round twice as long as in the one before,
     and begin with the best plan and bound so far. Contention for links, the time that Sends take and memory over time are left
-    out, so the bound holds with them; every plan found is judged by its run with them.
+    out, so the bound holds with them; the makespan of every plan found is that of its run with them.
     """
     end = monotonic() + time_limit
     model = Model(problem, incumbent)
@@ -107,7 +107,7 @@ def _solver() -> Any:
 
 
 class Model:
-    """The model of a problem, and what the solver has found out about it so far.
+    """The constraint model of a problem, with the best plan and bound found so far.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class Model:
     # ---------------------------------------------------------------- the model
 
     def build(self, kind: np.ndarray) -> None:
-        """State everything; O(units · devices + arcs · devices²) constraints."""
+        """State the variables and constraints; O(units · devices + arcs · devices²) of them."""
         table, model = self.table, self.cp.CpModel()
         self.model = model
         of, head, latest = table.units.of, table.head, self.most - table.tail
@@ -244,16 +244,16 @@ class Model:
         end: float,
         cancel: Callable[[], bool],
     ) -> str:
-        """Search once; returns what stopped it before its own limit.
+        """Search once; return what stopped it before its own limit, or "".
 
         Parameters
         ----------
         options
-            Of the solver.
+            Parameters of the solver.
         part
-            From and to which fraction of the whole search this one goes.
+            Fractions of the whole search at which this one begins and ends, for progress.
         expected
-            Seconds it may take, roughly.
+            Seconds that it takes, roughly.
         end
             When it must stop, by the monotonic clock [s].
         """
@@ -279,7 +279,7 @@ class Model:
                     solver.stop_search()
                 self.incumbent.fraction = part[0] + (part[1] - part[0]) * min((monotonic() - begun) / expected, 1)
                 self._take(found, bounds)
-                self.incumbent.tell()
+                self.incumbent.report_progress()
         finally:
             solver.stop_search()
             thread.join()
@@ -320,7 +320,7 @@ class Model:
             failed.append(error)
 
     def _take(self, found: list, bounds: list) -> None:
-        """Offer the plans found, in the order found, and raise the bound."""
+        """Offer the plans in the order in which they were found, and raise the bound."""
         while found:
             places, start, makespan = found.pop(0)
             device, start = np.array(places)[self.table.units.of], np.array(start)
