@@ -50,15 +50,15 @@ def compare(
         Names or decorated functions; default: the whole catalogue. They run with their default options, those that search
         for seconds by design (``slow``) last.
     seeds
-        So many seeds from 0, or the seeds themselves.
+        A number of seeds, counted from 0, or the seeds themselves.
     progress
         Called after each pair with a :class:`placelab.progress.Progress`: the share of pairs that are done, the least
         makespan and the best bound so far, and the pair's ``row``.
     cancel
-        Asked before each pair, and now and then by partitioners that search; when it says True, the pairs that are
-        complete are returned.
+        Called before each pair, and now and then by partitioners that search; when it returns True, the complete pairs are
+        returned.
     prepare
-        What makes the problem smaller before every partitioner, as for :func:`placelab.place`. It is done once.
+        Transformations before every partitioner, as for :func:`placelab.place`; applied once.
 
     Returns
     -------
@@ -70,9 +70,8 @@ def compare(
 
     Notes
     -----
-    A pair that does not fit together (``planned`` after a partitioner without a plan), a placement that is
-    infeasible, a strategy that fails: each is a row with its reason. A placement is made once per partitioner and
-    seed.
+    A pair that does not fit together (``planned`` after a partitioner without a plan), an infeasible placement and a
+    strategy that fails each give a row with the reason. A placement is made once per partitioner and seed.
 
     Examples
     --------
@@ -99,7 +98,7 @@ def compare(
 
 
 def _reporting(progress: Callable, total: int) -> Callable[[list[Row], float], None]:
-    """What tells the callback about the last of some rows; one of three arguments gets (done, total, row), as formerly."""
+    """A function that reports the last row; a callback of three arguments gets (done, total, row), as formerly."""
     if _takes(progress, 3) and not _takes(progress, 1):
         deprecate("the progress of compare is called with one placelab.progress.Progress", frames=4)
         return lambda rows, bound: progress(len(rows), total, rows[-1])
@@ -125,7 +124,7 @@ def _given(names: Any, catalogue: Iterable) -> Iterable:
 
 
 def _several(value: Any) -> Iterable:
-    """One of something as a list of one."""
+    """The value if it is a collection, else a list of it alone."""
     return value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
 
 
@@ -153,8 +152,8 @@ def _rows(
                 if cancel():
                     return
                 row = dict(partitioner=partitioner.name, scheduler=scheduler.name, seed=seed)
-                told = _run(problem, placement, scheduler, seed, bound, took) if placement else _failed(took, error)
-                yield row | told, bound
+                result = _run(problem, placement, scheduler, seed, bound, took) if placement else _failed(took, error)
+                yield row | result, bound
 
 
 def _run(problem: Problem, placement: Placement, scheduler: Scheduler, seed: int, bound: float, placing: float) -> Row:

@@ -1,4 +1,4 @@
-"""Tell what can be a name of an op, a device, a strategy or a file."""
+"""Check names of ops, devices, strategies and files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def is_name(value: Any) -> bool:
-    """Whether a value can name something: text on one line, not empty, and all of it characters that UTF-8 has."""
+    """Whether a value is a name: text on one line, not empty, that UTF-8 can encode."""
     try:
         return (
             isinstance(value, str) and bool(value) and "\n" not in value and (value.isascii() or bool(value.encode()))

@@ -1,4 +1,4 @@
-"""Place, then run: the two calls most users need."""
+"""Place a problem with a partitioner, and simulate the placement."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ def place(
         Name in the catalogue (``placelab.partitioners()``), or a decorated function.
     prepare
         Transformations that make the problem smaller first, ``("coplace", "fuse")`` say: names in
-        ``placelab.transforms.catalogue()`` or functions. The partitioner sees the smaller problem; what is returned is the
-        placement of `problem`, and its notes say how many ops were placed.
+        ``placelab.transforms.catalogue()`` or functions. The partitioner places the smaller problem; the result is a placement
+        of `problem`, and a note says how many ops were placed.
     seed
         For partitioners with a random part; the same seed gives the same placement in every process.
     trace
         Record why each op is where it is (``placement.trace``); slower.
     preview
-        A quick stand-in will do, from partitioners that have one; the placement's notes say that it is one.
+        Accept a quick approximation from partitioners that have one; a note of the placement says so.
     progress
-        Is told how far a partitioner that searches has come.
+        Called with the :class:`placelab.progress.Progress` of a partitioner that searches.
     cancel
-        Asked by such partitioners now and then; when it says True they return the best they have.
+        Called by such partitioners now and then; when it returns True they return the best placement so far.
     options
         Options of the partitioner.
 
@@ -83,7 +83,7 @@ def place(
 
 
 def _is_as_proven(function: Partitioner, options: Mapping[str, Any], preview: bool) -> bool:
-    """Whether this is placelab's own partitioner with its default options: what is proven is proven of that."""
+    """Whether this is placelab's own partitioner with its default options, which alone the proofs cover."""
     own = function.__module__.startswith("placelab.partitioning.")
     return own and not preview and all(value == function.options[name][1] for name, value in options.items())
 
@@ -118,6 +118,8 @@ def solve(
         expect({} if options is None else options, Mapping, "solve, for the options of a strategy,")
         if reserved := {*RESERVED, "oom", "prepare"}.intersection(options or ()):
             raise UnsupportedError(f"{min(reserved)!r} is no option of a strategy; give it to solve itself")
-    asked = dict(prepare=prepare, seed=seed, trace=trace, preview=preview, progress=progress, cancel=cancel)
-    placement = place(problem, partitioner, **asked, **(partitioner_options or {}))
+    common: dict[str, Any] = dict(
+        prepare=prepare, seed=seed, trace=trace, preview=preview, progress=progress, cancel=cancel
+    )
+    placement = place(problem, partitioner, **common, **(partitioner_options or {}))
     return simulate(problem, placement, scheduler, seed=seed, oom=oom, **(scheduler_options or {}))

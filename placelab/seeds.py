@@ -1,4 +1,4 @@
-"""What is a seed? A whole number, 0 or more; everything drawn from it is the same on every machine."""
+"""Check seeds, and make the random generators that start from them; the same on every machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from placelab.errors import FormatError
 
 
 def seed_number(seed: Any) -> int:
-    """The seed as an int; FormatError when it is none.
+    """The seed as an int; FormatError when it is not a whole number, 0 or more.
 
     >>> seed_number(np.int64(3))
     3

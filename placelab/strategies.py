@@ -1,4 +1,4 @@
-"""Catalogues of plain functions: where ops go, who runs next, and what to do before placing.
+"""Catalogues of partitioners, schedulers and transforms, which are plain functions.
 
 A partitioner is ``f(problem, *, options) -> Placement``. A scheduler is either a rule asked at run time,
 ``f(state, device, ready) -> op``, or, with ``static=True``, ``f(problem, placement, *, options)`` that returns op priorities
@@ -35,20 +35,20 @@ if TYPE_CHECKING:
 
 
 class Strategy(Protocol):
-    """What the decorators give to a function.
+    """A decorated function: attributes that the decorators add.
 
     Attributes
     ----------
     name
-        Under which the catalogue has it.
+        Its key in the catalogue.
     summary
         First line of its docstring.
     source
-        Where it was published.
+        Publication.
     options
-        Name → (annotation, default) of what a caller may choose.
+        Name → (annotation, default) of its options.
     reserved
-        Which of ``RESERVED`` it asks for.
+        Those of ``RESERVED`` among its parameters.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Strategy(Protocol):
 
 
 class Partitioner(Strategy, Protocol):
-    """Where each op runs; `slow` for one that searches for seconds by design."""
+    """Choose the device of each op; `slow` for one that searches for seconds by design."""
 
     slow: bool
 
@@ -67,7 +67,7 @@ class Partitioner(Strategy, Protocol):
 
 
 class StaticScheduler(Strategy, Protocol):
-    """Who runs next, said once: op priorities (n_ops,), (op priorities, transfer priorities), or an :class:`Order`."""
+    """Choose the order once: op priorities (n_ops,), (op priorities, transfer priorities), or an :class:`Order`."""
 
     static: bool
 
@@ -75,7 +75,7 @@ class StaticScheduler(Strategy, Protocol):
 
 
 class Rule(Strategy, Protocol):
-    """Who runs next, asked whenever a device must choose: one of the ops in `ready`."""
+    """Choose one of the ops in `ready`; called whenever a device must choose."""
 
     static: bool
 
@@ -83,7 +83,7 @@ class Rule(Strategy, Protocol):
 
 
 class Transform(Strategy, Protocol):
-    """What makes a problem smaller before it is placed; and the way back for placements."""
+    """Make a problem smaller before it is placed; return it with a function that expands its placements."""
 
     def __call__(self, problem: Problem, **options: Any) -> tuple[Problem, Callable[[Placement], Placement]]: ...
 
@@ -96,14 +96,14 @@ _schedulers: dict[str, Scheduler] = {}
 _transforms: dict[str, Transform] = {}
 on_change: list[Callable[[], None]] = []  # called when an entry is new or replaced, so that pickers can follow
 RULES = ("priority", "fifo", "msr", "planned")
-KINDS = {
+KINDS: dict[Any, tuple[tuple[type, ...], str]] = {
     bool: ((bool, np.bool_), "True or False"),
     int: ((int, np.integer), "a whole number"),
     float: ((int, float, np.integer, np.floating), "a number"),
 }
-# Keywords the caller fills in, not options of a strategy. A strategy that names them is given: the seed; whether to record a
-# trace; whether a quick stand-in will do while a hand drags; what to tell its Progress, now and then; and whom to ask whether
-# to stop, upon which it returns the best it has.
+# Keywords that the caller fills in, not options of a strategy. A strategy that names them gets: the seed; whether to record a
+# trace; whether a quick approximation is enough (while a user drags); a function to call with Progress now and then; and a
+# function to call now and then that returns True to stop, whereupon the strategy returns its best result.
 RESERVED = ("seed", "trace", "preview", "progress", "cancel")
 PLANNED, UNPLANNED = "planned", "pct"  # the default scheduler of placements with a plan, and of those without
 
@@ -141,7 +141,7 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """What a static scheduler hands to the simulator.
+    """An order of ops and transfers, which a static scheduler returns to the simulator.
 
     Attributes
     ----------
@@ -178,9 +178,10 @@ class Order:
         for label in ("op", "transfer", "send"):
             if getattr(self, label) is not None:
                 object.__setattr__(self, label, _priorities(getattr(self, label), label))
-        if self.op is None and self.rule in ("priority", "planned"):
-            raise FormatError(f"an order of rule {self.rule!r} needs a number per op, found none")
-        if self.rule == "planned" and not _is_permutation(self.op):
+        if self.op is None:
+            if self.rule in ("priority", "planned"):
+                raise FormatError(f"an order of rule {self.rule!r} needs a number per op, found none")
+        elif self.rule == "planned" and not _is_permutation(self.op):
             raise FormatError("a planned order must name each op once, by number")
         if np.shape(_priorities(self.weights, "weight")) != (4,):
             raise FormatError(f"weights are {self.weights!r}; expected four numbers")
@@ -290,7 +291,7 @@ def check_options(who: str, known: Mapping[str, tuple[Any, Any]], options: Mappi
 
 
 def _wanted(hint: Any, value: Any) -> str:
-    """What an annotation wants instead of a value; "" where it has nothing against it."""
+    """What an annotation expects instead of a value; "" where the value is allowed."""
     if typing.get_origin(hint) in (typing.Union, UnionType):
         kinds = [kind for kind in typing.get_args(hint) if kind is not NoneType]
         if len(kinds) > 1 or (value is None and len(kinds) < len(typing.get_args(hint))):
@@ -303,15 +304,15 @@ def _wanted(hint: Any, value: Any) -> str:
         return "" if isinstance(value, Hashable) and value in choices else ", ".join(map(str, choices))
     if not isinstance(hint, Hashable) or hint not in KINDS:
         return ""
-    kinds, words = KINDS[hint]
+    types, words = KINDS[hint]
     limits = _limits(limits)
-    good = isinstance(value, kinds) and (hint is bool or not isinstance(value, bool)) and value == value
+    good = isinstance(value, types) and (hint is bool or not isinstance(value, bool)) and value == value
     good = good and (limits is None or limits.hold(value))
     return "" if good else words if limits is None else f"{words}, {limits}"
 
 
 def _limits(extra: Any) -> Limits | None:
-    """What ``Annotated`` says about a number: Limits, or a pair, which are those of a slider."""
+    """The limits in ``Annotated``: Limits, or a pair (least, most)."""
     if isinstance(extra, tuple) and len(extra) == 2 and all(isinstance(x, (int, float)) for x in extra):
         return Limits(*extra)
     return extra if isinstance(extra, Limits) else None
@@ -328,7 +329,7 @@ def options_of(function: Callable) -> dict[str, tuple[Any, Any]]:
 
 
 def checked(function: Callable, kinds: Sequence[type] = ()) -> Callable:
-    """The function, which checks its options when it is called, as :func:`keywords` does for calls by name.
+    """Wrap a function so that it checks its options when it is called, as :func:`keywords` does for calls by name.
 
     Its first arguments must be of `kinds`.
     """
@@ -353,8 +354,8 @@ def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], fi
         raise UnsupportedError(f"{function!r} is not a function written with def; wrap it in one")
     parameters = list(inspect.signature(function).parameters.values())
     _check_parameters(function, parameters, first)
-    rule = first[0] == "state"  # is asked too often to check each time
-    strategy = function if rule else checked(function, (Problem, Placement)[: len(first)])
+    rule = first[0] == "state"  # called too often to check each time
+    strategy: Any = function if rule else checked(function, (Problem, Placement)[: len(first)])
     for label, value in facts.items():
         setattr(strategy, label, value)
     strategy.name = facts["name"] or function.__name__.replace("_", "-")
@@ -386,5 +387,5 @@ def _check_parameters(function: Callable, parameters: list[inspect.Parameter], f
 def _hints(function: Callable) -> dict[str, Any]:
     try:
         return typing.get_type_hints(function, include_extras=True)
-    except NameError:  # a hint that only a type checker can resolve
+    except NameError:  # an annotation that only a type checker can resolve
         return {}

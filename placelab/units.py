@@ -1,4 +1,4 @@
-"""How are numbers said? Three significant digits and the unit that fits."""
+"""Format numbers for people: three significant digits and a suitable unit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far from the optimum can a plan be at worst? Approximation ratios that are proven, where what they assume holds."""
+"""Proven approximation ratios of partitioners, for problems that meet their assumptions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def ratios(problem: Problem) -> dict[str, float]:
     -----
     They hold for default options and the ``planned`` scheduler. O(ops).
 
-    The published proof of ``m-sct`` takes memory for divisible. On two devices of 4 units each, three ops of 1, 1 and 4 units
+    The published proof of ``m-sct`` treats memory as divisible. On two devices of 4 units each, three ops of 1, 1 and 4 units
     (K = 4/3) that cost the same and share no edge have a placement, but m-SCT spreads the first two, and the third
     fits nowhere. So it is a ratio only where no device was excluded for want of memory, and there ``sct``'s holds too.
 
@@ -53,7 +53,8 @@ def ratios(problem: Problem) -> dict[str, float]:
     m-sct: 1.67
     """
     expect(problem, Problem, "ratios")
-    rho, m, found = sct_ratio(problem), problem.cluster.n_devices, {}
+    rho, m = sct_ratio(problem), problem.cluster.n_devices
+    found: dict[str, float] = {}
     if not _is_uniform(problem) or rho == np.inf:
         return found
     binds = can_bind(problem)
@@ -72,13 +73,13 @@ def ratios(problem: Problem) -> dict[str, float]:
 
 
 def claim(problem: Problem, partitioner: str) -> str | None:
-    """What is proven about a partitioner's plan, as a sentence; None where nothing is, or where ρ > 1 says little."""
+    """The proven ratio of a partitioner's plan, as a sentence; None where none applies, or where ρ > 1."""
     plain = partitioner.removeprefix("m-")  # with room for everything, m-SCT is SCT
     if plain not in ("etf", "sct") or can_bind(problem) or (rho := sct_ratio(problem)) > 1:
         return None
     most = ratios(problem).get(plain)
-    told = f"proven: the planned order takes at most {{:.3g}} times the optimum ({partitioner}, ρ = {rho:.3g})"
-    return None if most is None else told.format(most)
+    sentence = f"proven: the planned order takes at most {{:.3g}} times the optimum ({partitioner}, ρ = {rho:.3g})"
+    return None if most is None else sentence.format(most)
 
 
 def sct_ratio(problem: Problem) -> float:
@@ -97,7 +98,7 @@ def sct_ratio(problem: Problem) -> float:
 
 
 def _is_uniform(problem: Problem) -> bool:
-    """What every ratio assumes: nothing tells devices, links or ops' choices apart, and nothing queues for a link."""
+    """Whether every ratio's assumptions hold: equal devices, equal links, unrestricted ops, and no queues for links."""
     cluster = problem.cluster
     free = not problem.restricted and not problem.n_groups
     plain = not problem.transfer_model.queue and not problem.transfer_ops
@@ -115,7 +116,7 @@ def _are_identical(problem: Problem) -> bool:
 
 
 def _memory_ratio(problem: Problem, binds: bool) -> float:
-    """K, inf where memory cannot bind; 0 where m-SCT's ratio was not published for what binds."""
+    """K of :func:`ratios`; inf where memory cannot bind, 0 where m-SCT's ratio does not cover the memory model."""
     if problem.memory == "none" or (not binds and problem.memory != "reserved"):
         return np.inf
     memory, needed = problem.cluster.memory, problem.graph.memory.sum()

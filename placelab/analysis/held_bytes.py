@@ -1,4 +1,4 @@
-"""Memory that a schedule takes, by the rules of its problem alone: the second opinion on the simulator's spans over a capacity.
+"""Memory that a schedule takes, by the rules of its problem alone: an independent check of the simulator's spans over a capacity.
 
 Nothing here is shared with the simulator, the planners or the memory curves.
 """
@@ -17,7 +17,7 @@ Span = tuple[int, float, float, float]  # device, from, to, most bytes over its 
 
 
 class HeldBytes:
-    """What a schedule keeps in memory, and where that is too much."""
+    """Bytes that a schedule holds in memory over time, and the spans over a capacity."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule, self.problem = schedule, schedule.problem
@@ -42,14 +42,14 @@ class HeldBytes:
             found += [(d, *span) for span in over]
         return found
 
-    def held(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """What takes room, as columns: device, from, to (not included), bytes."""
+    def held(self) -> tuple[np.ndarray, ...]:
+        """Everything that takes memory, as columns: device, from, to (not included), bytes."""
         n, graph = self.graph.n_ops, self.graph
         always = (np.zeros(n), np.full(n, np.inf))
         if self.problem.memory == "reserved":
             return self.device, *always, graph.memory
         dynamic = self.problem.memory == "dynamic"
-        release = self.finish if dynamic else self.start  # when a consumer lets go of its inputs
+        release = self.finish if dynamic else self.start  # when a consumer releases its inputs
         u, here = graph.tensor_producer, np.arange(graph.n_tensors)
         home = self.device[u]
         last_move = np.full(graph.n_tensors, -np.inf)
@@ -69,7 +69,7 @@ class HeldBytes:
         return tuple(np.concatenate(column) for column in zip(*columns, strict=True))
 
     def last_use(self, tensor: np.ndarray, device: np.ndarray, release: np.ndarray) -> np.ndarray:
-        """When the last consumer of each tensor on each device lets go of it [s]; -inf where it has none."""
+        """When the last consumer of each tensor on each device releases it [s]; -inf where it has none."""
         keys, use = np.unique(self.edge_key, return_inverse=True)
         last = np.full(len(keys) + 1, -np.inf)
         np.maximum.at(last, use, release[self.graph.consumer])

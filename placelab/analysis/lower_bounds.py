@@ -1,4 +1,4 @@
-"""How fast could it be at best? Cheap lower bounds on the makespan."""
+"""Compute cheap lower bounds on the makespan."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def busiest(problem: Problem, device: np.ndarray, tensor: np.ndarray, destinatio
     model, queues = problem.transfer_model, problem.transfer_model.queues(k, problem.duplex)
     if queues:
         ends = model.ends(source, destination, k, problem.duplex)
-        busy = sum(np.bincount(end, took, minlength=queues) for end in ends)
+        busy = sum((np.bincount(end, took, minlength=queues) for end in ends), np.zeros(queues))
         found[f"busiest_{model.queue}"] = float(busy.max())
     return found
 

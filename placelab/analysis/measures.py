@@ -1,4 +1,4 @@
-"""How good is a schedule? The measures of the papers, in one dictionary."""
+"""Compute the papers' measures of a schedule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROUNDING = 1e-9  # relative: U and L add the same times in different orders
 
 
 def metrics(schedule: Schedule) -> dict[str, float]:
-    r"""Measures of a schedule by name, numbers without rounding; NaN where one has no meaning.
+    r"""Measures of a schedule by name, not rounded; NaN where a measure is undefined.
 
     ======================  ========================================================================================
     ``makespan``            finish of the last op [s]

@@ -1,6 +1,6 @@
 """Violations of a problem's rules by a schedule, found from the raw graph, cluster, placement and times.
 
-Nothing here is shared with the simulator, the planners or the memory curves: it is the second opinion on all of them.
+Nothing here is shared with the simulator, the planners or the memory curves, so that it checks all of them independently.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import numpy as np
 from placelab.analysis.held_bytes import TOLERANCE, HeldBytes, differing
 from placelab.errors import UnsupportedError, expect, formerly
 from placelab.schedule.schedule import Schedule
+
+Index = int | np.integer
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,9 @@ def validate(schedule: Schedule, *, memory: bool = True) -> list[Violation]:
     Parameters
     ----------
     schedule
-        Simulated, planned or made by hand.
+        Simulated, planned or built by hand.
     memory
-        Whether to check memory, too. One violation per maximal span over a capacity: what ``schedule.oom`` must list.
+        Whether to check memory, too. One violation per maximal span over a capacity; ``schedule.oom`` must list the same spans.
 
     Returns
     -------
@@ -104,13 +106,13 @@ class _Check:
         self.rows, self.sent = np.asarray(schedule.transfers), np.asarray(schedule.sends)
         self.k = self.cluster.n_devices
 
-    def violation(self, kind: str, op: int | None, device: int | None, time: float, detail: str) -> Violation:
+    def violation(self, kind: str, op: Index | None, device: Index | None, time: float, detail: str) -> Violation:
         name = None if op is None else str(self.graph.names[op])
         return Violation(kind, name, None if device is None else self.cluster.names[device], float(time), detail)
 
     @cached_property
     def slack(self) -> float:
-        """Rounding that times may show [s]."""
+        """Tolerance for rounding of times [s]."""
         ends = [column.max(initial=0.0) for column in (self.finish, self.rows["finish"], self.sent["finish"])]
         return TOLERANCE * max(ends)
 
@@ -128,8 +130,8 @@ class _Check:
             yield self.violation("time", v, None, np.nan, f"runs from {self.start[v]} to {self.finish[v]} s")
         for label, rows in (("transfer", self.rows), ("Send", self.sent)):
             known = (rows["tensor"] >= 0) & (rows["tensor"] < self.graph.n_tensors)
-            for column in ("source", "destination"):
-                known &= (rows[column] >= 0) & (rows[column] < self.k)
+            for end in ("source", "destination"):
+                known &= (rows[end] >= 0) & (rows[end] < self.k)
             for i in np.flatnonzero(~known):
                 yield self.violation(
                     "transfer", None, None, np.nan, f"{label} {i} names no tensor or device: {rows[i]}"
@@ -179,7 +181,7 @@ class _Check:
         return named | ("*" in names and not named.any())
 
     def colocation(self) -> Iterator[Violation]:
-        """Each op is where the first op of its group is; that covers groups that share an op, too."""
+        """Each op is on the device of the first op of its group; this covers groups that share an op, too."""
         wrong: dict[int, int] = {}
         for group in (self.graph.group, self.problem.group):
             grouped = np.flatnonzero(group >= 0)
@@ -187,8 +189,8 @@ class _Check:
             first = grouped[first][member_of]
             apart = self.device[grouped] != self.device[first]
             wrong.update(zip(grouped[apart], first[apart], strict=True))
-        for v, first in sorted(wrong.items()):
-            where = f"{self.graph.names[first]!r}, which is on {self.cluster.names[self.device[first]]}"
+        for v, leader in sorted(wrong.items()):
+            where = f"{self.graph.names[leader]!r}, which is on {self.cluster.names[self.device[leader]]}"
             yield self.violation("colocation", v, self.device[v], self.start[v], f"must share the device of {where}")
 
     # ---------------------------------------------------------------- one at a time
@@ -241,7 +243,7 @@ class _Check:
         for e in np.flatnonzero(~self.moves & (late > self.slack)):
             yield self.late(v[e], self.finish[u[e]], repr(str(self.graph.names[u[e]])))
 
-    def late(self, v: int, arrival: float, what: str) -> Violation:
+    def late(self, v: Index, arrival: float, what: str) -> Violation:
         detail = f"starts before {what} is there at {arrival:.9g} s"
         return self.violation("precedence", v, self.device[v], self.start[v], detail)
 
@@ -259,7 +261,7 @@ class _Check:
     def edge_row(self) -> np.ndarray:
         """Transfer that brings each edge's tensor, or -1; shape (n_edges,)."""
         order = np.argsort(self.row_key, kind="stable")
-        key = np.append(self.row_key[order], np.iinfo(np.int64).max)  # the last one is nobody's
+        key = np.append(self.row_key[order], np.iinfo(np.int64).max)  # sentinel: larger than every key
         place = np.searchsorted(key, self.edge_key)
         return np.where(key[place] == self.edge_key, np.append(order, -1)[place], -1)
 
@@ -317,7 +319,7 @@ class _Check:
         for i in np.flatnonzero(rows["start"] < sent["finish"] - self.slack):
             yield self.bad_row("send", i, f"begins before its Send ends at {sent['finish'][i]:.9g} s")
 
-    def bad_row(self, kind: str, i: int, what: str) -> Violation:
+    def bad_row(self, kind: str, i: Index, what: str) -> Violation:
         row = self.rows[i]
         return self.violation(kind, self.producer(row), row["source"], row["start"], f"{self.label(row)} {what}")
 
@@ -357,11 +359,11 @@ def _overlaps(resource: np.ndarray, start: np.ndarray, finish: np.ndarray, slack
 
 
 def _clashes(start: np.ndarray, finish: np.ndarray, slack: float) -> Iterator[tuple[int, int]]:
-    """Among intervals sorted by (start, finish): those that can stand neither before nor after an earlier one.
+    """Among intervals sorted by (start, finish), those that overlap an earlier one.
 
     Interval i clashes when some j < i begins before i ends and ends after i begins, by more than rounding.
     """
     latest = np.maximum.accumulate(finish)
     before = np.minimum(np.searchsorted(start, finish - slack), np.arange(len(start)))
-    for i in np.flatnonzero((before > 0) & (latest[before - 1] > start + slack)):
+    for i in np.flatnonzero((before > 0) & (latest[before - 1] > start + slack)).tolist():
         yield i, int(np.argmax(finish[: before[i]]))

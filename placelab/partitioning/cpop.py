@@ -1,4 +1,4 @@
-"""Critical path on a processor: the critical path on the one device that runs it soonest, the rest where it finishes first."""
+"""Critical path on a processor: the critical path on the device that runs it soonest, other ops where they finish soonest."""
 
 from __future__ import annotations
 

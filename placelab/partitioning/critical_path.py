@@ -1,4 +1,4 @@
-"""The longest path on the fastest device; the rest wherever it would be done first."""
+"""The longest path on the fastest device; each other op on the device of least load."""
 
 from __future__ import annotations
 

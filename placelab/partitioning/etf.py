@@ -23,7 +23,7 @@ REASONS = (SOONEST, SOONER_DONE, ONLY)
 
 @partitioner(source="Srivastava 2018 §4.2, Baechi 2020 §2.3; Hwang, Chow, Anger, Lee 1989")
 def etf(problem: Problem, *, trace: bool = False) -> Placement:
-    r"""ETF: of all ready ops and devices always the pair that can start soonest; memory is not looked at.
+    r"""ETF: of all ready ops and devices always the pair that can start soonest; memory is ignored.
 
     .. math::
         (v, p_v) = \arg\min_{v \in ready,\, d} \max \{ free(d), \max_{u \in pred(v)} (finish(u) + trans(\tau, p_u, d)) \}
@@ -67,7 +67,7 @@ def m_etf(problem: Problem, *, trace: bool = False) -> Placement:
     As ``etf``, whose plan it takes when no device ever runs out of memory in it. Else a start is the first time from
     which the op has room to its end, in the problem's memory model and exactly for the planned times
     (:class:`placelab.planning.memory_plan.MemoryPlan`): persistent bytes (under ``reserved`` all) of a whole group are taken with
-    its first member, a tensor is held until all its consumers are placed and done. A pair that has no room is looked at
+    its first member, a tensor is held until all its consumers are placed and done. A pair that has no room is tried
     again when memory is freed; Baechi drops it for good. A pair that must wait for room starts later, and others may go
     before it; both papers drop it. The scheduler ``planned`` replays the order, not that wait, see there.
 

@@ -1,4 +1,4 @@
-"""A hash of the op's name: any device, but always the same."""
+"""Hashing: a pseudo-random device by the op's name, the same in every run."""
 
 from __future__ import annotations
 

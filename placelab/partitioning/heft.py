@@ -1,4 +1,4 @@
-"""Heterogeneous earliest finish time: ops by the longest way to the end, each on the device where it is done first."""
+"""Heterogeneous earliest finish time: ops by the longest path to an exit op, each on the device where it finishes soonest."""
 
 from __future__ import annotations
 

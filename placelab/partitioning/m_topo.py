@@ -1,4 +1,4 @@
-"""Topological order within memory: the model's ops in order, device after device as each has its share."""
+"""Topological order within memory: the ops in order on one device until it has its share, then on the next."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def m_topo(problem: Problem, *, rule: Literal["memory", "count"] = "memory", tra
     q is what an op needs in the problem's memory model (:func:`placelab.planning.capacity.needs`), under ``none`` its memory as
     ``reserved`` counts it; where nothing needs any memory, ``memory`` is ``count``. A group counts as the sum of its ops and
     goes where its first op would. Devices by number. An op that the device being filled may not run, or that the last one
-    has no room for, goes to the first device behind it, round the cluster, that can have it. It does not advance the device
+    has no room for, goes to the first device behind it, round the cluster, that can hold it. It does not advance the device
     being filled: the next ops still go there. O(ops), O(ops × devices) when devices are full.
 
     For the ``planned`` scheduler each device keeps the topological order (Baechi §2.2); there is no estimate.
@@ -61,6 +61,6 @@ def m_topo(problem: Problem, *, rule: Literal["memory", "count"] = "memory", tra
 
 
 def _bytes(problem: Problem) -> np.ndarray:
-    """What each op needs, shape (n_ops,)."""
+    """Bytes that each op needs, shape (n_ops,)."""
     held, peak = needs(problem)
     return problem.graph.memory if problem.memory == "none" else held + peak

@@ -61,9 +61,9 @@ def min_cut(
     between a and b. METIS cuts edges, while a tensor travels once per device: one that several ops read is an edge to each
     of them, counted several times where they share a device. Weights are rounded to whole numbers.
 
-    METIS knows nothing of allowed devices and of room. Its parts are given to devices so that the work that may not run
-    where it is, and the work beyond a target, is least (ties: part d to device d). Then what is left that may not run where
-    it is, or has no room, goes to the device with the strongest edges to it (ties: the lower). Of the links only the mean
+    METIS ignores allowed devices and capacities. Its parts are assigned to devices so that the work that may not run where
+    it is, and the work beyond a target, is least (ties: part d to device d). Then each unit that still may not run where it
+    is, or has no room, goes to the device with the strongest edges to it (ties: the lower). Of the links only the mean
     counts. Nearly linear in (ops + edges) log devices, plus devices³.
     """
     assignment = Assignment(problem, trace)
@@ -94,7 +94,7 @@ def unit_links(problem: Problem, units: Units) -> csr_array:
 
 
 def _balanced(problem: Problem, units: Units, balance: str) -> tuple[np.ndarray, np.ndarray]:
-    """What each unit weighs, and each device's share of the weight."""
+    """Weight of each unit, and each device's share of the weight."""
     if balance == "compute":
         return units.total(mean_exec(problem)), relative_speed(problem)
     capacity = problem.cluster.memory
@@ -140,7 +140,7 @@ def _bisect(links: csr_array, weight: np.ndarray, target: float, thousandths: in
 
 
 def _whole(weight: np.ndarray) -> np.ndarray:
-    """Weights as whole numbers of at least 1, which METIS wants, in proportion; all 1 where they are all 0."""
+    """Weights as whole numbers of at least 1, as METIS requires, in proportion; all 1 where they are all 0."""
     total = weight.sum()
     return np.maximum(np.rint(weight * (WHOLE / total)), 1) if total > 0 else np.ones(len(weight))
 

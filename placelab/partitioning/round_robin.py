@@ -20,8 +20,8 @@ def round_robin(problem: Problem, *, trace: bool = False) -> Placement:
 
     Notes
     -----
-    After each op or group comes the device after the one it was given; a device that is not allowed or has no room is
-    passed over. O(ops), O(ops × devices) when devices are full.
+    Each op or group is tried on the device after that of the one before it; a device that is not allowed or has no room is
+    skipped. O(ops), O(ops × devices) when devices are full.
     """
     assignment = Assignment(problem, trace)
     queue = np.arange(assignment.units.n, dtype=np.int32)

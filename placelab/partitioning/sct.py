@@ -57,7 +57,7 @@ def sct(
     progress: Report = silent,
     cancel: Callable[[], bool] = never,
 ) -> Placement:
-    r"""SCT: as ETF, but a device waits for the favourite child of its last op; memory is not looked at.
+    r"""SCT: as ETF, but a device waits for the favourite child of its last op; memory is ignored.
 
     Parameters
     ----------
@@ -68,14 +68,14 @@ def sct(
     Notes
     -----
     The clock t is the earliest start of any ready op on any device; an op is ready when all its inputs are placed. At t the
-    idle devices are asked in turn, the fastest first (ties: number). Device d, whose last op is i, is
+    idle devices are tried in turn, the fastest first (ties: number). Device d, whose last op is i, is
 
     - *awake* if i has a favourite child f that is ready and can start nowhere sooner than on d. It takes an *urgent* op, one
       that can start by t on every idle device that may run it and has room; if there is none, f, whenever that can start;
     - *free* otherwise. It takes an op that can start there at t; if there is none, it waits.
 
     Ties: the larger static level (:func:`placelab.planning.ranks.static_level`, rounded), then the op number. After each op the
-    clock is read again; it never goes back. Ops are appended. The papers leave open in which order devices are asked, and
+    clock is read again; it never goes back. Ops are appended. The papers leave open in which order devices are tried, and
     whether another op may be put before f while d waits: not here.
 
     The first member of a colocation group fixes the device of all. Transfers queue as in ``etf``, see there; the favourite
@@ -119,7 +119,7 @@ def m_sct(
     -----
     The plan of ``sct`` when no device ever runs out of memory in it. Else an op can start on a device from the first time on
     that it has room to its end, as in ``m-etf``, see there; a device without room for any op that is left is never asked again.
-    Both papers drop a device for good; here it is asked again when memory is freed. The scheduler ``planned`` replays the order,
+    Both papers drop a device for good; here it is tried again when memory is freed. The scheduler ``planned`` replays the order,
     not a wait for memory, see there.
 
     Memory is indivisible, which the published approximation ratio ignores: on two devices of 4 units each, of three ops of 1,
@@ -153,9 +153,9 @@ def _plan(problem: Problem, favourites: Favourites, *, memory: bool, trace: bool
 
 
 def _turns(problem: Problem) -> np.ndarray:
-    """The devices in the order in which they are asked: fastest first, then by number.
+    """The devices in the order in which they are tried: fastest first, then by number.
 
-    With measured times: by how many times longer than on its fastest device an op takes there, on average.
+    With measured times, a device's slowness is the mean over ops of their time there over that on their fastest device.
     """
     if problem.graph.time is None:
         return frozen(np.argsort(-problem.cluster.speed, kind="stable").astype(np.int32))

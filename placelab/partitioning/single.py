@@ -1,4 +1,4 @@
-"""One device for everything: the baseline of anyone who distributes a model."""
+"""All ops on one device: the baseline of every distribution of a model."""
 
 from __future__ import annotations
 

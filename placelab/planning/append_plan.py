@@ -18,7 +18,7 @@ from placelab.schedule.schedule import Schedule
 
 
 class AppendPlan:
-    """The blocks of one run of a kernel, and what they mean.
+    """One run of a kernel that appends ops: the blocks it reads and writes, and the plan it makes.
 
     Parameters
     ----------
@@ -54,13 +54,13 @@ class AppendPlan:
         return self.limits.ports.contention > 0
 
     def schedule(self) -> Schedule:
-        """The finished plan as a schedule, so that its memory can be looked at."""
+        """The finished plan as a schedule, for checks of its memory."""
         ports = self.limits.ports
         transfers = (ports.sent, ports.there) if self._contention else None
         return planned_schedule(self.problem, self.plan.device, self.plan.start, self.plan.finish, transfers)
 
     def check_lasting(self) -> None:
-        """Raise InfeasibleError if a device was given more bytes to hold from beginning to end than it has."""
+        """Raise InfeasibleError if a device must hold more bytes for the whole run than it has."""
         problem = self.problem
         held = np.bincount(self.device, problem.lasting, minlength=problem.cluster.n_devices)
         over = np.flatnonzero(held > problem.cluster.memory * (1 + TOLERANCE))
@@ -100,7 +100,7 @@ class AppendPlan:
         return infeasible(problem, v, short)
 
     def _inputs(self, v: int, d: int) -> list[tuple[int, int, float, float]]:
-        """(tensor, its home, sent, there) of every input of v on d; what no transfer is planned for yet goes when it is made."""
+        """(tensor, its home, sent, there) of every input of v on d; one without a planned transfer is sent once produced."""
         problem, graph, inputs = self.problem, self.problem.graph, []
         ports, finish = self.limits.ports, self.plan.finish
         send, delay = plan_arrays.transfer_delay(problem)
@@ -125,7 +125,7 @@ class AppendPlan:
         return Placement(self.problem, plan.device, planned, float(plan.finish.max()), trace)
 
     def _decided(self) -> np.ndarray:
-        """Which of the ops as placed were a decision: not those that follow their group."""
+        """Placed ops that were decisions, in order, without those that follow their group."""
         group = self.problem.group[self.plan.order]
         first = group < 0
         first[np.unique(group, return_index=True)[1]] = True

@@ -21,7 +21,7 @@ LISTED = 16  # devices named one by one in an error
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """What is placed at once: each colocation group, and each op that is in none (Baechi §3.1, "co-adjust").
+    """Units of placement: each colocation group, and each op that is in none (Baechi §3.1, "co-adjust").
 
     Units are numbered by their first op, so topologically as far as groups allow.
 
@@ -127,7 +127,7 @@ class Assignment:
 
     @property
     def arguments(self) -> tuple[blocks.UnitNeeds, blocks.Capacity, blocks.Choices]:
-        """What every kernel that places units takes first."""
+        """First arguments of every kernel that places units."""
         return self.needs, self.capacity, self.choices
 
     @property
@@ -159,7 +159,7 @@ class Assignment:
         return blocks.UnitInputs(frozen(ptr), frozen(source), frozen(size), *links)
 
     def placement(self, placed: int, reasons: tuple[str, ...], score_name: str) -> Placement:
-        """What a kernel decided, which placed so many units. Raise InfeasibleError when it stopped before the last.
+        """The placement that a kernel decided. Raise InfeasibleError when it stopped before the last unit.
 
         Parameters
         ----------
@@ -209,7 +209,7 @@ def _inputs(problem: Problem, home: np.ndarray | None) -> np.ndarray:
 
 
 def _chained(problem: Problem, home: np.ndarray) -> np.ndarray:
-    """Whether each edge is all that joins two ops of one device in a chain; shape (n_edges,)."""
+    """Whether each edge is the only one that joins two ops of one device in a chain; shape (n_edges,)."""
     graph = problem.graph
     producer, consumer = graph.producer, graph.consumer
     only_successor = (np.diff(graph.successors[0]) == 1)[producer]
@@ -259,6 +259,6 @@ def infeasible(problem: Problem, op: int, short: np.ndarray) -> InfeasibleError:
 
 
 def listed(why: list[str]) -> str:
-    """What is wrong with each device, the first 16 spelt out."""
+    """The reason against each device, the first 16 in full."""
     more = [f"and so on for {len(why) - LISTED} more"] if len(why) > LISTED else []
     return "; ".join(why[:LISTED] + more)

@@ -16,6 +16,8 @@ from placelab.planning.plan_arrays import transfer_delay
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement, Trace
 
+Decision = tuple[int, int, Any, str]  # op, device, score per candidate device, reason
+
 
 class ListScheduler:
     r"""A plan that grows op by op: earliest starts and finishes on every device, groups, restrictions and memory included.
@@ -39,12 +41,12 @@ class ListScheduler:
     start, finish : ndarray, shape (n_ops,)
         Planned times [s].
     freed : int
-        Grows whenever the plan gives memory back: then an (op, device) pair that was rejected may have become possible.
+        Grows whenever the plan frees memory; an (op, device) pair that was rejected may have become possible then.
 
     Notes
     -----
     Transfers are planned without contention, whatever the problem's transfer model: a tensor leaves when its producer
-    ends (with ``transfer_ops``, one Send later, though the Send occupies nobody here) and is on a device once, however
+    ends (with ``transfer_ops``, one Send later, though the Send occupies no device here) and is on a device once, however
     many consumers it has there.
 
     Memory, in the problem's model, is exact for the planned times: an op whose start does not fit waits for the first
@@ -84,11 +86,11 @@ class ListScheduler:
         self._memory = MemoryPlan(problem) if can_bind(problem) else None
         self._arrivals: dict[int, list[float]] = {}
         self._est: dict[tuple[int, int], float] = {}
-        self._decisions: list[tuple[int, int, Any, str]] | None = [] if trace else None
+        self._decisions: list[Decision] | None = [] if trace else None
 
     @property
     def freed(self) -> int:
-        """How often memory was given back."""
+        """Number of times that memory was freed."""
         return self._memory.freed if self._memory else 0
 
     def est(self, op: int | str, device: int | str) -> float:
@@ -110,7 +112,7 @@ class ListScheduler:
         return self.est(v, d) + self._exec(v, d)
 
     def candidates(self, op: int | str) -> list[int]:
-        """Devices the op may run on and has room on now, ascending; its group's alone once that is fixed; maybe none."""
+        """Devices the op may run on and has room on now, ascending; a placed group's device alone; perhaps none."""
         v = self._op(op)
         allowed = self._allowed(v)
         return [d for d in allowed if self.est(v, d) < inf] if self._memory else allowed
@@ -140,7 +142,7 @@ class ListScheduler:
         reason: str = "finishes soonest there",
         scores: Mapping[int, float] | None = None,
     ) -> None:
-        """Plan the op on the device at its earliest start; the first of a group brings the group there.
+        """Plan the op on the device at its earliest start; the first member of a group fixes the group's device.
 
         Parameters
         ----------
@@ -163,11 +165,11 @@ class ListScheduler:
         if d not in self._allowed(v) or start == inf:
             self._refuse(v, d)
         if self._decisions is not None:
-            self._record(v, d, reason, scores)
+            self._record(self._decisions, v, d, reason, scores)
         self.enter(v, d, start, start + self._exec(v, d))
 
     def enter(self, v: int, d: int, start: float, finish: float) -> None:
-        """Plan op number v on device number d at times known to be possible: nothing is checked."""
+        """Plan op number v on device number d at times known to be possible, unchecked."""
         if self._memory:
             self._memory.place(v, d, start, finish, self._inputs(v, d))
         self._lanes[d].occupy(start, finish)
@@ -192,7 +194,7 @@ class ListScheduler:
             raise UnsupportedError(
                 f"op {self._name(missing[0])!r} is not placed ({len(missing)} are not); place every op first"
             )
-        trace = self._trace(score_name) if self._decisions is not None else None
+        trace = None if self._decisions is None else _trace(self._decisions, self.problem.cluster.n_devices, score_name)
         return Placement(
             self.problem,
             self.device,
@@ -279,27 +281,20 @@ class ListScheduler:
         )
 
     def _shortage(self, v: int, d: int) -> float:
+        assert self._memory is not None  # without memory limits every allowed device is a candidate
         length = self._exec(v, d)
         start = self._lanes[d].earliest(self._ready(v)[d], length)
         return self._memory.shortage(v, d, start, length, self._inputs(v, d))
 
-    def _record(self, v: int, d: int, reason: str, scores: Mapping[int, float] | None) -> None:
+    def _record(
+        self, decisions: list[Decision], v: int, d: int, reason: str, scores: Mapping[int, float] | None
+    ) -> None:
         g = self._group[v]
         if g >= 0 and self._group_device[g] >= 0:
             return  # decided with the first of its group
         if scores is None:
             scores = {e: self.eft(v, e) for e in self.candidates(v)}
-        self._decisions.append((v, d, scores, reason))
-
-    def _trace(self, score_name: str) -> Trace:
-        score = np.full((len(self._decisions), self.problem.cluster.n_devices), np.nan)
-        for row, (_, _, scores, _) in zip(score, self._decisions, strict=True):
-            row[list(scores)] = list(scores.values())
-        reasons = tuple(dict.fromkeys(reason for _, _, _, reason in self._decisions))
-        columns = ([decision[i] for decision in self._decisions] for i in (0, 1))
-        op, device = (np.array(column, dtype=np.int32) for column in columns)
-        reason = np.array([reasons.index(reason) for _, _, _, reason in self._decisions], dtype=np.int32)
-        return Trace(op, device, score, reason, reasons, score_name)
+        decisions.append((v, d, scores, reason))
 
 
 class Tail:
@@ -369,3 +364,13 @@ def planned_order(start: np.ndarray, finish: np.ndarray, placed: np.ndarray | No
     if placed is None:
         return np.lexsort((finish, start)).astype(np.int32)
     return placed[np.lexsort((finish[placed], start[placed]))].astype(np.int32)
+
+
+def _trace(decisions: list[Decision], n_devices: int, score_name: str) -> Trace:
+    score = np.full((len(decisions), n_devices), np.nan)
+    for row, (_, _, scores, _) in zip(score, decisions, strict=True):
+        row[list(scores)] = list(scores.values())
+    reasons = tuple(dict.fromkeys(reason for _, _, _, reason in decisions))
+    op, device = (np.array([decision[i] for decision in decisions], dtype=np.int32) for i in (0, 1))
+    reason = np.array([reasons.index(reason) for _, _, _, reason in decisions], dtype=np.int32)
+    return Trace(op, device, score, reason, reasons, score_name)

@@ -158,7 +158,7 @@ def _in_memory(problem: Problem, place: np.ndarray, preferred: np.ndarray, inser
 def _refuse(
     problem: Problem, plan: blocks.Plan, placed: int, place: np.ndarray, insertion: bool, memory: MemoryPlan
 ) -> None:
-    """Raise what :func:`one_by_one` does when nothing fits after so many ops of the plan."""
+    """Raise the error of :func:`one_by_one` for a plan in which nothing fits after the `placed` first ops."""
     s, graph = ListScheduler(problem, insertion=insertion), problem.graph
     s._memory = None  # what the ops took is in `memory` already
     for v in plan.order[:placed].tolist():

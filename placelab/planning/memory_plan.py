@@ -46,7 +46,7 @@ class Steps:
         return max(self.level[bisect_right(self.times, begin) - 1 : bisect_left(self.times, end)])
 
     def end_of_last_above(self, end: float, size: float, bound: float) -> float:
-        """When the last step before `end` ends that with `size` more lies above `bound`; there must be one."""
+        """End of the last step before `end` whose level plus `size` is above `bound`; there must be one."""
         i = bisect_left(self.times, end) - 1
         while self.level[i] + size <= bound:
             i -= 1
@@ -59,7 +59,7 @@ class MemoryPlan:
     Attributes
     ----------
     freed : int
-        Grows whenever bytes are given back, so when an (op, device) pair that had no room may have some again.
+        Grows whenever bytes are freed; an (op, device) pair that had no room may have some then.
 
     Notes
     -----
@@ -117,7 +117,7 @@ class MemoryPlan:
         return max(short)
 
     def place(self, op: int, d: int, start: float, finish: float, inputs: list[tuple]) -> None:
-        """Take the memory of op on d, and give back that of tensors whose last consumer it is."""
+        """Take the memory of op on d, and free that of tensors whose last consumer it is."""
         self.reserved[d] += self._needed_for_ever(op)
         if self._group[op] >= 0:
             self._group_is_placed[self._group[op]] = True
@@ -155,7 +155,7 @@ class MemoryPlan:
         return range(self._tensor_ptr[op], self._tensor_ptr[op + 1])
 
     def _spans(self, op: int, d: int, start: float, finish: float, inputs: list[tuple]) -> list[Span]:
-        """What placing op on d adds there over time, and (negative) gives back."""
+        """Bytes over time that placing op on d adds there, and (negative) frees."""
         if not self._timed:
             return []
         dynamic, size = self.model == "dynamic", self._size
@@ -174,7 +174,7 @@ class MemoryPlan:
 
 
 def resumed(problem: Problem, plan: blocks.Memory, device: np.ndarray) -> MemoryPlan:
-    """What a kernel has planned, to go on with op by op.
+    """The memory plan after a kernel's partial plan, to be continued op by op.
 
     Parameters
     ----------

@@ -120,7 +120,7 @@ def bounds(problem: Problem, ready_on: bool = True) -> blocks.Bounds:
 
 
 def favourites(problem: Problem, child: np.ndarray, turns: np.ndarray) -> blocks.Favourites:
-    """Favourite children, shape (n_ops,), and the devices in the order in which they are asked, shape (n_devices,)."""
+    """Favourite children, shape (n_ops,), and the devices in the order in which they are tried, shape (n_devices,)."""
     n, k = problem.graph.n_ops, problem.cluster.n_devices
     work = np.empty(k), np.empty(k, np.int32), np.empty(k)
     return blocks.Favourites(frozen(child), frozen(turns), np.zeros(n, np.int32), *work)
@@ -130,7 +130,7 @@ def favourites(problem: Problem, child: np.ndarray, turns: np.ndarray) -> blocks
 
 
 def limits(problem: Problem, memory: bool) -> blocks.Limits:
-    """What a plan is kept to; `memory`: by memory over time, too."""
+    """Limits of a plan; `memory`: memory over time, too."""
     return blocks.Limits(ports(problem), inputs(problem), memory_over_time(problem, memory))
 
 
@@ -144,7 +144,7 @@ def ports(problem: Problem) -> blocks.Ports:
 
 
 def inputs(problem: Problem) -> blocks.Inputs:
-    """Inputs of the op looked at."""
+    """Inputs of the op under consideration."""
     most = _most_inputs(problem)
     return blocks.Inputs(np.empty(most), np.empty(most), np.empty(most, np.int32), np.empty(problem.cluster.n_devices))
 
@@ -155,7 +155,7 @@ def memory_over_time(problem: Problem, plan: bool = True) -> blocks.Memory:
     Parameters
     ----------
     plan
-        False: memory is not looked at, the arrays are as short as can be and the model is ``FREE``.
+        False: memory is ignored, the arrays are as short as can be and the model is ``FREE``.
     """
     graph, k = problem.graph, problem.cluster.n_devices
     model = problem.memory_model.code if plan else FREE
@@ -211,7 +211,7 @@ def _most_inputs(problem: Problem) -> int:
 
 
 def weighing(problem: Problem) -> blocks.Weighing:
-    """What is compared between devices."""
+    """Scores of the devices for one op."""
     k = problem.cluster.n_devices
     return blocks.Weighing(np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(k, np.int32))
 

@@ -1,4 +1,4 @@
-"""Ranks that list scheduling sorts by: the longest way from each op to the end, and from the start to it."""
+"""Ranks that list scheduling sorts by: longest paths from each op to an exit op, and from an entry op to it."""
 
 from __future__ import annotations
 
@@ -237,6 +237,7 @@ def operations(graph: OpGraph) -> np.ndarray:
     unknown = np.isnan(graph.compute)
     if not unknown.any():
         return graph.compute
+    assert graph.time is not None  # a graph without measured times gives every op's operations
     speed = graph.metadata.get("reference_speed", 1.0)
     if not isinstance(speed, (int, float)) or not 0 < speed <= LARGEST:
         raise FormatError(f"reference_speed of {graph.title} is {speed!r:.60}; expected operations/s, more than 0")

@@ -1,4 +1,4 @@
-"""What is done to a problem before it is placed? A tuple of transformations, one after the other, and the way back."""
+"""Chain the transformations that prepare a problem for placement, and map placements back."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Steps = str | Step | Iterable[str | Step]
 
 
 def pipeline(steps: Steps = ()) -> Step:
-    """One transformation out of several, each of which is given what the one before it made.
+    """Combine several transformations into one that applies them in turn.
 
     Parameters
     ----------
     steps
         Names in the catalogue (``placelab.transforms.catalogue()``) or functions ``problem -> (smaller problem, expand)``;
-        ``functools.partial(placelab.transforms.fuse, rule="exact")`` gives one options. A step alone is a pipeline of one.
+        ``functools.partial(placelab.transforms.fuse, rule="exact")`` sets options. A single step need not be in a tuple.
 
     Returns
     -------
     function
-        ``problem -> (smaller problem, expand)``; without steps the problem itself, and placements as they are.
+        ``problem -> (smaller problem, expand)``; without steps both return their argument.
 
     Examples
     --------

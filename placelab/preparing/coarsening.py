@@ -1,4 +1,4 @@
-"""What if ops are too small for the network? Small ops are merged until transfers are short next to ops."""
+"""Merge small ops until transfers are short relative to ops."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
 from placelab.strategies import Limits, transform
 
-SEEN = 30  # ops that may have to make way for a merge, in the topological order that is kept
+SEEN = 30  # ops that a merge may move in the topological order
 
 
 @transform(source="Srivastava (2018) ch. 10")
@@ -34,18 +34,18 @@ def coarsen(problem: Problem, *, rho: Annotated[float, Limits(0)] = 1.0) -> tupl
     Returns
     -------
     small, expand
-        The problem of the merged ops, and the way from its placements to those of `problem`, which note the ρ that was
-        reached when it is above the target: then device constraints, groups or memory keep small ops apart.
+        The problem of the merged ops, and the way from its placements to those of `problem`. Where device constraints, groups
+        or memory keep small ops apart, ρ stays above the target, and a note of each placement gives the ρ that was reached.
 
     Notes
     -----
     First the pairs that exchange a tensor for longer than `rho` times the shorter op of the two, worst first (ratio, then
     transfer, then op numbers). Then the shortest op and the neighbour that it exchanges the longest transfer with, while ρ of
     the whole graph (:func:`placelab.ratios.sct_ratio`: least times on allowed devices, slowest link) is above the target.
-    An op without neighbours joins another short one. Two ops are merged only where no other path leads from one to
-    the other, and that is plain from the topological order that is kept, moving few ops (``SEEN``) in it; and where some
-    device is allowed for both and has room for them, their colocation groups included (persistent bytes, and temporary and
-    output bytes of both). The thesis proposes merging in a sentence; the order is ours.
+    An op without neighbours is merged with another short one. Two ops are merged only under two conditions. No other path leads
+    from one to the other, and showing so moves at most ``SEEN`` ops in the topological order. And some device is allowed
+    for both and has room for them, their colocation groups included (persistent bytes, and temporary and output bytes of
+    both). The thesis proposes merging in one sentence; the order is ours.
 
     O(n_edges log n_edges) for sparse graphs.
     """
@@ -58,17 +58,17 @@ def coarsen(problem: Problem, *, rho: Annotated[float, Limits(0)] = 1.0) -> tupl
         return small, expand
     note = f"coarsen: ρ is {reached:.3g}, not {rho:g}: what ops may not share keeps small ones apart"
 
-    def told(placement: Placement) -> Placement:
+    def expand_with_note(placement: Placement) -> Placement:
         placement = expand(placement)
         return replace(
             placement, notes=(*placement.notes[:1], note, *placement.notes[1:])
         )  # after how many ops were left
 
-    return small, told
+    return small, expand_with_note
 
 
 class _Growth:
-    """The ops while they are merged: how long each takes, what it needs, how long transfers between them are."""
+    """The ops while they are merged: times, memory and transfers of the merged ops so far."""
 
     def __init__(self, problem: Problem) -> None:
         graph = problem.graph
@@ -82,12 +82,12 @@ class _Growth:
         self._demand(problem)
 
     def _demand(self, problem: Problem) -> None:
-        """What the ops that share a device need together, by the number of one of them."""
+        """Memory that the ops of each unit need together; a unit is keyed by the number of one of its ops."""
         held, peak = needs(problem)
         group = units(problem)
         self.unit = group.first[group.of].tolist()
-        self.held, self.peak = dict(zip(group.first.tolist(), group.total(held).tolist(), strict=True)), {}
-        self.peak.update(zip(group.first.tolist(), group.largest(peak).tolist(), strict=True))
+        self.held = dict(zip(group.first.tolist(), group.total(held).tolist(), strict=True))
+        self.peak = dict(zip(group.first.tolist(), group.largest(peak).tolist(), strict=True))
         self.may_run = problem.may_run.copy()
         self.unlimited = problem.memory == "none" and not problem.restricted
         self.limit = problem.capacity * (1 + TOLERANCE)
@@ -108,7 +108,7 @@ class _Growth:
         return bool((self.may_run[a] & self.may_run[b] & (needed <= self.limit)).any())
 
     def merge(self, u: int, v: int) -> int | None:
-        """Merge v into u along the edge u → v and return the number of the merged op; None where that may not be."""
+        """Merge v into u along the edge u → v and return the number of the merged op; None where they must stay apart."""
         gap = self.merging.gap(u, v, SEEN) if self.may_share(u, v) else None
         if gap is None:
             return None
@@ -133,7 +133,7 @@ class _Growth:
         return 0.0 if moved == 0 else moved / shorter if shorter > 0 else np.inf
 
     def merge_pairs(self, rho: float) -> None:
-        """Merge the pairs whose transfer is too long for them, worst first."""
+        """Merge the pairs whose ratio is above the target, the largest first."""
         waiting = [self._entry(u, v) for u, v in self.edges]
         heapify(waiting)
         while waiting and -waiting[0][0] > rho:

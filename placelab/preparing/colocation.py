@@ -1,4 +1,4 @@
-"""What if colocation groups are ops? Grouping before placement, as far as it leaves no cycle."""
+"""Merge colocation groups to ops before placement, as far as that makes no cycle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from placelab.strategies import transform
 
 @transform(source="Baechi (2020) §3.1, there the alternative of ColocRL")
 def colocate(problem: Problem) -> tuple[Problem, Expand]:
-    r"""Merge each colocation group into one op, members that a path through other ops separates into several.
+    r"""Merge each colocation group into one op, or into several where a path through other ops separates its members.
 
     Partitioners honour groups anyway: they place a whole group when its first member comes ("co-adjust"). This groups
     *before* placement: there are fewer ops to place, and a group runs as one piece.

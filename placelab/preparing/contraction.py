@@ -1,4 +1,4 @@
-"""How do several ops become one, and back? The problem in which each block of ops is an op, and the map to the full one."""
+"""Contract blocks of ops to one op each, and expand placements of the contracted problem."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def contract(problem: Problem, block: np.ndarray, what: str) -> tuple[Problem, E
         A merged op is named after its first member and has its kind. Computes, persistent and reserved bytes and measured
         times are sums over the members; allowed devices are those of all members, colocation groups those of any member.
         Tensors that leave their block stay tensors of their own, those inside disappear; control edges between two blocks are
-        one. Temporary bytes are the most that temporaries and inner tensors take together while the members run
-        one after the other in topological order; outputs count from the merged op's start. Both are upper bounds.
+        one. Temporary bytes are the peak of temporaries and inner tensors while the members run one after the other in
+        topological order; outputs count from the merged op's start. Both are upper bounds.
     expand : function
         Placement of `small` → placement of `problem`: members go where their block went, and run in its place in the
-        planned order, in topological order. The estimate and the bound are those of another problem and are dropped.
+        planned order, in topological order. The estimate and the bound are dropped, as they hold for `small` only.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def expansion(
         Planned order of `problem` from the position of ``of[v]`` in that of `small`, shape (n_ops,); default: by that
         position, then op number, so that the members of a merged op follow each other.
     """
-    n, told = problem.graph.n_ops, f"of the {small.graph.n_ops:,} ops after {what}"
+    n, scope = problem.graph.n_ops, f"of the {small.graph.n_ops:,} ops after {what}"
 
     def expand(placement: Placement) -> Placement:
         _of(placement, small)
@@ -100,7 +100,7 @@ def expansion(
             partitioner=placement.partitioner,
             notes=(
                 f"{what}: {small.graph.n_ops:,} {'op' if small.graph.n_ops == 1 else 'ops'} instead of {n:,}",
-                *(f"{note} ({told})" for note in placement.notes),
+                *(f"{note} ({scope})" for note in placement.notes),
             ),
             table=placement.table,
         )
@@ -206,7 +206,7 @@ def in_turn(graph: OpGraph, members: np.ndarray, of: np.ndarray, inner: np.ndarr
     held = np.maximum(np.cumsum(change[:-1]), 0.0)
     some = np.zeros(of.max() + 1, dtype=bool)
     some[of[graph.tensor_producer[inner]]] = True
-    return np.where(some[of[members]], held, 0.0) + graph.temporary[members]  # 0, not what rounding leaves of it
+    return np.where(some[of[members]], held, 0.0) + graph.temporary[members]  # exactly 0, without rounding errors
 
 
 def _times(problem: Problem, of: np.ndarray, n: int) -> dict[str, Any]:

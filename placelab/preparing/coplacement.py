@@ -1,4 +1,4 @@
-"""Which ops had better share a device? Co-placement, as groups that join the colocation groups."""
+"""Co-placement: tie ops that should share a device, as groups that join the colocation groups."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def coplace(problem: Problem, *, chains: bool = True, gradients: bool = True) ->
     chains
         Tie op u to v when v is the only op that reads tensors of u.
     gradients
-        Tie gradient ops to their forward ops, which their names tell (``gradients/<op>_grad/…``).
+        Tie gradient ops to their forward ops, which are known by name (``gradients/<op>_grad/…``).
 
     Returns
     -------
     small, expand
-        The problem of the same ops with more colocation groups. :func:`fuse` after it makes its ops fewer.
+        The problem of the same ops with more colocation groups, which :func:`fuse` can then merge.
 
     Notes
     -----
@@ -84,7 +84,7 @@ def _chains(graph: OpGraph) -> list[np.ndarray]:
 
 
 def components(problem: Problem, ties: np.ndarray) -> np.ndarray:
-    """Number of what each op is tied to, through ties and colocation groups, shape (n_ops,)."""
+    """Connected component of each op under ties and colocation groups, shape (n_ops,)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -102,7 +102,7 @@ def _fits(problem: Problem, of: np.ndarray) -> np.ndarray:
     start = np.concatenate([[0], np.cumsum(np.bincount(of))[:-1]])
     needed = np.add.reduceat(held[order], start) + np.maximum.reduceat(peak[order], start)
     limit = problem.capacity * (1 + TOLERANCE)
-    room = needed[:, None] <= np.broadcast_to(limit, problem.cluster.n_devices)
+    fits = needed[:, None] <= np.broadcast_to(limit, problem.cluster.n_devices)
     if problem.restricted:
-        room = room & np.logical_and.reduceat(problem.may_run[order], start)
-    return room.any(axis=1)
+        fits = fits & np.logical_and.reduceat(problem.may_run[order], start)
+    return np.any(fits, axis=1)

@@ -1,4 +1,4 @@
-"""Is it enough to place the forward pass? Backward ops then go where their forward ops are."""
+"""Place the forward pass alone; backward ops follow their forward ops."""
 
 from __future__ import annotations
 
@@ -25,15 +25,14 @@ from placelab.strategies import transform
 def forward_only(problem: Problem) -> tuple[Problem, Expand]:
     """Leave the backward ops out; they go where their forward ops do.
 
-    Backward are the ops that names show to be gradients (``gradients/<op>_grad/…``) and all that needs one, weight updates
-    included.
+    Backward ops are gradient ops, by name (``gradients/<op>_grad/…``), and all ops that depend on one, such as weight updates.
 
     Returns
     -------
     small, expand
         The problem of the forward ops, and the way from its placements to those of `problem`, :func:`expand_backward`. When no
         device holds the whole model: the problem of all ops with each gradient op tied to its forward op
-        (:func:`placelab.transforms.coplace`). Without backward ops that have a name for it: the problem itself.
+        (:func:`placelab.transforms.coplace`). Without gradient ops: the problem itself.
 
     Notes
     -----
@@ -90,8 +89,8 @@ def _fits_one_device(problem: Problem) -> bool:
     if problem.memory == "dynamic":
         peak = in_turn(graph, np.arange(n), np.zeros(n, dtype=np.int64), np.arange(graph.n_tensors))
     limit = problem.capacity * (1 + TOLERANCE)
-    room = np.broadcast_to(held.sum() + peak.max() <= limit, problem.cluster.n_devices)
-    return bool((room & problem.runs_all).any())
+    fits = np.broadcast_to(held.sum() + peak.max() <= limit, problem.cluster.n_devices)
+    return bool((fits & problem.runs_all).any())
 
 
 def _forward_problem(problem: Problem, lead: np.ndarray) -> Problem:
@@ -108,9 +107,9 @@ def _forward_graph(problem: Problem, ops: np.ndarray, of: np.ndarray, devices: d
     """The ops `ops` alone; ``of[v]`` is the place in `ops` of the one that op v follows."""
     graph, n = problem.graph, len(ops)
     inside = np.isin(graph.consumer, ops)
-    unused = np.isin(graph.tensor_producer, ops)
-    unused[graph.edge_tensor[inside]] = False
-    unused = np.flatnonzero(unused & ~graph.tensor_control)
+    is_unused = np.isin(graph.tensor_producer, ops)
+    is_unused[graph.edge_tensor[inside]] = False
+    unused = np.flatnonzero(is_unused & ~graph.tensor_control)
     outputs = zip(
         of[graph.tensor_producer[unused]].tolist(), unused.tolist(), graph.tensor_bytes[unused].tolist(), strict=True
     )

@@ -1,4 +1,4 @@
-"""Which neighbours of a group become one op? Operator fusion, which never makes a cycle."""
+"""Operator fusion: merge neighbours of one colocation group without making a cycle."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def fuse(problem: Problem, *, rule: Literal["safe", "exact"] = "safe") -> tuple[
     Parameters
     ----------
     rule
-        ``"safe"``: merge when u has no other successor or v no other predecessor, a sufficient test. ``"exact"``: then go on
-        with those pairs between which a search finds no other path.
+        ``"safe"``: merge when u has no other successor or v no other predecessor, a sufficient test. ``"exact"``: then also
+        merge the pairs between which a search finds no other path.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def fuse(problem: Problem, *, rule: Literal["safe", "exact"] = "safe") -> tuple[
 
     Notes
     -----
-    Degrees count distinct neighbours of any group, control edges included, and change with every merge; pairs are looked at in
+    Degrees count distinct neighbours of any group, control edges included, and change with every merge; pairs are tested in
     the order of their edges and again when a degree falls, until nothing can be merged. Since the exact rule
     begins where the safe one ends, it merges at least as much. Merged ops need the memory of their members at once, so that
     a problem which is tight on memory may have no placement any more.

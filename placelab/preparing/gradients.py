@@ -1,4 +1,4 @@
-"""Which ops compute gradients, and of which op? Read from the names that TensorFlow gives them."""
+"""Find gradient ops and their forward ops by the names that TensorFlow gives them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def forward_ops(graph: OpGraph) -> np.ndarray:
 
     Notes
     -----
-    ``[…/]gradients/<op>_grad[/…]`` belongs to ``<op>``, the longest name there that an op bears, as TensorFlow 1 names
-    what ``tf.gradients`` adds. ``metadata["forward"]``, gradient op's name → forward op's name, adds to that and goes first.
+    ``[…/]gradients/<op>_grad[/…]`` belongs to ``<op>``, the longest such name that an op has; so TensorFlow 1 names
+    what ``tf.gradients`` adds. ``metadata["forward"]``, gradient op's name → forward op's name, adds to these and wins.
     O(characters in names that hold ``gradients``).
 
     Examples
@@ -34,13 +34,15 @@ def forward_ops(graph: OpGraph) -> np.ndarray:
     >>> forward_ops(g).tolist()
     [-1, 0, -1]
     """
-    told = graph.metadata.get("forward", {})
-    if not isinstance(told, Mapping):
-        raise FormatError(f"metadata 'forward' of {graph.title} is {told!r:.60}; expected gradient op → forward op")
+    stored = graph.metadata.get("forward", {})
+    if not isinstance(stored, Mapping):
+        raise FormatError(f"metadata 'forward' of {graph.title} is {stored!r:.60}; expected gradient op → forward op")
     forward = np.full(graph.n_ops, -1, dtype=np.int32)
     for v in np.flatnonzero(in_backward_scope(graph)):
-        forward[v] = _named(graph._index, SCOPE.search(graph.names[v])[1])
-    for name, op in told.items():
+        scope = SCOPE.search(graph.names[v])
+        assert scope is not None  # in_backward_scope matched it
+        forward[v] = _named(graph._index, scope[1])
+    for name, op in stored.items():
         forward[graph.index(name)] = graph.index(op)
     return forward
 
@@ -62,7 +64,7 @@ def _named(index: Mapping[str, int], path: str) -> int:
 
 
 def backward_part(graph: OpGraph) -> np.ndarray:
-    """Whether each op belongs to the backward pass: gradient ops, and all that needs a gradient, such as weight updates.
+    """Whether each op belongs to the backward pass: gradient ops, and all that depend on one, such as weight updates.
 
     Shape (n_ops,), bool. All inputs of forward ops are forward ops. O(n_ops + n_edges).
     """
@@ -117,7 +119,7 @@ def _first_forward(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
 
 
 def _group_leaders(group: list[int], backward: list[bool], lead: list[int]) -> dict[int, int]:
-    """What each group's backward ops follow: its first forward op, else what the first member with a leader follows."""
+    """Leader of each group's backward ops: its first forward op, else the leader of its first member that has one."""
     bound: dict[int, int] = {}
     for wanted in (False, True):
         for v, g in enumerate(group):

@@ -1,4 +1,4 @@
-"""Which ops can be merged without a cycle? A graph whose ops grow together, one pair at a time."""
+"""Merge ops of a graph pair by pair without making a cycle."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from placelab.problem.graph import OpGraph
 
 
 class Merging:
-    """The graph while ops are merged pair by pair; merged ops bear the number of one of their members.
+    """The graph while ops are merged pair by pair; a merged op has the number of one of its members.
 
     Attributes
     ----------
@@ -46,16 +46,16 @@ class Merging:
         return len(self.after[u]) <= 1 or len(self.before[v]) <= 1
 
     def gap(self, u: int, v: int, most: float = inf) -> tuple[set[int], set[int]] | None:
-        """Ops between u and v in the order that have to make way when v is merged into u along the edge u → v.
+        """Ops between u and v in the order that must move when v is merged into u along the edge u → v.
 
         Returns
         -------
         after, before : set of int
-            Those that have to come after the merged op: paths from u lead there. And before it: paths from there lead to
-            v; left empty where nothing has to come after. None if a path other than the edge leads from u to v, or if
-            more than `most` ops would have to make way on a side.
+            Ops that must come after the merged op, as paths from u lead to them; and before it, as paths lead from them to
+            v (empty where none must come after). None if a path other than the edge leads from u to v, or if more than
+            `most` ops would have to move on a side.
         """
-        place = self.place  # neighbours mostly stand in its order, so that the first one looked at tells
+        place = self.place  # neighbours are mostly in its order, so that the first comparison mostly decides
         if not any(map(place[u].__lt__, map(place.__getitem__, reversed(self.before[v])))):
             return {u}, set()  # no input of v comes later, so v moves to u's place, wherever paths from u lead
         if not any(map(place[v].__gt__, map(place.__getitem__, self.after[u]))):
@@ -70,16 +70,18 @@ class Merging:
         Parameters
         ----------
         gap
-            What :meth:`gap` says; may be left out where the merge is safe.
+            Result of :meth:`gap`; may be left out where the merge is safe.
 
         Returns
         -------
         number : int
-            Of the merged op.
+            Number of the merged op.
         before, after : list of int
             Ops that had an edge to both, or from both, and so have one neighbour fewer now.
         """
-        self._make_neighbours(u, v, *(gap or self.gap(u, v)))
+        gap = gap or self.gap(u, v)
+        assert gap is not None  # the edge is the only path from u to v
+        self._make_neighbours(u, v, *gap)
         del self.after[u][v], self.before[v][u]
         keep, gone = (u, v) if self._neighbours(u) >= self._neighbours(v) else (v, u)
         self.parent[gone] = keep
@@ -108,7 +110,7 @@ class Merging:
 def _reached(
     neighbours: list[dict[int, float]], place: list[int], u: int, v: int, sign: int, most: float
 ) -> set[int] | None:
-    """Ops before v in the order (`sign` -1: after v) that paths from u lead to, but the edge u → v; None if one leads to v."""
+    """Ops before v in the order (`sign` -1: after v) on paths from u, without the edge u → v; None if a path leads to v."""
     last = sign * place[v]
     found = {s for s in neighbours[u] if s != v and sign * place[s] < last}
     waiting = list(found)
@@ -125,7 +127,7 @@ def _reached(
 
 
 def _hand_over(there: list[dict[int, float]], back: list[dict[int, float]], gone: int, keep: int) -> list[int]:
-    """Give `keep` the neighbours of `gone` on one side (`there`), and tell them (`back`). Returns those they had both."""
+    """Move the neighbours of `gone` on one side (`there`) to `keep`, `back` included; return those that both had."""
     shared = []
     for x, weight in there[gone].items():
         back[x].pop(gone)

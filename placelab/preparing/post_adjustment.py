@@ -1,4 +1,4 @@
-"""What if colocation is only seen to afterwards? Place every op freely, then move each group to one device."""
+"""Post-adjustment: place every op without colocation groups, then move each group to one device."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def post_adjust(
 
     Notes
     -----
-    For comparison with what partitioners do here, which place a group when its first member comes: Baechi found step times up to
-    406 % worse than an expert's this way. Nobody has checked that a group fits where it is moved, so capacities may be
-    exceeded. The planned order stays, the estimate is dropped. O(n_ops · n_devices).
+    For comparison with partitioners here, which place a group when its first member comes: Baechi found step times up to 406 %
+    worse than an expert's this way. Memory is not checked when a group is moved, so capacities may be exceeded.
+    The planned order stays, the estimate is dropped. O(n_ops · n_devices).
     """
     if not problem.n_groups:
         return problem, same_ops(problem)
@@ -49,8 +49,7 @@ def post_adjust(
         moved = int((adjusted != device).sum())
         notes = (*placement.notes, f"post-adjust: {moved} ops moved to their group")
         trace = placement.trace and _unmoved(placement.trace, adjusted)
-        changes = dict(problem=problem, device=adjusted, notes=notes, estimate=None, bound=None, trace=trace)
-        return replace(placement, **changes)
+        return replace(placement, problem=problem, device=adjusted, notes=notes, estimate=None, bound=None, trace=trace)
 
     return small, expand
 
@@ -62,7 +61,7 @@ def _ungrouped(problem: Problem) -> Problem:
 
 
 def _unmoved(trace: Trace, device: np.ndarray) -> Trace:
-    """The decisions that were kept."""
+    """The trace without the decisions that post-adjustment changed."""
     kept = device[trace.op] == trace.device
     columns = {label: getattr(trace, label)[kept] for label in ("op", "device", "score", "reason")}
     return replace(trace, **columns)

@@ -105,14 +105,14 @@ class Cluster:
         between: tuple[float, float] = (1.25e9, 50e-6),
         kind: str = "gpu",
     ) -> Cluster:
-        """Hosts with so many devices each; `inside` and `between` are (bandwidth, latency) within a host and across.
+        """Hosts with the given numbers of devices; `inside` and `between` are (bandwidth, latency) within a host and across.
 
         >>> Cluster.from_hosts({"a": 2, "b": 1}).names
         ('a/gpu:0', 'a/gpu:1', 'b/gpu:0')
         """
         if not isinstance(hosts, Mapping):
             raise FormatError(f"hosts is {hosts!r}; expected names and numbers of devices, like {{'host0': 4}}")
-        inside, between = _link(inside, "inside"), _link(between, "between")
+        local, remote = _link(inside, "inside"), _link(between, "between")
         host = [name for name, n in hosts.items() for _ in range(_count(n, f"devices of host {name!r}"))]
         names = [
             f"{name}/{kind}:{i}" if len(hosts) > 1 else f"{kind}:{i}" for name, n in hosts.items() for i in range(n)
@@ -122,8 +122,8 @@ class Cluster:
         return cls(
             speeds,
             memory=memory,
-            bandwidth=np.where(same, inside[0], between[0]),
-            latency=np.where(same, inside[1], between[1]),
+            bandwidth=np.where(same, local[0], remote[0]),
+            latency=np.where(same, local[1], remote[1]),
             names=names,
             types=[kind] * len(host),
             hosts=host,
@@ -134,7 +134,7 @@ class Cluster:
         """Number of devices."""
         return len(self.names)
 
-    def index(self, name: str | int) -> int:
+    def index(self, name: str | int | np.integer) -> int:
         """Number of the device called `name` (a number is returned as it is); FormatError when there is none."""
         if isinstance(name, (int, np.integer)) and 0 <= name < self.n_devices:
             return int(name)

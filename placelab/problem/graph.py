@@ -93,7 +93,7 @@ class OpGraph:
 
     @property
     def n_tensors(self) -> int:
-        """Number of tensors, those nobody consumes and control tensors included."""
+        """Number of tensors, those without consumers and control tensors included."""
         return len(self.tensor_producer)
 
     @cached_property
@@ -229,7 +229,7 @@ class OpGraph:
     @classmethod
     def from_arrays(
         cls,
-        names: Sequence[str],
+        names: Sequence[str] | np.ndarray,
         compute: Any,
         edges: Any,
         *,
@@ -240,11 +240,11 @@ class OpGraph:
         persistent: Any = 0.0,
         temporary: Any = 0.0,
         memory: Any = None,
-        kind: Sequence[str] | str = "",
+        kind: Sequence[str] | np.ndarray | str = "",
         time: Mapping[str, Any] | None = None,
         time_speed: Mapping[str, float] | None = None,
         time_default: str | None = None,
-        groups: Sequence[Sequence[int]] = (),
+        groups: Sequence[Sequence[int] | np.ndarray] = (),
         group_names: Sequence[str] | None = None,
         devices: Mapping[int, Sequence[str]] | None = None,
         metadata: Mapping[str, Any] | None = None,
@@ -355,4 +355,5 @@ def _checked(columns: dict[str, Any]) -> OpGraph:
     """The graph, its arrays read-only, after every check that needs no cluster."""
     check_columns(columns)
     time_columns.check_metadata(columns["metadata"])
-    return OpGraph(**{k: frozen(v) if isinstance(v, np.ndarray) else v for k, v in columns.items()})
+    fields: dict[str, Any] = {k: frozen(v) if isinstance(v, np.ndarray) else v for k, v in columns.items()}
+    return OpGraph(**fields)

@@ -119,7 +119,7 @@ def _tensors(
 
 
 def merge_groups(
-    n: int, groups: Sequence[Sequence[int]], names: Sequence[str] | None = None
+    n: int, groups: Sequence[Sequence[int] | np.ndarray], names: Sequence[str] | None = None
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Union–find over groups of ops: overlapping groups become one, named after the first.
 
@@ -218,7 +218,7 @@ def _number_tensors(
     new[1:] = (src[1:] != src[:-1]) | (output[1:] != output[:-1]) | (control[1:] != control[:-1])
     tensor = np.cumsum(new) - 1
     first = np.flatnonzero(new)
-    differs = np.flatnonzero(~(size == size[first][tensor]) & ~np.isnan(size)) if len(src) else []
+    differs = np.flatnonzero(~(size == size[first][tensor]) & ~np.isnan(size))
     if len(differs):
         e = differs[0]
         raise FormatError(

@@ -87,9 +87,9 @@ def outputs_of(rows: Sequence[Any], n: int) -> list[tuple[int, int, float]]:
     for row in rows:
         if not isinstance(row, (tuple, list)) or len(row) != 3:
             raise FormatError(f"outputs holds {row!r}; expected (op, output number, bytes)")
-    op, number, size = zip(*rows, strict=True) if len(rows) else ((), (), ())
-    op, number = ops(op, n, "outputs"), integers(number, "output numbers").tolist()
-    return list(zip(op, number, column(size, len(rows), "bytes of outputs").tolist(), strict=True))
+    producers, numbers, sizes = zip(*rows, strict=True) if len(rows) else ((), (), ())
+    op, number = ops(producers, n, "outputs"), integers(numbers, "output numbers").tolist()
+    return list(zip(op, number, column(sizes, len(rows), "bytes of outputs").tolist(), strict=True))
 
 
 def pairs(edges: Any) -> np.ndarray:

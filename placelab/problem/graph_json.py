@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FORMAT, VERSIONS = "placelab-graph", (1, 2)
 EXPECTED = "placelab JSON"
 
-WORDS = {str: "texts", list: "lists"}
+WORDS: dict[type, str] = {str: "texts", list: "lists"}
 
 
 def is_one(document: Any) -> bool:
@@ -74,7 +74,7 @@ def dumps(graph: OpGraph) -> str:
             "persistent": _numbers(graph.persistent),
             "temporary": _numbers(graph.temporary),
             "memory": None if np.array_equal(default, graph.memory) else _numbers(graph.memory),
-            "time": {t: _numbers(graph.time[:, j]) for j, t in enumerate(graph.time_types)} or None,
+            "time": _times(graph) or None,
             "group": graph.group.tolist(),
             "devices": graph.device_set.tolist(),
             "outputs": np.diff(graph.op_tensor_ptr).tolist(),
@@ -99,6 +99,13 @@ def dumps(graph: OpGraph) -> str:
 def _numbers(column: np.ndarray) -> list:
     """Numbers for JSON: whole ones without a decimal point, NaN as null."""
     return [None if x != x else int(x) if x == int(x) and abs(x) < 2**53 else x for x in column.tolist()]
+
+
+def _times(graph: OpGraph) -> dict[str, list]:
+    """Measured seconds by device name or type."""
+    if graph.time is None:
+        return {}
+    return {key: _numbers(graph.time[:, j]) for j, key in enumerate(graph.time_types)}
 
 
 def _columns(document: dict) -> dict[str, Any]:
@@ -178,7 +185,7 @@ def _texts(value: list) -> tuple[str, ...]:
 
 
 def _repeated(counts: np.ndarray, total: int, key: str, what: str) -> np.ndarray:
-    """Each index as often as it counts."""
+    """Each index repeated by its count."""
     if counts.sum() != total:
         raise FormatError(f"{key!r} add up to {counts.sum()}, but there are {total} {what}")
     return np.repeat(np.arange(len(counts)), counts)

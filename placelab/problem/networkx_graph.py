@@ -46,9 +46,9 @@ def columns(graph: nx.DiGraph) -> dict[str, Any]:
         _check_attributes(attributes, NODE, "op {}", node)
         for label, form in (("time", "{device name or type: seconds}"), ("outputs", "{output id: bytes}")):
             if attributes.get(label) is not None and not isinstance(attributes[label], Mapping):
-                raise FormatError(f"{label} of op {said(node)} is {said(attributes[label])}; expected {form}")
+                raise FormatError(f"{label} of op {shown(node)} is {shown(attributes[label])}; expected {form}")
         if not isinstance(attributes.get("kind", ""), (str, type(None))):
-            raise FormatError(f"kind of op {said(node)} is {said(attributes['kind'])}; expected a text")
+            raise FormatError(f"kind of op {shown(node)} is {shown(attributes['kind'])}; expected a text")
     costs = [_costs(name, attributes) for name, (_, attributes) in zip(names, nodes, strict=True)]
     edges, size, output, control, unused = _read_edges(graph, number, nodes)
     times = _times(names, nodes)
@@ -106,7 +106,7 @@ def graph_attributes(graph: OpGraph) -> dict[str, Any]:
     return graph.metadata | {label: value for label, value in facts.items() if value is not None}
 
 
-def said(value: Any) -> str:
+def shown(value: Any) -> str:
     """A value as a message shows it: on one line, cut to 60 characters."""
     return f"{' '.join(repr(value).split()):.60}"
 
@@ -139,24 +139,26 @@ def _time_facts(attributes: dict[str, Any], types: Collection[str]) -> dict[str,
     """Speeds, default and metadata in graph attributes; an attribute ``times`` is read as earlier versions wrote it."""
     facts = {label: attributes.pop(label) for label in ("time_speed", "time_default") if label in attributes}
     if not isinstance(facts.get("time_speed", {}), (Mapping, type(None))):
-        raise FormatError(f"time_speed is {said(facts['time_speed'])}; expected {{device name or type: operations/s}}")
+        raise FormatError(f"time_speed is {shown(facts['time_speed'])}; expected {{device name or type: operations/s}}")
     return time_columns.from_metadata(attributes, types) | facts
 
 
 def _check_attributes(attributes: dict, known: set[str], where: str, *of: Any) -> None:
     for name in attributes:
         if name not in known:
-            raise FormatError(f"{_told(where, of)} has an attribute {said(name)}; known are {', '.join(sorted(known))}")
+            raise FormatError(
+                f"{_filled(where, of)} has an attribute {shown(name)}; known are {', '.join(sorted(known))}"
+            )
 
 
-def _told(where: str, of: tuple) -> str:
+def _filled(where: str, of: tuple) -> str:
     """The text `where` with the names of an op or edge filled in; done only when a message needs it."""
-    return where.format(*map(said, of))
+    return where.format(*map(shown, of))
 
 
 def _costs(name: str, attributes: dict) -> tuple[float, float, float]:
     if "compute" not in attributes and not attributes.get("time"):
-        raise FormatError(f"op {said(name)} has neither compute [operations] nor time {{device: seconds}}; give one")
+        raise FormatError(f"op {shown(name)} has neither compute [operations] nor time {{device: seconds}}; give one")
     return (
         _number(attributes.get("compute", np.nan), "compute of op {}", name),
         _number(attributes.get("persistent", 0.0), "persistent of op {}", name),
@@ -168,7 +170,7 @@ def _number(value: Any, where: str, *of: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise FormatError(f"{_told(where, of)} is {said(value)}; expected a number") from None
+        raise FormatError(f"{_filled(where, of)} is {shown(value)}; expected a number") from None
 
 
 def _texts(value: Any, where: str, *of: Any) -> tuple[str, ...]:
@@ -177,7 +179,7 @@ def _texts(value: Any, where: str, *of: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, (list, tuple, set, frozenset)) or not all(isinstance(x, str) for x in value):
-        raise FormatError(f"{_told(where, of)} is {said(value)}; expected a name or a list of names")
+        raise FormatError(f"{_filled(where, of)} is {shown(value)}; expected a name or a list of names")
     return tuple(value) if isinstance(value, (list, tuple)) else tuple(sorted(value))
 
 
@@ -212,8 +214,8 @@ def _read_edges(graph: Any, number: dict, nodes: list) -> tuple[list, list, list
 
 def _check_kind(attributes: dict, name: str, kind: Any, expected: str, u: Any, w: Any) -> None:
     if name in attributes and not isinstance(attributes[name], kind):
-        where = _told(f"{name} of edge {{}} → {{}}", (u, w))
-        raise FormatError(f"{where} is {said(attributes[name])}; expected {expected}")
+        where = _filled(f"{name} of edge {{}} → {{}}", (u, w))
+        raise FormatError(f"{where} is {shown(attributes[name])}; expected {expected}")
 
 
 def _output_key(key: tuple[int, Any]) -> tuple:

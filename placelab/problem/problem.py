@@ -183,7 +183,7 @@ class Problem:
     @cached_property
     def runs_all(self) -> np.ndarray:
         """Whether each device may run every op; shape (n_devices,)."""
-        return frozen(np.ones(self.cluster.n_devices, bool) if self.mask is None else self.mask.all(axis=0))
+        return frozen(np.ones(self.cluster.n_devices, bool) if self.mask is None else np.all(self.mask, axis=0))
 
     def runs_on(self, device: np.ndarray) -> np.ndarray:
         """Whether each op may run on its device of `device`; shape (n_ops,)."""
@@ -284,7 +284,7 @@ class Problem:
         same_graph = "graph" not in changes
         groups = groups_of(changes.pop("groups", ()))
         if same_graph and groups:
-            groups = [*self.groups, *groups]
+            groups = [*map(list, self.groups), *groups]
         allowed = rules_of(changes.pop("allowed", None), "allowed")
         problem = Problem(**{**keep, **changes}, groups=groups)
         if not same_graph:

@@ -39,7 +39,7 @@ def rules_of(rules: Any, label: str) -> Mapping[str, Any]:
 
 
 def merged_groups(graph: OpGraph, groups: list[list[str]]) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The groups of a graph and more, as :func:`merge_groups` gives them."""
+    """The groups of a graph merged with more groups, as :func:`merge_groups` gives them."""
     if not groups:
         return graph.group, graph.group_names
     own = members(graph.group, len(graph.group_names))

@@ -1,4 +1,4 @@
-"""Columns of measured seconds: the speed at which each was taken, and the one for devices that have none of their own."""
+"""Columns of measured seconds: the speed at which each was taken, and the one for devices without a column of their own."""
 
 from __future__ import annotations
 

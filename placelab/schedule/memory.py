@@ -65,7 +65,7 @@ def shortages(schedule: Schedule) -> np.ndarray:
     return np.array(rows, dtype=SHORTAGE)
 
 
-def _spans(schedule: Schedule) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _spans(schedule: Schedule) -> tuple[np.ndarray, ...]:
     """(device, from, to, bytes) of everything that holds memory."""
     graph, p = schedule.problem.graph, schedule.device
     model = schedule.problem.memory

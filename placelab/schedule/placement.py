@@ -116,7 +116,7 @@ class Placement:
         device = np.full(problem.graph.n_ops, -1, dtype=np.int32)
         for name, where_to in where.items():
             device[problem.graph.index(name)] = problem.cluster.index(where_to)
-        for v in np.flatnonzero(device < 0):
+        for v in np.flatnonzero(device < 0).tolist():
             placed = problem.members(v)[device[problem.members(v)] >= 0]
             if not len(placed):
                 raise FormatError(
@@ -127,7 +127,7 @@ class Placement:
 
     @classmethod
     def load(cls, problem: Problem, path: Any) -> Placement:
-        """A placement from a JSON file, as :meth:`save` or a hand writes it: ``{"op": "device", …}``.
+        """A placement from a JSON file, as :meth:`save` or a person writes it: ``{"op": "device", …}``.
 
         Parameters
         ----------
@@ -151,11 +151,13 @@ class Placement:
         return cls._of(problem, placement_json.loads(data, where), where)
 
     @classmethod
-    def _of(cls, problem: Problem, told: placement_json.PlacementColumns, where: str) -> Placement:
+    def _of(cls, problem: Problem, stored: placement_json.PlacementColumns, where: str) -> Placement:
         with read_from(where):
-            order = None if told.planned is None else np.array([problem.graph.index(op) for op in told.planned], "i4")
-            placement = cls.from_mapping(problem, told.device)
-            return replace(placement, planned=order, estimate=told.estimate, partitioner=told.partitioner)
+            order = (
+                None if stored.planned is None else np.array([problem.graph.index(op) for op in stored.planned], "i4")
+            )
+            placement = cls.from_mapping(problem, stored.device)
+            return replace(placement, planned=order, estimate=stored.estimate, partitioner=stored.partitioner)
 
     def save(self, path: Any) -> None:
         """Write the placement as JSON, op name → device name; gzipped when the name ends in ``.gz``."""
@@ -174,7 +176,9 @@ class Placement:
         The two may differ by 1e-6 of the bound: ``cp-sat`` rounds each time to 2⁻³⁰ of the makespan, ``ilp`` has a tolerance.
         False without an estimate or without a bound. Notes that say "proven optimal" go by this.
         """
-        return None not in (self.estimate, self.bound) and self.estimate <= self.bound * (1 + PROVEN)
+        if self.estimate is None or self.bound is None:
+            return False
+        return self.estimate <= self.bound * (1 + PROVEN)
 
     def __repr__(self) -> str:
         used, k = len(np.unique(self.device)), self.problem.cluster.n_devices

@@ -29,7 +29,7 @@ EXPECTED = "a placement: an object of op name → device name"
 
 
 class PlacementColumns(NamedTuple):
-    """What a file says of a placement, in names; :meth:`Placement.load` makes the placement of a problem from it."""
+    """A placement in names, as a file stores it; :meth:`Placement.load` makes the placement of a problem from it."""
 
     device: dict[str, str]
     planned: list[str] | None
@@ -70,17 +70,17 @@ def read(path: Any) -> PlacementColumns:
 
 
 def loads(data: bytes, where: str = "the upload") -> PlacementColumns:
-    """What the bytes of a file say of a placement, gzipped or not; `where` names it in messages."""
+    """Parse the bytes of a placement file, gzipped or not; `where` names it in messages."""
     document = json_of(data, where, EXPECTED)
     if not isinstance(document, dict):
         raise FormatError(f"{where} is not {EXPECTED}")
     if graph_json.is_one(document):
         raise FormatError(f"{where} is a graph, which pl.load reads; expected {EXPECTED}")
-    told = document if is_one(document) else {"version": VERSION, "placement": document}
-    if type(told.get("version")) is not int or told["version"] != VERSION:
-        raise FormatError(f"{where} has version {told.get('version')!r:.40}; this placelab reads version {VERSION}")
+    stored = document if is_one(document) else {"version": VERSION, "placement": document}
+    if type(stored.get("version")) is not int or stored["version"] != VERSION:
+        raise FormatError(f"{where} has version {stored.get('version')!r:.40}; this placelab reads version {VERSION}")
     with read_from(where):
-        return _columns(told)
+        return _columns(stored)
 
 
 def is_one(document: Any) -> bool:
@@ -88,14 +88,14 @@ def is_one(document: Any) -> bool:
     return isinstance(document, dict) and document.get("format") == FORMAT
 
 
-def _columns(told: dict[str, Any]) -> PlacementColumns:
-    device = record(told.get("placement"), "placement")
+def _columns(stored: dict[str, Any]) -> PlacementColumns:
+    device = record(stored.get("placement"), "placement")
     for op, name in device.items():
         text(name, f"the device of op {op!r:.80}")
-    planned, estimate = told.get("planned"), told.get("estimate")
+    planned, estimate = stored.get("planned"), stored.get("estimate")
     return PlacementColumns(
         device,
         planned=None if planned is None else texts(planned, "planned"),
         estimate=None if estimate is None else cost(estimate, "estimate"),
-        partitioner=text(told.get("partitioner", ""), "partitioner"),
+        partitioner=text(stored.get("partitioner", ""), "partitioner"),
     )

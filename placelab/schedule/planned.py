@@ -16,7 +16,7 @@ def planned_schedule(
     finish: np.ndarray,
     times: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Schedule:
-    """A plan as a Schedule, so that its memory can be looked at.
+    """A plan as a Schedule, for checks of its memory.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-r"""Which plan is shortest? Scheduling with optional intervals, for the constraint solver of OR-tools.
+r"""Find the shortest plan: scheduling with optional intervals, for the constraint solver of OR-tools.
 
-Per unit (op or colocation group) and device a Boolean y says whether it is there, per op an integer its start s:
+A Boolean y per unit (op or colocation group) and device says whether the unit is there; an integer s per op is its start:
 
 - exactly one y of a unit, on devices it may use;
 - an interval of each op on each device, present where y is: no two overlap;
@@ -8,7 +8,7 @@ Per unit (op or colocation group) and device a Boolean y says whether it is ther
 - makespan ≥ s_v + exec(v), and ≥ the work of each device;
 - ``reserved`` memory, and the persistent bytes of ``dynamic``: Σ bytes · y ≤ capacity.
 
-Added because they help the proof, and lose no optimum: windows of the starts under the makespan of a known plan, all ops as one
+Added because they shorten the proof and lose no optimum: windows of the starts under the makespan of a known plan, all ops as one
 cumulative resource of as many units as there are devices, and of interchangeable devices the next is used only after the one
 before it.
 
@@ -20,7 +20,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from itertools import count
 from threading import Thread
 from time import monotonic
 from typing import Any
@@ -56,18 +55,18 @@ def search(
     Parameters
     ----------
     incumbent
-        Plans already offered are where the search begins; found ones are offered.
+        The search begins with its best plan; plans that are found are offered to it.
     effort
-        In seconds of an idle core, roughly: work that the solver counts itself, so that the search is the same everywhere.
+        Work, roughly in seconds of an idle core; the solver counts it itself, so that the search is the same everywhere.
     time_limit
-        Seconds of the clock.
+        Wall-clock seconds.
     cancel
-        Asked several times a second.
+        Called several times a second; returns True to stop.
 
     Returns
     -------
     str
-        What ended the search: ``""`` where it came to its end.
+        The limit that ended the search, or ``""`` where it ended by itself.
 
     Raises
     ------
@@ -78,14 +77,12 @@ def search(
     -----
     One core. Searches for shorter plans and for a better bound take turns, in each round twice as long as in the one before,
     and begin with the best plan and bound so far. Contention for links, the time that Sends take and memory over time are left
-    out, so the bound holds with them; every plan found is judged by its run with them.
+    out, so the bound holds with them; the makespan of every plan found is that of its run with them.
     """
     end = monotonic() + time_limit
     model = Model(problem, incumbent)
-    left, share = effort, FIRST_SHARE
-    for turn in count():
-        if incumbent.proven or model.closed:
-            return ""
+    left, share, turn = effort, FIRST_SHARE, 0
+    while not (incumbent.proven or model.closed):
         if left <= 0:
             return f"after {effort:g} s of work"
         spent = min(share, left)
@@ -95,6 +92,8 @@ def search(
             return stopped
         left -= spent
         share *= 2 if turn % 2 else 1
+        turn += 1
+    return ""
 
 
 def _solver() -> Any:
@@ -108,7 +107,7 @@ def _solver() -> Any:
 
 
 class Model:
-    """The model of a problem, and what the solver has found out about it so far.
+    """The constraint model of a problem, with the best plan and bound found so far.
 
     Attributes
     ----------
@@ -128,26 +127,27 @@ class Model:
             limit = 1.0
         self.table, self.unit = whole(table, limit)
         kind = interchangeable(problem)
+        self.best: tuple[np.ndarray, np.ndarray] | None = None
         if known is not None:
             device = renamed(known[0], self.table.units.first, kind)
             start = self.table.starts(device, known[1])
             self.best = device, start
             self.most = int(self.table.makespan(device, start))
         else:
-            self.best, self.most = None, int(np.ceil(limit / self.unit))
+            self.most = int(np.ceil(limit / self.unit))
         self.least = int(self.table.longest_path)
         self.build(kind)
 
     # ---------------------------------------------------------------- the model
 
     def build(self, kind: np.ndarray) -> None:
-        """State everything; O(units · devices + arcs · devices²) constraints."""
+        """State the variables and constraints; O(units · devices + arcs · devices²) of them."""
         table, model = self.table, self.cp.CpModel()
         self.model = model
         of, head, latest = table.units.of, table.head, self.most - table.tail
         may = table.allowed.copy()
         np.logical_and.at(may, of, head <= latest)
-        self.here = [[model.new_bool_var("") if yes else None for yes in row] for row in may.tolist()]
+        self.here: list[list[Any]] = [[model.new_bool_var("") if yes else None for yes in row] for row in may.tolist()]
         for row in self.here:
             model.add_exactly_one(y for y in row if y is not None)
         window = zip(
@@ -179,8 +179,8 @@ class Model:
 
     def _no_overlap(self) -> None:
         model, table = self.model, self.table
-        lanes = [[] for _ in range(table.n_devices)]
-        work = [[] for _ in range(table.n_devices)]
+        lanes: list[list[Any]] = [[] for _ in range(table.n_devices)]
+        work: list[list[Any]] = [[] for _ in range(table.n_devices)]
         every = []
         for v, (start, end) in enumerate(zip(self.start, self.end, strict=True)):
             row = self._row(v)
@@ -244,20 +244,23 @@ class Model:
         end: float,
         cancel: Callable[[], bool],
     ) -> str:
-        """Search once; returns what stopped it before its own limit.
+        """Search once; return what stopped it before its own limit, or "".
 
         Parameters
         ----------
         options
-            Of the solver.
+            Parameters of the solver.
         part
-            From and to which fraction of the whole search this one goes.
+            Fractions of the whole search at which this one begins and ends, for progress.
         expected
-            Seconds it may take, roughly.
+            Seconds that it takes, roughly.
         end
             When it must stop, by the monotonic clock [s].
         """
-        solver, found, bounds = self.cp.CpSolver(), [], []
+        solver = self.cp.CpSolver()
+        found: list[tuple[list[int], list[int], int]] = []
+        bounds: list[float] = []
+        failed: list[Exception] = []
         solver.parameters.num_workers = 1
         solver.parameters.symmetry_level = 0  # of OR-tools' own: 9.15 fails with it on some cumulatives
         solver.parameters.max_time_in_seconds = max(end - monotonic(), 0.0)
@@ -265,7 +268,7 @@ class Model:
             setattr(solver.parameters, name, value)
         self._hint()
         solver.best_bound_callback = bounds.append
-        stopped, failed, begun = "", [], monotonic()
+        stopped, begun = "", monotonic()
         thread = Thread(target=lambda: self._run(solver, found, failed))
         thread.start()
         try:
@@ -276,7 +279,7 @@ class Model:
                     solver.stop_search()
                 self.incumbent.fraction = part[0] + (part[1] - part[0]) * min((monotonic() - begun) / expected, 1)
                 self._take(found, bounds)
-                self.incumbent.tell()
+                self.incumbent.report_progress()
         finally:
             solver.stop_search()
             thread.join()
@@ -306,7 +309,7 @@ class Model:
     def _run(self, solver: Any, found: list, failed: list) -> None:
         here, start, cp = self.here, self.start, self.cp
 
-        class Found(cp.CpSolverSolutionCallback):
+        class Found(cp.CpSolverSolutionCallback):  # type: ignore[name-defined]  # imported when a search begins
             def on_solution_callback(self) -> None:
                 places = [next(d for d, y in enumerate(row) if y is not None and self.boolean_value(y)) for row in here]
                 found.append((places, [self.value(s) for s in start], int(self.objective_value)))
@@ -317,7 +320,7 @@ class Model:
             failed.append(error)
 
     def _take(self, found: list, bounds: list) -> None:
-        """Offer the plans found, in the order found, and raise the bound."""
+        """Offer the plans in the order in which they were found, and raise the bound."""
         while found:
             places, start, makespan = found.pop(0)
             device, start = np.array(places)[self.table.units.of], np.array(start)
@@ -345,6 +348,7 @@ def _shortest(table: Tables, incumbent: Incumbent) -> tuple[np.ndarray, np.ndarr
     if incumbent.placement is None:
         return None
     device, order = incumbent.placement.device, incumbent.placement.planned
+    assert order is not None  # what is offered has an order
     return device, order, float(table.makespan(device, table.starts(device, order)))
 
 

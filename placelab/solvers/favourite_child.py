@@ -1,4 +1,4 @@
-"""Which successor of each op had best run on the same device? The favourite children of SCT, from its linear program."""
+"""Find each op's favourite child in SCT: the successor that should share its device, by the linear program."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ class Favourites:
         Share of each edge's transfer that is waited for, 0 to 1; edges between the same two ops have one x.
     rule : str
         ``"linear program"``; ``"matching"``, see `preview` in :func:`favourite_children`; or that, ``"for want of an optimum"``:
-        the times differ by more orders of magnitude than the solver can tell apart; or ``"after very many steps of the
+        the times differ by more orders of magnitude than the solver can resolve; or ``"after very many steps of the
         solver"``, see the notes there.
     seconds : float
-        What solving took; for a program that was solved before, what it took then.
+        Time that solving took; of a program that was solved before, the time of that solution.
     """
 
     child: np.ndarray
@@ -93,10 +93,10 @@ def favourite_children(
         two, because two values below ½ would break a row of the program. Above, the smaller x goes first (ties: edge number).
         Baechi takes 0.1.
     preview
-        Do not solve what has not been solved before: match ops greedily, in the order of the longest path through an edge
-        (ties: edge number), all transfers waited for.
+        Match ops greedily unless the program has been solved before: in the order of the longest path through an edge, all
+        transfers waited for (ties: edge number).
     progress, cancel
-        See :mod:`placelab.progress`; asked before each call of the solver. When cancelled: as with `preview`.
+        See :mod:`placelab.progress`; `cancel` is called before each call of the solver. When cancelled: as with `preview`.
     solver, options
         cvxpy's name of another solver, and keywords for it. The favourite children are the same; nothing is remembered.
 
@@ -114,8 +114,8 @@ def favourite_children(
     memory, contention, Send and Receive ops are left out.
 
     Large programs of which the solver has no optimum after a fixed number of steps (`STEPS`, in programs of more than `ROWS`
-    rows) are given up, and ops are matched as with `preview`: a matter of the problem, not of the clock. Long and narrow graphs
-    of over 10,000 ops are such.
+    rows) are given up, and ops are matched as with `preview`. This depends on the problem, not on the clock; it happens with
+    long and narrow graphs of over 10,000 ops.
 
     Solutions are remembered per graph and times, the last 8; threads that ask for the same one wait for the first.
 
@@ -126,7 +126,7 @@ def favourite_children(
 
     Examples
     --------
-    The fork u → a, b, all times 1: x = ½ and ½ is best, so nobody is favoured.
+    The fork u → a, b, all times 1: x = ½ and ½ is the optimum, so u has no favourite child.
 
     >>> import placelab as pl
     >>> fork = pl.OpGraph.from_arrays(["u", "a", "b"], [1.0] * 3, [(0, 1), (0, 2)], edge_bytes=1.0)
@@ -138,7 +138,9 @@ def favourite_children(
         raise FormatError(f"the threshold of favourite children is {threshold!r}; expected above 0, and 1 or less")
     arcs = mean_arcs(problem)
     if solver != SOLVER or options is not None:
-        return _rounded(arcs, threshold, _solution(arcs, silent, never, solver, options))
+        chosen = _solution(arcs, silent, never, solver, options)
+        assert chosen is not None and chosen[1] is not None  # never cancelled; a chosen solver has no limit of steps
+        return _rounded(arcs, threshold, chosen[0], chosen[1], chosen[2])
     key = hashlib.blake2b(arcs.time.tobytes() + arcs.cost.tobytes()).digest()
     if preview and not _is_known(problem.graph, key):
         return matched(arcs)
@@ -148,7 +150,8 @@ def favourite_children(
         return replace(matched(arcs), rule=UNSOLVED)
     if solution is None:
         return matched(arcs)
-    return _rounded(arcs, threshold, solution) if solution[1] is not None else replace(matched(arcs), rule=UNFINISHED)
+    w, x, spent = solution
+    return replace(matched(arcs), rule=UNFINISHED) if x is None else _rounded(arcs, threshold, w, x, spent)
 
 
 def mean_arcs(problem: Problem) -> Arcs:
@@ -250,9 +253,8 @@ def _solution(
         return float("nan"), None, time.perf_counter() - begun
 
 
-def _rounded(arcs: Arcs, threshold: float, solution: Solution) -> Favourites:
+def _rounded(arcs: Arcs, threshold: float, w: float, x: np.ndarray, seconds: float) -> Favourites:
     """Favourite children where x is below the threshold, the smallest x first."""
-    w, x, seconds = solution
     near = np.flatnonzero((x < threshold - EDGE) & (arcs.cost > 0))
     order = near[np.lexsort((near, x[near]))].astype(np.int32)
     child, parent = _alone(arcs), _alone(arcs)

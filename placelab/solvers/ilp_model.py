@@ -1,4 +1,4 @@
-r"""Which plan is shortest? The integer linear program of the thesis (4.4.3), stated with cvxpy, solved by HiGHS.
+r"""Find the shortest plan by the integer linear program of the thesis (4.4.3), stated with cvxpy, solved by HiGHS.
 
 With y_vd = 1 where op v is on device d, same_uv = 1 where two ops share one, b_uv = 0 where u runs before v:
 
@@ -49,17 +49,17 @@ OPTIONS = dict(
 def search(
     problem: Problem, incumbent: Incumbent, time_limit: float, seed: int = 0, cancel: Callable[[], bool] = never
 ) -> str:
-    """Find the optimum of the model, and prove it, unless `time_limit` [s] is over or `cancel` says so before.
+    """Find the optimum of the model and prove it, unless `time_limit` [s] is over or `cancel` returns True before.
 
     Parameters
     ----------
     incumbent
-        Plans already offered bound the search; found ones are offered.
+        Its best plan bounds the search; plans that are found are offered to it.
 
     Returns
     -------
     str
-        What ended the search: ``""`` where it came to its end.
+        The limit that ended the search, or ``""`` where it ended by itself.
 
     Raises
     ------
@@ -75,6 +75,7 @@ def search(
     longest = table.serial
     if incumbent.placement is not None:
         device, order = incumbent.placement.device, incumbent.placement.planned
+        assert order is not None  # what is offered has an order
         longest = float(table.makespan(device, table.starts(device, order)))
     if incumbent.proven or longest <= 0:
         return ""
@@ -143,7 +144,7 @@ class Program:
         return rows
 
     def _delay(self, u: np.ndarray, v: np.ndarray, delay: np.ndarray) -> tuple[Any, list]:
-        """Seconds between the ends of u and the starts of v, and the rows it takes to say so; (arcs, devices, devices)."""
+        """Seconds between the ends of u and the starts of v, and their rows; `delay` has the shape (arcs, devices, devices)."""
         cp, k = self.cp, self.table.n_devices
         other = ~np.eye(k, dtype=bool)
         least, most = delay[:, other].min(axis=1, initial=np.inf), delay[:, other].max(axis=1, initial=0.0)
@@ -183,8 +184,9 @@ class Program:
     def _memory(self) -> list:
         held = self.table.units.total(self.problem.lasting)
         capacity = self.problem.cluster.memory
-        limited = np.flatnonzero(held.sum() > capacity) if self.problem.memory != "none" else []
-        return [(held / capacity[d]) @ self.y[:, d] <= 1 + TOLERANCE for d in limited]
+        if self.problem.memory == "none":
+            return []
+        return [(held / capacity[d]) @ self.y[:, d] <= 1 + TOLERANCE for d in np.flatnonzero(held.sum() > capacity)]
 
     def _symmetry(self) -> list:
         """Of interchangeable devices the next holds a unit only if the one before holds an earlier unit."""
@@ -202,7 +204,7 @@ class Program:
         proved: Callable[[float], None],
         cancel: Callable[[], bool],
     ) -> str:
-        """Hand the program to HiGHS; tells each better solution (a column of values) and bound, returns what stopped it."""
+        """Run HiGHS; report each better solution (a column of values) and each bound; return what stopped it."""
         import highspy
 
         data, _, _ = self.statement.get_problem_data(self.cp.HIGHS)
@@ -212,7 +214,7 @@ class Program:
             solver.setOptionValue(name, value)
         solver.passModel(_model(data, highspy))
         solver.cbMipImprovingSolution += lambda event: found(np.array(event.data_out.mip_solution))
-        solver.cbMipInterrupt += lambda event: self._look(event, proved, cancel)
+        solver.cbMipInterrupt += lambda event: self._poll(event, proved, cancel)
         solver.run()
         status, info = solver.getModelStatus(), solver.getInfo()
         ended = highspy.HighsModelStatus
@@ -224,8 +226,8 @@ class Program:
             return ""
         return {ended.kTimeLimit: "by the time limit", ended.kInterrupt: "on request"}.get(status, "by the solver")
 
-    def _look(self, event: Any, proved: Callable[[float], None], cancel: Callable[[], bool]) -> None:
-        """Now and then: what is proven so far, and whether to go on."""
+    def _poll(self, event: Any, proved: Callable[[float], None], cancel: Callable[[], bool]) -> None:
+        """Report the bound proven so far, and interrupt the solver when cancelled."""
         if np.isfinite(event.data_out.mip_dual_bound):
             proved(event.data_out.mip_dual_bound)
         if cancel():
@@ -241,13 +243,13 @@ class Program:
         return device, precedence_order(self.problem.graph, frozen(-rank))
 
     def _value(self, values: np.ndarray, variable: Any) -> np.ndarray:
-        """The part of the column that is a variable of the statement."""
+        """The values of one variable of the statement."""
         first = self.column[variable.id]
         return values[first : first + variable.size].reshape(variable.shape, order="F")
 
 
 def _model(data: dict[str, Any], highspy: Any) -> Any:
-    """What cvxpy made of the statement, as HiGHS takes it: rows A x = b first, then A x ≤ b."""
+    """The model in HiGHS's form, from cvxpy's matrices: rows A x = b first, then A x ≤ b."""
     lp, matrix, inf = highspy.HighsLp(), data["A"].tocsc(), highspy.kHighsInf
     lp.num_col_, lp.num_row_ = matrix.shape[1], matrix.shape[0]
     lp.col_cost_ = data["c"]

@@ -1,4 +1,4 @@
-"""What is the best plan so far, and how far from the best possible can it be? Where exact searches keep both."""
+"""Keep the best plan and the best lower bound that an exact search has found so far."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from placelab.units import seconds
 class Incumbent:
     """The plan of least simulated makespan among those offered, and the largest lower bound proven.
 
-    Plans are judged by what they are for: a run under the problem's own transfer and memory model, in the planned order.
+    A plan's makespan is that of its run in the planned order, under the problem's own transfer and memory model.
 
     Attributes
     ----------
@@ -38,8 +38,11 @@ class Incumbent:
 
     @property
     def makespan(self) -> float:
-        """Of the best plan [s]; infinite before the first."""
-        return np.inf if self.placement is None else self.placement.estimate
+        """Makespan of the best plan [s]; infinite before the first."""
+        if self.placement is None:
+            return np.inf
+        assert self.placement.estimate is not None  # offer sets it
+        return self.placement.estimate
 
     @property
     def gap(self) -> float:
@@ -59,10 +62,10 @@ class Incumbent:
         schedule = run(self.problem, placement)
         if schedule is not None and schedule.makespan < self.makespan:
             self.placement = replace(placement, estimate=schedule.makespan)
-            self.tell()
+            self.report_progress()
 
     def offer_placement(self, placement: Placement) -> None:
-        """Offer what a partitioner found; without a plan, in the order in which critical paths first would run it."""
+        """Offer a partitioner's placement; one without a plan gets the order in which the scheduler ``pct`` runs it."""
         order = placement.planned
         if order is None:
             schedule = simulate(self.problem, placement, "pct")
@@ -70,24 +73,28 @@ class Incumbent:
         self.offer(placement.device, order)
 
     def prove(self, bound: float) -> None:
-        """No schedule is shorter than `bound` [s]."""
+        """Raise the lower bound: no schedule is shorter than `bound` [s]."""
         if bound > self.bound:
             self.bound = bound
-            self.tell()
+            self.report_progress()
 
-    def tell(self) -> None:
-        """Report where the search stands."""
+    def report_progress(self) -> None:
+        """Report the progress of the search."""
         makespan = None if self.placement is None else self.makespan
         self.report(Progress(self.doing, self.fraction, makespan, min(self.bound, self.makespan)))
 
     def result(self, stopped: str) -> Placement:
-        """The best plan with its bound and what is proven about it; `stopped` says what ended the search, "" its own end."""
-        placement = replace(self.placement, bound=min(self.bound, self.makespan))
-        found = self._distance(placement.bound) + (f", stopped {stopped}" if stopped else "")
-        said = "proven optimal" if placement.optimal else found
+        """The best plan with its bound and notes on what is proven; `stopped` names the limit that ended the search, or is ""."""
+        assert self.placement is not None  # a search begins with a plan or finds one
+        bound = min(self.bound, self.makespan)
+        placement = replace(self.placement, bound=bound)
+        found = self._distance(bound) + (f", stopped {stopped}" if stopped else "")
+        proven = "proven optimal" if placement.optimal else found
         left_out = relaxed(self.problem)
         notes = (
-            (said, f"the bound leaves out {left_out}, the plan was chosen by its run with it") if left_out else (said,)
+            (proven, f"the bound leaves out {left_out}, the plan was chosen by its run with it")
+            if left_out
+            else (proven,)
         )
         return replace(placement, notes=notes)
 
@@ -99,7 +106,7 @@ class Incumbent:
 
 
 def run(problem: Problem, placement: Placement) -> Schedule | None:
-    """A run of a plan that stays within memory, ops waiting for room if they must; None if there is none."""
+    """Simulate a plan, ops waiting for memory where they must; None if it exceeds a capacity even so."""
     try:
         schedule = simulate(problem, placement, "planned", oom="wait")
     except InfeasibleError:
@@ -108,7 +115,7 @@ def run(problem: Problem, placement: Placement) -> Schedule | None:
 
 
 def warm(incumbent: Incumbent, heuristics: tuple[Callable[[Problem], Placement], ...]) -> None:
-    """Offer what each heuristic finds; one that finds nothing is left out."""
+    """Offer the placement of each heuristic; skip those that fail."""
     for heuristic in heuristics:
         try:
             incumbent.offer_placement(heuristic(incumbent.problem))
@@ -117,7 +124,7 @@ def warm(incumbent: Incumbent, heuristics: tuple[Callable[[Problem], Placement],
 
 
 def relaxed(problem: Problem) -> str:
-    """What the exact models leave out of a problem, so that their bound holds but may not be reached; "" if nothing."""
+    """Parts of a problem that the exact models leave out, so that their bound holds but may be out of reach; "" if none."""
     what = [f"contention ({problem.transfers} transfers)"] if problem.transfer_model.queue else []
     what += ["the time that Sends take of devices"] if problem.transfer_ops else []
     what += ["memory over time"] if problem.memory_model.timed and can_bind(problem) else []

@@ -1,7 +1,7 @@
-r"""How soon could everything end on any number of equal devices? The linear program of SCT, and one of its optima.
+r"""Solve SCT's linear program, the least makespan on any number of equal devices, and choose one of its optima.
 
-An op need share its device with one successor at most, if no transfer takes longer than any op. Which one: x in {0, 1} per pair
-of ops u, v says whether v waits for the transfer from u. Relaxed to 0 <= x <= 1 (Hanen & Munier 1995):
+An op need share its device with one successor at most, if no transfer takes longer than any op. The variable x in {0, 1} of a
+pair of ops u, v says whether v waits for the transfer from u. Relaxed to 0 <= x <= 1 (Hanen & Munier 1995):
 
 .. math::
     \min w, \quad s_v + exec(v) \le w, \quad s_u + exec(u) + c_{uv} x_{uv} \le s_v, \quad
@@ -33,7 +33,7 @@ SOLVER = "HIGHS"
 
 
 class NoOptimum(PlacelabError):
-    """The solver gave up, as it may where times differ by more orders of magnitude than it can tell apart."""
+    """The solver gave up, as it may where times differ by more orders of magnitude than it can resolve."""
 
 
 class TooManySteps(NoOptimum):
@@ -41,12 +41,12 @@ class TooManySteps(NoOptimum):
 
 
 class Stopped(NoOptimum):
-    """The caller asked to stop before the optimum was found."""
+    """The caller cancelled before the optimum was found."""
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How much work solving may be, counted in the solver's own steps, so that it is the same on every machine.
+    """Limits to the work of solving, counted in the solver's own steps so that they are the same on every machine.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Patience:
     rows
         Programs of as many rows or fewer are solved to the end.
     cancel
-        Asked between two attempts, each of which is one call of the solver that nothing interrupts.
+        Called between two attempts; returns True to stop. An attempt is one call of the solver and is not interrupted.
     """
 
     steps: int
@@ -95,7 +95,7 @@ class Arcs:
         cost = np.zeros(len(key))
         np.maximum.at(cost, of_edge, transfer)
         tail, head = (key // n).astype(np.int32), (key % n).astype(np.int32)
-        return cls(frozen(time), pointers(tail, n), *map(frozen, (tail, head, cost)), of_edge)
+        return cls(frozen(time), pointers(tail, n), frozen(tail), frozen(head), frozen(cost), of_edge)
 
     @property
     def n(self) -> int:
@@ -130,7 +130,7 @@ class Arcs:
 
     @cached_property
     def critical(self) -> np.ndarray:
-        """Arcs whose rows matter: on some path that could be longer than :attr:`low`. The others may all be waited for."""
+        """Arcs on some path that could be longer than :attr:`low`, shape (n_critical,). All others may be waited for."""
         return np.flatnonzero(self.through > self.low * (1 + FLAT))
 
 
@@ -146,9 +146,9 @@ class Optimum:
     x : ndarray, shape (n_arcs,)
         Share of each transfer that is waited for; one of many that attain w, whichever the solver found.
     arc : ndarray, shape (n_arcs,)
-        Dual values of the arcs' rows: how much of the longest path passes there, 0 to 1.
+        Dual values of the arcs' rows: share of the longest path that passes through each arc, 0 to 1.
     start, stop : ndarray, shape (n_ops,)
-        How much of it starts and ends at each op.
+        Share of the longest path that starts and that ends at each op.
     leaves, enters : ndarray, shape (n_ops,)
         Dual values of the degree rows [s].
     """
@@ -192,17 +192,17 @@ class _Rows:
         self.s = cp.Variable(len(self.ops), nonneg=True)
 
     def slack(self) -> Any:
-        """At least 0: how long each input is there before its op starts."""
+        """Seconds between each input's arrival and its op's start; at least 0."""
         import cvxpy as cp
 
         return (self._enter - self._leave) @ self.s - cp.multiply(self._cost, self.x) - self._leave @ self._time
 
     def ends(self) -> Any:
-        """At most w: when each sink ends."""
+        """End of each sink; at most w."""
         return self.s[self.sinks] + self._time[self.sinks]
 
     def spare(self, end: np.ndarray) -> tuple[np.ndarray, Any]:
-        """Ops that are the `end` of several arcs; for each, at least 0: how many of these are waited for, beyond all but one."""
+        """Ops that are the `end` of several arcs, and Σ x of these arcs minus (their number - 1), which is at least 0."""
         from scipy import sparse
 
         count = np.bincount(end)
@@ -225,12 +225,12 @@ def least_makespan(
         cvxpy's name of a solver, and keywords for it. Default: HiGHS by dual simplex, which is quickest on most graphs, and
         by interior point (with crossover) where that takes more steps than three for four rows.
     patience
-        Limits to the work of the default solver; None: none.
+        Limits to the work of the default solver; None: no limits.
 
     Raises
     ------
     NoOptimum
-        The solver gave up; :class:`TooManySteps` or :class:`Stopped` where that was asked for.
+        The solver gave up: :class:`TooManySteps` at the limit of `patience`, :class:`Stopped` when cancelled.
     """
     import cvxpy as cp
 
@@ -249,6 +249,7 @@ def least_makespan(
     lp = cp.Problem(cp.Minimize(w), holds)
     if not _solve(lp, solver, options, patience):
         raise _failed(solver)
+    assert rows.x.value is not None and w.value is not None  # an optimum was found
     dual = [np.maximum(row.dual_value, 0) for row in holds]
     x[kept], arc[kept] = np.clip(rows.x.value, 0, 1), dual[0]
     stop[rows.ops[rows.sinks]], leaves[forks], enters[joins] = dual[1], dual[2] * scale, dual[3] * scale
@@ -329,7 +330,7 @@ def _face(optimum: Optimum, weight: np.ndarray, rough: float, more: float) -> tu
 
 
 def _split(slack: Any, tight: np.ndarray) -> list[Any]:
-    """Rows of which some are equalities."""
+    """The rows `slack` >= 0, equalities where `tight`."""
     return [slack[np.flatnonzero(tight)] == 0, slack[np.flatnonzero(~tight)] >= 0]
 
 
@@ -340,14 +341,14 @@ def _scale(arcs: Arcs) -> float:
 
 
 def _solve(lp: Any, solver: str, options: Mapping[str, Any] | None = None, patience: Patience | None = None) -> bool:
-    """Solve a linear program; whether its optimum was found."""
+    """Solve a linear program; return whether its optimum was found."""
     data, chain, inverse = lp.get_problem_data(solver)
     rows = sum(row.size for row in lp.constraints)
     default = solver == SOLVER and options is None
-    large = default and patience is not None and rows > patience.rows
+    large = patience if default and patience is not None and rows > patience.rows else None
     simplex = {"solver": "simplex", "simplex_strategy": 1}
-    limited = simplex | {"simplex_iteration_limit": patience.steps if large else 1000 + 3 * rows // 4}
-    tries = [limited, {"solver": "ipm"}, limited if large else simplex]
+    limited = simplex | {"simplex_iteration_limit": 1000 + 3 * rows // 4 if large is None else large.steps}
+    tries = [limited, {"solver": "ipm"}, simplex if large is None else limited]
     for attempt in [{"highs_options": chosen} for chosen in tries] if default else [dict(options or {})]:
         if patience is not None and patience.cancel():
             raise Stopped("stopped before the linear program of the favourite children was solved")
@@ -356,7 +357,7 @@ def _solve(lp: Any, solver: str, options: Mapping[str, Any] | None = None, patie
         if solution.status == "optimal":
             lp.unpack(solution)
             return True
-        if large and solution.status == "user_limit":
+        if large is not None and solution.status == "user_limit":
             raise TooManySteps(f"{solver} takes very many steps for the linear program of the favourite children")
     return False
 

@@ -1,4 +1,4 @@
-"""What does an exact solver look at? Times, delays and windows of a problem as tables, in seconds or in whole units."""
+"""Tables of a problem for exact solvers: times, delays and windows, in seconds or in whole units."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Tables:
 
     @property
     def serial(self) -> float:
-        """Upper bound on the least makespan: everything one after the other, each op and transfer at its longest [s]."""
+        """Upper bound on the least makespan: all ops and transfers one after the other, each at its longest [s]."""
         longest = np.where(np.isfinite(self.time), self.time, 0).max(axis=1)
         return float(longest.sum() + self.delay.max(axis=(1, 2), initial=0).sum())
 
@@ -109,7 +109,7 @@ class Tables:
         return replace(self, time=self.time / makespan, delay=self.delay / makespan)
 
     def starts(self, device: np.ndarray, order: np.ndarray) -> np.ndarray:
-        """When each op starts if every device runs its ops in this order, each as early as can be; shape (n_ops,)."""
+        """Start of each op if every device runs its ops in this order, each as early as possible; shape (n_ops,)."""
         arcs = np.split(
             np.argsort(self.consumer, kind="stable"), np.cumsum(np.bincount(self.consumer, minlength=self.n_ops))
         )
@@ -195,12 +195,12 @@ def neighbours(kind: np.ndarray) -> Iterator[tuple[int, int]]:
 
 
 def infeasible(problem: Problem) -> InfeasibleError:
-    """The error that what the ops keep for the whole run fits on the devices in no way, though perhaps each op does."""
+    """The error for a problem whose lasting bytes fit on the devices in no way, though each op may fit alone."""
     names, cluster, kept = problem.graph.names, problem.cluster, problem.lasting
     largest = int(np.argmax(kept))
-    room = ", ".join(f"{name} {size:.6g}" for name, size in zip(cluster.names, cluster.memory, strict=True))
+    capacities = ", ".join(f"{name} {size:.6g}" for name, size in zip(cluster.names, cluster.memory, strict=True))
     return InfeasibleError(
         f"the ops fit on the devices in no way in memory model {problem.memory!r}: they keep {kept.sum():.6g} bytes, "
-        f"{names[largest]!r} the most, {kept[largest]:.6g}; the devices have {room}; add memory, or relax groups and "
+        f"{names[largest]!r} the most, {kept[largest]:.6g}; the devices have {capacities}; add memory, or relax groups and "
         "allowed devices"
     )

@@ -1,7 +1,7 @@
-"""What can be done to a graph or problem? One transformation per file; importing this package enters them into the catalogue.
+"""Transform graphs and prepare problems for placement; importing this package enters its transformations into the catalogue.
 
-Those of :func:`catalogue` prepare a problem for placement: ``small, expand = fuse(problem)`` gives a smaller problem, and the way
-from its placements to those of the full one. ``placelab.place(problem, "heft", prepare=("coplace", "fuse"))`` goes both ways.
+Those of :func:`catalogue` prepare a problem for placement: ``small, expand = fuse(problem)`` returns a smaller problem and a
+function from its placements to those of `problem`. ``placelab.place(problem, "heft", prepare=("coplace", "fuse"))`` calls both.
 """
 
 from placelab.preparing.chain import pipeline

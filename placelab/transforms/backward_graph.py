@@ -1,4 +1,4 @@
-"""What does training add to a model? Its graph mirrored: a gradient op per op, every edge the other way round."""
+"""Mirror a forward graph to its backward pass: a gradient op per op, every edge reversed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def backward(graph: Either, ratio: Any = 1.0, *, transfer_ratio: Any = None, for
     graph
         The forward graph, or a problem with it.
     ratio
-        Cost of the gradient op over its op's: compute, measured times, temporary bytes; a number, or one per op, shape (n_ops,).
+        Cost of each gradient op over its op's: compute, measured times, temporary bytes; a number, or one per op, shape (n_ops,).
     transfer_ratio
         Bytes of a gradient over its tensor's, a number, or one per edge, shape (n_edges,). Default: as `ratio`, which must be one
         number then.
@@ -38,8 +38,8 @@ def backward(graph: Either, ratio: Any = 1.0, *, transfer_ratio: Any = None, for
     Returns
     -------
     OpGraph or Problem
-        As given. Gradient ops hold no persistent bytes, and may run where their op may. Weight updates (GradientDescent,
-        Assign) are left out, as in the thesis.
+        Of the same class as `graph`. Gradient ops hold no persistent bytes, and may run where their op may. Weight updates
+        (GradientDescent, Assign) are left out, as in the thesis.
 
     Notes
     -----
@@ -81,7 +81,7 @@ def gradient_names(graph: OpGraph) -> np.ndarray:
 
 
 def _check_names(graph: OpGraph) -> None:
-    """FormatError where an op bears the name that a gradient op would get."""
+    """FormatError where an op has the name that a gradient op would get."""
     for name, gradient in zip(graph.names, gradient_names(graph), strict=True):
         if gradient in graph._index:
             raise FormatError(

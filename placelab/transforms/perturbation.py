@@ -1,4 +1,4 @@
-"""What if the profile is wrong? Costs with random errors."""
+"""Perturb costs by random factors, as errors of a profile do."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def perturb(
     seed: int = 0,
     distribution: Literal["uniform", "extremes"] = "uniform",
 ) -> Either:
-    """A graph, or a problem with its graph, whose computes and transfers are off by a factor each.
+    """Multiply every op's cost and every tensor's bytes by a random factor.
 
     Parameters
     ----------
@@ -34,20 +34,21 @@ def perturb(
     factor
         f, 0 to 1: costs are multiplied by factors between 1 - f and 1 + f.
     seed
-        Same seed, same errors.
+        Seed of the factors; the same seed draws the same ones.
     distribution
         ``"uniform"``: factors from U(1 - f, 1 + f). ``"extremes"``: 1 - f or 1 + f, each half of the time.
 
     Returns
     -------
     OpGraph or Problem
-        As given. One factor per op, for its compute and all its measured times, in topological order; then one per tensor
-        for its bytes. Persistent, temporary and reserved bytes stay; groups, constraints and pins too. To run a
-        placement of the perturbed problem with the true costs: ``Placement(problem, placement.device, placement.planned)``.
+        Of the same class as `graph`. One factor per op, for its compute and all its measured times, in topological order;
+        then one per tensor for its bytes. Persistent, temporary and reserved bytes stay; groups, constraints and pins too.
+        To run a placement of the perturbed problem with the true costs:
+        ``Placement(problem, placement.device, placement.planned)``.
 
     References
     ----------
-    Baechi (2020) §5.5, Fig. 8: up to 20 % hardly moves step times.
+    Baechi (2020) §5.5, Fig. 8: errors of up to 20 % hardly change step times.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""When does the backward pass run? The forward schedule, mirrored in time."""
+"""Schedule the backward pass: the forward schedule mirrored in time."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def _problem(problem: Problem, graph: OpGraph) -> Problem:
 
 
 def _mirrored(schedule: Schedule, problem: Problem, start: np.ndarray) -> Schedule:
-    """The schedule of the mirrored problem whose ops start then, each transfer as soon as its gradient is there."""
+    """The schedule of the mirrored problem with ops starting at `start`, each transfer as soon as its gradient is there."""
     device = schedule.device[::-1]
     finish = start + problem.exec_times(device)
     plan = planned_schedule(problem, device, start, finish)

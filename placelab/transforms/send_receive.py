@@ -1,4 +1,4 @@
-"""What does each device run? A placed graph cut into one graph per device, with Send and Receive ops where it was cut."""
+"""Cut a placed graph into one graph per device, with Send and Receive ops where an edge was cut."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def send_recv(graph: OpGraph | Problem, placement: Placement) -> dict[str, OpGra
     -------
     dict
         Device name → OpGraph, for devices that have ops, in the cluster's order. The Send op ``_Send/<key>`` on the source reads
-        the tensor, the Receive op ``_Recv/<key>`` on the destination has it as its output, whoever reads it there; `key` is
+        the tensor, the Receive op ``_Recv/<key>`` on the destination has it as its output, for all its readers there; `key` is
         ``source;destination;tensor``, the tensor being ``producer:output``, or ``^producer`` where it only orders. Their
         kinds are ``_Send`` and ``_Recv``; they compute nothing. All ops are restricted to their device. Groups stay.
 
@@ -63,13 +63,13 @@ def send_recv(graph: OpGraph | Problem, placement: Placement) -> dict[str, OpGra
 
 
 def _keys(placement: Placement, tensor: np.ndarray, destination: np.ndarray) -> np.ndarray:
-    """Name under which the two ends of each transfer know it."""
+    """Key of each transfer, shared by its Send and its Receive op."""
     graph, names = placement.problem.graph, placement.problem.cluster.names
     made = graph.tensor_producer[tensor]
     number = tensor - graph.op_tensor_ptr[made]
     rows = zip(tensor, made, number, placement.device[made], destination, strict=True)
-    told = lambda t, u, i: f"^{graph.names[u]}" if graph.tensor_control[t] else f"{graph.names[u]}:{i}"  # noqa: E731
-    return np.array([f"{names[s]};{names[d]};{told(t, u, i)}" for t, u, i, s, d in rows], dtype=object)
+    label = lambda t, u, i: f"^{graph.names[u]}" if graph.tensor_control[t] else f"{graph.names[u]}:{i}"  # noqa: E731
+    return np.array([f"{names[s]};{names[d]};{label(t, u, i)}" for t, u, i, s, d in rows], dtype=object)
 
 
 def _part(placement: Placement, d: int, tensor: np.ndarray, destination: np.ndarray, keys: np.ndarray) -> OpGraph:
