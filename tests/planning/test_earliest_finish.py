@@ -10,6 +10,7 @@ import pytest
 
 import placelab as pl
 from placelab.kernels import list_schedule as kernels
+from placelab.kernels.blocks import Busy
 from placelab.planning import list_scheduling
 from placelab.planning.list_scheduler import Gaps, ListScheduler
 from placelab.planning.ranks import by_falling, upward_rank
@@ -113,10 +114,11 @@ def test_gaps_too_short_are_passed_by_the_block():
     begins = Counted(np.arange(n) * 1.0)
     begins[70_000] += 0.05  # 0.15 wide, the others 0.1
     widest = Counted([0.0] * -(-n // kernels.SPANS))
-    kernels.measure(0, 0, n, begins, ends, 0, widest)
+    busy = Busy(n, [n], begins, ends, widest, [0], [0.0])
+    kernels.measure(0, 0, n, busy)
     for row in (begins, ends, widest):
         row.reads = 0
-    assert kernels.gap(0, n, begins, ends, 0, widest, [0.0], 0, 10.0, 0.12, 1e300) == ends[69_999]
+    assert kernels.gap(0, busy, 10.0, 0.12, 1e300) == ends[69_999]
     assert begins.reads + ends.reads + widest.reads < 5 * n / kernels.SPANS
 
 
@@ -124,16 +126,14 @@ def test_gaps_too_short_are_passed_by_the_block():
 def test_gaps_are_those_of_a_plain_list(scattered):
     """Thousands of ops inserted into one device's gaps, some of no time, start when a scan over all gaps says."""
     rng = Random(1)
-    n, plain, busy, n_done = 4000, Gaps(), 0, 0
-    begins, ends, done, widest = [0.0] * n, [0.0] * n, [0.0] * n, [np.nan] * -(-n // kernels.SPANS)
+    n, plain = 4000, Gaps()
+    busy = Busy(n, [0], [0.0] * n, [0.0] * n, [np.nan] * -(-n // kernels.SPANS), [0], [0.0] * n)
     for _ in range(n):
         ready = rng.randrange(8000) / 4 if rng.random() < scattered else max(plain.ends, default=0.0)
         ready += rng.choice([0.0, 0.25, 1e-9])
         length = rng.choice([0.0, 0.1, 0.25, 0.5, rng.random()])
-        start = kernels.gap(0, busy, begins, ends, 0, widest, done, n_done, ready, length, 1e300)
+        start = kernels.gap(0, busy, ready, length, 1e300)
         assert start == plain.earliest(ready, length)
         plain.occupy(start, start + length)
-        busy = kernels.occupy(0, busy, begins, ends, 0, widest, start, start + length)
-        if start + length > start:
-            n_done = kernels.insert(done, 0, n_done, start + length)
-    assert busy > 2 * kernels.SPANS
+        kernels.run_on(0, True, busy, start, start + length)
+    assert busy.count[0] > 2 * kernels.SPANS
