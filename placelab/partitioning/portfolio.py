@@ -13,8 +13,10 @@ import numpy as np
 
 from placelab.analysis.lower_bounds import best_bound, least_exec
 from placelab.errors import InfeasibleError, UnsupportedError
+from placelab.kernels import blocks
 from placelab.kernels import local_search as kernels
 from placelab.kernels import ranks as rank_kernels
+from placelab.kernels import search_blocks as searching
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import Assignment
 from placelab.planning.list_scheduler import planned_order
@@ -200,6 +202,9 @@ class Search:
         self.eager = problem.memory_model.timed and can_bind(problem)
         self.random = np.array([seed % MODULUS + 1], dtype=np.int64)
         self.fixed = _fixed(problem)
+        self.width = 2 * problem.cluster.n_devices + problem.transfer_model.queues(
+            problem.cluster.n_devices, problem.duplex
+        )
 
     @property
     def share(self) -> float:
@@ -225,25 +230,21 @@ class Search:
 
     def improve(self, moves: int) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
         """By the kernel, from where it stands: device, order, moves tried, and the makespans it saw at first and at the end."""
-        n, m, k = self.problem.graph.n_ops, self.problem.graph.n_edges, self.problem.cluster.n_devices
-        device, order, units = self.now.device.copy(), self.now.order.copy(), self.assignment.units
+        k, width = self.problem.cluster.n_devices, self.width
+        device, order = self.now.device.copy(), self.now.order.copy()
         needs, capacity = self.assignment.needs, self.assignment.capacity
-        place = device[units.first]
+        place = device[self.assignment.units.first]
         capacity.used[:] = np.bincount(place, needs.held, minlength=k)
         capacity.top[:] = 0.0
         np.maximum.at(capacity.top, place, needs.peak)
-        width = 2 * k + self.problem.transfer_model.queues(k, self.problem.duplex)
-        rows = (n - 1) // CHUNK + 1
-        whole = lambda size: np.empty(size, np.int32)  # noqa: E731
-        real = lambda size: np.empty(size)  # noqa: E731
+        trial, run = _timing(self.problem, width, np.empty_like(order)), _timing(self.problem, width, order)
         makespan = np.empty(2)
         tried = kernels.improve(
-            moves, int(self.eager), CHUNK, width, *self.fixed,
-            units.ptr, units.ops, units.of, needs.stride, needs.allowed, needs.held, needs.peak, *capacity,
-            whole(k), whole(n), whole(n), real(width), whole(k), whole(k), real(k), whole(k), whole(n), whole(n), whole(n),
-            real(n), whole(2 * n), real(n), whole(n), real(m), real(rows * width), real(n), real(m), real(rows * width),
-            self.random, device, order, makespan,
-        )  # fmt: skip
+            *(moves, int(self.eager), *self.fixed),
+            *(self.assignment.units_block, needs, capacity),
+            *(_sequences(device, k), np.empty(len(order), np.int32), trial, run),
+            *(_pending(len(order), k, width), _paths(len(order)), self.random, makespan),
+        )
         return device, order, tried, makespan
 
     def note(self, start: Plan, stopped: bool) -> str:
@@ -256,25 +257,43 @@ class Search:
         return f"{gained} in {self.done:,} moves{end}"
 
 
-def _fixed(problem: Problem) -> tuple:
-    """The problem as the kernel takes it, up to the units: graph, then machine."""
+def _fixed(problem: Problem) -> tuple[blocks.Predecessors, blocks.Successors, searching.Machine, searching.Lengths]:
+    """The problem as the kernel takes it, up to the units."""
     graph, cluster, k = problem.graph, problem.cluster, problem.cluster.n_devices
-    edges = (
-        graph.succ_ptr,
-        graph.consumer,
-        graph.edge_tensor,
-        graph.edge_bytes,
-        graph.pred_ptr,
-        graph.pred_edge,
-        graph.producer,
-    )
-    links = (cluster.latency.reshape(-1), cluster.bandwidth.reshape(-1))
+    succ = plan_arrays.successors(graph)
     least, rest = least_exec(problem), np.empty(graph.n_ops)
-    rank_kernels.upward(frozen(least), plan_arrays.successors(graph), 0.0, 0.0, rest)
+    rank_kernels.upward(frozen(least), succ, 0.0, 0.0, rest)
     rest = np.maximum(rest * (1 - 1e-12) - least, 0.0)  # sums of floats associate from the other end here
-    send = frozen(problem.transfer_ops / cluster.speed)
-    machine = (k, problem.transfer_model.planned, (3 if problem.duplex else 2) * k, send, *links)
-    return (*edges, *machine, frozen(problem.exec_table().reshape(-1)), frozen(rest))
+    machine = searching.Machine(
+        problem.transfer_model.planned,
+        (3 if problem.duplex else 2) * k,
+        frozen(problem.transfer_ops / cluster.speed),
+        cluster.latency.reshape(-1),
+        cluster.bandwidth.reshape(-1),
+    )
+    lengths = searching.Lengths(frozen(problem.exec_table().reshape(-1)), frozen(rest))
+    return plan_arrays.predecessors(graph), succ, machine, lengths
+
+
+def _timing(problem: Problem, width: int, order: np.ndarray) -> searching.Timing:
+    """Empty times of a plan, and its order."""
+    n, m = problem.graph.n_ops, problem.graph.n_edges
+    rows = (n - 1) // CHUNK + 1
+    return searching.Timing(np.empty(n), order, np.empty(m), np.empty(rows * width), CHUNK, width)
+
+
+def _sequences(device: np.ndarray, k: int) -> searching.Sequences:
+    n = len(device)
+    return searching.Sequences(device, np.empty(k, np.int32), np.empty(n, np.int32), np.empty(n, np.int32))
+
+
+def _pending(n: int, k: int, width: int) -> searching.Pending:
+    whole = lambda size: np.empty(size, np.int32)  # noqa: E731
+    return searching.Pending(np.empty(width), whole(k), whole(k), np.empty(k), whole(k), whole(n))
+
+
+def _paths(n: int) -> searching.Paths:
+    return searching.Paths(np.empty(n, np.int32), np.empty(n), np.empty(2 * n, np.int32))
 
 
 # -------------------------------------------------------------------- what is said about it

@@ -1,0 +1,137 @@
+"""Time a plan from the first op on that a move touches; blocks are in :mod:`placelab.kernels.search_blocks`.
+
+A plan is a sequence of ops per device, a linked list. ``replay`` runs it in order of finish, as the simulator's PLANNED rule,
+transfers reserved when their producer ends; so a prefix of the order does not depend on what comes after it, and a move is timed
+from a state saved before the first op that it touches. It gives up where the makespan can no longer be good enough.
+
+A saved state is, for each device, when it is free and its last op, then when each port (or channel) is free; there is one for
+every ``chunk`` positions.
+"""
+
+from placelab.kernels.codes import PARALLEL, PORTS
+from placelab.kernels.jit import helper
+
+NEVER = float("inf")
+
+
+@helper
+def look(d, begin, number, pred, lengths, plan, place, arrival, pending):
+    """Note what device d runs next and when that ends: never while an input is not computed."""
+    k = len(plan.first)
+    state, last, up, due, blocked, stamp = pending
+    v = plan.first[d] if last[d] < 0 else plan.after[last[d]]
+    up[d] = v
+    due[d] = NEVER
+    blocked[d] = -1
+    if v < 0:
+        return
+    t = state[d]
+    for i in range(pred.ptr[v], pred.ptr[v + 1]):
+        e = pred.edge[i]
+        u = pred.producer[e]
+        if place[u] >= begin and stamp[u] != number:
+            blocked[d] = u
+            return
+        if arrival[e] > t:
+            t = arrival[e]
+    due[d] = t + lengths.seconds[v * k + d]
+
+
+@helper
+def deliver(v, t, succ, machine, device, arrival, state):
+    """Note when the outputs of v, which ends at t, arrive. Returns when its device is free: after its Sends."""
+    k = len(machine.send)
+    d = device[v]
+    low = k
+    high = -1
+    for e in range(succ.ptr[v], succ.ptr[v + 1]):
+        w = device[succ.consumer[e]]
+        if w == d:
+            arrival[e] = t
+        elif machine.contention == PARALLEL and machine.send[d] == 0.0:
+            arrival[e] = t + machine.latency[d * k + w] + succ.bytes[e] / machine.bandwidth[d * k + w]
+        else:
+            low = w if w < low else low
+            high = w if w > high else high
+    for w in range(low, high + 1):  # the order of requests: destination, tensor
+        if w == d:
+            continue
+        tensor = -1
+        there = 0.0
+        for e in range(succ.ptr[v], succ.ptr[v + 1]):
+            if device[succ.consumer[e]] != w:
+                continue
+            if succ.tensor[e] != tensor:
+                tensor = succ.tensor[e]
+                t += machine.send[d]
+                begin = t
+                out = 2 * k + d if machine.contention == PORTS else 2 * k + d * k + w
+                into = machine.in_port + w if machine.contention == PORTS else out
+                if machine.contention != PARALLEL:
+                    begin = state[out] if state[out] > begin else begin
+                    begin = state[into] if state[into] > begin else begin
+                there = begin + machine.latency[d * k + w] + succ.bytes[e] / machine.bandwidth[d * k + w]
+                if machine.contention != PARALLEL:
+                    state[out] = there
+                    state[into] = there
+            arrival[e] = there
+    return t
+
+
+@helper
+def replay(touched, bound, number, pred, succ, machine, lengths, plan, place, run, pending):
+    """Time the plan from the saved state before position `touched` on: (makespan, position where it stopped).
+
+    The makespan is NEVER if it would exceed `bound`, or if the sequences wait for each other.
+    """
+    k = len(machine.send)
+    finish, order, arrival, saved, chunk, width = run
+    state, last, up, due, blocked, stamp = pending
+    begin = touched // chunk * chunk
+    row = touched // chunk * width
+    for j in range(width):
+        state[j] = saved[row + j]
+    for d in range(k):
+        last[d] = int(state[k + d])
+    for d in range(k):
+        look(d, begin, number, pred, lengths, plan, place, arrival, pending)
+    t = 0.0
+    for i in range(begin, len(order)):
+        if i % chunk == 0:
+            for d in range(k):
+                state[k + d] = last[d]
+            row = i // chunk * width
+            for j in range(width):
+                saved[row + j] = state[j]
+        d = 0
+        for q in range(1, k):
+            if due[q] < due[d] or (due[q] == due[d] and up[q] < up[d]):
+                d = q
+        t = due[d]
+        v = up[d]
+        if t == NEVER or t + lengths.rest[v] > bound:
+            return NEVER, i
+        finish[v] = t
+        order[i] = v
+        stamp[v] = number
+        last[d] = v
+        state[d] = deliver(v, t, succ, machine, plan.device, arrival, state)
+        look(d, begin, number, pred, lengths, plan, place, arrival, pending)
+        for q in range(k):
+            if blocked[q] == v:
+                look(q, begin, number, pred, lengths, plan, place, arrival, pending)
+    return t, len(order)
+
+
+@helper
+def copy_times(begin, end, order, succ, mine, other):
+    """Take over from `other` the times of the ops at positions begin to end of `order`, and the states saved there."""
+    finish, _, arrival, saved, chunk, width = mine
+    for i in range(begin, end):
+        v = order[i]
+        finish[v] = other.finish[v]
+        for e in range(succ.ptr[v], succ.ptr[v + 1]):
+            arrival[e] = other.arrival[e]
+    rows = min((end // chunk + 1) * width, len(saved))
+    for j in range(begin // chunk * width, rows):
+        saved[j] = other.saved[j]
