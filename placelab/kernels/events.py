@@ -51,9 +51,12 @@ def by_priority(item, instant, rank, shared, turn, since):
     """The key of an item that is queued now: by class of equal priority, within it first come, then by rank.
 
     `shared` is the lowest rank of the item's class, -1 where it is alone in it. Such a class owns the numbers from there on, one
-    per item; each instant at which one of its items is queued takes the next: ``turn`` (taken last), ``since`` (when).
+    per item; each instant at which one of its items is queued takes the next: ``turn`` (taken last), ``since`` (when). Empty
+    where no two priorities are equal: the rank is the key.
     """
     number = rank[item]
+    if len(shared) == 0:
+        return number
     c = shared[item]
     if c >= 0:
         if since[c] != instant:
