@@ -9,7 +9,8 @@ def repair_ties(priority, order, run, start, rank, item, shared):
 
     `order` sorts the items by falling priority, equal ones in any order (numpy's fast sort is not stable, and not equally so on
     every machine). Results: ``item[rank]``, ``rank[item]``, and ``shared[item]``, the lowest rank among the items of equal
-    priority, -1 where there is no other. Workspace: `run`, `start`. O(n).
+    priority, -1 where there is no other. Workspace: `run`, `start`. Returns whether any are equal; where not, `shared` is left
+    alone. O(n).
     """
     n = len(order)
     r = -1
@@ -26,7 +27,10 @@ def repair_ties(priority, order, run, start, rank, item, shared):
         start[run[v]] = i + 1
         item[i] = v
         rank[v] = i
+    if r + 1 == n:
+        return False
     for v in range(n):  # by now a run's start is where the next run starts
         r = run[v]
         first = start[r - 1] if r > 0 else 0
         shared[v] = first if start[r] - first > 1 else -1
+    return True

@@ -18,9 +18,11 @@ def by_priority(item, instant, rank, classes):
     """The key of an item that is queued now: by class of equal priority, within it first come, then by rank.
 
     A class owns the numbers from its first rank on, one per item; each instant at which one of its items is queued takes
-    the next.
+    the next. Where no two priorities are equal there are no classes, and the rank is the key.
     """
     number = rank[item]
+    if len(classes.first) == 0:
+        return number
     c = classes.first[item]
     if c >= 0:
         if classes.since[c] != instant:

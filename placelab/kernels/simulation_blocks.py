@@ -77,7 +77,7 @@ class Rule(NamedTuple):
 
 
 class Classes(NamedTuple):
-    """Items of equal priority: see :func:`placelab.kernels.ready_items.by_priority`; (0,) but for PRIORITY."""
+    """Items of equal priority: see :func:`placelab.kernels.ready_items.by_priority`; (0,) where there are none."""
 
     first: np.ndarray  # int32 (items,): lowest rank among an item's equals, -1 where it has none
     turn: np.ndarray  # int32 (items,): last number that was taken, by first rank

@@ -279,11 +279,15 @@ def rounded(rank: np.ndarray, largest: float | None = None) -> np.ndarray:
     largest = np.max(rank, initial=0.0) if largest is None else largest
     if not largest > 0:
         return np.zeros(np.shape(rank))
-    exact = np.ravel(rank / largest * STEPS)
-    steps = np.rint(exact)
-    near = np.flatnonzero(np.abs(exact - steps) > 0.5 - NEAR)
-    near = near[np.argsort(exact[near])]
-    first = np.diff(exact[near], prepend=-1.0) > SAME
+    rest = np.ravel(rank / largest)
+    rest *= STEPS  # in place: fresh memory costs more than the arithmetic
+    steps = np.rint(rest)
+    rest -= steps
+    near = np.flatnonzero((rest > 0.5 - NEAR) | (rest < NEAR - 0.5))
+    exact = steps[near] + rest[near]
+    rising = np.argsort(exact)
+    near, exact = near[rising], exact[rising]
+    first = np.diff(exact, prepend=-1.0) > SAME
     steps[near] = steps[near[first]][np.cumsum(first) - 1]
     return steps.reshape(np.shape(rank))
 
@@ -298,14 +302,15 @@ def by_falling(priority: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def in_classes(priority: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """As :func:`by_falling`, and per op the first place of those of equal priority, -1 where there is no other; int32."""
+    """As :func:`by_falling`, and per op the first place of those of equal priority, -1 where there is no other; int32.
+
+    The third array is empty where no two are equal.
+    """
     n = len(priority)
     order, place, shared, run, start = (np.empty(n, dtype=np.int32) for _ in range(5))
-    unstable = frozen(np.argsort(-priority).astype(np.int32))
-    order_kernels.repair_ties(
-        frozen(np.asarray(priority, dtype=np.float64)), unstable, run, start, place, order, shared
-    )
-    return order, place, shared
+    exact, unstable = frozen(np.asarray(priority, dtype=np.float64)), frozen(np.argsort(-priority).astype(np.int32))
+    ties = order_kernels.repair_ties(exact, unstable, run, start, place, order, shared)
+    return order, place, shared if ties else shared[:0]
 
 
 def precedence_order(graph: OpGraph, priority: np.ndarray) -> np.ndarray:
