@@ -13,11 +13,14 @@ from explorer_hands import CLUSTER, classes, drag, look, pick, press, release, s
 
 import placelab as pl
 from placelab import strategies
+from placelab.errors import PlacelabError
 from placelab.explorer import Explorer
+from placelab.explorer.computation import Computation
 from placelab.explorer.engine import abandonable
 from placelab.explorer.engine.pace import FULL, ON_RELEASE, PREVIEW, Pace, Paces
 from placelab.explorer.engine.search import Search
 from placelab.explorer.panels.search_line import SearchLine
+from placelab.explorer.state import initial_state
 from placelab.progress import Progress, never, silent
 
 
@@ -225,6 +228,16 @@ def test_few_calls_are_abandoned_at_once():
     end.set()
     with pytest.raises(ZeroDivisionError):
         abandonable.run_abandonable(lambda: 1 / 0, never)
+
+
+def test_closing_before_the_first_result_has_its_own_sentence():
+    """A cell that asks a closed explorer for a schedule it never had gets one sentence, not an error about None."""
+    state = initial_state(pl.generators.fork_join(3), CLUSTER)
+    never_asked: Any = None
+    computation = Computation(lambda: (state, state.problem()), never, never, never_asked, never_asked, never_asked)
+    computation.close()
+    with pytest.raises(PlacelabError, match="closed before its first schedule"):
+        _ = computation.schedule
 
 
 # ---------------------------------------------------------------- previews
