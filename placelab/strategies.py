@@ -69,7 +69,7 @@ class Partitioner(Strategy, Protocol):
 class StaticScheduler(Strategy, Protocol):
     """Choose the order once: op priorities (n_ops,), (op priorities, transfer priorities), or an :class:`Order`."""
 
-    static: bool
+    static: Literal[True]
 
     def __call__(self, problem: Problem, placement: Placement, **options: Any) -> Any: ...
 
@@ -77,7 +77,7 @@ class StaticScheduler(Strategy, Protocol):
 class Rule(Strategy, Protocol):
     """Choose one of the ops in `ready`; called whenever a device must choose."""
 
-    static: bool
+    static: Literal[False]
 
     def __call__(self, state: State, device: int, ready: Sequence[int], **options: Any) -> int: ...
 

@@ -36,7 +36,7 @@ REASONS = (
 )
 MEANS = "favourite children: the linear program takes the cluster's mean speed, bandwidth and latency"
 PREVIEW = "preview: favourite children matched greedily; the linear program's follow on release"
-UNTOLD = (
+NO_OPTIMUM = (
     "favourite children matched greedily: the times differ by more orders of magnitude than the solver of the linear program can "
     "tell apart"
 )
@@ -168,7 +168,7 @@ def _turns(problem: Problem) -> np.ndarray:
 
 def _placement(plan: AppendPlan, rule: np.ndarray, favourites: Favourites, preview: bool) -> Placement:
     notes = [PREVIEW if preview else STOPPED] if favourites.rule == MATCHING else []
-    notes += [UNTOLD] if favourites.rule == UNSOLVED else []
+    notes += [NO_OPTIMUM] if favourites.rule == UNSOLVED else []
     notes += [TOO_LONG] if favourites.rule == UNFINISHED else []
     notes += [MEANS] if is_mean(plan.problem) and favourites.rule == PROGRAM else []
     return replace(plan.placement(REASONS, rule, "earliest start [s]"), notes=tuple(notes))

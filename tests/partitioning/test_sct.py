@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 import placelab as pl
 from placelab.partitioning import sct
-from placelab.partitioning.sct import MEANS, PREVIEW, REASONS, STOPPED, TOO_LONG, UNTOLD
+from placelab.partitioning.sct import MEANS, NO_OPTIMUM, PREVIEW, REASONS, STOPPED, TOO_LONG
 
 PAIR = pl.Cluster([1.0, 1.0])
 
@@ -157,7 +157,7 @@ def test_times_that_no_solver_can_tell_apart():
     bandwidth = [[1, 10.597097311575885], [3.3728617283558098, 1]]
     cluster = pl.Cluster([8328.396536862307, 42798693.74784288], bandwidth=bandwidth, latency=1)
     placement = pl.place(pl.Problem(graph, cluster), "sct")
-    assert UNTOLD in placement.notes
+    assert NO_OPTIMUM in placement.notes
     assert pl.validate(pl.simulate(placement.problem, placement, "planned")) == []
 
 
