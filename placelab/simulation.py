@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -146,7 +146,7 @@ class _Run:
     def result_of(self, rule: Scheduler, given: dict[str, Any], order: Order | None) -> Schedule:
         """The schedule of a scheduler: under the order it gave, or asking it whenever a device must choose."""
         if order is None:
-            self.ask(rule, given)
+            self.ask(cast(Rule, rule), given)
         else:
             self.follow(order)
         return self.schedule(rule.name)

@@ -56,8 +56,8 @@ def moves(problem: Problem, device: np.ndarray) -> Moves:
     graph = problem.graph
     work, receivers, found = plan_arrays.transfers(problem)
     x = group_transfers(device, plan_arrays.successors(graph), graph.producer, work, receivers, found)
-    per_transfer = (frozen(column[:x]) for column in (found.tensor, found.destination, found.source))
-    copies = blocks.Transfers(frozen(found.ptr), *per_transfer, frozen(found.of_edge))
+    tensor, destination, source = (frozen(column[:x]) for column in (found.tensor, found.destination, found.source))
+    copies = blocks.Transfers(frozen(found.ptr), tensor, destination, source, frozen(found.of_edge))
     return Moves(copies, blocks.Receivers(*map(frozen, receivers)))
 
 

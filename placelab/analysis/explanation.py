@@ -167,7 +167,7 @@ def idle_gaps(schedule: Schedule) -> np.ndarray:
     found = kernels.idle_gaps(schedule.makespan, items, pred, _carried(schedule), np.zeros(k), columns)
     gaps = np.empty(found, GAP)
     order = np.lexsort((columns.begin[:found], columns.device[:found]))
-    for label, column in zip(GAP.names, columns, strict=True):
+    for label, column in zip(GAP.names or (), columns, strict=True):
         gaps[label] = column[:found][order]
     return frozen(gaps)
 

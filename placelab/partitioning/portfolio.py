@@ -26,7 +26,7 @@ from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, never, silent
 from placelab.schedule.placement import Placement
 from placelab.simulation import simulate
-from placelab.strategies import Limits, keywords, partitioner, partitioners, schedulers
+from placelab.strategies import Limits, Partitioner, keywords, partitioner, partitioners, schedulers
 from placelab.units import seconds
 
 if TYPE_CHECKING:
@@ -148,7 +148,9 @@ def _catalogue(
     problem: Problem, seed: int, progress: Report, late: Callable[[], bool]
 ) -> tuple[list[Plan], list[dict]]:
     """Plans of all partitioners but the slow ones, best first, and a row for each; until one works, all are tried."""
-    plans, rows, refused = [], [], []
+    plans: list[Plan] = []
+    rows: list[dict] = []
+    refused: list[Exception] = []
     quick = [function for function in partitioners().values() if not function.slow]
     for i, function in enumerate(quick):
         if plans and late():
@@ -167,7 +169,7 @@ def _catalogue(
     return sorted(plans, key=lambda plan: plan.cost), rows
 
 
-def _try(problem: Problem, function: Callable, seed: int) -> Plan:
+def _try(problem: Problem, function: Partitioner, seed: int) -> Plan:
     """The best plan that a partitioner's placement makes, whichever static scheduler orders it."""
     asked = dict(seed=seed, trace=False, preview=False, progress=silent, cancel=never)
     placement = function(problem, **keywords(function, {}, **asked))
