@@ -51,9 +51,9 @@ class Trace:
             return f"{problem.graph.names[op]}: no decision recorded"
         i, names = rows[0], problem.cluster.names
         chosen, score = self.device[i], self.score[i]
-        said = self._said
+        text_of = self._text_of
         others = [d for d in np.argsort(score, kind="stable") if d != chosen and not np.isnan(score[d])][:4]
-        compared = "; ".join([f"{said(score[chosen])}", *(f"{names[d]} {said(score[d])}" for d in others)])
+        compared = "; ".join([f"{text_of(score[chosen])}", *(f"{names[d]} {text_of(score[d])}" for d in others)])
         text = f"{problem.graph.names[op]} on {names[chosen]}: {self.reasons[self.reason[i]]}"
         if self.op[i] != op:
             text += f", with {problem.graph.names[self.op[i]]} of its group"
@@ -63,7 +63,7 @@ class Trace:
         return f"{text} ({self.score_name.partition(' [')[0]} {compared}{tie})"
 
     @property
-    def _said(self) -> Callable[[float], str]:
+    def _text_of(self) -> Callable[[float], str]:
         """A score as text: times in a unit that fits, other numbers with three digits."""
         return seconds if self.score_name.endswith("[s]") else "{:.3g}".format
 
