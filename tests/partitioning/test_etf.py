@@ -160,7 +160,7 @@ def test_identical_devices_have_the_ties_of_the_papers():
         problems.many(200, seed=81, memory=("none",), transfers=("parallel",), identical=True, time_table=False)
     ):
         s, order = plain_etf(problem, finish=False)
-        plan = etf._plan(problem, memory=False, trace=False)
+        plan = etf._plan(problem, memory=False, trace=False).plan
         assert (plan.order.tolist(), plan.device.tolist()) == (order, s.device.tolist()), i
 
 
@@ -179,7 +179,7 @@ def test_it_is_the_rule_written_plainly():
             assert refusal(etf._plan, problem, memory=True, trace=False) == s, i
             refused += 1
             continue
-        plan = etf._plan(problem, memory=problem.memory != "none", trace=bool(i % 2))
+        plan = etf._plan(problem, memory=problem.memory != "none", trace=bool(i % 2)).plan
         assert plan.order.tolist() == order, i
         assert plan.device.tolist() == s.device.tolist(), i
         assert plan.start.tolist() == s.start.tolist(), i
@@ -197,7 +197,7 @@ def test_it_is_the_rule_written_plainly_in_queues(transfers, memory):
             refused += 1
             refusal(etf._plan, problem, memory=True, trace=False)
             continue
-        plan = etf._plan(problem, memory=problem.memory != "none", trace=False)
+        plan = etf._plan(problem, memory=problem.memory != "none", trace=False).plan
         assert (plan.device.tolist(), plan.start.tolist(), plan.order.tolist()) == expected, i
     assert (refused > 5) == (memory != ("none",))
 
@@ -214,7 +214,7 @@ def test_it_is_the_rule_written_plainly_on_long_curves(model):
         if order is None:
             assert refusal(pl.place, problem, "m-etf") == s, i
         else:
-            assert etf._plan(problem, memory=True, trace=False).start.tolist() == s.start.tolist(), i
+            assert etf._plan(problem, memory=True, trace=False).plan.start.tolist() == s.start.tolist(), i
             made += 1
     assert made > 0
 
@@ -243,7 +243,7 @@ def test_rejected_pairs_are_looked_at_again():
     graph = pl.OpGraph.from_arrays(["a", "b", "c"], [1.0] * 3, [(0, 1)], edge_bytes=[6.0], temporary=[0.0, 0.0, 8.0])
     graph = graph.replace(compute=[3.0, 1.0, 1.0])
     problem = pl.Problem(graph, pl.Cluster([1.0], memory=8.0))
-    plan = etf._plan(problem, memory=True, trace=False)
+    plan = etf._plan(problem, memory=True, trace=False).plan
     assert [graph.names[v] for v in plan.order] == ["a", "b", "c"]
     assert plan.start.tolist() == [0.0, 3.0, 4.0]
 

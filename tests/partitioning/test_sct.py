@@ -32,9 +32,10 @@ def any_children(graph: pl.OpGraph, seed: int) -> np.ndarray:
 def planned(problem: pl.Problem, child: np.ndarray, memory: bool):
     """The kernel's plan and rules, or None where nothing fits."""
     try:
-        return sct._plan(problem, SimpleNamespace(child=child), memory=memory, trace=False)
+        made, rule = sct._plan(problem, SimpleNamespace(child=child), memory=memory, trace=False)
     except pl.InfeasibleError:
         return None
+    return made.plan, rule
 
 
 # ---------------------------------------------------------------- the rules
