@@ -98,11 +98,13 @@ def test_both_paths_give_one_plan(name, monkeypatch):
 def test_memory_has_a_say_only_where_it_must(name, monkeypatch):
     """The plan made without regard to memory stands exactly where it exceeds no capacity; the other one never exceeds any."""
     slow, plans = [], []
-    in_memory, plan = list_scheduling._in_memory, list_scheduling._plan
+    in_memory, finished = list_scheduling._in_memory, list_scheduling._finished
     monkeypatch.setattr(
         list_scheduling, "_in_memory", lambda problem, *rest: slow.append(1) or in_memory(problem, *rest)
     )
-    monkeypatch.setattr(list_scheduling, "_plan", lambda *facts: plans.append(facts) or plan(*facts))
+    monkeypatch.setattr(
+        list_scheduling, "_finished", lambda problem, plan, *rest: plans.append(plan) or finished(problem, plan, *rest)
+    )
     free = fitting = 0
     for problem in problems.many(300, seed=25, memory=("reserved", "edges", "dynamic"), transfer_ops=(0,)):
         problem = problem.replace(transfers="parallel")
@@ -111,8 +113,8 @@ def test_memory_has_a_say_only_where_it_must(name, monkeypatch):
             placement = pl.place(problem, name)
             unlimited = pl.place(problem.replace(memory="none"), name)
             if slow:
-                _, _, _, device, start, finish, *_ = plans[-2]
-                assert pl.validate(planned_schedule(problem, device, start, finish)) == []
+                plan = plans[-2]
+                assert pl.validate(planned_schedule(problem, plan.device, plan.start, plan.finish)) == []
                 fitting += 1
             else:
                 assert same(placement, unlimited)
