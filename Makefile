@@ -16,6 +16,8 @@ INSTALLED := $(VENV)/.installed-$(EXTRAS)
 CHROMIUM := $(VENV)/.chromium
 NODE_MODULES := widgets/node_modules/.installed
 CHOSEN := $(if $(SLOW),,-m "not slow")
+# Browser tests that measure frames and delays are slow ones: with them, the browser has the machine to itself.
+BROWSERS := $(if $(SLOW),,--numprocesses=2 --dist=loadfile)
 # What make check runs: the rooms that need no framework, no browser and no compiled kernel.
 FAST := tests/house tests/problem tests/schedule tests/planning tests/analysis tests/preparing tests/cli tests/plots
 
@@ -32,7 +34,7 @@ test: $(INSTALLED) $(NODE_MODULES) $(CHROMIUM)
 	npm --prefix widgets run --silent check
 	npm --prefix widgets run --silent test
 	python -m pytest $(CHOSEN) --numprocesses=logical --dist=loadfile --ignore=tests/browser placelab tests notebooks; first=$$?; \
-	  python -m pytest $(CHOSEN) tests/browser && exit $$first
+	  python -m pytest $(CHOSEN) $(BROWSERS) tests/browser && exit $$first
 
 check: $(INSTALLED)
 	ruff check .
@@ -44,7 +46,7 @@ build: $(NODE_MODULES)
 	npm --prefix widgets run --silent build
 
 clean:
-	rm -rf $(VENV) widgets/node_modules build dist tests/artifacts .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) widgets/node_modules build dist tests/artifacts .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(INSTALLED): pyproject.toml constraints.txt $(wildcard etc/jupyter/*/*)

@@ -122,6 +122,7 @@ def played(hand: Hand) -> float:
 LIBRARY = "pl.solve(explorer.problem, explorer.state.partitioner, explorer.state.scheduler, seed=explorer.state.seed)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "ops", "partitioner"), [("convolutional_network", 367, "tf-greedy"), ("dynamic_rnn", 5333, "heft")]
 )
@@ -225,6 +226,7 @@ def test_keys_stay_in_the_explorer(explore):
     assert hand.page.evaluate(count) == cells
 
 
+@pytest.mark.slow
 def test_play_scrub_and_click(explore, screenshot):
     """The chart plays smoothly and stops; a click explains an op with the decision that placed it."""
     hand = explore()
@@ -321,6 +323,7 @@ def everything_there(problem, *, where: Annotated[int, (0, 2)] = 1):
     hand.shows("pl.solve(explorer.problem, 'everything-there', 'pct', partitioner_options={'where': 2})")
 
 
+@pytest.mark.slow
 def test_a_busy_kernel(explore):
     """While a cell runs, pickers are answered all the same; what is dragged meanwhile is right in the end.
 
@@ -361,6 +364,7 @@ def test_exports(explore, lab):
     expect(hand.page.locator(".pl-gantt")).to_have_attribute("data-makespan", "80")
 
 
+@pytest.mark.slow
 def test_light_dark_fifty_devices(explore, page: Page, screenshot):
     """Four devices leave the chart in sight; Mayer's fifty, his costs in his units; both themes; a narrow window."""
     hand = explore()
@@ -385,6 +389,7 @@ def test_light_dark_fifty_devices(explore, page: Page, screenshot):
     screenshot("narrow")
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_readme(explore, screenshot):
     """What ``pl.explore()`` opens on, whole and settled; the README's picture is a copy of this one (docs/explorer.png)."""
     hand = explore()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from browser.test_explorer import LIBRARY, Hand, explore, key  # noqa: F401
 from playwright.sync_api import Locator, expect
 
@@ -116,6 +117,7 @@ def test_a_graph_made_smaller_first(explore, screenshot):  # noqa: F811
     screenshot("prepared")
 
 
+@pytest.mark.slow
 def test_cp_sat_searches_is_cancelled_and_proves(explore, screenshot):  # noqa: F811
     """On a hundred ops it says how far it is and stops when told to; on ten it proves the optimum, in the heat map, too."""
     hand = explore("pl.generators.layered(100, seed=1), pl.clusters.pcie_box(4)")
@@ -136,6 +138,7 @@ def test_cp_sat_searches_is_cancelled_and_proves(explore, screenshot):  # noqa: 
     screenshot("optimal")
 
 
+@pytest.mark.slow
 def test_m_sct_of_22000_ops_follows_a_hand_by_previews(explore, screenshot):  # noqa: F811
     """The linear program takes seconds: favourite children are matched under the hand, those of the program follow."""
     hand = explore("pl.generators.layered(22_000, seed=1), pl.clusters.pcie_box(4)")
@@ -157,6 +160,7 @@ def test_m_sct_of_22000_ops_follows_a_hand_by_previews(explore, screenshot):  # 
     hand.shows("pl.solve(explorer.problem, 'm-sct', 'planned')")
 
 
+@pytest.mark.slow
 def test_memory_is_pulled_until_it_is_short(explore, screenshot):  # noqa: F811
     """The card's capacity follows the hand; the chart gets lanes of memory and red spans, the strip says so; undo."""
     hand = explore('"dynamic_rnn", pl.clusters.pcie_box(4).replace(memory=6e6)')

@@ -54,6 +54,7 @@ def test_models_dropped_anywhere_open(explore, screenshot):  # noqa: F811
     hand.becomes("explorer.state.model.title", "linear.onnx")
 
 
+@pytest.mark.slow
 def test_a_large_file_arrives_whole(explore):  # noqa: F811
     """Larger than a message of the notebook's socket may be; larger than the limit is refused in place."""
     graph = pl.generators.fork_join(6)
@@ -101,6 +102,7 @@ def test_costs_can_be_multiplied(explore):  # noqa: F811
     assert hand.notebook.value("explorer.schedule.makespan") == before
 
 
+@pytest.mark.slow
 def test_the_largest_model_loads_and_plays(explore, screenshot):  # noqa: F811
     """From the menu to a chart that plays; looked at in both themes."""
     hand = explore('"topcuoglu"')

@@ -319,6 +319,7 @@ def test_one_device_and_fifty(page, screenshot):
     screenshot("fifty")
 
 
+@pytest.mark.slow
 def test_22000_ops_stay_smooth(page, screenshot):
     """Zoom, pan and play above 25 frames/s, an update painted within 400 ms: generous, machines differ (see benchmarks)."""
     big = solved(pl.generators.layered(22_000, seed=0), pl.Cluster.uniform(4))
@@ -411,6 +412,7 @@ def test_lanes_of_memory_by_key_and_by_button(page, rnn, chart, tight, screensho
     screenshot("red-without-lanes")
 
 
+@pytest.mark.slow
 def test_memory_of_20000_ops_on_four_and_fifty_devices(page, screenshot):
     """With lanes of memory, zoom, pan and play stay above 25 frames/s; fifty lanes scroll."""
     graph = pl.generators.layered(20_000, seed=0)

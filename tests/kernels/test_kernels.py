@@ -69,6 +69,7 @@ def runs(problem, seed):
     return result
 
 
+@pytest.mark.slow
 def test_compiled_is_plain_bit_for_bit(monkeypatch):
     """Every partitioner × scheduler × memory handling, over random problems of all models."""
     for i, problem in enumerate(many(60, seed=3, ops=14)):
@@ -196,6 +197,7 @@ def test_blocks_of_a_bound_kernel_are_what_it_works_on(monkeypatch):
     assert outer.inner.total[0] == 9.0
 
 
+@pytest.mark.slow
 def test_blocks_are_found_in_the_cache(monkeypatch, tmp_path):
     """A kernel on blocks is read from disk by the next process, which finds its compiled code under the same key."""
     code = (
