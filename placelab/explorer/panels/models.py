@@ -129,9 +129,9 @@ class ModelPicker:
         self.menu.value = self._title
 
     def _reveal(self, _: Any = None) -> None:
-        self.panel.layout.display = "flex" if self.toggle.value else "none"
-        if self.toggle.value:
+        if self.toggle.value:  # before the field is seen: new options clear what is typed in it
             self.path.options = openable_files(Path())
+        self.panel.layout.display = "flex" if self.toggle.value else "none"
 
 
 def openable_files(folder: Path) -> list[str]:
