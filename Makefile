@@ -19,7 +19,8 @@ CHOSEN := $(if $(SLOW),,-m "not slow")
 # Browser tests that measure frames and delays are slow ones: with them, the browser has the machine to itself.
 BROWSERS := $(if $(SLOW),,--numprocesses=2 --dist=loadfile)
 # What make check runs: the rooms that need no framework, no browser and no compiled kernel.
-FAST := tests/house tests/problem tests/schedule tests/planning tests/analysis tests/preparing tests/cli tests/plots
+FAST := tests/house/test_layers.py tests/house/test_package.py tests/house/test_contributing.py \
+  tests/problem tests/schedule tests/planning tests/analysis tests/preparing tests/cli tests/plots
 
 .PHONY: lab test check build clean
 .DELETE_ON_ERROR:

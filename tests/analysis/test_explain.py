@@ -236,6 +236,7 @@ def test_impossible_schedules_end_too():
         idle_gaps(broken)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transfers", ["parallel", "sequential"])
 def test_an_op_of_very_many_neighbours_costs_no_more_than_its_edges(transfers):
     """Two ops that feed 200,000 others a tensor each, and one that reads all: in a second or two, not minutes."""
