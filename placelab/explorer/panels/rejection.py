@@ -60,6 +60,9 @@ class Rejection:
         """Take the panel away."""
         self.box.layout.display = "none"
 
+    def close(self) -> None:
+        """End the thread."""
+
     def _ignore_memory(self) -> None:
         self._change(_without_memory, "")
 

@@ -8,7 +8,8 @@ import ipywidgets as w
 import numpy as np
 
 from placelab.errors import InfeasibleError
-from placelab.explorer.engine.failure import blame
+from placelab.explorer.engine.failure import Failure
+from placelab.explorer.engine.search import StoppedError
 from placelab.explorer.engine.solving import Result
 from placelab.explorer.panels.message import Message
 from placelab.explorer.panels.pickers import ChangeState
@@ -16,7 +17,6 @@ from placelab.explorer.panels.prepare import PreparePicker
 from placelab.explorer.panels.rejection import Rejection
 from placelab.explorer.panels.search_line import SearchLine
 from placelab.explorer.panels.strip import Item, link_load
-from placelab.explorer.state import State
 from placelab.problem.problem import Problem
 from placelab.widgets.cluster.canvas import ClusterCanvas
 from placelab.widgets.gantt.gantt_chart import Gantt
@@ -76,17 +76,18 @@ class ResultView:
         notes = [] if result is None else [*result.notes, self.aside]
         self.line.rest([note for note in notes if note], result is not None and result.stopped)
 
-    def fail(self, error: Exception, state: State, problem: Problem, selectable: bool) -> None:
+    def fail(self, failure: Failure, problem: Problem, selectable: bool) -> None:
         """Show why there is no result; `selectable`: the chart still shows a schedule of the same graph."""
+        error = failure.error
         self.box.add_class("pl-failed")
         self.clear_canvas()
-        self.line.rest()
+        self.line.rest((), stopped=isinstance(error, StoppedError))
         if isinstance(error, InfeasibleError) and error.devices:
             self.rejection.show(error, problem, selectable)
             self.say("")
         else:
             self.rejection.hide()
-            self.say(blame(error, state), "bad")
+            self.say(failure.sentence, "bad", failure.details)
 
     def recover(self) -> None:
         """Take an error away after a result has been shown again."""
@@ -99,8 +100,8 @@ class ResultView:
         self._canvas.peak, self._canvas.load = [], []
 
     def close(self) -> None:
-        """End the thread of the line."""
-        self.line.close()
+        """End the thread of the panel."""
+        self.rejection.close()
 
     def _select(self, op: int) -> None:
         self.gantt.selection = op
