@@ -15,7 +15,7 @@ collect_ignore = [
     "torch_models.py",
 ]  # doctests are looked for in all files, and these import frameworks
 
-os.environ.setdefault("PLACELAB_JIT", "wait")  # tests run the compiled kernels; some ask for the plain path themselves
+os.environ.setdefault("PLACELAB_JIT", "check")  # tests run the compiled kernels; some ask for the plain path themselves
 
 # The same examples in every run; a first example may wait for a kernel to compile.
 settings.register_profile("placelab", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

@@ -172,5 +172,5 @@ def test_kernels_equal_plain_python(name, monkeypatch):
     problem = pl.Problem(graph, pl.Cluster.uniform(3), groups=[graph.names[5:300:50]], allowed={graph.names[7]: [0, 2]})
     monkeypatch.setenv("PLACELAB_JIT", "0")
     plain = pl.place(problem, name, trace=True)
-    monkeypatch.setenv("PLACELAB_JIT", "wait")
+    monkeypatch.setenv("PLACELAB_JIT", "check")
     assert same(plain, pl.place(problem, name, trace=True))

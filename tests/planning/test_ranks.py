@@ -294,7 +294,7 @@ def test_kernels_equal_plain_python(name, monkeypatch):
     problem = pl.Problem(pl.generators.layered(300, seed=3), pl.clusters.mayer50(devices=3), transfer_ops=2)
     monkeypatch.setenv("PLACELAB_JIT", "0")
     plain = RANKS[name](problem)
-    monkeypatch.setenv("PLACELAB_JIT", "wait")
+    monkeypatch.setenv("PLACELAB_JIT", "check")
     assert np.array_equal(plain, RANKS[name](problem))
 
 

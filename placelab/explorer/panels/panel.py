@@ -53,7 +53,7 @@ class Shared(traitlets.HasTraits):
             self._problem, self.bound = problem, 0.0
 
     def prove(self, problem: Problem, bound: float | None) -> None:
-        """Tell all views of a lower bound [s] of the makespan of `problem`; ignored unless it is shown and the bound is better."""
+        """Tell all views of a lower bound [s] of the makespan of `problem`, if that is shown and the bound is better."""
         if problem is self._problem and bound is not None and bound > self.bound:
             self.bound = float(bound)
 
@@ -79,7 +79,7 @@ class Panel(Protocol):
         """Take the newest state, before its result is there; return at once."""
 
     def result(self, result: Result | None) -> None:
-        """Take the newest result, None where there is none; called on the worker's thread, so long work has a thread of its own."""
+        """Take the newest result, None where there is none. The worker waits for it: long work has a thread of its own."""
 
     def close(self) -> None:
         """End its threads."""
