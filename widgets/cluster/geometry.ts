@@ -26,6 +26,7 @@ export interface Sizes {
   readonly gap: number;
   readonly pad: number; // between a box and its cards
   readonly header: { readonly bus: number; readonly single: number }; // room for a title and, of several devices, their bus
+  readonly below: number; // height of the space where a card can be dropped outside every host
 }
 
 export interface Scene {
@@ -37,8 +38,10 @@ export interface Scene {
   readonly network: Rect | null; // drawn for many hosts in place of a line for each two
 }
 
-export const LARGE: Sizes = { card: { w: 146, h: 98 }, gap: 23, pad: 22, header: { bus: 46, single: 32 } };
-export const SMALL: Sizes = { card: { w: 92, h: 46 }, gap: 6, pad: 8, header: { bus: 22, single: 22 } };
+export const LARGE: Sizes = { card: { w: 146, h: 98 }, gap: 23, pad: 22, header: { bus: 46, single: 32 }, below: 40 };
+/** Four devices fit into half the width of a small window. */
+export const SNUG: Sizes = { card: { w: 126, h: 98 }, gap: 12, pad: 13, header: { bus: 34, single: 28 }, below: 10 };
+export const SMALL: Sizes = { card: { w: 92, h: 46 }, gap: 6, pad: 8, header: { bus: 22, single: 22 }, below: 10 };
 
 const APART = 168; // room for a link's label between two boxes
 const ABOVE = 74; // the same, vertically
@@ -46,12 +49,12 @@ const NETWORK = 34; // height of the network's bar
 const DIRECT = 3; // hosts up to which every two are joined by a line of their own
 
 /** Boxes for a drawing with links: one, two side by side, three in a triangle, more on both sides of a network. */
-export function graphScene(cluster: Cluster): Scene {
+export function graphScene(cluster: Cluster, sizes = LARGE): Scene {
   const hosts = hostsOf(cluster);
-  const sized = hosts.map((host) => sizedBox(host, LARGE, columnsFor(host.members.length, hosts.length)));
-  if (sized.length <= DIRECT) return scene(cluster, LARGE, rows(split(sized, 2), APART, ABOVE + 20));
+  const sized = hosts.map((host) => sizedBox(host, sizes, columnsFor(host.members.length, hosts.length)));
+  if (sized.length <= DIRECT) return scene(cluster, sizes, rows(split(sized, 2), APART, ABOVE + 20));
   const [top, bottom] = sides(cluster, sized);
-  const above = rows([top], LARGE.gap, 0), below = rows([bottom], LARGE.gap, 0);
+  const above = rows([top], sizes.gap, 0), below = rows([bottom], sizes.gap, 0);
   const width = max(...[...above, ...below].map((b) => b.x + b.w));
   const y = max(...above.map((b) => b.y + b.h)) + ABOVE;
   const centred = (boxes: Box[], dy: number) => {
@@ -60,7 +63,7 @@ export function graphScene(cluster: Cluster): Scene {
   };
   const lift = max(...above.map((b) => b.h));
   const boxes = [...centred(above, 0).map((b) => ({ ...b, y: lift - b.h })), ...centred(below, y + NETWORK + ABOVE)];
-  return scene(cluster, LARGE, boxes, { x: 0, y, w: width, h: NETWORK });
+  return scene(cluster, sizes, boxes, { x: 0, y, w: width, h: NETWORK });
 }
 
 /** Boxes for a drawing with a matrix: small cards, line after line, as wide as there is room. */

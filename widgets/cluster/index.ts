@@ -7,7 +7,7 @@ import { adjust, type Adjust } from "./adjust";
 import { diagram, type Diagram } from "./diagram";
 import { editor, type Editor } from "./editor";
 import { entry } from "./entry";
-import { gridScene, graphScene, type Scene } from "./geometry";
+import { gridScene, graphScene, LARGE, SNUG, type Scene } from "./geometry";
 import { matrix, type Matrix } from "./matrix";
 import { roomIn } from "./room";
 import { ruler } from "./ruler";
@@ -47,6 +47,7 @@ class Canvas {
     const say = (text: string) => this.#say(text);
     this.#diagram = diagram(this.#adjust, say);
     this.#matrix = matrix(this.#adjust, say);
+    this.root.classList.toggle("embedded", model.get("embedded"));
     this.root.append(style(THEME_CSS, css), this.#toolbar.element, this.#error, this.#body, this.#status, this.#entry.element, scale.element);
     this.#listen();
     this.#say("");
@@ -116,7 +117,7 @@ class Canvas {
     this.#focus = null;
     if (focused) this.root.focus({ preventScroll: true }); // never to the page meanwhile: a notebook would take it for its cells
     const graph = drawing(cluster) === "graph", beside = width >= SIDE_BY_SIDE;
-    this.#scene = graph ? graphScene(cluster) : gridScene(cluster, (beside ? width / 2 : width) - 36);
+    this.#scene = graph ? graphScene(cluster, this.#model.get("embedded") ? SNUG : LARGE) : gridScene(cluster, (beside ? width / 2 : width) - 36);
     this.#diagram.build(this.#scene, !graph, this.#model.get("selected"));
     this.#body.className = graph ? "body" : `body grid${beside ? " beside" : ""}`;
     this.#body.replaceChildren(h("div.frame", {}, this.#diagram.svg), ...(graph ? [] : [this.#matrix.element]));
