@@ -17,7 +17,7 @@ export function drawAxis(context: CanvasRenderingContext2D, scene: Scene): void 
   const text = secondsAxis(Math.max(span.to, step), step);
   context.fillStyle = paint.theme.bg;
   context.fillRect(0, 0, layout.width, layout.axis);
-  context.font = `${10.5 * ratio}px ${FONT}`;
+  context.font = `${11 * ratio}px ${FONT}`;
   context.textBaseline = "middle";
   context.fillStyle = paint.theme.faint;
   for (const t of values) {

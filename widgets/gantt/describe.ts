@@ -1,8 +1,10 @@
 /** Describe a bar or a gap in words with units. */
-import { bytes, seconds } from "../shared/format.js";
+import { bytes, count, percent, seconds } from "../shared/format.js";
 import type { Bars } from "./bars.js";
 import { IDLE_REASONS, type Columns } from "./decode.js";
 import type { Hit } from "./hit.js";
+import type { Kept } from "./kept.js";
+import { carriedAt, type Links } from "./links.js";
 import { usedAt, type Memory } from "./memory.js";
 import { IDLE_TEXT } from "./paint.js";
 import { deviceOf, nameOf, type Chart, type Labels } from "./scene.js";
@@ -13,7 +15,7 @@ export interface Description {
   readonly rows: readonly (readonly [string, string])[];
 }
 
-export function describe(chart: Chart, labels: Labels, hit: Exclude<Hit, { kind: "memory" }>): Description {
+export function describe(chart: Chart, labels: Labels, hit: Exclude<Hit, { kind: "memory" | "link" }>): Description {
   const { columns, bars } = chart;
   if (hit.kind === "idle") return describeIdle(columns, labels, hit.row);
   const times = timesOf(bars, hit.bar);
@@ -30,6 +32,30 @@ export function describe(chart: Chart, labels: Labels, hit: Exclude<Hit, { kind:
     title,
     rows: [["link", route], ...times, ...(hit.kind === "send" ? [] : criticalNote(columns, 1, hit.row))],
   };
+}
+
+/** A link: how much of the schedule it is busy, and what it carries at time `t`. */
+export function describeLink(chart: Chart, all: Links, labels: Labels, link: number, t: number): Description {
+  const { bars, columns } = chart;
+  const [source, destination] = all.pairs[link]!;
+  const carried = carriedAt(all, bars, link, t).map((bar) => columns.transfers.producer[bar - bars.nOps - bars.nSends]!);
+  const more = carried.length > 2 ? ` and ${carried.length - 2} more` : "";
+  const now = carried.slice(0, 2).map((op) => nameOf(labels, op)).join(", ") + more;
+  return {
+    title: `${deviceOf(labels, source)} → ${deviceOf(labels, destination)}`,
+    rows: [
+      ["now", now ? `output of ${now}` : "nothing"],
+      ["busy", percent(all.busy[link]! / columns.makespan)],
+      ["transfers", count(all.ptr[link + 1]! - all.ptr[link]!)],
+    ],
+  };
+}
+
+/** Where and when an op ran in the kept schedule. */
+export function keptNote(kept: Kept, labels: Labels, op: number): readonly [string, string] {
+  const [start, finish] = instants(kept.start[op]!, kept.finish[op]!);
+  const where = kept.device[op]! < kept.nDevices ? deviceOf(labels, kept.device[op]!) : "a device that is gone";
+  return ["kept", `${where}, ${start} to ${finish}`];
 }
 
 /** One line about an op for the live region and the selection. */

@@ -3,6 +3,7 @@ import { percent } from "../shared/format.js";
 import { drawAxis } from "./axis.js";
 import { CRITICAL } from "./decode.js";
 import { shareFor, type Label } from "./level.js";
+import { drawLinkNames } from "./linklanes.js";
 import { FONT } from "./paint.js";
 import { raster } from "./raster.js";
 import { paintRows, underline } from "./rows.js";
@@ -39,8 +40,8 @@ export function painter(canvas: HTMLCanvasElement): (scene: Scene) => boolean {
 
 function drawBarLabels(context: CanvasRenderingContext2D, scene: Scene, labels: Label[]): void {
   const { ratio } = scene.layout;
-  const size = Math.min(11 * ratio, scene.layout.ops - underline(scene));
-  if (size < 8 * ratio) return;
+  const size = 11 * ratio;
+  if (scene.layout.ops - scene.layout.kept - underline(scene) < size) return;
   context.font = `${size}px ${FONT}`;
   context.textBaseline = "middle";
   context.textAlign = "left";
@@ -120,7 +121,7 @@ function drawGutter(context: CanvasRenderingContext2D, scene: Scene): void {
     context.fillStyle = paint.theme.ink;
     context.textAlign = "left";
     context.fillText(deviceOf(labels, d), 16 * ratio, two ? y + 8 * ratio : middle, gutter - (two ? 22 : 52) * ratio);
-    context.font = `${Math.min(10.5 * ratio, size)}px ${FONT}`;
+    context.font = `${Math.min(11 * ratio, size)}px ${FONT}`;
     context.fillStyle = paint.theme.faint;
     const busy = percent(busyFraction(scene, d));
     drawDirections(context, scene, y + layout.ops);
@@ -130,12 +131,13 @@ function drawGutter(context: CanvasRenderingContext2D, scene: Scene): void {
       context.fillText(busy, gutter - 6 * ratio, middle);
     }
   }
+  drawLinkNames(context, scene);
   context.restore();
 }
 
 /** "in" and "out" beside the transfer lanes, where they are high enough to carry a word. */
 function drawDirections(context: CanvasRenderingContext2D, { layout, chart }: Scene, y: number): void {
-  const size = 8.5 * layout.ratio;
+  const size = 11 * layout.ratio;
   const name = (text: string, tracks: number, top: number) => {
     if (tracks * layout.transfer >= size)
       context.fillText(text, layout.gutter - 5 * layout.ratio, top + (tracks * layout.transfer) / 2 + 0.5);

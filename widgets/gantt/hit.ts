@@ -1,13 +1,14 @@
 /** Find what is under the pointer. Coordinates are device pixels of the canvas. */
 import { barOf, type BarKind } from "./bars.js";
 import { firstAfter } from "./lanes.js";
-import { memoryAt, trackAt } from "./layout.js";
+import { linkAt, memoryAt, trackAt } from "./layout.js";
 import { windowOf, type Scene } from "./scene.js";
 
 export type Hit =
   | { readonly kind: BarKind; readonly bar: number; readonly row: number; readonly device: number }
   | { readonly kind: "idle"; readonly row: number; readonly device: number }
-  | { readonly kind: "memory"; readonly device: number };
+  | { readonly kind: "memory"; readonly device: number }
+  | { readonly kind: "link"; readonly link: number };
 
 const NEAR = 3; // pixels around a bar that still count as on it
 
@@ -17,7 +18,10 @@ export function hit(scene: Scene, x: number, y: number): Hit | null {
   if (x < layout.gutter || y < layout.axis) return null;
   const track = trackAt(layout, chart.lanes, y - layout.axis + scene.scroll);
   if (track < 0) {
-    const device = memoryAt(layout, chart.lanes.nDevices, y - layout.axis + scene.scroll);
+    const inside = y - layout.axis + scene.scroll;
+    const link = scene.links ? linkAt(layout, scene.links.pairs.length, inside) : -1;
+    if (link >= 0) return { kind: "link", link };
+    const device = memoryAt(layout, chart.lanes.nDevices, inside);
     return device < 0 ? null : { kind: "memory", device };
   }
   const device = Math.floor(track / chart.lanes.perDevice);

@@ -5,8 +5,8 @@
  * pixel between them is merged: each column is filled to the fraction of its time that is busy, split by colour in
  * proportion to time. So the overview shows how busy a device is and with what, never which bar came first.
  */
-import type { Bars } from "./bars.js";
-import { firstAfter, type Lanes } from "./lanes.js";
+import type { Times } from "./bars.js";
+import { firstAfter, type Tracks } from "./lanes.js";
 import { fill, type Raster } from "./raster.js";
 
 export const WIDE = 2;
@@ -45,8 +45,8 @@ export function shareFor(width: number, colours: number): Float32Array {
 /** Paints track `k` into [y, y + height) and returns whether any columns were merged. */
 export function paintTrack(
   r: Raster,
-  tracks: Lanes,
-  all: Bars,
+  tracks: Tracks,
+  all: Times,
   k: number,
   view: Window,
   y: number,
@@ -87,8 +87,8 @@ export function paintTrack(
  */
 export function paintTransfers(
   r: Raster,
-  tracks: Lanes,
-  all: Bars,
+  tracks: Tracks,
+  all: Times,
   from: number,
   to: number,
   view: Window,

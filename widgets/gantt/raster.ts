@@ -25,6 +25,12 @@ export function pixel(colour: string, alpha = 1, under = "#000000"): number {
   return ((255 << 24) | (mix(5) << 16) | (mix(3) << 8) | mix(1)) >>> 0;
 }
 
+/** The same blend as "#rrggbb". */
+export function blended(colour: string, alpha: number, under: string): string {
+  const mixed = pixel(colour, alpha, under);
+  return `#${[mixed, mixed >> 8, mixed >> 16].map((c) => (c & 255).toString(16).padStart(2, "0")).join("")}`;
+}
+
 /** Fills [x0, x1) × [y0, y1), clipped. */
 export function fill(r: Raster, x0: number, y0: number, x1: number, y1: number, colour: number): void {
   const a = Math.max(x0, r.left);

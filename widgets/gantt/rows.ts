@@ -1,6 +1,8 @@
 /** The rows of a scene as pixels: lanes, memory, grid, idle gaps, bars, and the critical path's underline. */
 import { axisTicks } from "./axis.js";
 import { CRITICAL, IDLE_REASONS } from "./decode.js";
+import { paintKept } from "./kept.js";
+import { paintLinks } from "./linklanes.js";
 import { paintTrack, paintTransfers, type Label } from "./level.js";
 import { TRANSFER } from "./paint.js";
 import { fill, hatch, type Raster } from "./raster.js";
@@ -16,6 +18,7 @@ export function paintRows(r: Raster, scene: Scene, share: Float32Array, labels: 
   const first = Math.max(0, Math.floor(scene.scroll / layout.row));
   const last = Math.min(chart.lanes.nDevices, Math.ceil((scene.scroll + layout.height - layout.axis) / layout.row));
   for (let d = first; d < last; d++) paintLane(r, scene, d);
+  paintLinks(r, scene);
   paintUsage(r, scene);
   paintGrid(r, scene);
   paintIdle(r, scene);
@@ -32,7 +35,9 @@ export function paintRows(r: Raster, scene: Scene, share: Float32Array, labels: 
   for (let d = first; d < last; d++) {
     const y = yOf(scene, d);
     const k = d * lanes.perDevice;
-    merged = paintTrack(r, lanes, bars, k, view, y, layout.ops - underline(scene), style, labels) || merged;
+    paintKept(r, scene, d, share);
+    const high = layout.ops - layout.kept - underline(scene);
+    merged = paintTrack(r, lanes, bars, k, view, y + layout.kept, high, style, labels) || merged;
     const split = k + 1 + lanes.incoming;
     const middle = y + layout.ops + lanes.incoming * layout.transfer;
     paintTransfers(r, lanes, bars, k + 1, split, view, y + layout.ops, layout.transfer, colour, share);
@@ -40,6 +45,7 @@ export function paintRows(r: Raster, scene: Scene, share: Float32Array, labels: 
   }
   paintShort(r, scene);
   paintCritical(r, scene);
+  paintEnds(r, scene);
   return merged;
 }
 
@@ -55,6 +61,17 @@ function paintGrid(r: Raster, scene: Scene): void {
     const x = Math.round(xOf(scene, t));
     fill(r, x, scene.layout.axis, x + 1, scene.layout.height, scene.paint.grid);
   }
+}
+
+/** The end of the schedule where the axis goes on, and that of the kept one. */
+function paintEnds(r: Raster, scene: Scene): void {
+  const { layout, paint, kept, chart } = scene;
+  const end = (t: number, colour: number, step: number) => {
+    const x = Math.round(xOf(scene, t));
+    for (let y = layout.axis; y < layout.height; y += step) fill(r, x, y, x + 2, y + Math.ceil(step / 2), colour);
+  };
+  if (kept) end(kept.makespan, paint.kept[1]!, Math.round(6 * layout.ratio));
+  if (scene.span.to > 1.02 * chart.columns.makespan) end(chart.columns.makespan, paint.line, 2);
 }
 
 /** Idle gaps at least a pixel wide; narrower ones show as the missing height of merged columns. */

@@ -93,14 +93,14 @@ export function drawUsage(context: CanvasRenderingContext2D, scene: Scene): void
   context.beginPath();
   context.rect(gutter, axis, width - gutter, height - axis);
   context.clip();
-  context.font = `${9 * ratio}px ${FONT}`;
+  context.font = `${11 * ratio}px ${FONT}`;
   context.textAlign = "right";
   context.textBaseline = "top";
   eachLane(scene, (d, y) => {
     const line = levelOf(scene, memory, d, memory.capacity[d]!);
     context.fillStyle = paint.theme.ink;
     const roomy = layout.memory > 20 * ratio;
-    const label = Math.min(line + 2 * ratio, y + layout.memory - 10 * ratio);
+    const label = Math.min(line + 2 * ratio, y + layout.memory - 11 * ratio);
     if (line >= y && roomy) context.fillText(bytes(memory.capacity[d]!), width - 20 * ratio, label);
     dot(context, scene, d, memory.crest[d]!, memory.peak[d]!);
   });
@@ -112,7 +112,7 @@ export function drawUsed(context: CanvasRenderingContext2D, scene: Scene, time: 
   const { memory, layout, paint } = scene;
   if (!memory) return;
   const { ratio, gutter } = layout;
-  context.font = `${Math.max(Math.min(10.5 * ratio, layout.memory - 1), 1)}px ${FONT}`;
+  context.font = `${Math.max(Math.min(11 * ratio, layout.memory - 1), 1)}px ${FONT}`;
   context.textAlign = "left";
   context.textBaseline = "middle";
   eachLane(scene, (d, y) => {

@@ -2,6 +2,7 @@
 import { h } from "../shared/dom.js";
 import { count, seconds } from "../shared/format.js";
 import { opLine, shortLine, usageLine } from "./describe.js";
+import { KEY_HELP } from "./keyboard.js";
 import type { Memory } from "./memory.js";
 import { deviceOf, type Chart, type Labels } from "./scene.js";
 
@@ -12,14 +13,24 @@ export interface Words {
   readonly legend: HTMLElement;
   readonly status: HTMLElement;
   readonly detail: HTMLElement;
+  /** The row of status and detail. Where a height is given, one of them is seen, and the button opens the legend. */
+  readonly foot: HTMLElement;
+  readonly more: HTMLButtonElement;
+  /** What keys and pointer do. */
+  readonly keys: HTMLElement;
 }
 
 export function words(): Words {
+  const status = h("div.status", { role: "status", "aria-live": "polite" });
+  const detail = h("div.detail", { hidden: true });
+  const more = h("button.more", { type: "button", "aria-expanded": "false" }, "legend");
+  const help = KEY_HELP.split(" · ").map((line) => h("li", {}, line));
   return {
     warning: h("div.warning", { role: "status", hidden: true }),
-    legend: h("div.legend"),
-    status: h("div.status", { role: "status", "aria-live": "polite" }),
-    detail: h("div.detail", { hidden: true }),
+    legend: h("div.legend", { role: "group", "aria-label": "Legend" }),
+    ...{ status, detail, more },
+    foot: h("div.foot", {}, h("div.said", {}, status, detail), more),
+    keys: h("ul.keys", { hidden: true }, ...help),
   };
 }
 
