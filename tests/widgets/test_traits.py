@@ -25,6 +25,7 @@ KINDS = {  # what a trait's value is in the browser
     traitlets.Unicode: "string",
     traitlets.Bool: "boolean",
     traitlets.Int: "number",
+    traitlets.Enum: "string",
     traitlets.Float: "number",
     traitlets.List: "array",
     traitlets.Dict: "object",

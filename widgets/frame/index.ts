@@ -1,5 +1,5 @@
 /** What surrounds the explorer's views: splitter, full screen, presenting, panels that close, downloads. */
-import type { AnyModel, Render } from "@anywidget/types";
+import type { Render } from "@anywidget/types";
 import { h, listen, style } from "../shared/dom";
 import css from "./frame.css";
 import { bounded, byKey } from "./split";
