@@ -2,7 +2,8 @@
 
     python benchmarks/speed.py [--quick] [--json PATH]
 
-A row's call and its yardstick alternate in one process, so that a busy or slow machine slows both; medians are shown. ``C`` is simulate.c beside this file; ``simulate`` is placelab's own (parallel transfers, fifo) on the same problem.
+A row's call and its yardstick alternate in one process, so that a busy or slow machine slows both; medians are shown.
+``C`` is simulate.c beside this file; ``simulate`` is placelab's own (parallel transfers, fifo) on the same problem.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The least makespan of a small problem, by trying every placement and every order."""
+"""Compute the least makespan of a small problem by trying every placement and every order."""
 
 from __future__ import annotations
 

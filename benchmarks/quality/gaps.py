@@ -102,7 +102,7 @@ def main() -> None:
         "| --- |" + " ---: |" * (3 + len(titles)),
         *(row(name, gap[name]) for name in names),
         "",
-        "The proven optima in µs, and the quick partitioners that are closest, on average over the six instances of a structure:",
+        "The proven optima in µs, and the quick partitioners that are closest, on average over a structure's six instances:",
         "",
         f"| structure | {' | '.join(optima)} | least mean gap | reached by |",
         "| --- |" + " ---: |" * (1 + len(optima)) + " --- |",

@@ -191,8 +191,8 @@ As there: op times as measured, transfers in parallel and without latency, memor
 groups, m-TOPO by count. *Total* memory is {TOTAL:g} times what the network needs, divided evenly; *each* machine
 has {EACH:g} times what it needs (the thesis: 75 MB and 16 GB, of a network whose need it does not print). Plans are run as
 planned. The bandwidths are the thesis'. They fit here, too: the *ratio* of the mean transfer to the mean op time goes from
-far above 1, where transfers are much longer than ops, to below 1. ρ is the longest transfer over the shortest op that takes any time
-(ops that take none leave no finite ρ): the SCT assumption, ρ ≤ 1, holds nowhere.
+far above 1, where transfers are much longer than ops, to below 1. ρ is the longest transfer over the shortest op that
+takes any time (ops that take none leave no finite ρ): the SCT assumption, ρ ≤ 1, holds nowhere.
 """
 
 

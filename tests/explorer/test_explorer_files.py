@@ -87,7 +87,7 @@ def test_the_path_field_offers_what_can_be_opened(here):
 
 
 def test_enter_reads_again_what_could_not_be_read(here):
-    """The path has not changed, the file may have; a file that could be read is not read twice."""
+    """If reading failed, Enter reads the path again, as the file may have changed; a file that was read is not read twice."""
     picked, sentences = [], []
     picker = ModelPicker(picked.append, pytest.fail, lambda text, tone: sentences.append(text))
     picker.show(initial_state("topcuoglu").model)

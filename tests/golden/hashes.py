@@ -85,7 +85,7 @@ def digest(*columns: object) -> str:
 
 
 def differences() -> list[str]:
-    """What is recorded and no longer so (``-``), and what is so instead (``+``)."""
+    """Recorded lines that no longer hold (``-``), and lines that hold instead (``+``)."""
     recorded, found = RECORD.read_text().splitlines(), list(lines())
     gone, come = set(recorded) - set(found), set(found) - set(recorded)
     return [f"- {line}" for line in recorded if line in gone] + [f"+ {line}" for line in found if line in come]

@@ -1,4 +1,4 @@
-"""What the browser is sent is what the schedule holds, at single precision, in the layout that decode.ts reads."""
+"""Messages to the browser hold the schedule at single precision, in the layout that decode.ts reads."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_columns_hold_the_schedule(schedule):
 
 
 def test_critical_path_and_gaps_are_those_of_explain(schedule):
-    """Rows of the two arrays, a Send told from the transfer it feeds; nothing where they are not asked for."""
+    """Rows of the two arrays, with Sends distinct from their transfers; empty if they are not requested."""
     _, _, columns = unpack(wire.pack_schedule(schedule))
     steps, gaps = critical_steps(schedule), idle_gaps(schedule)
     np.testing.assert_array_equal(columns["critical"]["row"], steps["row"])
@@ -83,12 +83,12 @@ def test_critical_path_and_gaps_are_those_of_explain(schedule):
 
 
 def test_same_schedule_same_bytes(schedule):
-    """What is sent depends on the schedule alone."""
+    """The bytes depend on the schedule alone."""
     assert wire.pack_schedule(schedule) == wire.pack_schedule(schedule)
 
 
 def test_no_time_is_negative_zero(schedule):
-    """The browser sorts times by their bits, in which -0.0 is larger than everything."""
+    """The browser sorts times by their bits, in which -0.0 is larger than all other numbers."""
     _, _, columns = unpack(wire.pack_schedule(schedule))
     assert not np.signbit(columns["ops"]["start"]).any()
 
@@ -117,13 +117,13 @@ def unpack_memory(data):
 
 @pytest.fixture
 def tight():
-    """A stencil on two devices with little memory and one with plenty; placed without asking, so that some is missing."""
+    """A stencil on two devices with little memory and one with much; placed without regard to memory, so that some is missing."""
     cluster = pl.Cluster.uniform(3, speed=1e3, bandwidth=1e4, latency=1e-4).replace(memory=[5e6, 12e6, np.inf])
     return run(pl.Problem(pl.generators.stencil(8, 8, seed=1), cluster, memory="dynamic"))
 
 
 def run(problem):
-    """Ops dealt out to the devices in turn, whatever fits."""
+    """Ops assigned to the devices in turn, without regard to memory."""
     return pl.simulate(problem, pl.Placement(problem, np.arange(problem.graph.n_ops) % 3), "fifo")
 
 
@@ -144,7 +144,7 @@ def test_memory_is_that_of_the_schedule(tight):
 
 
 def test_fewer_points_leave_out_steps_but_not_the_peak(tight):
-    """What is left out is less than a 16th of the peak."""
+    """Omitted steps are less than a 16th of the peak."""
     whole, coarse = (unpack_memory(wire.pack_memory(tight, most=most)) for most in (np.inf, 60))
     for (all_times, all_sizes), (time, size), peak in zip(whole[2], coarse[2], whole[1], strict=True):
         assert len(time) < len(all_times) and size.max() == peak
@@ -153,7 +153,7 @@ def test_fewer_points_leave_out_steps_but_not_the_peak(tight):
 
 
 def test_memory_that_is_not_shown_is_not_sent(tight):
-    """Without curves the shortage still is; where nothing counts memory, nothing is worked out and nothing is unlimited."""
+    """Without curves the shortage is still sent; without a memory model nothing is computed and nothing is unlimited."""
     _, peak, curves, (device, *_) = unpack_memory(wire.pack_memory(tight, curves=False))
     assert len(device) == len(tight.oom) and not sum(len(time) for time, _ in curves)
     np.testing.assert_allclose(peak, tight.peak_memory, rtol=1e-6)
@@ -166,7 +166,7 @@ def test_memory_that_is_not_shown_is_not_sent(tight):
 
 
 def test_names_survive_whatever_they_hold():
-    """Unicode arrives; a newline, which would shift all names behind it, becomes a space."""
+    """Unicode is kept; a newline, which would shift all later names, becomes a space."""
     names = np.array(["a/b", "µ → λ", "two\nlines", "</script>"], dtype=object)
     assert wire.pack_names(names).decode().split("\n") == ["a/b", "µ → λ", "two lines", "</script>"]
 
@@ -177,7 +177,7 @@ def graph_of(kinds, compute):
 
 
 def test_the_most_expensive_kinds_get_colours_of_their_own():
-    """Seven kinds by compute, the rest and the unknown share the last colour."""
+    """Seven kinds by compute; all other kinds share the last colour."""
     kinds = [f"k{i}" for i in range(9)] + [""]
     colours, names = wire.pack_kinds(graph_of(kinds, [*range(1, 10), 99.0]))
     assert list(colours) == [7, 7, 6, 5, 4, 3, 2, 1, 0, 7]
@@ -185,7 +185,7 @@ def test_the_most_expensive_kinds_get_colours_of_their_own():
 
 
 def test_a_graph_without_kinds_has_one_colour():
-    """And its legend says what the bars are."""
+    """The legend explains the bars."""
     assert wire.pack_kinds(graph_of(["", ""], [1.0, 2.0])) == (b"\0\0", ["op"])
 
 
