@@ -172,7 +172,7 @@ def test_each_gap_has_the_reason_that_ended_it():
 
 
 @pytest.mark.parametrize("transfers", TRANSFER_MODELS)
-def test_nothing_waits_for_memory_unless_it_is_told_to(transfers):
+def test_no_gap_is_explained_by_memory_without_waiting(transfers):
     """A gap that ends with several ops of no time is attributed to the input that came last, not to a lack of memory."""
     problem = pl.Problem(pl.load("convolutional_network"), pl.clusters.pcie_box(4), transfers=transfers)
     for partitioner in ("heft", "cpop"):

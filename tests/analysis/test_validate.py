@@ -1,4 +1,4 @@
-"""The validator accepts legal schedules and names each violation: by hand for each kind, then in damaged random schedules."""
+"""The validator accepts legal schedules and names each violation: by hand for each kind, then in damaged random ones."""
 
 from __future__ import annotations
 

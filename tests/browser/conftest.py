@@ -1,7 +1,7 @@
 """Fixtures of the browser tests: JupyterLab and Chromium.
 
-Every test that takes ``page`` (or what is built on it) also proves that nothing was logged as an error and that nothing
-was asked of another machine. Screenshots go to ``tests/artifacts``, that of a failed test by itself.
+Every test that takes ``page`` (or what is built on it) also proves that no error was logged and that no
+request went to another machine. Screenshots go to ``tests/artifacts``, that of a failed test by itself.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class Notebook:
         return json.loads(self.execute(f"print(__import__('json').dumps({expression}))"))
 
     def execute(self, code: str) -> str:
-        """What the code prints when run in the notebook's kernel; AssertionError with the traceback if it raises."""
+        """Output of the code, run in the notebook's kernel; AssertionError with the traceback if it raises."""
         answer = self.page.evaluate(EXECUTE, code)
         assert not answer["error"], plain(answer["error"])
         return answer["text"]

@@ -29,7 +29,7 @@ def checkout(tmp_path):
 
 
 def test_a_checkout_opens_its_own_tour(checkout):
-    """Where notebooks/00_tour.ipynb stands, that file is opened and nothing is written."""
+    """If notebooks/00_tour.ipynb exists, that file is opened and nothing is written."""
     assert lab_command.tour_in(checkout) == checkout / "notebooks" / "00_tour.ipynb"
     assert [path.name for path in checkout.iterdir()] == ["notebooks"]
 

@@ -287,7 +287,7 @@ def test_an_option_of_another_format_is_refused_with_the_file_and_the_flag(name,
     assert refused("inspect", str(path), *flags) == f"placelab: {path}: {sentence}"
 
 
-def test_inspect_tells_open_dimensions_and_how_to_size_them(capsys, tmp_path):
+def test_inspect_lists_open_dimensions_and_their_flag(capsys, tmp_path):
     """Output names the format's flag until all unknown dimensions have sizes."""
     onnx_file, tf_file = str(tmp_path / "m.onnx"), str(tmp_path / "g.pb")
     (tmp_path / "m.onnx").write_bytes(onnx_models.model(onnx_models.LINEAR).SerializeToString())
@@ -396,7 +396,7 @@ def test_every_command_has_help(capsys, name):
     assert name == "lab" or f"examples:\n  placelab {name} " in text
 
 
-def test_who_reads_may_stop(path):
+def test_a_closed_pipe_is_no_error(path):
     """A pipe that is closed early and a terminal limited to ASCII cause no error."""
     call = [sys.executable, "-c", "from placelab.cli import main; main()", "inspect", path, "--cluster", "pcie_box"]
     ascii_only = {"PYTHONIOENCODING": "ascii", "PATH": ""}

@@ -99,7 +99,7 @@ def test_progress_and_cancel(problem):
     assert told[-1].bound <= told[-1].makespan
 
 
-def test_progress_of_the_former_form_is_told_once_more(problem):
+def test_progress_of_the_former_form_still_works(problem):
     """A callback of (done, total, row) still works, with a warning about the calling line."""
     told = []
     with pytest.warns(DeprecationWarning, match="one placelab.progress.Progress") as warned:

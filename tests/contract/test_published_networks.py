@@ -48,8 +48,8 @@ def test_profiles_of_pipedream(path):
 def check(problem: pl.Problem) -> None:
     """Every strategy places the problem, and its schedule breaks no rule and stays within memory.
 
-    But ``single`` where no device holds all ops, exact solvers where they say that it is too large, and memory where a
-    strategy is the classical one that knows of none.
+    Exceptions are ``single`` if no device holds all ops, exact solvers that refuse the size, and memory for classical
+    strategies, which ignore it.
     """
     refused, fits_on_one = set(), problem.cluster.memory.max() >= problem.graph.memory.sum()
     for name in pl.partitioners():

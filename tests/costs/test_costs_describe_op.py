@@ -48,7 +48,7 @@ def test_the_peaks_are_those_that_were_reached():
     assert describe_op(pl.costs.scale(half, compute=2), 0, "dev").endswith("; costs were scaled since")
 
 
-def test_a_type_without_a_column_is_told_of_the_default_one():
+def test_a_type_without_a_column_has_the_default_one():
     """Devices of that type take the default column's seconds."""
     assert describe_op(pl.costs.estimate(graph(), DEVICE), 0, "other").startswith("estimated for dev")
 
@@ -80,7 +80,7 @@ notes = st.dictionaries(
 
 
 @given(notes, st.sampled_from(["estimated", "measured"]), st.integers(0, 5))
-def test_what_a_stranger_says_of_a_column_does_not_break_the_sentence(note, how, op):
+def test_malformed_figures_of_a_column_are_left_out(note, how, op):
     """Malformed figures in an untrusted file are left out."""
     costs = {"columns": {"cpu": note | {"how": how}}}
     sentence = describe_op(graph(time={"cpu": [1.0] * 6}, metadata={"costs": costs}), op, "cpu")
@@ -88,7 +88,7 @@ def test_what_a_stranger_says_of_a_column_does_not_break_the_sentence(note, how,
 
 
 @pytest.mark.parametrize("huge", [10**400, -(10**400), float("inf"), float("nan"), True])
-def test_numbers_of_a_strangers_file_that_no_float_holds_are_left_out(huge):
+def test_numbers_that_no_float_holds_are_left_out(huge):
     """JSON has whole numbers of any size, and 1e999 in it is read as infinite."""
     column = {
         "how": "estimated",
@@ -121,7 +121,7 @@ def test_numbers_of_a_strangers_file_that_no_float_holds_are_left_out(huge):
         ({"assumed": 3, "batch": None}, None),
     ],
 )
-def test_open_dimensions_are_told_with_the_size_they_were_given(costs, sentence):
+def test_open_dimensions_are_listed_with_their_size(costs, sentence):
     """Unknown dimensions are listed by name in ONNX, as the batch in TensorFlow; invalid sizes are left out."""
     found = dict(sources(graph(metadata={"costs": costs})))
     assert found.get("open dimension") == sentence

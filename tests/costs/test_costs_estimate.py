@@ -254,7 +254,7 @@ def test_specs_and_options_that_are_none_are_refused(specs, options, message):
 
 
 @pytest.mark.parametrize("costs", [{"unknown": 7, "columns": [1], "scaled": "much"}, {"unknown": {"a": "b"}}, {}, None])
-def test_what_a_stranger_says_of_costs_in_another_form_is_dropped(costs):
+def test_malformed_cost_metadata_are_dropped(costs):
     """Malformed cost metadata of an untrusted file are dropped; an estimate needs none."""
     graph = pl.costs.estimate(chain(("Relu", 1, 4), metadata={"costs": costs}), SLOW)
     assert graph.time.shape == (1, 1)

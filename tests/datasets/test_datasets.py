@@ -36,7 +36,7 @@ def test_every_dataset_loads_and_says_where_it_is_from(name):
 def test_every_dataset_round_trips_to_the_same_bytes(name, tmp_path):
     """Saving a loaded dataset gives the committed file, and networkx gives the same graph.
 
-    But for the empty object of speeds that older files have in their metadata.
+    An exception is the empty object of speeds in the metadata of older files.
     """
     graph = placelab_json.read(committed(name))  # datasets.load adds estimates
     graph.save(tmp_path / "again.json.gz")

@@ -198,7 +198,7 @@ def test_a_slider_in_motion_is_one_step():
     assert steps.to(a, "seed", 9.0).undo().now is c
 
 
-# ---------------------------------------------------------------- under the hand
+# ---------------------------------------------------------------- during a drag
 
 
 def test_a_drag_shows_every_value_that_was_handled(explorer):
@@ -682,7 +682,7 @@ def test_no_room_is_explained_in_place():
         "<td>small</td><td>short by 2 GB",
     ):
         assert words in panel.text.value
-    assert explorer.gantt.stale and message(explorer) == ""  # nothing moves under the hand
+    assert explorer.gantt.stale and message(explorer) == ""  # nothing moves during a drag
     squeeze(explorer, 5e9)
     with pytest.raises(pl.InfeasibleError):
         _ = explorer.schedule

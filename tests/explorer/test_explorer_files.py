@@ -40,7 +40,7 @@ def test_a_file_arrives_in_pieces(explorer):
     ],
 )
 def test_what_cannot_be_put_together_is_refused(piece, buffers, reason):
-    """The refusal has the file's name without its folder; the browser is asked for the next file."""
+    """The error has the file's name without its folder; the browser may send the next file."""
     refused, sent = [], []
     files = Files(limit=10)
     files.on_refused = lambda name, why: refused.append((name, why))

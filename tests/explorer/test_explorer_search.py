@@ -163,7 +163,7 @@ def test_a_search_that_cannot_be_stopped_has_no_button(explorer):
     assert explorer.schedule and not shown(explorer.line.bar)
 
 
-def test_words_come_at_most_ten_times_a_second():
+def test_progress_is_shown_at_most_ten_times_a_second():
     """However often a search reports; a short search shows nothing."""
     line, heard = SearchLine(lambda: None), []
     line.text.observe(lambda change: heard.append(change["new"]), "value")

@@ -164,7 +164,7 @@ def large():
 
 
 def test_a_trace_in_pieces_is_the_trace_of_all_events(tmp_path):
-    """What is written a thousand events at a time is one JSON text of every event, in order."""
+    """Written a thousand events at a time, it is one JSON text of every event, in order."""
     schedule = large()
     written = json.loads(export.chrome_trace(schedule, tmp_path / "trace.json").read_text())
     assert written == {"displayTimeUnit": "ms", "traceEvents": list(trace_events(schedule))}

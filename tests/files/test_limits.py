@@ -26,7 +26,7 @@ MIB = 1 << 20
 
 
 def parse(data: bytes):
-    """What `data` holds as JSON."""
+    """`data`, parsed as JSON."""
     return limits.json_of(data, "bad.json", "a graph")
 
 
@@ -105,7 +105,7 @@ def test_a_file_zipped_twice_is_refused():
 
 
 def test_what_unpacks_to_less_than_a_hundred_times_its_size_is_read():
-    """Also beyond 32 MiB, up to 1 GiB."""
+    """This holds also beyond 32 MiB, up to 1 GiB."""
     data = b"".join(zlib.crc32(i.to_bytes(4, "big")).to_bytes(4, "big") + bytes(196) for i in range(200_000))
     assert len(data) > limits.MAX_SMALL and limits.unzipped(gzip.compress(data, 1), "x") == data
 

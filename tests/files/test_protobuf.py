@@ -104,7 +104,7 @@ def test_the_walk_of_any_bytes_ends_well(data):
 
 
 @given(st.integers(0, 2**63 - 1))
-def test_whole_numbers_are_googles(number):
+def test_numbers_are_read_as_google_protobuf_writes_them(number):
     """Numbers are read as google.protobuf writes them."""
     data = Tree(many=[number]).SerializeToString()
     assert varint(data, 2) == (number, len(data))
@@ -112,6 +112,6 @@ def test_whole_numbers_are_googles(number):
 
 @given(st.integers(1, 2**20), st.binary(max_size=300))
 def test_tagged_is_a_field(number, value):
-    """What `tagged` writes, `fields` reads."""
+    """`fields` reads the output of `tagged`."""
     data = tagged(number, value)
     assert [(n, data[v:e]) for n, _, _, v, e in fields(data, "x")] == [(number, value)]

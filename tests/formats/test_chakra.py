@@ -42,7 +42,7 @@ def test_durations_hold_on_a_device_of_the_reference_speed_and_shrink_on_a_faste
         assert problem.exec_time(1, 0) == pytest.approx(250e-6 / factor)
 
 
-def test_outputs_that_are_told_come_before_announced_sizes():
+def test_listed_outputs_come_before_declared_sizes():
     """Listed outputs are used before declared sizes; each tensor counts once, also in lists."""
     first = node(1, "a", 4, (), (), 0, attribute("tensor_size", 7), tagged(9, tagged(1, OUTPUTS.encode())))
     graph = execution_trace.loads(trace(first, node(2, "b", 4, (1,))))
@@ -118,7 +118,7 @@ def test_a_trace_of_pytorch_itself(tmp_path):
     assert len(updates) == 4 and all(v in graph.consumer for v in updates)
 
 
-# -------------------------------------------------------------------- files from strangers
+# -------------------------------------------------------------------- untrusted files
 
 
 def with_first(**changes):

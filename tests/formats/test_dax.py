@@ -108,7 +108,7 @@ def as_dax(tasks):
     return "\n".join([*lines, "</adag>"])
 
 
-# -------------------------------------------------------------------- files from strangers
+# -------------------------------------------------------------------- untrusted files
 
 
 def with_dtd(declared, use="x"):

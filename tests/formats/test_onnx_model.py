@@ -362,7 +362,7 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-# -------------------------------------------------------------------- files from strangers
+# -------------------------------------------------------------------- untrusted files
 
 
 def test_gzip_and_bytes_give_the_same_graph(tmp_path):

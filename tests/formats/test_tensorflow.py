@@ -229,7 +229,7 @@ def test_groups_are_joined_transitively():
     assert groups(g) == {frozenset("abcd")}
 
 
-def test_who_reads_a_resource_is_where_the_resource_is():
+def test_readers_of_a_resource_share_its_device():
     """A handle has no bytes and is never sent, so its readers are colocated."""
     g = loads(
         graph(

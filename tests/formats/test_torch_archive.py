@@ -101,7 +101,7 @@ def test_weights_of_16_bits_are_known_as_such(dtype, tmp_path):
     assert found == [None if dtype == "float32" else dtype] * 2
 
 
-# ---------------------------------------------------------------------------------------- strangers
+# ---------------------------------------------------------------------------------------- untrusted files
 
 
 def changed(*path, to) -> bytes:

@@ -133,7 +133,7 @@ def test_its_own_traces_are_known_by_their_head():
     assert matches(json.loads(trace())) and not matches({"traceEvents": []}) and not matches([])
 
 
-# ---------------------------------------------------------------------------------------- strangers
+# ---------------------------------------------------------------------------------------- untrusted files
 
 
 RANGE = event("op", 0, 10, "user_annotation")

@@ -79,7 +79,7 @@ def simulated(problem: pl.Problem, placement: pl.Placement, scheduler: str) -> s
 
 
 def digest(*columns: object) -> str:
-    """Sixteen digits that stand for the bytes of some arrays and numbers."""
+    """Sixteen-digit hash of the bytes of some arrays and numbers."""
     kept = (column for column in columns if column is not None)
     return sha256(b"|".join(np.asarray(column).tobytes() for column in kept)).hexdigest()[:16]
 

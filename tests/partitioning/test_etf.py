@@ -127,7 +127,7 @@ def test_baechi_figure_6():
 
 
 def test_the_earliest_task_goes_first_by_hand():
-    """Thesis 4.2 by hand, two machines, all times 1 but a2's transfer 3: b is third, on the idle machine; c fills a gap after it.
+    """Thesis 4.2, two machines, all times 1 but a2's transfer 3: b is third, on the idle machine; c fills a gap after it.
 
     At 0 a1 (level 2) starts on dev0, and b (level 1) on dev1. At 1 a2 could start on dev0 (on dev1 only at 4), c on either:
     a2 has the larger number but both level 1, so the lower number, a2, goes first to dev0, c to dev1.

@@ -128,7 +128,7 @@ def test_an_imbalance_of_nothing_is_refused():
 
 
 @pytest.mark.parametrize("devices", [1, 2, 3, 50])
-def test_metis_is_asked_nothing_that_it_complains_about(devices, capfd):
+def test_metis_prints_nothing(devices, capfd):
     """Fewer ops than devices, no edges, zero weights, very different speeds: METIS prints nothing and all ops are placed."""
     graphs = [
         pl.OpGraph.from_arrays(["a"], [1.0], []),

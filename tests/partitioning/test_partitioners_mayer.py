@@ -222,7 +222,7 @@ def test_contiguous_by_hand():
 
 
 @pytest.mark.parametrize("quota", ["speed", "equal"])
-def test_batch_split_deals_ranks_to_the_fastest(quota):
+def test_batch_split_assigns_ranks_fastest_device_first(quota):
     """The i-th op by rank goes to the device in whose share of the count i + ½ lies, fastest first."""
     for replay in replays("batch-split", 24, quota=quota):
         problem, n = replay.problem, replay.problem.graph.n_ops

@@ -38,7 +38,7 @@ def on_from(problem, device, order, seed):
 def test_a_plan_takes_what_it_takes_in_the_simulator(problem, seed):
     """The kernel's makespan equals that of the scheduler `planned`, to the last bit, before and after moves.
 
-    Except under sequential transfers with Send ops, where a port may be asked for while a Send still runs.
+    An exception are sequential transfers with Send ops: a port may be requested while a Send still runs.
     """
     plan = any_plan(problem, seed)
     device, order, _, makespan = Search(problem, [plan], seed, 50).improve(30)

@@ -107,7 +107,7 @@ class Counted(list):
         return super().__getitem__(i)
 
 
-def test_gaps_too_short_are_passed_by_the_block():
+def test_short_gaps_are_skipped_in_blocks():
     """Among 100,000 busy spans a long op finds the one gap that holds it in a few thousand reads, at any position."""
     n = 100_000
     ends = Counted(np.arange(n) * 1.0 + 0.9)

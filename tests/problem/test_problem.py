@@ -170,7 +170,7 @@ def test_rules_of_the_wrong_kind_are_named(arguments, words):
 
 
 def test_pins_of_the_wrong_kind_are_named():
-    """Not a mapping, a key that is no text, devices that are none."""
+    """Not a mapping, a key that is not text, invalid devices."""
     for where in (["join"], {1: "gpu"}, {"join": None}):
         with pytest.raises(pl.FormatError):
             pl.Problem(GRAPH, CLUSTER).pin(where)

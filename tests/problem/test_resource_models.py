@@ -109,7 +109,7 @@ def test_the_validator_refuses_a_model_it_has_no_rule_for(monkeypatch):
         pl.validate(pl.solve(problem, "round-robin", "fifo"))
 
 
-def test_what_lasts_is_counted_by_all_who_count():
+def test_lasting_bytes_are_in_every_memory_count():
     """Memory over time is at least the bytes held for the whole run, and equals them in a model without time."""
     for i, problem in enumerate(problems.many(60, seed=77)):
         schedule = pl.simulate(problem, problems.placement(Random(i).randint, problem), "fifo", oom="mark")

@@ -343,7 +343,7 @@ def test_a_tensor_that_is_picked_up_at_once_needs_no_room():
             assert pl.simulate(problem, Placement(problem, [0, 0]), name, oom=oom).makespan == 2.0
 
 
-def test_wait_lets_an_op_wait_for_room_and_names_a_deadlock():
+def test_wait_delays_ops_until_memory_is_free_and_reports_deadlocks():
     """Two ops with 3 bytes of work space: on 4 bytes the second waits for the first's consumer to end; on 2 nothing runs."""
     graph = OpGraph.from_arrays(["a", "b", "c"], [1, 1, 1], [(0, 2)], edge_bytes=[2], temporary=[1, 3, 0])
     for memory, starts in ((4.0, [0, 2, 1]), (2.0, None)):

@@ -194,7 +194,7 @@ def test_forward_only_expands_to_legal_placements():
 
 
 def test_a_gradient_op_goes_where_its_op_is():
-    """Also in the networks; weight updates are placed with their variables."""
+    """This holds in the networks, too; weight updates are placed with their variables."""
     for network in NETWORKS:
         problem = pl.Problem(pl.load(network), pl.clusters.pcie_box())
         small, expand = forward_only(problem)

@@ -39,7 +39,7 @@ def test_lanes_appear_when_memory_gets_scarce(memory, model, shown):
     assert chart.memory == pack_memory(schedule, curves=shown)
 
 
-def test_who_chooses_is_obeyed():
+def test_a_choice_of_lanes_is_kept():
     """A choice by button or cell stays for later schedules; without one, lanes that appeared stay."""
     chart = Gantt.of(scheduled(3 * PEAK))
     chart.show(scheduled(0.5 * PEAK))
