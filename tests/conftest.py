@@ -1,4 +1,4 @@
-"""What all tests share: where data lies that is not part of the project, and how hypothesis runs."""
+"""Fixtures and settings of all tests: data beside the project, and hypothesis."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def explorer() -> Iterator[Explorer]:
 
 
 class Oracle:
-    """A partitioner that searches until it is stopped or allowed to finish, and records its calls."""
+    """A partitioner that searches until it is cancelled or allowed to finish, and records its calls."""
 
     def __init__(self, **facts: Any) -> None:
         self.begun: list[pl.Problem] = []
@@ -148,7 +148,7 @@ def test_a_search_is_not_repeated_for_its_trace(explorer):
 
 
 def test_a_search_that_cannot_be_stopped_has_no_button(explorer):
-    """The line shows how long the search takes, but no button."""
+    """The line shows the elapsed time of the search, but no button."""
     go = threading.Event()
 
     @pl.partitioner(slow=True)
@@ -163,8 +163,8 @@ def test_a_search_that_cannot_be_stopped_has_no_button(explorer):
     assert explorer.schedule and not shown(explorer.line.bar)
 
 
-def test_words_come_at_most_ten_times_a_second():
-    """However often a search reports; short searches are not shown at all."""
+def test_progress_is_shown_at_most_ten_times_a_second():
+    """However often a search reports; a short search shows nothing."""
     line, heard = SearchLine(lambda: None), []
     line.text.observe(lambda change: heard.append(change["new"]), "value")
     search = Search("quick", never, can_stop=True)
@@ -183,7 +183,7 @@ def test_words_come_at_most_ten_times_a_second():
 
 
 class Deaf:
-    """A partitioner that calls `cancel` only when it is done; its preview puts everything on device 1."""
+    """A partitioner that calls `cancel` only at its end; its preview puts everything on device 1."""
 
     def __init__(self) -> None:
         self.begun: list[pl.Problem] = []
@@ -218,7 +218,7 @@ def test_a_search_that_ignores_stop_is_abandoned(explorer):
 
 
 def test_few_calls_are_abandoned_at_once():
-    """A few abandoned calls may run on; with so many, the next one is waited for. Exceptions of a call are raised."""
+    """A few abandoned calls may run on; above that number the next call waits. Exceptions of a call are raised."""
     go, end = threading.Event(), threading.Event()
     for _ in range(abandonable.MAX_ABANDONED):
         with pytest.raises(abandonable.Abandoned):
@@ -287,7 +287,7 @@ def test_no_preview_where_the_whole_result_is_quick(explorer):
 
 
 def test_what_is_computed_during_a_drag():
-    """Full results of quick strategies; previews, where there are quick ones; nothing of those that are slow by design."""
+    """Full results of quick strategies; quick previews of others; nothing of strategies marked as slow."""
     plain, search, drafts = (type("f", (), dict(reserved=r, slow=s)) for r, s in (((), 0), ((), 1), (("preview",), 0)))
     quick = Paces().measured("task", 0.01, True, False, preview=False)
     slow = Paces().measured("task", 0.5, True, False, preview=False)

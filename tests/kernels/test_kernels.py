@@ -1,4 +1,4 @@
-"""Kernels: compiled code and plain Python are one source and give the same result to the last bit."""
+"""Kernels: the same source, compiled or as plain Python, gives the same result to the last bit."""
 
 import subprocess
 import sys
@@ -32,14 +32,14 @@ class Outer(NamedTuple):
 
 @jit.kernel
 def add_weights(outer, n):
-    """Add the first n weights up, times the scale; returns how many there are."""
+    """Add the first n weights, times the scale; returns their number."""
     for i in range(n):
         outer.inner.total[0] += outer.scale * outer.inner.weight[i]
     return len(outer.inner.weight)
 
 
 def runs(problem, seed):
-    """Everything every partitioner and scheduler makes of a problem, as bytes; errors by their text."""
+    """All results of every partitioner and scheduler for a problem, as bytes; errors as text."""
     result = []
     for partitioner in pl.partitioners():
         try:
@@ -88,9 +88,14 @@ def test_compiled_is_plain_on_a_real_graph(name, monkeypatch):
     assert runs(problem, seed=0) == compiled
 
 
+<<<<<<< HEAD
 def test_a_kernel_is_called_with_the_types_of_its_first_call(monkeypatch):
     """Machine code is entered without a look at the types: read-only and writable arrays always stand at the same places."""
     monkeypatch.setenv("PLACELAB_JIT", "check")
+=======
+def test_a_kernel_is_compiled_once_for_all_calls():
+    """Read-only and writable arrays are always at the same positions: one specialisation per kernel."""
+>>>>>>> words2
     for problem in many(5, seed=4):
         runs(problem, seed=0)
     assert add_weights(weights(), 3) == 3
@@ -109,7 +114,7 @@ def test_changed_sources_are_compiled_anew(tmp_path):
 
 
 def test_the_first_call_compiles_in_the_background_and_says_so(tmp_path):
-    """With an empty cache the plain path serves at once, with the same result, and the log says why it is slow."""
+    """With an empty cache the plain path serves at once, with the same result, and the log gives the reason."""
     code = (
         "import logging, time, placelab as pl; logging.basicConfig();"
         "p = pl.Problem(pl.generators.fork_join(5), pl.Cluster.uniform(2));"
@@ -127,7 +132,7 @@ def test_the_first_call_compiles_in_the_background_and_says_so(tmp_path):
 
 
 def test_the_same_seed_gives_the_same_bytes_in_every_process():
-    """Whatever PYTHONHASHSEED: no order of a set or a hash reaches a result."""
+    """For any PYTHONHASHSEED: no result depends on the order of a set or on a hash."""
     code = (
         "import sys, hashlib; sys.path[:0] = ['tests', 'tests/kernels'];"
         "from problems import many; from test_kernels import runs;"
@@ -148,7 +153,7 @@ def test_the_same_seed_gives_the_same_bytes_in_every_process():
 
 
 def test_views_of_a_bound_kernel_are_what_it_works_on(monkeypatch):
-    """A kernel that is entered again and again converts its arguments once; results are written back on request."""
+    """A kernel that is called repeatedly converts its arguments once; results are written back on request."""
 
     @jit.kernel
     def add_one(values):
@@ -166,7 +171,7 @@ def test_views_of_a_bound_kernel_are_what_it_works_on(monkeypatch):
 
 
 def weights():
-    """A block of three weights that may only be read, and a total of 0."""
+    """A block of three read-only weights, and a total of 0."""
     weight = np.arange(1.0, 4.0)
     weight.flags.writeable = False
     return Outer(2.0, Inner(weight, np.zeros(1)))
@@ -182,7 +187,7 @@ def test_arrays_in_nested_blocks_are_read_and_written(monkeypatch, setting):
 
 
 def test_blocks_of_a_bound_kernel_are_what_it_works_on(monkeypatch):
-    """Blocks are converted once, so that the caller sees and sets what is in them between two entries."""
+    """Blocks are converted once, so the caller can read and set their content between two calls."""
     monkeypatch.setenv("PLACELAB_JIT", "0")
     outer = weights()
     enter, (view, _), write_back = add_weights.bind(outer, 1)
@@ -195,7 +200,7 @@ def test_blocks_of_a_bound_kernel_are_what_it_works_on(monkeypatch):
 
 @pytest.mark.slow
 def test_blocks_are_found_in_the_cache(monkeypatch, tmp_path):
-    """A kernel on blocks is read from disk by the next process, which finds its compiled code under the same key."""
+    """The next process finds the compiled code of a kernel on blocks under the same key."""
     code = (
         "import placelab as pl; from placelab.kernels.etf import earliest_first;"
         "p = pl.Problem(pl.generators.fork_join(5), pl.Cluster.uniform(2)); pl.place(p, 'etf');"
