@@ -71,7 +71,7 @@ class Explorer(w.VBox):
         self._computation = Computation(
             lambda: self._now,
             lambda: self.canvas.dragging,
-            lambda: self.comparison.running,
+            lambda: False,
             self._view,
             self._adopt_scheduler,
             self.actions.offer_code,

@@ -39,7 +39,7 @@ export interface Scene {
 
 export const LARGE: Sizes = { card: { w: 146, h: 98 }, gap: 23, pad: 22, header: { bus: 46, single: 32 }, below: 40 };
 /** Four devices fit into half the width of a small window. */
-export const SNUG: Sizes = { card: { w: 126, h: 98 }, gap: 12, pad: 13, header: { bus: 34, single: 28 }, below: 10 };
+export const SNUG: Sizes = { card: { w: 119, h: 98 }, gap: 8, pad: 10, header: { bus: 34, single: 28 }, below: 10 };
 export const SMALL: Sizes = { card: { w: 92, h: 46 }, gap: 6, pad: 8, header: { bus: 22, single: 22 }, below: 10 };
 
 const APART = 168; // room for a link's label between two boxes

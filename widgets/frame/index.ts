@@ -13,7 +13,7 @@ const render: Render<FrameTraits> = ({ model, el }) => {
   const { signal } = ending;
   const button = (text: string, label: string) =>
     h("button", { type: "button", title: label, "aria-label": label }, text) as HTMLButtonElement;
-  const present = button("Present", "Present: larger type, and nothing but the views");
+  const present = button("▣", "Present: larger type, and nothing but the views");
   const full = button("⤢", "Full screen");
   const splitter = h("div.pl-splitter", { role: "separator", tabindex: 0, "aria-orientation": "horizontal", "aria-label": "height of the chart" });
   el.append(h("div.pl-frame", { "data-lm-suppress-shortcuts": "true" }, style(css), present, full));

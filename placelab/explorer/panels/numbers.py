@@ -10,6 +10,9 @@ import ipywidgets as w
 from placelab.explorer.panels.strip import Item
 
 
+LABELS = {"makespan": "", "critical": "Path", "memory": "Peak", "legal": ""}  # shorter ones, for one line
+
+
 class Numbers:
     """The row; its height never changes.
 
@@ -34,14 +37,17 @@ class Numbers:
 
     def show(self, items: Sequence[Item], warning: str) -> None:
         """Show numbers, as :func:`placelab.explorer.panels.strip.numbers` writes them, and a warning."""
-        self.text.value = f"<dl>{''.join(map(_figure, items))}</dl>"
+        self.text.value = f'<div role="list">{"".join(map(_figure, items))}</div>'
         self.warning.value = f'<div role="status" title="{escape(warning)}">{escape(warning)}</div>' if warning else ""
         self.warning.layout.display = "" if warning else "none"
 
 
 def _figure(item: Item) -> str:
+    label, value = LABELS.get(item["key"], item["label"]), item["value"]
+    if item["key"] == "critical":
+        value = value.replace(" % ·", " ·")
     tip = f"{item['label']}. {item['title']}"
     return (
-        f'<div class="{escape(item["tone"])}" data-key="{escape(item["key"])}" title="{escape(tip)}">'
-        f"<dt>{escape(item['label'])}</dt><dd>{escape(item['value'])}</dd></div>"
+        f'<span role="listitem" class="{escape(item["tone"])}" data-key="{escape(item["key"])}" title="{escape(tip)}">'
+        f"<i>{escape(label)}</i> <b>{escape(value)}</b></span>"
     )
