@@ -1,9 +1,9 @@
-"""Does the explorer keep up with a hand? Chart and explorer in a real Chromium, on real models, one after another.
+"""Measure the response of chart and explorer to a user's drag, in Chromium, on real models one after another.
 
     python benchmarks/hand.py                  # 3 minutes on an idle machine; prints the table of README.md
     python benchmarks/hand.py gnmt_50          # one model
 
-The kernel, JupyterLab and the browser are those of the browser tests, whose gates are generous; here are the figures.
+The kernel, JupyterLab and the browser are those of the browser tests, whose limits are generous; this program prints the figures.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Row = tuple[str, str, str, str]  # what, measured, budget, verdict
 
 
 def main(models: list[str]) -> None:
-    """Print a row for everything measured."""
+    """Print a row for each measurement."""
     print("| model | what | measured | budget | |\n| --- | --- | ---: | ---: | --- |")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium.find(), args=FLAGS)
@@ -67,7 +67,7 @@ def main(models: list[str]) -> None:
 
 
 def _chart(browser: Browser, name: str) -> Iterator[Row]:
-    """The chart on a page of its own: its data are there already, as when the kernel has sent them."""
+    """Measure the chart alone on a page that already has its data, as after the kernel's message."""
     problem = pl.Problem(pl.load(name), pl.clusters.pcie_box(DEVICES))
     page = _page(browser)
     bare_page.show(page, Gantt.of(pl.solve(problem, "heft", "pct")))
@@ -110,7 +110,7 @@ def _driven(hand: Hand, name: str) -> Iterator[Row]:
         hand.pull(key(hand, "bandwidth:inside server"), 60 if i % 2 else -60, steps=24, hold=120)
         hand.notebook.execute("explorer.comparison.halt()")
         updates = hand.page.evaluate("updates") if i else hand.page.evaluate("void updates.splice(0)")
-    yield _milliseconds("hand moves a bandwidth → chart repainted (heft, pct)", updates, update)
+    yield _milliseconds("bandwidth dragged → chart repainted (heft, pct)", updates, update)
     for act in ("zoom", "pan"):
         yield _frames(act, [hand.page.evaluate(FRAMES, act) for _ in range(LOOKS)])
     hand.root.get_by_role("button", name="Play").click()

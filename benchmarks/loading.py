@@ -1,9 +1,9 @@
-"""How fast do graphs load? Milliseconds of processor time per call, and as multiples of a yardstick that runs beside it.
+"""Measure the loading of graphs: milliseconds of processor time per call, and as multiples of a yardstick run in turn.
 
     python benchmarks/loading.py [--ops 22000] [--json PATH]
 
 The GraphDef is one of unrolled LSTM cells, built here without TensorFlow, with the shapes of all outputs in it; its yardstick is
-google.protobuf's C parser on the same bytes and the same table of fields, which gives messages but no graph. The yardstick of
+google.protobuf's C parser on the same bytes and the same table of fields, which builds messages but no graph. The yardstick of
 placelab JSON is ``json.loads`` on the same text, unzipped.
 """
 
@@ -94,7 +94,7 @@ def _node(name: str, kind: str, shapes: list, *inputs: str, dtype: int = FLOAT, 
 
 
 def whole_graph() -> type:
-    """GraphDef as one message, for the yardstick."""
+    """GraphDef as one message class, for the yardstick."""
     return messages("loading", TABLES | {"GraphDef": "repeated NodeDef node = 1"}, {"DataType": DATA_TYPE})["GraphDef"]
 
 

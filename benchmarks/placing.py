@@ -1,9 +1,9 @@
-"""How long does it take to decide where ops go? Placement time per strategy, linear programs and exact solvers, as tables.
+"""Measure placement times of strategies, linear programs and exact solvers, and print them as tables.
 
     python benchmarks/placing.py [strategies] [prepared] [programs] [exact]
 
-Processor time of one public call in a warm process, the median of as many as fit into half a second; of exact solvers, which
-use several threads, the time on the clock. Prints Markdown: the tables named, or all.
+Processor time of one public call in a warm process: the median of the calls that fit into half a second. Exact solvers use
+several threads, so their elapsed time is measured. Prints Markdown: the tables named, or all.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ EXACT = ("cp-sat", "ilp")
 NETWORKS = ("convolutional_network", "recurrent_network", "dynamic_rnn")
 LAYERED = (7_000, 22_000)
 WITHIN = ("m-topo", "m-etf", "m-sct")  # whose plans change when memory binds
-PROGRAM = ("sct", "m-sct")  # solve a linear program, and remember it
-SHARE = 1.5  # memory of all devices over what the graph needs, where it binds
+PROGRAM = ("sct", "m-sct")  # solve a linear program, and cache its solution
+SHARE = 1.5  # memory of all devices over what the graph needs, in rows with a memory model
 
 
 def graphs() -> dict[str, pl.OpGraph]:
-    """The networks as measured, and layered graphs of the sizes that Baechi was timed on."""
+    """The networks as measured, and layered graphs of the sizes on which Baechi was timed."""
     return {name: pl.load(name) for name in NETWORKS} | {
         f"layered {n:,}": pl.generators.layered(n, seed=1) for n in LAYERED
     }
@@ -48,12 +48,12 @@ def tight(graph: pl.OpGraph, model: str) -> pl.Problem:
 
 
 def unseen(problem: pl.Problem) -> pl.Problem:
-    """The same problem on a graph of which no linear program is remembered."""
+    """The same problem on a graph for which no linear program is cached."""
     return problem.replace(graph=problem.graph.replace(compute=problem.graph.compute))
 
 
 def placing(problem: pl.Problem, name: str, seen: bool = False) -> str:
-    """Milliseconds of one call, or why there are none; `seen`: with the linear program solved before."""
+    """Milliseconds of one call, or why the call fails; `seen`: with the linear program solved before."""
     fresh = name in (*PROGRAM, "portfolio") and not seen
     try:
         (took,) = take_turns(lambda: pl.place(unseen(problem) if fresh else problem, name), least=1)
@@ -65,7 +65,7 @@ def placing(problem: pl.Problem, name: str, seen: bool = False) -> str:
 
 
 def strategies() -> Iterator[str]:
-    """A line per strategy, and per strategy and memory model where that changes what is done."""
+    """A line per strategy, and one more per memory model if that changes the plan."""
     known = graphs()
     yield f"| strategy | memory | {' | '.join(known)} |"
     yield "| --- | --- |" + " ---: |" * len(known)
@@ -82,9 +82,9 @@ def strategies() -> Iterator[str]:
             yield f"| {name} | {model}, {SHARE:g} × the need | {' | '.join(cells)} |"
 
 
-# -------------------------------------------------------------------- next to Baechi
+# -------------------------------------------------------------------- compared with Baechi
 
-# Baechi 2020 Table 5, m-SCT on four GPUs: ops and seconds, as they are and optimised (forward ops only, co-placed, fused).
+# Baechi 2020 Table 5, m-SCT on four GPUs: ops and seconds, unprepared and optimised (forward ops only, co-placed, fused).
 PUBLISHED = {
     "Inception-V3": (6_884, 68.0, 17, 0.9),
     "GNMT, length 40": (18_050, 275.1, 542, 1.2),
@@ -94,7 +94,7 @@ PREPARE = ("forward-only", "coplace", "fuse")
 
 
 def prepared() -> Iterator[str]:
-    """m-sct on the graph as it is, and with Baechi's optimisations; the published times, on another machine, below."""
+    """m-sct without and with Baechi's optimisations; then the published times, from another machine."""
     yield "| graph | ops | m-sct, s | ops after preparing | with preparing, s | times faster |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: |"
     for name, graph in graphs().items():
@@ -114,7 +114,7 @@ DIRECT_RATIO, CANONICAL_RATIO = 1.15, 2.0
 
 
 def programs() -> Iterator[str]:
-    """SCT's linear program: its value, against HiGHS called directly on the same matrices; then the canonical choice."""
+    """SCT's linear program: its optimum, against HiGHS called directly on the same matrices; then the canonical x."""
     yield HEAD
     for n, budget in W_ONLY.items():
         graph = pl.generators.layered(n, seed=1)
@@ -135,7 +135,7 @@ def program_rows(what: str, graph: pl.OpGraph, budget: float) -> Iterator[Row]:
 
 
 def direct(arcs: relaxation.Arcs) -> Callable[[], float]:
-    """A call of HiGHS's dual simplex on the matrices that cvxpy hands to it, which gives w."""
+    """A call of HiGHS's dual simplex on the matrices that cvxpy passes to it; returns w."""
     import highspy
 
     data, scale = matrices(arcs)
@@ -160,7 +160,7 @@ def direct(arcs: relaxation.Arcs) -> Callable[[], float]:
 
 
 def matrices(arcs: relaxation.Arcs) -> tuple[dict[str, Any], float]:
-    """What cvxpy makes of the linear program, and the seconds that are 1 in it."""
+    """The matrices that cvxpy makes of the linear program, and the seconds of one unit in it."""
     asked, solve = [], relaxation._solve
     relaxation._solve = lambda lp, *more: asked.append(lp) or solve(lp, *more)
     try:
@@ -181,7 +181,7 @@ CASES = [
 
 
 def chains(n: int, seed: int) -> pl.Problem:
-    """Side by side run about 1.5 · n^0.4 chains, joined here and there, as in a model graph: what the budgets are about.
+    """About 1.5 · n^0.4 parallel chains with some edges between them, as in a model graph; the budgets are for these.
 
     Whole costs, log-normal: ops of mostly 10 to 40 time units, tensors that take as long.
     """
@@ -195,12 +195,12 @@ def chains(n: int, seed: int) -> pl.Problem:
 
 
 def layered(n: int, seed: int) -> pl.Problem:
-    """Layers of ops with inputs from anywhere, costs from U(0, 2 · mean), on the preset whose latency is half an op: harder."""
+    """Layers of ops with inputs from anywhere, costs from U(0, 2 · mean), on the preset whose latency is half an op; harder."""
     return roomy(pl.generators.layered(n, seed=seed))
 
 
 def exact() -> Iterator[str]:
-    """Seconds on the clock until a plan is proven optimal, or the time is up, and how far above its bound it is then."""
+    """Elapsed seconds until a plan is proven optimal or the time limit is reached, and the plan's gap to its bound."""
     yield "| solver | ops | devices | graph | seed | seconds | at most | above its bound | best heuristic above it |"
     yield "| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: |"
     exact_cells(chains(5, 0), "cp-sat", {}), exact_cells(chains(5, 0), "ilp", {})  # the first call imports the solver

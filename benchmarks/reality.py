@@ -1,13 +1,13 @@
-"""Does what the simulator says come true? TensorFlow networks, placed on four devices, simulated and run.
+"""Compare simulated with measured step times of TensorFlow networks placed on four devices.
 
     pip install tensorflow-cpu==2.21.* tf_keras==2.21.*     # beside placelab, where PyTorch need not be
     python benchmarks/reality.py                            # 10 minutes; writes benchmarks/reality.md
 
 Each network is measured on one device first: every op, the executor's overhead, a transfer by its size. With these costs eight
-strategies place it, the simulator and a model of the shared cores predict step time and order, and the placements, handed
-back to TensorFlow as GraphDefs, run in turns on the virtual CPU devices of one process, and on four worker processes.
-Where PyTorch is installed, a model of it is measured: on its GPUs where it finds any, else, as a check, on the CPU. The
-part of a framework that is not installed stays in reality.md as it was.
+strategies place it; the simulator and a model of the shared cores predict step time and order. The placements, written as
+GraphDefs, run in turns on the virtual CPU devices of one process, and on four worker processes. If PyTorch is installed, a
+PyTorch model is measured: on GPUs if there are any, else, as a check, on the CPU. If a framework is not installed, its part of
+reality.md stays unchanged.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def result(machine: Machine, network: str, name: str, predicted: Prediction, see
 def cases(machines: list[str], networks: list[str], partitioners: tuple[str, ...], rounds: int) -> Iterator[Case]:
     for network in networks:
         for label in machines:
-            with MACHINES[label]() as machine:  # started anew: workers keep the variables of the last network
+            with MACHINES[label]() as machine:  # started anew, because workers keep the variables of the last network
                 print(f"{machine.title}: {network}", file=sys.stderr)
                 yield case(machine, network, partitioners, rounds)
 

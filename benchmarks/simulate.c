@@ -1,5 +1,5 @@
 /* The yardstick of benchmarks/speed.py: one simulation without memory limits and Send ops, from the same arrays, by the same
-   algorithm and with the same result as placelab.simulate, as one would write it by hand in C.
+   algorithm and with the same result as placelab.simulate.
 
    An instant is processed in rounds: completions in order of number, ops before transfers; then free channels; when both
    have nothing left to do, idle devices. Ties: the op that has waited longest, the lower number. Returns the makespan. */
@@ -148,7 +148,7 @@ double simulate(int32_t n_ops, int32_t n_edges, int32_t n_devices, int32_t model
         n_touched = 0;
         if (n_events == 0) break;
         now = events[0].key;
-        do { /* a transfer of no length arrives before devices choose */
+        do { /* a transfer that takes no time arrives before devices choose */
             while (n_events > 0 && events[0].key == now) {
                 int32_t v = pop(events, &n_events, NULL), d;
                 if (v < n_ops) {

@@ -1,9 +1,9 @@
-"""How fast is it, and is it within its budget? One table, milliseconds of processor time per call.
+"""Measure public calls against their budgets: one table, in milliseconds of processor time per call.
 
     python benchmarks/speed.py [--quick] [--json PATH]
 
-A row's call and its yardstick take turns in one process, so that a busy or slow machine slows both; the medians are
-shown. ``C`` is simulate.c beside this file; ``simulate`` is placelab's own (parallel transfers, fifo) on the same problem.
+A row's call and its yardstick alternate in one process, so that a busy or slow machine slows both; medians are shown.
+``C`` is simulate.c beside this file; ``simulate`` is placelab's own (parallel transfers, fifo) on the same problem.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from math import inf, log
 from pathlib import Path
 from statistics import median
 
-os.environ.setdefault("PLACELAB_JIT", "wait")  # before the first kernel: its compiling is not what is measured
+os.environ.setdefault("PLACELAB_JIT", "wait")  # before the first kernel, so that no compilation is measured
 
 import numpy as np
 from yardstick import MODELS, Yardstick
@@ -87,7 +87,7 @@ def take_turns(*calls: Callable, least: int = 3, most: int = 200, seconds: float
 
 
 def placement(graph: pl.OpGraph, devices: int, transfers: str = "parallel") -> pl.Placement:
-    """Ops dealt at random: more transfers, and so more work, than a partitioner leaves."""
+    """Ops on random devices: more transfers, and so more work, than with a partitioner."""
     problem = pl.Problem(graph, pl.Cluster.uniform(devices), transfers=transfers)
     return pl.Placement(problem, np.random.default_rng(0).integers(0, devices, graph.n_ops))
 
@@ -116,7 +116,7 @@ def planning(graph: pl.OpGraph, size: int) -> Iterator[Row]:
             ours, simulate = take_turns(call, lambda: pl.simulate(placed.problem, placed, "fifo"), least=1)
             return Row(what, graph.n_ops, k, ours, "ms", budget, "simulate", simulate, allowed)
 
-        if k == DEVICES[0]:  # means over devices are taken first, so that their number hardly matters
+        if k == DEVICES[0]:  # ranks use means over devices, so the number of devices hardly matters
             both = lambda p=problem: (pl.upward_rank(p), pl.downward_rank(p))  # noqa: E731
             yield against("upward and downward rank", both, RANKS[size], RANKS_RATIO)
         for name, (budget, allowed) in PARTITIONERS.items():
@@ -150,7 +150,7 @@ def starting(runs: int = 3) -> Iterator[Row]:
 
 
 def memory(graph: pl.OpGraph) -> Row:
-    """Peak of what one simulation allocates, its result included, per op and transfer."""
+    """Peak memory that one simulation allocates, its result included, per op and transfer."""
     placed = placement(graph, 4)
     pl.simulate(placed.problem, placed, "pct")
     tracemalloc.start()
@@ -162,7 +162,7 @@ def memory(graph: pl.OpGraph) -> Row:
 
 
 def growth(rows: list[Row]) -> Iterator[Row]:
-    """The exponent x of time ~ ops^x between the two larger sizes, of what should grow hardly faster than its input."""
+    """Exponent x of time ~ ops^x between the two larger sizes, for calls that should be nearly linear."""
     small, large = SIZES[1:]
     times = {(r.what, r.devices, r.ops): r.value for r in rows}
     for what in ("simulate parallel, fifo", "simulate channel, pct", "upward and downward rank", "tf-greedy"):

@@ -1,4 +1,4 @@
-"""simulate.c, compiled into a temporary folder and called on a problem's own arrays."""
+"""Compile simulate.c into a temporary folder and call it on a problem's own arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from placelab import Placement
 
 MODELS = {"parallel": 0, "sequential": 1, "channel": 2}
 SOURCE = Path(__file__).with_name("simulate.c")
-# No fused multiply-add: the sums must round as they do everywhere else.
+# No fused multiply-add, so that sums round as in placelab.
 COMPILE = ("gcc", "-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC")
 
 
@@ -29,9 +29,9 @@ def library() -> ctypes.CDLL:
 
 
 class Yardstick:
-    """One placement, ready to be simulated by the C program with ``fifo`` or ``pct``.
+    """One placement that the C program can simulate with ``fifo`` or ``pct``.
 
-    Only what the yardstick knows: half duplex, no memory limits, no Send ops.
+    Supports only half duplex, no memory limits and no Send ops.
     """
 
     def __init__(self, placement: Placement) -> None:

@@ -76,7 +76,7 @@ def embedded(tokens: tf.Tensor) -> list[tf.Tensor]:
 
 
 def encoder(tokens: tf.Tensor) -> tuple[tf.Tensor, list[State]]:
-    """The first layer reads in both directions. Returns [batch, steps, UNITS] and each layer's last state."""
+    """Encode, the first layer in both directions; returns [batch, steps, UNITS] and each layer's last state."""
     with tf.variable_scope("encoder"):
         xs = embedded(tokens)
         ahead, _ = sequence("layer_0_forward", xs)

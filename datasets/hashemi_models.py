@@ -27,7 +27,7 @@ def fully_connected(x: tf.Tensor, name: str, width: int) -> tf.Tensor:
 
 
 def classifier(x: tf.Tensor) -> tf.Tensor:
-    """Two layers of 4,096 with dropout and the scores, as AlexNet and VGG-16 end."""
+    """The last layers of AlexNet and VGG-16: two of 4,096 with dropout, and the scores."""
     x = tf.reshape(x, [x.shape[0], -1])
     for name in ("fc6", "fc7"):
         x = tf.nn.dropout(tf.nn.relu(fully_connected(x, name, 4096)), KEPT)

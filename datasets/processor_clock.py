@@ -25,7 +25,7 @@ int clock_gettime(clockid_t id, struct timespec *now) {
 
 
 def start_again(without: str) -> None:
-    """Restart this program under that clock, without the argument `without`. Needs Linux and a C compiler."""
+    """Restart this program with that clock and without the argument `without`. Needs Linux and a C compiler."""
     folder = Path(mkdtemp())
     source, library = folder / "clock.c", folder / "clock.so"
     source.write_text(SOURCE)

@@ -34,7 +34,7 @@ class Network:
     Attributes
     ----------
     file, model
-        Its file, and arguments of the file's function ``model``.
+        File name, and arguments of the file's function ``model``.
     batch
         Arguments of the file's function ``batch``.
     fed

@@ -1,4 +1,4 @@
-"""The least makespan of a small problem, by trying every placement and every order."""
+"""Compute the least makespan of a small problem by trying every placement and every order."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from placelab.problem.problem import Problem
 def optimum(problem: Problem) -> float:
     """Least makespan [s] of a problem with ``parallel`` transfers and no Send ops; up to 7 ops or so.
 
-    Memory is unlimited or ``reserved``; infinite where the ops have no room. Any schedule can be built by appending ops in
+    Memory is unlimited or ``reserved``; infinite if the ops do not fit. Any schedule can be built by appending ops in
     order of their start (ties: finish, op number) to a device of theirs, each as early as its inputs and its device allow. So
-    all such sequences are tried, but those that cannot win.
+    all such sequences are tried, except those that cannot improve the result.
     """
     assert problem.transfers == "parallel" and problem.memory in ("none", "reserved") and not problem.transfer_ops
     graph, k = problem.graph, problem.cluster.n_devices

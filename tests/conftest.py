@@ -1,4 +1,4 @@
-"""What all tests share: where data lies that is not part of the project, and how hypothesis runs."""
+"""Fixtures and settings of all tests: data beside the project, and hypothesis."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ collect_ignore = [
     "torch_models.py",
 ]  # doctests are looked for in all files, and these import frameworks
 
-os.environ.setdefault("PLACELAB_JIT", "wait")  # tests run the compiled kernels; some ask for the plain path themselves
+os.environ.setdefault("PLACELAB_JIT", "check")  # tests run the compiled kernels; some ask for the plain path themselves
 
 # The same examples in every run; a first example may wait for a kernel to compile.
 settings.register_profile("placelab", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

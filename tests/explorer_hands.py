@@ -1,4 +1,4 @@
-"""Use the explorer without a browser: pick, press, drag, edit, upload, and read what it shows."""
+"""Use the explorer without a browser: pick, press, drag, edit, upload, and read its widgets."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def of_class(box: w.Widget, name: str) -> w.Widget:
 
 
 def look(explorer: Explorer) -> None:
-    """Show the explorer to somebody: browsers count their views in a trait of ipywidgets that has no public name."""
+    """Open a view of the explorer: browsers count their views in a trait of ipywidgets that has no public name."""
     explorer._view_count = 1
 
 
@@ -85,7 +85,7 @@ def upload(explorer: Explorer, name: str, data: bytes, piece: int = 1 << 20) -> 
 
 
 def wait_for(holds: Any) -> None:
-    """Wait until a background thread has made it so."""
+    """Wait until a background thread has made the condition true."""
     until = time.monotonic() + 30
     while not holds():
         assert time.monotonic() < until
@@ -93,14 +93,14 @@ def wait_for(holds: Any) -> None:
 
 
 def cell(explorer: Explorer) -> pl.Schedule:
-    """The schedule that the copied cell makes."""
+    """The schedule that the copied cell returns."""
     names: dict[str, Any] = {}
     exec(explorer.code, names)
     return names["schedule"]
 
 
 def reproduces(explorer: Explorer) -> bool:
-    """Whether the copied cell makes exactly what is shown."""
+    """Whether the copied cell gives exactly the schedule that is shown."""
     shown, made = explorer.schedule, cell(explorer)
     columns = ("speed", "memory", "bandwidth", "latency", "names", "types", "hosts")
     same_cluster = all(

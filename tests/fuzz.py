@@ -69,7 +69,7 @@ WORDS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the number of kinds of failure found."""
+    """Run the command line; returns the number of kinds of failure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("format", nargs="?", choices=sorted(FORMATS))
     parser.add_argument("--minutes", type=float, default=1.0)
@@ -143,7 +143,7 @@ def attempt(read: Callable[[bytes], object], data: bytes) -> str:
 
 
 def report(name: str, outcomes: Counter, failures: dict[str, str], slowest: float) -> int:
-    """Print the outcomes; the number of kinds of failure."""
+    """Print the outcomes; returns the number of kinds of failure."""
     counts = ", ".join(f"{n:,} {kind}" for kind, n in outcomes.most_common() if not kind.startswith("! "))
     print(
         f"{name}: {sum(outcomes.values()):,} inputs ({counts}), slowest {slowest:.2f} s, {len(failures)} kinds of failure"

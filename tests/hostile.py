@@ -78,7 +78,7 @@ def columns(n: int, sets: list, devices: list[int], outputs: int = 0, consumers:
 
 
 def dax(k: int) -> bytes:
-    """k jobs that write k files each, the same, and k others that read them; the last writer is a parent of all."""
+    """k jobs that all write the same k files, and k others that read them; the last writer is a parent of all."""
     uses = lambda link: "".join(f'<uses file="f{i}" link="{link}"/>' for i in range(k))  # noqa: E731
     jobs = lambda stem, link: (f'<job id="{stem}{i}">{uses(link)}</job>' for i in range(k))  # noqa: E731
     before = (f'<child ref="r{i}"><parent ref="w{k - 1}"/></child>' for i in range(k))
@@ -86,7 +86,7 @@ def dax(k: int) -> bytes:
 
 
 def wfformat(k: int) -> bytes:
-    """k tasks that write k files each, the same, and are the parents of k others that read them."""
+    """k tasks that all write the same k files, and are the parents of k others that read them."""
     writers, files = listed("w", k, " ").split(), listed("f", k, " ").split()
     tasks: list[dict] = [{"id": name, "outputFiles": files} for name in writers]
     tasks += [{"id": f"r{i}", "parents": writers, "inputFiles": files} for i in range(k)]

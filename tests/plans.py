@@ -1,4 +1,4 @@
-"""A list scheduler's plan as a schedule, so that the validator can look at it."""
+"""Convert a list scheduler's plan to a schedule that the validator can check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random small problems for tests: one maker, fed by ``random.Random`` in bulk or by hypothesis where shrinking helps.
+"""Random small problems for tests: one function, driven by ``random.Random`` in bulk or by hypothesis for shrinking.
 
 ``many(1000)`` yields problems from a seed; ``problems()`` is a hypothesis strategy; ``placement(pick, problem)`` and
 ``placements(problem)`` place one. Every problem has a placement within its groups and allowed devices.

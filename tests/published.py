@@ -1,4 +1,4 @@
-"""Reads the data published with Mayer 2017, which lies beside the project (its NOTES.md says what and from where)."""
+"""Read the data published with Mayer 2017, stored beside the project (NOTES.md there describes content and source)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def problem(folder: Path, network: str, **rules) -> pl.Problem:
 
 
 def placement(folder: Path, on: pl.Problem, network: str, strategy: str) -> pl.Placement:
-    """Where the published program put the ops."""
+    """The published program's placement."""
     where = {op: f"dev{device}" for op, device in _rows(folder / f"placement_{network}_{strategy}_50.csv")}
     return pl.Placement.from_mapping(on, where)
 

@@ -1,10 +1,10 @@
-"""Bytes that ops need on one device without times, written plainly; shares no code with the library."""
+"""Memory that ops need on one device without times, written plainly; shares no code with the library."""
 
 from __future__ import annotations
 
 
 def always_together(problem, u, v):
-    """Whether two ops share a device in every placement: one group, or one device left for both."""
+    """Whether two ops share a device in every placement: by a group, or because only one device is allowed for both."""
     alone = {*problem.feasible(u)} | {*problem.feasible(v)}
     return len(alone) == 1 or v in problem.members(u)
 

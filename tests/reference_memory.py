@@ -1,4 +1,4 @@
-"""Memory in use, by its definition: at each instant, the sum over everything that is held then."""
+"""Memory in use, by its definition: at each instant, the sum of everything held at that time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Span = tuple[int, float, float, float]  # device, from, to (not included), bytes
 
 
 def spans(schedule: Schedule) -> list[Span]:
-    """What is held where, from when until when, in the problem's memory model."""
+    """What is held on which device and during which time, in the problem's memory model."""
     problem, graph = schedule.problem, schedule.problem.graph
     device, start, finish = schedule.device.tolist(), schedule.start.tolist(), schedule.finish.tolist()
     ops = range(graph.n_ops)
@@ -44,7 +44,7 @@ def curve(schedule: Schedule, d: int) -> list[tuple[float, float]]:
 
 
 def shortages(schedule: Schedule) -> list[Span]:
-    """Maximal spans in which a device holds more than its capacity, and the most it is short of in each."""
+    """Maximal spans in which a device holds more than its capacity, with the largest shortage in each."""
     found: list[Span] = []
     if schedule.problem.memory == "none":
         return found

@@ -1,4 +1,4 @@
-"""SCT on finitely many devices as its rules read, op by op, for the kernel to be compared with."""
+"""SCT on finitely many devices by its rules, op by op, as a reference for the kernel."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class Plan:
         self.send, self.delay = transfer_delay(problem)
 
     def may(self, v: int) -> list[int]:
-        """Devices that may run v; that of its group once one of it is placed."""
+        """Devices that may run v; only its group's device once a member is placed."""
         homes = [self.device[u] for u in self.problem.members(v) if self.device[u] >= 0]
         return homes[:1] or self.problem.feasible(v).tolist()
 
     def is_ready(self, v: int) -> bool:
-        """Whether v is not placed, but all its inputs are."""
+        """Whether v is not placed and all its inputs are."""
         graph = self.problem.graph
         edges = graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]
         return self.device[v] < 0 and all(self.device[u] >= 0 for u in graph.producer[edges])
 
     def ports(self, home: int, d: int) -> tuple:
-        """What a transfer from home to d has to wait for."""
+        """Ports or channels that a transfer from home to d waits for."""
         if self.problem.transfers == "parallel":
             return ()
         if self.problem.transfers == "channel":
@@ -46,7 +46,7 @@ class Plan:
         return (("out", home), ("in", d)) if self.problem.duplex else ((home,), (d,))
 
     def inputs(self, v: int, d: int) -> list[tuple[int, int, float, float]]:
-        """(tensor, its home, sent, there) of each input, as if v ran on d; sent in the order they were computed."""
+        """(tensor, its home, sent, there) of each input, as if v ran on d, in the order in which they were computed."""
         graph, cluster = self.problem.graph, self.problem.cluster
         edges = graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]].tolist()
         copies, busy, found = dict(self.copies), dict(self.busy), {}
@@ -67,7 +67,7 @@ class Plan:
         return [found[e] for e in edges]
 
     def est(self, v: int, d: int) -> float:
-        """When v could start on d, infinite where it has no room or may not run."""
+        """Earliest start of v on d; infinite if memory is missing or d is not allowed."""
         if d not in self.may(v):
             return inf
         inputs, length = self.inputs(v, d), self.problem.exec_time(v, d)
@@ -80,7 +80,7 @@ class Plan:
         return start
 
     def place(self, v: int, d: int, start: float, rule: int) -> None:
-        """Run v on d from `start` on."""
+        """Place v on d at `start`."""
         inputs, finish = self.inputs(v, d), start + self.problem.exec_time(v, d)
         if self.memory:
             self.memory.place(v, d, start, finish, inputs)
@@ -94,7 +94,7 @@ class Plan:
 
 
 def sct(problem: Problem, child: np.ndarray, turns: np.ndarray, memory: bool) -> Plan | None:
-    """The whole plan, or None where nothing fits any more."""
+    """The whole plan, or None when nothing fits any more."""
     plan, k = Plan(problem, memory), problem.cluster.n_devices
     _, rank = by_falling(rounded(static_level(problem)))
     for _ in range(problem.graph.n_ops):
@@ -109,7 +109,7 @@ def sct(problem: Problem, child: np.ndarray, turns: np.ndarray, memory: bool) ->
 
 
 def ask(plan: Plan, d: int, idle: list[int], ready: list[int], clock: float, child, rank) -> tuple | None:
-    """What device d does at this time: (op, device, start, rule), or None where it waits."""
+    """The decision of device d at this time: (op, device, start, rule), or None if it waits."""
     favourite = child[plan.last[d]] if plan.last[d] >= 0 else -1
     if favourite in ready:
         starts = [plan.est(favourite, e) for e in range(plan.problem.cluster.n_devices)]

@@ -1,7 +1,7 @@
-"""The simulator once more, as plainly as it can be written: lists, dictionaries, loops over everything.
+"""A second simulator, written as plainly as possible: lists, dictionaries, loops over everything.
 
 It shares no code with ``placelab.simulate`` and is slow on purpose. An item is (class, number): ops, then Sends, then
-transfers, so that sorting items gives the order in which what ends at one instant is dealt with.
+transfers, so that sorted items that end at one instant are in the order of processing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def simulate(placement: Placement, order: Order, oom: str = "mark") -> Schedule:
 
 
 class Simulation:
-    """One run: what is ready, what is going on, what has happened."""
+    """One run: items that are ready, running and finished."""
 
     def __init__(self, placement: Placement, order: Order, oom: str) -> None:
         self.problem, self.order, self.wait = placement.problem, order, oom == "wait"
@@ -46,7 +46,7 @@ class Simulation:
         self.now = 0.0
 
     def run(self) -> Schedule:
-        """Rounds: end what is due (a transfer of no length at once), begin transfers, begin ops; on to the next end."""
+        """Rounds: end what is due (a transfer of no time at once), begin transfers, begin ops; then go to the next end."""
         for v, missing in self.missing.items():
             if not missing:
                 self.ready[OP, v] = 0.0
@@ -84,7 +84,7 @@ class Simulation:
             self.arrive([tensor], destination)
 
     def arrive(self, tensors: list[int], d: int) -> None:
-        """Tensors are there on device d: their consumers there may have become executable."""
+        """A tensor has arrived on device d: its consumers there may have become executable."""
         for t, v in self.edges:
             if t in tensors and self.device[v] == d:
                 self.missing[v].discard(t)
@@ -116,7 +116,7 @@ class Simulation:
         self.active[item] = finish
 
     def begin_waiting_transfers(self) -> None:
-        """Begin, highest priority first, what finds its ports (or its channel) free; ties in order of request."""
+        """Begin transfers whose ports (or channel) are free, highest priority first; ties in order of request."""
         for i in sorted(self.waiting, key=lambda i: -self.transfer_priority(i)):  # sorted keeps the order of ties
             _, d, e = self.transfers[i]
             going = [self.transfers[j][1:] for kind, j in self.active if kind == TRANSFER_ITEM]
@@ -154,7 +154,7 @@ class Simulation:
         return self.device[number] if kind == OP else self.transfers[number][1]
 
     def choose(self, d: int, ready: list[tuple[int, int]]) -> tuple[int, int] | None:
-        """The item that device d runs next, or None; `ready` holds what is executable there and fits."""
+        """The item that device d runs next, or None; `ready` holds items that are executable on d and fit into memory."""
         rule = self.order.rule
         if rule == "planned":
             left = [v for v in self.order.op.tolist() if self.device[v] == d and (OP, v) not in self.start]
@@ -186,7 +186,7 @@ class Simulation:
         return max(self.order.op[v] for t, v in self.edges if t == tensor and self.device[v] == destination)
 
     def msr(self, item: tuple[int, int]) -> float:
-        """Mayer eq. 13: how much would running the item help idle devices? A Send: the ops that its transfer feeds."""
+        """Mayer eq. 13: how much running the item helps idle devices. For a Send: the ops that its transfer feeds."""
         alpha, beta, gamma, delta = self.order.weights
         kind, v = item
         brings = {t for t, u in enumerate(self.producer) if u == v} if kind == OP else {self.transfers[v][0]}
@@ -200,10 +200,10 @@ class Simulation:
             score += alpha + beta * other + gamma * last + delta * (last and idle)
         return score
 
-    # ------------------------------------------------------------------ waiting for room
+    # ------------------------------------------------------------------ waiting for memory
 
     def fits(self, item: tuple[int, int]) -> bool:
-        """Whether there is room to begin the item now; without waiting there always is."""
+        """Whether memory suffices to begin the item now; always true without waiting."""
         kind, v = item
         if not self.wait or kind == SEND or self.problem.memory == "none":
             return True
@@ -218,7 +218,7 @@ class Simulation:
             return sum(graph.memory[v] for v in here)
         begun = {v for v in range(graph.n_ops) if (OP, v) in self.start or v == starting}
         ended = {v for v in begun if (OP, v) in self.finish and (OP, v) not in self.active}
-        total, done = 0.0, begun  # a consumer lets go of its inputs when it starts …
+        total, done = 0.0, begun  # a consumer frees its inputs when it starts …
         if model == "dynamic":  # … or when it ends
             total, done = sum(graph.persistent[v] + graph.temporary[v] * (v in begun - ended) for v in here), ended
         for t, u in enumerate(self.producer):
@@ -239,7 +239,7 @@ class Simulation:
         return (TRANSFER_ITEM, i) in self.finish and (TRANSFER_ITEM, i) not in self.active
 
     def is_there(self, i: int) -> bool:
-        """Whether transfer i takes room where it goes: under ``dynamic`` from its start, else from its end."""
+        """Whether transfer i needs memory at its destination: under ``dynamic`` from its start, else from its end."""
         if self.problem.memory == "dynamic":
             return self.start.get((TRANSFER_ITEM, i), np.inf) <= self.now
         return self.has_ended(i)
@@ -262,7 +262,7 @@ class Simulation:
 
 
 def needed_transfers(placement: Placement) -> list[tuple[int, int, int]]:
-    """(tensor, source, destination) of what must move, in order of (producer, destination, tensor)."""
+    """(tensor, source, destination) of required transfers, in order of (producer, destination, tensor)."""
     graph, device = placement.problem.graph, placement.device.tolist()
     needed = set()
     for t, u, v in zip(graph.edge_tensor.tolist(), graph.producer.tolist(), graph.consumer.tolist(), strict=True):

@@ -42,7 +42,7 @@ def stg() -> list[bytes]:
 
 
 def dot() -> list[bytes]:
-    """Graphs in the three dialects, and one with all of the language."""
+    """Graphs in the three dialects, and one with every feature of the language."""
     return [
         b'digraph full { a [compute=1e3, kind="MatMul", persistent=4, group="g", devices="[\\"cpu\\"]"];\n'
         b'b [compute=2, time="{\\"cpu\\": 0.5}"]; a -> b [bytes=8, tensor=0]; a -> b [control=true]; }\n',

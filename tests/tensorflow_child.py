@@ -1,11 +1,11 @@
 """Run TensorFlow itself, for tests/formats/test_tensorflow_itself.py, which starts this file if TensorFlow is installed.
 
-It has a process of its own, and no test imports TensorFlow: OR-tools crashes where that was loaded first.
+It runs in a separate process, and no test imports TensorFlow: OR-tools crashes if TensorFlow was loaded first.
 
 python tests/tensorflow_child.py build FOLDER     # networks and what TensorFlow counts in them
 python tests/tensorflow_child.py run FOLDER       # the placed network on four virtual CPUs
-python tests/tensorflow_child.py ops              # the table of what ops put out
-python tests/tensorflow_child.py flops            # how many operations TensorFlow counts, for tests/test_flops.py
+python tests/tensorflow_child.py ops              # the table of ops' outputs
+python tests/tensorflow_child.py flops            # how many operations TensorFlow counts, for tests/costs/test_flops.py
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def run(folder: Path) -> None:
 
 
 def same(folder: Path) -> None:
-    """Whether the placed files differ from the network in devices alone, by TensorFlow's own parsers."""
+    """Whether the placed files differ from the network only in devices, by TensorFlow's own parsers."""
     from google.protobuf import text_format
 
     whole = tf.GraphDef.FromString((folder / "network.pb").read_bytes())

@@ -64,7 +64,7 @@ def graph(*nodes: Any, functions: tuple[Any, ...] = ()) -> bytes:
     parts = [tagged(1, one.SerializeToString(deterministic=True)) for one in nodes]
     return (
         b"".join(parts) + (tagged(2, library) if functions else b"") + b"\x22\x03\x08\xac\x0c"
-    )  # versions, which no one reads
+    )  # versions, which are not read
 
 
 def function(

@@ -1,4 +1,4 @@
-"""Published workloads that lie beside the project, as problems: those of Tarnawski et al. 2020 and PipeDream's profiles."""
+"""Published workloads stored beside the project, as problems: those of Tarnawski et al. 2020 and PipeDream's profiles."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ def tarnawski(folder: Path) -> list[Path]:
 
 
 def pipedream(folder: Path) -> list[Path]:
-    """The profiles of PipeDream; its graphs for tests of another program are left out."""
+    """The profiles of PipeDream, without graphs for tests of another program."""
     return sorted(folder.glob("profiler/*/profiles/*/graph.txt"))
 
 
 @cache
 def tarnawski_problem(path: Path) -> pl.Problem:
-    """A workload on the accelerators and CPU cores its file asks for, with its sizes as reserved memory."""
+    """A workload on the accelerators and CPU cores of its file, with its sizes as reserved memory."""
     graph = dnn_partitioning.read(path)
     return pl.Problem(graph, own_cluster(graph), memory="reserved")
 
 
 @cache
 def pipedream_problem(path: Path, devices: int = 4, share: float = 2.0) -> pl.Problem:
-    """A profile as a training step on equal GPUs that have `share` times the memory the step needs, together."""
+    """A profile as a training step on equal GPUs that together have `share` times the memory the step needs."""
     graph = profiles.read(path)
     memory = share * graph.memory.sum() / devices
     return pl.Problem(graph, pl.clusters.uniform(devices).replace(memory=[memory] * devices), memory="reserved")

@@ -1,8 +1,8 @@
-"""How far from the optimum are the heuristics? Small task graphs, whose optimum is proven, under every partitioner.
+"""Compute the gap of every partitioner to the proven optimum of small task graphs.
 
     python benchmarks/quality/gaps.py [PATH]
 
-Writes gaps.md beside this file, or PATH: the same bytes everywhere.
+Writes gaps.md beside this file, or PATH: the same bytes on every machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import placelab as pl
 TABLE = Path(__file__).with_name("gaps.md")
 OPS, DEVICES, RATIOS = 10, (2, 4), (0.1, 1.0, 10.0)
 EXACT = ("cp-sat", "ilp")
-PROVEN = 1 + 1e-6  # the solver counts time in whole units, and proves its optimum up to one of them
+PROVEN = 1 + 1e-6  # the solver counts time in whole units, and proves its optimum up to one unit
 REACHED = 1e-5
 
 
@@ -68,7 +68,7 @@ def row(name: str, gap: dict[tuple, float]) -> str:
 
 
 def structure_row(structure: str, best: dict[tuple, float], gap: dict[str, dict[tuple, float]]) -> str:
-    """A line of the table of structures: optima in µs, and which quick one comes closest on average."""
+    """A line of the table of structures: optima in µs, and the quick partitioners that are closest on average."""
     optima = [f"{1e6 * best[structure, r, k]:.6g}" for r, k in product(RATIOS, DEVICES)]
     quick = {name: of for name, of in gap.items() if not pl.partitioners()[name].slow}
     average = {name: mean(v for (s, *_), v in of.items() if s == structure) for name, of in quick.items()}
@@ -102,7 +102,7 @@ def main() -> None:
         "| --- |" + " ---: |" * (3 + len(titles)),
         *(row(name, gap[name]) for name in names),
         "",
-        "The proven optima in µs, and which of the quick ones come closest, on average over the six instances of a structure:",
+        "The proven optima in µs, and the quick partitioners that are closest, on average over a structure's six instances:",
         "",
         f"| structure | {' | '.join(optima)} | least mean gap | reached by |",
         "| --- |" + " ---: |" * (1 + len(optima)) + " --- |",

@@ -1,8 +1,8 @@
-"""How good are the schedules? Makespan of every partitioner × scheduler on every instance, as a table kept in the repository.
+"""Compute the makespan of every partitioner × scheduler on every instance, as a table kept in the repository.
 
     python benchmarks/quality/makespans.py [PATH]
 
-Writes makespans.md beside this file, or PATH: the same bytes everywhere, so that a change of a strategy shows as a diff.
+Writes makespans.md beside this file, or PATH: the same bytes on every machine, so that a change of a strategy shows as a diff.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def redrawn(network: str) -> pl.Problem:
     return pl.Problem(costs.mayer(pl.load(network)), clusters.mayer50())
 
 
-# Small ones first: tests/test_benchmarks.py recomputes them.
+# Small ones first: tests/house/test_benchmarks.py recomputes them.
 INSTANCES: dict[str, Callable[[], pl.Problem]] = {
     "topcuoglu": lambda: pl.datasets.problem("topcuoglu"),
-    "seq 32, parameter server": lambda: pl.Problem(  # a layer computes as long as its parameter travels
+    "seq 32, parameter server": lambda: pl.Problem(  # a layer computes as long as its parameter's transfer takes
         gen.seq(32, compute=8.5e9, size=1e6), clusters.parameter_server(1), transfers="channel"
     ),
     "fork-join 16 × 8": lambda: pl.Problem(gen.fork_join(16, 8), clusters.uniform()),
@@ -59,7 +59,7 @@ INSTANCES: dict[str, Callable[[], pl.Problem]] = {
 
 
 def makespan(placement: pl.Placement, scheduler: str) -> str:
-    """Seconds with six digits, marked where a device runs out of memory; – where the placement has no planned order."""
+    """Seconds with six digits, marked if a device runs out of memory; – if the placement has no planned order."""
     try:
         schedule = pl.simulate(placement.problem, placement, scheduler)
     except pl.UnsupportedError:
@@ -99,7 +99,7 @@ def section(name: str, problem: pl.Problem) -> str:
 
 HEAD = """# Makespans
 
-Seconds, of every partitioner (rows; the exact ones stand in [gaps.md](gaps.md)) under every scheduler (columns), with their
+Seconds, of every partitioner (rows; the exact ones are in [gaps.md](gaps.md)) under every scheduler (columns), with their
 default options and seed 0. `python benchmarks/quality/makespans.py` writes this file; a change in it is a change of what a
 strategy does, and is reviewed as one.
 

@@ -1,8 +1,8 @@
-"""Do the trends of Srivastava's thesis hold here? Its chapter 7: bandwidths × machines × two ways to give out memory.
+"""Check the trends of chapter 7 of Srivastava's thesis: bandwidths × machines × two ways to assign memory.
 
     python benchmarks/quality/thesis.py [PATH]
 
-Writes thesis.md beside this file, or PATH: the same bytes everywhere.
+Writes thesis.md beside this file, or PATH: the same bytes on every machine.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import placelab as pl
 
 TABLE = Path(__file__).with_name("thesis.md")
 MACHINES = (3, 6, 9, 12, 15)
-# From transfers that dwarf the ops to transfers that hardly count: see the mean ratios in the tables.
+# From transfers much longer than ops to transfers that hardly count: see the mean ratios in the tables.
 BANDWIDTHS = {"convolutional_network": (1e5, 1e7, 1e9, 1e11), "dynamic_rnn": (1e7, 1e9, 1e10, 1e11)}
 SMALL = "convolutional_network"
 STRATEGIES = {"m-topo": dict(rule="count"), "m-etf": {}, "m-sct": {}}
@@ -69,7 +69,7 @@ def parallelism(graph: pl.OpGraph) -> float:
 
 
 def memories(needed: float, machines: int) -> tuple[float, float]:
-    """Bytes of each machine: a fixed total dealt out evenly, or a fixed size each."""
+    """Bytes of each machine: a fixed total divided evenly, or a fixed size each."""
     return TOTAL * needed / machines, EACH * needed
 
 
@@ -95,7 +95,7 @@ def run(network: str) -> Grid:
     return Grid(network, found)
 
 
-# -------------------------------------------------------------------- what the thesis saw
+# -------------------------------------------------------------------- trends of the thesis
 
 
 def beat_topo(grid: Grid, name: str) -> tuple[bool, str]:
@@ -131,7 +131,7 @@ def falls_with_bandwidth(grid: Grid, name: str) -> tuple[bool, str]:
     return all(b <= a * (1 + 1e-9) for a, b in pairwise(series)), f"{said} s, mean over machines and memories"
 
 
-def rises_when_memory_is_dealt_out(grid: Grid, name: str) -> tuple[bool, str]:
+def rises_at_fixed_total_memory(grid: Grid, name: str) -> tuple[bool, str]:
     """Fixed total: "a gradually increasing trend as the number of machines increase", the memory of each being less."""
     first, last = ends(grid.makespan[name][0, :-1])
     return (
@@ -140,7 +140,7 @@ def rises_when_memory_is_dealt_out(grid: Grid, name: str) -> tuple[bool, str]:
     )
 
 
-def falls_when_memory_comes_along(grid: Grid, name: str) -> tuple[bool, str]:
+def falls_at_fixed_memory_per_machine(grid: Grid, name: str) -> tuple[bool, str]:
     """Fixed memory per machine: "both … display a generally decreasing trend as the number of machines increase"."""
     first, last = ends(grid.makespan[name][1])
     return (
@@ -174,9 +174,9 @@ def trends(grid: Grid) -> Iterator[tuple[str, bool, str]]:
     for name in ahead:
         yield f"{name}: more bandwidth, less makespan", *falls_with_bandwidth(grid, name)
     for name in ahead:
-        yield f"{name}: a fixed total memory makes more machines slower", *rises_when_memory_is_dealt_out(grid, name)
+        yield f"{name}: a fixed total memory makes more machines slower", *rises_at_fixed_total_memory(grid, name)
     for name in ahead:
-        yield f"{name}: memory per machine makes more machines faster", *falls_when_memory_comes_along(grid, name)
+        yield f"{name}: memory per machine makes more machines faster", *falls_at_fixed_memory_per_machine(grid, name)
 
 
 # -------------------------------------------------------------------- the page
@@ -184,15 +184,15 @@ def trends(grid: Grid) -> Iterator[tuple[str, bool, str]]:
 HEAD = f"""# Chapter 7 of the thesis
 
 Srivastava (2018) runs m-TOPO, m-ETF and m-SCT on a small convolutional network and on Inception-V3: bandwidths × machines ×
-two ways to give out memory. `python benchmarks/quality/thesis.py` does the same on our small convolutional network and our
+two ways to assign memory. `python benchmarks/quality/thesis.py` does the same on our small convolutional network and our
 largest one, writes this file and checks the trends that the thesis describes.
 
 As there: op times as measured, transfers in parallel and without latency, memory reserved for the whole run, no colocation
-groups, m-TOPO by count. *Total* memory is {TOTAL:g} times what the network needs, dealt out evenly; *each* machine
+groups, m-TOPO by count. *Total* memory is {TOTAL:g} times what the network needs, divided evenly; *each* machine
 has {EACH:g} times what it needs (the thesis: 75 MB and 16 GB, of a network whose need it does not print). Plans are run as
 planned. The bandwidths are the thesis'. They fit here, too: the *ratio* of the mean transfer to the mean op time goes from
-far above 1, where transfers dwarf the ops, to below. ρ is the longest transfer over the shortest op that takes any time
-(ops that take none leave no finite ρ): the SCT assumption, ρ ≤ 1, holds nowhere.
+far above 1, where transfers are much longer than ops, to below 1. ρ is the longest transfer over the shortest op that
+takes any time (ops that take none leave no finite ρ): the SCT assumption, ρ ≤ 1, holds nowhere.
 """
 
 
@@ -216,17 +216,17 @@ def section(grid: Grid) -> str:
     return "\n".join(lines) + "\n" + WHY.get(grid.network, "")
 
 
-# Why a trend is absent: written by hand, from the tables and from runs without memory limits.
+# Why a trend does not hold: written from the tables and from runs without memory limits.
 WHY = {
     "dynamic_rnn": """
-*Why not.* What moves the thesis' curves with the number of machines is memory, and here memory costs little: without any
-limit m-ETF's makespans are the same within 3 % above the lowest bandwidth. Nor does the network want many machines: its ops
-take 2.1 times as long as its longest path, so that three machines do what can be done, and above the lowest bandwidth every
-line of the table is flat from there to fifteen. m-ETF and m-SCT are therefore as far apart on fifteen machines as on three:
-how far depends on the bandwidth, 10 to 18 % at 1e9 B/s, where SCT waits for favourite children that its assumption
+*Why not.* In the thesis, memory makes makespans change with the number of machines; here memory costs little: without any
+limit m-ETF's makespans are the same within 3 % above the lowest bandwidth. Nor does the network need many machines: its ops
+take 2.1 times as long as its longest path, so three machines suffice, and above the lowest bandwidth every
+line of the table is flat from three to fifteen. m-ETF and m-SCT are therefore as far apart on fifteen machines as on three;
+the difference depends on the bandwidth: 10 to 18 % at 1e9 B/s, where SCT waits for favourite children that its assumption
 misjudges, 1 to 2 % in m-SCT's favour at 1e10, 0.1 % at 1e11. At 1e7 B/s, where a mean transfer takes 1,300 times a mean op,
-more machines mean more transfers: an op that can start at once on an idle machine is put there, whatever its result costs
-to send. Limits of memory then help as often as they hurt (60 ms with 0.4 times the need on each of three machines, 73 ms
+more machines mean more transfers: an op that can start at once on an idle machine is placed there, at any cost of
+sending its result. Memory limits then help as often as they hurt (60 ms with 0.4 times the need on each of three machines, 73 ms
 without limits). m-TOPO, which cuts the graph in the fewest places, wins on up to nine machines.
 """
 }

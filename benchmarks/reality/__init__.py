@@ -1,4 +1,4 @@
-"""What `benchmarks/reality.py` is made of: networks, machines that run them, measured costs, a model of shared cores."""
+"""Parts of `benchmarks/reality.py`: networks, machines that run them, measured costs, a model of shared cores."""
 
 import sys
 from pathlib import Path

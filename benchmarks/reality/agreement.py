@@ -1,4 +1,4 @@
-"""How well do predictions agree with what was measured? Ranks, errors, orders."""
+"""Measure the agreement of predictions with measurements: ranks, errors, orders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ QUIET = 0.1
 
 
 def quiet(seconds: Sequence[float]) -> float:
-    """First decile: what is measured on a machine that others use, too. They only ever add time."""
+    """First decile: on a shared machine, other programs only add time."""
     return float(np.quantile(seconds, QUIET))
 
 
@@ -29,18 +29,18 @@ def spearman(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def error(predicted: float, measured: float) -> float:
-    """Signed error relative to what was measured."""
+    """Signed error relative to the measured value."""
     return predicted / measured - 1
 
 
 def order(predicted: Starts, measured: Starts) -> float:
-    """Kendall's tau of the start times of the ops that both have."""
+    """Kendall's tau of the start times of the ops that both sides have."""
     both = [op for op in predicted if op in measured]
     return kendall([predicted[op] for op in both], [measured[op] for op in both])
 
 
 def order_by_device(predicted: Starts, measured: Starts, device: Mapping[str, str]) -> dict[str, float]:
-    """The same for the ops of each device; devices with fewer than two such ops are absent."""
+    """Like `order`, for the ops of each device; devices with fewer than two such ops are absent."""
     found: dict[str, dict[str, float]] = {}
     for op, start in predicted.items():
         if op in measured:
@@ -58,5 +58,5 @@ def typical(steps: Sequence[Starts]) -> dict[str, float]:
 
 
 def repeatability(steps: Sequence[Starts]) -> float:
-    """Tau between the typical starts of every other step and of the others: no prediction can be expected to do better."""
+    """Tau between the typical starts of even and of odd steps, which no prediction can be expected to exceed."""
     return order(typical(steps[::2]), typical(steps[1::2]))

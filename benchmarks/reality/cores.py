@@ -1,8 +1,8 @@
-"""When does a placement end if its devices share a few cores? List simulation with at most so many tasks at once.
+"""Simulate a placement whose devices share a few cores: list simulation with a limited number of running tasks.
 
-The simulator gives every device a processor of its own. Virtual devices have none: ops and, where tensors are copied, transfers
-take turns on the machine's cores. This model keeps the simulator's rules (a transfer starts when its producer ends, first come,
-first served) and adds that limit; a device need not be exclusive, as one process' virtual CPU devices are not.
+In the simulator every device has its own processor. Virtual devices share the machine's cores: ops and, if tensors are copied,
+transfers take turns. This model keeps the simulator's rules (a transfer starts when its producer ends, first come, first
+served) and adds that limit. A device need not be exclusive: virtual CPU devices of one process are not.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def run(schedule: pl.Schedule, cores: int, work: Any = 0.0, exclusive: bool = Tr
     Parameters
     ----------
     schedule
-        Of the simulator: what runs where, what is sent, and how long each op and transfer takes.
+        Schedule from the simulator: devices, transfers and the durations of both ops and transfers.
     cores
         Tasks that may run at once, on all devices together.
     work
-        Seconds of each transfer, as in ``schedule.transfers``, that need a core; scalar or shape (n_transfers,). What the
-        transfer takes beyond them, it waits without one.
+        Seconds of each transfer, as in ``schedule.transfers``, that need a core; scalar or shape (n_transfers,). The rest
+        of a transfer's time needs no core.
     exclusive
-        Whether a device runs one op at a time, as the simulator has it.
+        Whether a device runs one op at a time, as in the simulator.
 
     Notes
     -----
@@ -49,7 +49,7 @@ def run(schedule: pl.Schedule, cores: int, work: Any = 0.0, exclusive: bool = Tr
 
 
 class _Machine:
-    """Ops are tasks 0 … n-1, transfers n …; tasks that wait stand in their device's lane, transfers in the last one."""
+    """Ops are tasks 0 … n-1, transfers n …; waiting ops are in their device's lane, transfers in the last lane."""
 
     def __init__(self, schedule: pl.Schedule, cores: int, work: Any, exclusive: bool) -> None:
         graph, sent = schedule.problem.graph, schedule.transfers
@@ -90,12 +90,12 @@ class _Machine:
 
     def _wait(self, now: float, task: int) -> None:
         if task >= self.n and not self.core[task]:
-            heappush(self.events, (now + self.rest[task], task, True))  # no core to wait for
+            heappush(self.events, (now + self.rest[task], task, True))  # needs no core
         else:
             heappush(self.waiting[self.lane[task]], (now, task))
 
     def _fill(self, now: float) -> None:
-        """Start what waits longest, while there are cores."""
+        """Start the tasks that have waited longest, while cores are free."""
         while self.free and (lanes := [i for i, w in enumerate(self.waiting) if w and self.running[i] < self.limit[i]]):
             lane = min(lanes, key=lambda i: self.waiting[i][0])
             task = heappop(self.waiting[lane])[1]
@@ -106,7 +106,7 @@ class _Machine:
 
 
 def _successors(schedule: pl.Schedule) -> tuple[list[list[int]], np.ndarray]:
-    """Tasks that wait for each task, and for how many each waits."""
+    """Successors of each task, and its number of predecessors."""
     graph, device, sent = schedule.problem.graph, schedule.device, schedule.transfers
     n = graph.n_ops
     number = {

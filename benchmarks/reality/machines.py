@@ -1,7 +1,7 @@
-"""Which four devices run a TensorFlow graph here? The virtual CPU devices of one process, or four worker processes.
+"""Four devices that run a TensorFlow graph: virtual CPU devices of one process, or four worker processes.
 
 *One process*: ``device_count={"CPU": 4}``. All devices share one pool of threads, four here, and TensorFlow runs any op of any
-device on any of them: a virtual device is not exclusive. A tensor goes to another device as a reference, whatever its size.
+device on any of them: a virtual device is not exclusive. A tensor of any size goes to another device as a reference.
 
 *Four workers*: servers with one thread each, which makes a device exclusive. Tensors are copied through sockets.
 """
@@ -23,7 +23,7 @@ import placelab as pl
 
 DEVICES = 4
 SPEED = 1e13  # operations/s of a device that takes the measured times
-# A placement is run as it was asked for: TensorFlow would copy small constants to the devices that read them.
+# Run the placement unchanged: by default, TensorFlow copies small constants to the devices that read them.
 AS_ASKED = {"TF_FLAG_enable_aggressive_constant_replication": "false"}
 os.environ.update(AS_ASKED)
 
@@ -36,13 +36,13 @@ class Machine:
     ----------
     title : str
     target : str
-        Where sessions connect to; "" for this process.
+        Address that sessions connect to; "" for this process.
     hosts : tuple of str
         Host of each device, by which placelab's writer names it in TensorFlow.
     exclusive : bool
         Whether a device runs one op at a time.
     workers : tuple of int
-        Numbers of the processes that work for it beside this one.
+        Process numbers of its workers, this process excluded.
     """
 
     title: str
@@ -52,7 +52,7 @@ class Machine:
     workers: tuple[int, ...]
 
     def config(self, threads: int = DEVICES) -> Any:
-        """Sessions run the graph as it was written, every op where it was put; `threads` are this process'."""
+        """Sessions run the graph unchanged, every op on its device; `threads` are those of this process."""
         from tensorflow_profiling import unoptimised
 
         config = unoptimised()
@@ -75,7 +75,7 @@ class Machine:
         )
 
     def cpu_seconds(self) -> float:
-        """Processor time that its processes have taken so far; that of other processes in steps of 10 ms."""
+        """Processor time of its processes so far; workers' time in steps of 10 ms."""
         return process_time() + sum(_cpu_seconds(process) for process in self.workers)
 
 
@@ -86,7 +86,7 @@ def one_process() -> Iterator[Machine]:
 
 @contextmanager
 def four_workers() -> Iterator[Machine]:
-    """Start the workers, end them."""
+    """Start the workers, and end them afterwards."""
     addresses = _free_addresses()
     with ExitStack() as stack:
         started = [stack.enter_context(_worker(i, addresses)) for i in range(DEVICES)]
@@ -121,6 +121,6 @@ def _free_addresses() -> list[str]:
 
 
 def _cpu_seconds(process: int) -> float:
-    """User and system time, by Linux's table of processes."""
+    """User and system time, from Linux's process table."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""What do ops, transfers and the start of a step cost on this machine? Measured before anything is placed."""
+"""Measure the costs of ops, transfers and step starts on this machine, before anything is placed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIZES = (4, 1 << 12, 1 << 16, 1 << 20, 1 << 22)  # bytes
 
 @dataclass(frozen=True)
 class Line:
-    """Seconds of a transfer: so much for any, and so many bytes per second."""
+    """Seconds of a transfer: a constant, and a bandwidth."""
 
     seconds: float
     bandwidth: float
@@ -35,20 +35,20 @@ class Line:
 
 @dataclass(frozen=True)
 class Costs:
-    """What placing and predicting start from.
+    """Measured costs, from which placements and predictions are made.
 
     Attributes
     ----------
     seconds : dict
         Op → seconds it computes, in traced steps on one device with one thread.
     overhead : float
-        Seconds the executor spends on each op beside computing it.
+        Seconds the executor spends on each op besides computing it.
     call : float
         Seconds to start and end a step in which each device has next to nothing to do.
     link, work : Line
-        How long a tensor takes to another device; processor time that takes, on both sides together.
+        Time of a transfer to another device; its processor time, on both sides together.
     step : float
-        Seconds of a step on one device with one thread: elapsed ones, or processor time where other programs made them longer.
+        Seconds of a step on one device with one thread: elapsed, or processor time if other programs made it longer.
     outputs : dict
         (op, output) → bytes.
     """
@@ -62,13 +62,13 @@ class Costs:
     outputs: Mapping[tuple[str, int], float] = field(default_factory=dict)
 
     def graph(self, graph: pl.OpGraph) -> pl.OpGraph:
-        """The graph with these costs: each op as long as it computes and the executor cares for it."""
+        """The graph with these costs: each op takes its computing time plus the executor's overhead."""
         taken = {str(name): self.seconds.get(str(name), 0.0) + self.overhead for name in graph.names}
         return measured(graph, Profile(taken, dict(self.outputs)), reference_speed=SPEED)
 
 
 def costs(machine: Machine, step: Step, rounds: int) -> Costs:
-    """Run the step on the first device alone, and transfers alone."""
+    """Measure the step on the first device alone, and transfers alone."""
     call = _call(machine, step)
     free = problem(step, step.graph, machine.cluster())
     with session(machine, placed(step, pl.place(free, "single")), threads=1) as opened:
@@ -83,7 +83,7 @@ def costs(machine: Machine, step: Step, rounds: int) -> Costs:
 
 
 def overhead(step: float, call: float, computing: float, ops: int) -> float:
-    """What one op adds to a step beyond its computing; not below 0, which tracing can suggest as it slows small ops."""
+    """Seconds that an op adds to a step besides computing; at least 0, since tracing slows small ops."""
     return max((step - call - computing) / ops, 0.0)
 
 
@@ -94,7 +94,7 @@ def transfers(machine: Machine) -> tuple[Line, Line]:
 
 
 def line(sizes: Sequence[float], seconds: Sequence[float]) -> Line:
-    """Fitted by placelab; without a bandwidth where larger tensors take no longer, as when only a reference is sent."""
+    """Line fitted by placelab; without a bandwidth if larger tensors take no longer, as when only a reference is sent."""
     known = np.maximum(seconds, 1e-7)
     try:
         fitted = fit_link(sizes, known)
@@ -126,7 +126,7 @@ def _chain(machine: Machine, size: int, away: int) -> tuple[float, float]:
 def _spent(
     machine: Machine, opened: Any, fetches: Any, feed: Any = None, repeats: int = REPEATS
 ) -> tuple[float, float]:
-    """Elapsed and processor seconds of a run. Of one thread's work both are the same, unless other programs take its core."""
+    """Elapsed and processor seconds of a run; for one thread they are equal unless other programs use its core."""
     for _ in range(2):
         opened.run(fetches, feed)
     before = machine.cpu_seconds()
@@ -135,7 +135,7 @@ def _spent(
 
 
 def _call(machine: Machine, step: Step) -> float:
-    """A step that is fed the same and has one op per device."""
+    """Seconds of a step with the same fed tensors and one op per device."""
     from tensorflow_profiling import tf
 
     fed: dict[str, np.ndarray] = {}

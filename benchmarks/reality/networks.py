@@ -1,4 +1,4 @@
-"""What is run: one training step of a TensorFlow network, as a GraphDef for TensorFlow and as a graph for placelab."""
+"""One training step of a TensorFlow network, as a GraphDef for TensorFlow and as a graph for placelab."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class Step:
     Attributes
     ----------
     definition : GraphDef
-        With the ops that initialise.
+        Includes the ops that initialise.
     fetches : list of str
     feed : dict
         Tensor name → batch.
     initialiser : str
     graph : OpGraph
-        What a step runs, and nothing else, without costs.
+        Only the ops that a step runs, without costs.
     ties : list of pairs
-        Ops that TensorFlow puts on one device whatever was asked: its partitioner moves a Switch to the op it reads.
+        Ops that TensorFlow always runs on one device: its partitioner moves a Switch to the op it reads.
     """
 
     definition: Any
@@ -60,13 +60,13 @@ def step(name: str) -> Step:
 
 
 def problem(step: Step, graph: pl.OpGraph, cluster: pl.Cluster, **rules: Any) -> pl.Problem:
-    """The step on a cluster. What is fed comes from the first device, which TensorFlow gives no choice about."""
+    """The step on a cluster. In TensorFlow, fed tensors always come from the first device."""
     tied = pl.Problem(graph, cluster, groups=step.ties, **rules)
     return tied.pin({tensor.partition(":")[0]: cluster.names[0] for tensor in step.feed})
 
 
 def placed(step: Step, placement: pl.Placement) -> Any:
-    """The step's GraphDef as placelab hands a placement back to TensorFlow."""
+    """The step's GraphDef with the placement, as placelab exports it to TensorFlow."""
     from placelab.formats.tensorflow.write_graph_def import write
 
     with TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""What will a placement take, and in which order will its ops start? The simulator, and the model of shared cores."""
+"""Predict step time and start order of a placement with the simulator and with the model of shared cores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RULES = {"simulated": "parallel", "sequential": "sequential"}  # model → the s
 
 @dataclass(frozen=True)
 class Prediction:
-    """What is expected of one placement.
+    """Predictions for one placement.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Prediction:
     device : dict
         Op → device.
     transfers : int
-        Tensors that go from device to device.
+        Tensors sent between devices.
     """
 
     step: dict[str, float]
@@ -43,7 +43,7 @@ def problem_on(machine: Machine, step: Step, costs: Costs) -> pl.Problem:
 
 
 def predict(machine: Machine, costs: Costs, placement: pl.Placement, n_cores: int) -> Prediction:
-    """Step time and order of a placement, first come, first served, as TensorFlow's executor serves."""
+    """Predict step time and order of a placement, first come, first served, as in TensorFlow's executor."""
     on = placement.problem
     runs = {model: pl.simulate(on.replace(transfers=rule), placement, "fifo") for model, rule in RULES.items()}
     schedule = runs["simulated"]

@@ -1,4 +1,4 @@
-"""How is the comparison shown? As Markdown tables, made from what was run."""
+"""Write the comparison as Markdown tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PYTORCH = "\n\n## PyTorch\n\n"
 
 
 def save(path: Path, tensorflow: str = "", pytorch: str = "") -> None:
-    """Write what is given; the other part stays as it is in the file."""
+    """Write the given part; the other part of the file stays unchanged."""
     old = path.read_text() if path.exists() else HEAD
     before, mark, after = old.partition(PYTORCH)
     parts = [tensorflow or before, pytorch or after] if mark or pytorch else [tensorflow or before]
@@ -29,7 +29,7 @@ def save(path: Path, tensorflow: str = "", pytorch: str = "") -> None:
 
 
 def tensorflow(cases: Sequence[Any], rounds: int, traced_every: int, cores: int) -> str:
-    """The file up to PyTorch."""
+    """The TensorFlow part of the file."""
     how = (
         f"{rounds} steps of each placement, in turns with the others, and {-(-rounds // traced_every)} traced ones for "
         f"the order; {cores} cores. Times are first deciles over the steps, as other programs only ever add to them; the "
@@ -42,7 +42,7 @@ def tensorflow(cases: Sequence[Any], rounds: int, traced_every: int, cores: int)
 
 
 def pytorch(one: Any, several: Sequence[Any]) -> str:
-    """A model on one device, and on several where there are."""
+    """A model on one device, and on several if there are several."""
     on = f"On {one.title}." if one.title != "cpu" else NO_GPU
     step = (
         f"A forward step of {one.ops} ops that take time takes {1e3 * one.measured:.3g} ms. Its ops, each by itself, add up to "
@@ -61,7 +61,7 @@ def pytorch(one: Any, several: Sequence[Any]) -> str:
 
 
 def summary(cases: Sequence[Any]) -> str:
-    """How well step times agree, by model, and how well the order does."""
+    """Agreement of step times and of orders, by model."""
     heads = ["network", "devices", "model", "τ", "ρ", "error", "error next to single"]
     order_heads = ["network", "devices", "simulator", "shared cores", "by number", "repeatable"]
     rows = [row for case in cases for row in step_rows(case)]
@@ -115,7 +115,7 @@ def order_row(case: Any) -> list[str]:
 
 
 def by_number(predicted: Any) -> dict[str, float]:
-    """The order in which the file lists the ops, as far as their inputs allow: what needs no simulator."""
+    """Order in which the file lists the ops, as far as their inputs allow; it needs no simulator."""
     return {op: v for v, op in enumerate(predicted.device)}
 
 

@@ -1,4 +1,4 @@
-"""How long does a step take, and when does each op start? Sessions that take turns, step by step."""
+"""Measure step times and op starts of sessions that take turns, step by step."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ WARM_UP = 2
 
 @dataclass
 class Observed:
-    """What was seen of one placement.
+    """Measurements of one placement.
 
     Attributes
     ----------
     seconds : list of float
-        Each step that was run without a trace.
+        Times of the steps without a trace.
     traces : list
-        RunMetadata of each step that was run with one.
+        RunMetadata of the steps with a trace.
     """
 
     seconds: list[float] = field(default_factory=list)
@@ -47,11 +47,11 @@ def session(machine: Machine, definition: Any, threads: int | None = None) -> It
 
 
 def observe(sessions: Mapping[str, Any], step: Step, rounds: int, traced_every: int) -> dict[str, Observed]:
-    """Run all sessions in turns, `rounds` times, so that a disturbance from outside meets all of them.
+    """Run all sessions in turns, `rounds` times, so that other programs disturb all of them.
 
-    In every round a session runs two steps, of which the second is timed: the first finds the caches full of another
-    placement's tensors, which a training run meets once. In one of `traced_every` rounds a third one follows, which is traced.
-    The first WARM_UP steps and the first traced one are thrown away.
+    In every round a session runs two steps and times the second: in the first, the caches are full of another placement's
+    tensors, which happens only once in a training run. In one of `traced_every` rounds a third step follows, which is traced.
+    The first WARM_UP steps and the first traced one are discarded.
     """
     for opened in sessions.values():
         opened.run(step.initialiser)
@@ -87,7 +87,7 @@ def traced(opened: Any, step: Step) -> Any:
 
 
 def kernels(trace: Any) -> Iterator[tuple[str, str, Any]]:
-    """(op, device, statistics) of what a step ran; transfers, which some machines list, are left out."""
+    """(op, device, statistics) of the ops that a step ran; transfers, which some machines list, are left out."""
     for device in trace.step_stats.dev_stats:
         for kernel in device.node_stats:
             if kernel.node_name != "RecvTensor":
@@ -95,14 +95,14 @@ def kernels(trace: Any) -> Iterator[tuple[str, str, Any]]:
 
 
 def starts(trace: Any, ops: Any) -> dict[str, float]:
-    """Start of each of `ops` that ran [s], from the first one's."""
+    """Start of each of `ops` that ran [s], relative to the first."""
     found = {op: 1e-9 * kernel.all_start_nanos for op, _, kernel in kernels(trace) if op in ops}
     first = min(found.values(), default=0.0)
     return {op: start - first for op, start in found.items()}
 
 
 def computed(trace: Any) -> dict[str, float]:
-    """Seconds that each op computed, several kernels summed; what the executor does around it is not in them."""
+    """Seconds that each op computed, several kernels summed, without the executor's overhead."""
     found: dict[str, float] = {}
     for op, _, kernel in kernels(trace):
         found[op] = found.get(op, 0.0) + 1e-9 * (kernel.op_end_rel_nanos - kernel.op_start_rel_nanos)
@@ -110,7 +110,7 @@ def computed(trace: Any) -> dict[str, float]:
 
 
 def elsewhere(traces: Any, device: Mapping[str, str], cluster: pl.Cluster) -> list[str]:
-    """Ops that ran on another device than they were placed on."""
+    """Ops that ran on another device than the placement's."""
     called = {name: device_name(text) for name, text in zip(cluster.names, tensorflow_names(cluster), strict=True)}
     return sorted(
         {

@@ -1,8 +1,8 @@
-"""Does a PyTorch model take what its ops take? On the GPU where there is one, on the CPU where not.
+"""Compare the step time of a PyTorch model with that of its ops, on the GPU if there is one, else on the CPU.
 
-On one device a step is predicted as the sum of its measured ops and compared with a step that is run as it is. An op's kernels
-wait for the program to start them, so a step on a GPU takes at least what starting its ops takes. The roofline's estimates are
-compared with the measured ops by rank and by kind. With two GPUs or more, placements are run by device map, as on TensorFlow.
+On one device the predicted step is the sum of its measured ops; it is compared with a normal step. The program starts an op's
+kernels, so a step on a GPU takes at least the time to start its ops. The roofline's estimates are compared with the measured ops
+by rank and by kind. With two GPUs or more, placements are run by device map, as on TensorFlow.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from reality.machines import SPEED
 LAYERS, HEADS, LENGTH = 4, 8, 128
 WIDTH, BATCH = {"cpu": 128, "cuda": 1024}, {"cpu": 4, "cuda": 16}
 RUNS, CHAIN = 30, 1000
-# Part of a device's name → whose peak figures stand for it; an H100's for a GPU that is not here.
+# Part of a device's name → spec with its peak figures; the H100's for any other GPU.
 SPECS = {"cpu": "xeon_8380_core", "H200": "h200", "A100": "a100_80gb", "V100": "v100", "2080": "rtx2080ti"}
 
 
@@ -32,7 +32,7 @@ class OneDevice(NamedTuple):
     Attributes
     ----------
     title, spec : str
-        What the device is called, and whose peak figures the estimates take.
+        Name of the device, and spec whose peak figures the estimates use.
     ops : int
     measured, computing, starting : float
         Seconds of a step, of its ops, of starting them.
@@ -53,12 +53,12 @@ class OneDevice(NamedTuple):
 
     @property
     def predicted(self) -> float:
-        """On a CPU, ops are started and run by the same thread, and both are in their seconds."""
+        """Predicted seconds; on a CPU one thread starts and runs ops, so their seconds include both."""
         return self.computing if self.title == "cpu" else max(self.computing, self.starting)
 
 
 class Mapped(NamedTuple):
-    """A placement by device map on several GPUs: modules that moved with it, seconds predicted and measured."""
+    """A placement by device map on several GPUs: entries of the map, seconds predicted and measured."""
 
     partitioner: str
     entries: int
@@ -67,7 +67,7 @@ class Mapped(NamedTuple):
 
 
 def devices() -> list[str]:
-    """What PyTorch finds: GPUs, or the CPU."""
+    """The devices that PyTorch finds: GPUs, or the CPU."""
     import torch
 
     return [f"cuda:{i}" for i in range(torch.cuda.device_count())] or ["cpu"]
@@ -109,7 +109,7 @@ def by_category(kind: Any, ours: np.ndarray, theirs: np.ndarray) -> dict[str, tu
 
 
 def on_several(names: list[str], partitioners: tuple[str, ...] = ("single", "heft", "m-etf")) -> Iterator[Mapped]:
-    """Place the model's blocks on several devices, and run it with its modules where the device map says."""
+    """Place the model's blocks on several devices, and run it with its modules on the devices of the map."""
     from placelab.costs.torch_steps import profile_module
     from placelab.formats.torch.device_map import device_map
     from placelab.formats.torch.module import from_module
@@ -142,7 +142,7 @@ def link(names: list[str]) -> FittedLink:
 
 
 def distribute(model: Any, where: Mapping[str, str], default: str) -> None:
-    """Move each module to its device; what it is called with follows."""
+    """Move each module to its device; its inputs follow."""
     import torch
 
     def follow(device: str) -> Any:
@@ -191,7 +191,7 @@ def step_seconds(model: Any, batch: Any) -> float:
 
 
 def start_seconds(device: str) -> float:
-    """Seconds from the start of one op to that of the next, when the ops themselves take next to nothing."""
+    """Seconds from the start of one op to that of the next, for ops that take almost no time."""
     import torch
 
     def chain() -> None:

@@ -1,4 +1,4 @@
-"""One TensorFlow worker: a device of its own process with one thread. Ends when its standard input does.
+"""Run one TensorFlow worker: a process with one device and one thread, which ends when its standard input ends.
 
 python worker.py INDEX HOST:PORT,HOST:PORT,…
 """
@@ -19,7 +19,7 @@ def main(index: int, hosts: list[str]) -> None:
     print("ready", flush=True)
     sys.stdin.read()
     del server
-    os._exit(0)  # a server has no other way to stop
+    os._exit(0)  # there is no other way to stop a server
 
 
 if __name__ == "__main__":

@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from placelab.explorer.application import Explorer
 from placelab.explorer.state import initial_state
 from placelab.problem.cluster import Cluster
+from placelab.schedule.schedule import Schedule
 
 __all__ = ["Explorer", "explore"]
 
 
-def explore(problem_or_graph: Any = None, cluster: Cluster | None = None) -> Explorer:
+def explore(
+    problem_or_graph: Any = None,
+    cluster: Cluster | None = None,
+    *,
+    partitioner: str | None = None,
+    scheduler: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    prepare: Sequence[str] = (),
+    compare_with: Schedule | None = None,
+    height: int | None = None,
+) -> Explorer:
     """Open the explorer in the output of a cell.
 
     Parameters
     ----------
     problem_or_graph
         A Problem, whose rules are kept; or what :func:`placelab.load` takes: a dataset's name, a path, a networkx DiGraph,
-        an OpGraph. Default: the dataset ``dynamic_rnn``.
+        an OpGraph. Default: the dataset ``inception_v3``.
     cluster
-        Default: the problem's, the graph's own processors, or ``clusters.pcie_box(4)``.
+        Default: the problem's, the graph's own processors, or ``clusters.rtx2080ti_box(4)``.
+    partitioner, scheduler
+        Names in the catalogues. Default: ``heft``; ``planned`` if the partitioner plans, else ``pct``.
+    options
+        Options of the partitioner.
+    prepare
+        Names of transformations that make the graph smaller before it is placed, in their order.
+    compare_with
+        A schedule of the same graph; its outline stays behind those that follow, and numbers show the change.
+    height
+        Height in CSS pixels, at least 400. Default: what the window leaves, at least 590.
 
     Returns
     -------
@@ -33,5 +55,8 @@ def explore(problem_or_graph: Any = None, cluster: Cluster | None = None) -> Exp
     >>> explore("topcuoglu")
     Explorer(topcuoglu: 10 ops on 3 devices, heft + planned: 80 s)
     """
-    state = initial_state(problem_or_graph, cluster)
-    return Explorer(state, state.problem())
+    state = initial_state(problem_or_graph, cluster).with_choices(partitioner, scheduler, options or {}, tuple(prepare))
+    explorer = Explorer(state, state.problem(), height=height)
+    if compare_with is not None:
+        explorer.keep(compare_with)
+    return explorer

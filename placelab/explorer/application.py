@@ -17,8 +17,9 @@ from placelab.explorer.computation import Computation
 from placelab.explorer.engine.failure import sentence
 from placelab.explorer.engine.solving import Result
 from placelab.explorer.panels.actions import Actions
-from placelab.explorer.panels.comparison import Comparison, load_bokeh
+from placelab.explorer.panels.comparison import Comparison
 from placelab.explorer.panels.message import Message
+from placelab.explorer.panels.panel import Shared
 from placelab.explorer.panels.pickers import Pickers
 from placelab.explorer.panels.result_view import ResultView
 from placelab.explorer.panels.strip import Item
@@ -31,7 +32,7 @@ from placelab.widgets.cluster.canvas import ClusterCanvas
 
 
 class Explorer(w.VBox):
-    """Pickers, cluster canvas, comparison and Gantt chart of one problem.
+    """Everything about one problem on one screen: pickers, numbers, cluster canvas beside the tabs, and the Gantt chart.
 
     Attributes
     ----------
@@ -39,7 +40,7 @@ class Explorer(w.VBox):
         What is shown now; reading them waits for a computation that is under way. During a drag they may be a preview.
     state
         What pickers and canvas show.
-    pickers, actions, message, canvas, comparison, line, gantt, rejection
+    pickers, actions, message, numbers, canvas, tabs, line, gantt, rejection
         The parts, from top to bottom; `line` shows the progress of a search.
 
     Notes
@@ -49,7 +50,7 @@ class Explorer(w.VBox):
     strategies can hold.
     """
 
-    def __init__(self, state: State, problem: Problem) -> None:
+    def __init__(self, state: State, problem: Problem, *, height: int | None = None) -> None:
         self._lock = threading.RLock()
         self._now: tuple[State, Problem] = (state, problem)
         self._steps = Steps(state)
@@ -57,28 +58,29 @@ class Explorer(w.VBox):
         self.message = Message()
         self._say = self.message.say
         self.pickers = Pickers(self.change, self._say, state)
-        self.actions = Actions(self.undo, self.redo, lambda: self.state, self._shown, self._say)
+        self.actions = Actions(self.undo, self.redo, lambda: self.state, self._shown, self._toggle_kept, self._say)
         # Observers of the canvas need this lock: with one of its own, two threads could wait for each other.
-        self.canvas = ClusterCanvas(state.cluster, lock=self._lock)
+        self.canvas = ClusterCanvas(state.cluster, lock=self._lock, embedded=True)
         self.canvas.on_step = lambda kind: getattr(self, kind)()
+        self.shared = Shared(self.change, self._say, lambda: self.canvas.dragging)
         self._view = ResultView(
-            self.canvas, self.message, self.pickers.prepare, self.change, self.undo, self._compute_again
+            *(self.canvas, self.message, self.pickers, self.shared, self.change, self.undo, self._compute_again)
         )
         self.gantt, self.line, self.rejection = self._view.gantt, self._view.line, self._view.rejection
+        self.numbers, self.tabs = self._view.numbers, self._view.tabs
         self._computation = Computation(
             lambda: self._now,
             lambda: self.canvas.dragging,
-            lambda: self.comparison.running,
+            lambda: False,
             self._view,
             self._adopt_scheduler,
             self.actions.offer_code,
         )
-        self.comparison = Comparison(self._show_pair, self._computation.wake)
         super().__init__(self._assemble())
         self.add_class("placelab-explorer")
-        self._view_count = (
-            0  # from now on the browser counts the views: an explorer that nobody sees is not kept up to date
-        )
+        if height is not None:
+            self.layout.height = f"{max(int(height), 400)}px"
+        self._view_count = 0  # from now on the browser counts the views: what nobody sees is not kept up to date
         self._listen()
         self._show_controls(state)
         self._compute()
@@ -124,9 +126,12 @@ class Explorer(w.VBox):
         """Wait until the newest state is computed and shown, the comparison aside; return False when that takes longer."""
         return self._computation.settled(timeout)
 
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        load_bokeh()
-        return super()._repr_mimebundle_(**options)
+    @property
+    def comparison(self) -> Comparison:
+        """The tab that compares all pairs of strategies."""
+        panel = self.tabs.panels[Comparison.title]
+        assert isinstance(panel, Comparison)
+        return panel
 
     def __repr__(self) -> str:
         state = self.state
@@ -178,7 +183,6 @@ class Explorer(w.VBox):
         self._computation.close()
         self.pickers.models.close()
         self._view.close()
-        self.comparison.close()
         if self._catalogue_changed in strategies.on_change:
             strategies.on_change.remove(self._catalogue_changed)
         super().close()
@@ -219,14 +223,14 @@ class Explorer(w.VBox):
             self._compute()
         self._computation.wait()
 
-    def _show_pair(self, partitioner: str, scheduler: str) -> None:
-        """Show a pair of the comparison, with default options, as it was compared."""
+    def keep(self, schedule: Schedule | None) -> None:
+        """Compare the schedules to come with this one: its outline and the change of the numbers; None: with none."""
+        self._view.keep(schedule)
+        self.actions.keep.value = schedule is not None
 
-        def pair(state: State) -> State:
-            state = replace(state, partitioner=partitioner, scheduler=scheduler, requested_scheduler="")
-            return state.with_options("partitioner", {}).with_options("scheduler", {})
-
-        self.change(pair)
+    def _toggle_kept(self, wanted: bool) -> None:
+        if wanted != (self._view.kept is not None):
+            self.keep(self.result.schedule if wanted and self.result is not None else None)
 
     # ---------------------------------------------------------------- the newest state
 
@@ -246,7 +250,7 @@ class Explorer(w.VBox):
             self._adopt(runnable)
             self._steps = self._steps.instead(self.state)
             self._show_controls(self.state)
-            self.comparison.follow(self.problem, self.state, self.canvas.dragging)
+            self.tabs.show(self.state, self.problem, self.canvas.dragging)
             self._say(
                 f"{asked.partitioner} plans no order for planned to follow; {self.state.scheduler} decides who runs next.",
                 "note",
@@ -254,8 +258,9 @@ class Explorer(w.VBox):
         return True
 
     def _compute(self) -> None:
+        self.shared.follow(self.problem)
         self._computation.start()
-        self.comparison.follow(self.problem, self.state, self.canvas.dragging)
+        self.tabs.show(self.state, self.problem, self.canvas.dragging)
 
     def _compute_again(self) -> None:
         """Compute the present state once more."""
@@ -285,10 +290,9 @@ class Explorer(w.VBox):
         style = w.HTML(
             f"<style>{(Path(__file__).parent / 'explorer.css').read_text()}</style>", layout=w.Layout(display="none")
         )
-        problem, *rows = self.pickers.rows
-        top = w.HBox([problem, self.actions.box]).add_class("pl-top")
-        middle = w.HBox([w.Box([self.canvas]).add_class("pl-canvas"), self.comparison.box]).add_class("pl-middle")
-        return [style, top, *rows, self.message, middle, self.line.box, self._view.box]
+        top = w.HBox([*self.pickers.bar, self.actions.box]).add_class("pl-top")
+        middle = w.HBox([w.Box([self.canvas]).add_class("pl-canvas"), self.tabs.box]).add_class("pl-middle")
+        return [style, top, self.numbers.box, middle, self._view.box]
 
     def _listen(self) -> None:
         self.canvas.observe(self._edited, ["value", "dragging", "cluster"])

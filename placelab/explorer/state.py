@@ -18,10 +18,10 @@ from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
-from placelab.strategies import PLANNED
+from placelab.strategies import PLANNED, find, keywords, partitioners, schedulers, transforms
 from placelab.widgets.cluster.layout import Layout
 
-MODEL, CLUSTER, PARTITIONER, SCHEDULER = "dynamic_rnn", "pcie_box", "heft", PLANNED  # defaults
+MODEL, CLUSTER, PARTITIONER, SCHEDULER = "inception_v3", "rtx2080ti_box", "heft", PLANNED  # defaults
 GIVEN, OWN = "as given", "the model's own"  # titles of clusters that are not presets
 STEPS = 200  # steps kept for undo
 
@@ -146,6 +146,22 @@ class State:
         scheduler = self.requested_scheduler or self.scheduler
         return replace(self, partitioner=name, scheduler=scheduler, requested_scheduler="")
 
+    def with_choices(
+        self, partitioner: str | None, scheduler: str | None, options: Mapping[str, Any], prepare: tuple[str, ...]
+    ) -> State:
+        """Other strategies where they are named, the partitioner's options, transformations; UnsupportedError for unknown names."""
+        chosen = self
+        for kind, name, catalogue in (
+            ("partitioner", partitioner, partitioners()),
+            ("scheduler", scheduler, schedulers()),
+        ):
+            if name is not None:
+                chosen = chosen.with_strategy(kind, find(catalogue, name, kind).name)
+        for name in prepare:
+            find(transforms(), name, "transform")
+        keywords(partitioners()[chosen.partitioner], options)
+        return replace(chosen.with_options("partitioner", options), prepare=prepare)
+
     def with_option_values(self, kind: str, name: str, values: Mapping[str, Any]) -> State:
         """Other options for the strategy or transform called `name`."""
         return replace(self, options={**self.options, (kind, name): dict(values)})
@@ -241,9 +257,9 @@ def initial_state(given: Any = None, cluster: Cluster | None = None) -> State:
     Parameters
     ----------
     given
-        A Problem (its rules are kept), or anything :func:`placelab.load` takes; None is the dataset ``dynamic_rnn``.
+        A Problem (its rules are kept), or anything :func:`placelab.load` takes; None is the dataset ``inception_v3``.
     cluster
-        Instead of the problem's, the graph's own processors, or ``pcie_box``.
+        Instead of the problem's, the graph's own processors, or ``rtx2080ti_box``.
     """
     problem = given if isinstance(given, Problem) else None
     model = model_of(problem.graph if problem else MODEL if given is None else given)

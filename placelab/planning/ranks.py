@@ -279,16 +279,12 @@ def rounded(rank: np.ndarray, largest: float | None = None) -> np.ndarray:
     largest = np.max(rank, initial=0.0) if largest is None else largest
     if not largest > 0:
         return np.zeros(np.shape(rank))
-    rest = np.ravel(rank / largest)
-    rest *= STEPS  # in place: fresh memory costs more than the arithmetic
-    steps = np.rint(rest)
-    rest -= steps
-    near = np.flatnonzero((rest > 0.5 - NEAR) | (rest < NEAR - 0.5))
-    exact = steps[near] + rest[near]
-    rising = np.argsort(exact)
-    near, exact = near[rising], exact[rising]
-    first = np.diff(exact, prepend=-1.0) > SAME
-    steps[near] = steps[near[first]][np.cumsum(first) - 1]
+    flat = frozen(np.ravel(np.asarray(rank, dtype=np.float64)))
+    steps, exact, near = np.empty(len(flat)), np.empty(len(flat)), np.empty(len(flat), dtype=np.int32)
+    count = order_kernels.round_to_steps(flat, float(largest), STEPS, NEAR, steps, near, exact)
+    exact = frozen(exact[:count])
+    rising = frozen(np.argsort(exact).astype(np.int32))
+    order_kernels.join_across_borders(frozen(near[:count]), exact, rising, SAME, steps)
     return steps.reshape(np.shape(rank))
 
 

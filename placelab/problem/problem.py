@@ -335,6 +335,8 @@ class Problem:
     def exec_times(self, device: Any) -> np.ndarray:
         """Seconds each op takes on its device of `device` (a number, or one per op); shape (n_ops,)."""
         device = np.asarray(device)
+        if self.columns == 1:
+            return self.cost / self.divisor[device]
         return self.cost[np.arange(self.graph.n_ops) * self.columns + self.column[device]] / self.divisor[device]
 
     def exec_table(self, ops: Any = slice(None), otherwise: float | None = None) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Lower bounds: never above what is possible, and tight where they should be."""
+"""Lower bounds never exceed the optimum, and reach it on problems where they should."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from placelab.analysis.lower_bounds import least_exec
 
 
 def test_no_bound_is_above_the_optimum():
-    """Every placement, every order of small problems with groups, restrictions and measured times."""
+    """Compared with every placement and order of small problems with groups, restrictions and measured times."""
     for problem in problems.many(
         150, seed=31, ops=6, devices=3, transfers=("parallel",), memory=("none",), transfer_ops=(0,)
     ):
@@ -22,7 +22,7 @@ def test_no_bound_is_above_the_optimum():
 
 
 def test_the_linear_program_is_a_bound_where_it_is_given():
-    """Groups, restrictions, uneven devices and links, transfers of up to a third or all of an op: never above the optimum."""
+    """With groups, restrictions, uneven devices and links, and transfers of up to a third of an op or a whole one."""
     given, tighter = 0, 0
     limits = dict(transfers=("parallel",), memory=("none",), transfer_ops=(0,), zero=False)
     uneven = problems.many(80, seed=33, ops=6, devices=3, **limits)
@@ -47,7 +47,7 @@ def with_transfers_of(problem: pl.Problem, ratio: float) -> pl.Problem:
 
 
 def test_the_linear_program_by_hand():
-    """u feeds a and b, all takes 1: w = 2.5 at x = ½; transfers longer than an op, or one device: no such bound."""
+    """u feeds a and b, all times are 1: w = 2.5 at x = ½; with longer transfers or one device there is no bound."""
     fork = pl.OpGraph.from_arrays(["u", "a", "b"], [1, 1, 1], [(0, 1), (0, 2)], edge_bytes=[1, 1])
     on = lambda m, bandwidth: pl.Problem(fork, pl.Cluster([1.0] * m, bandwidth=bandwidth))  # noqa: E731
     assert pl.bounds(on(2, 1.0), lp=True)["lp"] == pytest.approx(2.5)
@@ -57,7 +57,7 @@ def test_the_linear_program_by_hand():
 
 
 def test_no_bound_of_a_placement_is_above_a_run_of_it():
-    """Busiest device, channel and port, under every transfer model, with and without Send ops, in any order of ops."""
+    """Bounds by busiest device, channel and port, under every transfer model, with and without Send ops, in any op order."""
     seen = set()
     for i, problem in enumerate(problems.many(300, seed=32)):
         placement = pl.place(problem.replace(memory="none"), "random", seed=i)
@@ -70,7 +70,7 @@ def test_no_bound_of_a_placement_is_above_a_run_of_it():
 
 
 def test_a_placement_of_another_graph_has_no_bounds_here():
-    """It has one device per op of its own graph."""
+    """A placement needs one device per op of the problem's graph."""
     small, large = (pl.Problem(pl.generators.fork_join(n), pl.Cluster.uniform(2)) for n in (2, 3))
     with pytest.raises(pl.FormatError, match="expected one for each of 5 ops"):
         pl.bounds(large, pl.place(small, "heft"))

@@ -1,4 +1,4 @@
-"""The realised critical path, the idle gaps and the sentence: what every schedule waited for."""
+"""The realised critical path, the idle gaps and the sentences that explain what a schedule waited for."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_path_tiles_the_makespan():
 
 
 def test_each_step_is_what_ran_then():
-    """An op's or transfer's step is its whole time; a wait is the whole time of what was in the way."""
+    """The step of an op or transfer is its whole duration; a wait is the whole duration of what blocked it."""
     seen = set()
     for schedule in runs(300, seed=52):
         spans = {
@@ -114,7 +114,7 @@ def test_queueing_for_a_link_is_a_wait(transfers):
 
 
 def test_a_send_op_counts_as_transfer():
-    """With Send ops the way from a to b is Send, then transfer; the second Send waits for the first."""
+    """With Send ops the path from a to b is Send, then transfer; the second Send waits for the first."""
     frame = pl.critical_path(example(transfer_ops=1))
     assert frame["kind"].tolist() == ["op", "wait", "transfer", "transfer", "op"]
     assert frame["reason"].tolist()[1:3] == ["dev0 ran the Send of a", "Send op dev0 → dev1"]
@@ -122,7 +122,7 @@ def test_a_send_op_counts_as_transfer():
 
 
 def test_waiting_for_memory_is_a_wait():
-    """Two bytes of room: the second op's output waits until the first one's reader is done."""
+    """With two bytes of memory, the second op's output waits until the first op's reader ends."""
     graph = pl.OpGraph.from_arrays(["a", "b", "c"], [1.0, 3.0, 1.0], [(0, 1)], edge_bytes=[2.0], outputs=[(2, 0, 1.0)])
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], memory=[2.0, 3.0]), memory="dynamic")
     schedule = pl.simulate(problem, pl.Placement(problem, [0, 1, 0]), "fifo", oom="wait")
@@ -133,7 +133,7 @@ def test_waiting_for_memory_is_a_wait():
 
 
 def test_gaps_are_exactly_the_idle_time():
-    """Per device, gaps and what ran tile [0, makespan]; gaps do not touch what ran."""
+    """On each device, gaps and runs together tile [0, makespan], and a gap touches no run."""
     for schedule in runs(200, seed=54):
         gaps, sends = idle_gaps(schedule), schedule.sends
         assert (gaps["finish"] > gaps["start"]).all()
@@ -172,8 +172,8 @@ def test_each_gap_has_the_reason_that_ended_it():
 
 
 @pytest.mark.parametrize("transfers", TRANSFER_MODELS)
-def test_nothing_waits_for_memory_unless_it_is_told_to(transfers):
-    """A gap that several ops of no time end together is charged to the input that came last, not to lack of room."""
+def test_no_gap_is_explained_by_memory_without_waiting(transfers):
+    """A gap that ends with several ops of no time is attributed to the input that came last, not to a lack of memory."""
     problem = pl.Problem(pl.load("convolutional_network"), pl.clusters.pcie_box(4), transfers=transfers)
     for partitioner in ("heft", "cpop"):
         gaps = idle_gaps(pl.solve(problem, partitioner, "planned"))
@@ -181,7 +181,7 @@ def test_nothing_waits_for_memory_unless_it_is_told_to(transfers):
 
 
 def test_idle_reasons_by_hand():
-    """dev1 without d: two seconds for a itself, three for its transfer; dev0 has nothing to do after a."""
+    """dev1 without d waits two seconds for a and three for its transfer; dev0 has no op after a."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [2.0, 1.0], [(0, 1)], edge_bytes=[3.0])
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=1.0))
     frame = pl.idle_reasons(pl.simulate(problem, pl.Placement(problem, [0, 1]), "fifo"))
@@ -195,7 +195,7 @@ def test_idle_reasons_by_hand():
 
 
 def test_the_sentence():
-    """Each way an op can have waited, in words."""
+    """One sentence for each reason for which an op can wait."""
     plain, channel = example(), example(transfers="channel")
     assert why(plain, "a") == "a on dev0 started at once: it has no inputs"
     assert why(plain, "b") == "b on dev1 waited 1 s for a from dev0 (transfer 3 s)"
@@ -206,14 +206,14 @@ def test_the_sentence():
 
 
 def test_a_sentence_for_every_op():
-    """Any op of any run has one, whatever it waited for."""
+    """Every op of every run has a sentence, whatever it waited for."""
     for schedule in runs(100, seed=56):
         for v, name in enumerate(schedule.problem.graph.names):
             assert why(schedule, v).startswith(f"{name} on {schedule.problem.cluster.names[schedule.device[v]]} ")
 
 
 def test_compiled_is_plain_bit_for_bit(monkeypatch):
-    """Both kernels, on random runs."""
+    """Both kernels give the same bits compiled and plain, on random runs."""
     for schedule in runs(60, seed=57):
         found = []
         for mode in ("wait", "0"):
@@ -239,7 +239,7 @@ def test_impossible_schedules_end_too():
 @pytest.mark.slow
 @pytest.mark.parametrize("transfers", ["parallel", "sequential"])
 def test_an_op_of_very_many_neighbours_costs_no_more_than_its_edges(transfers):
-    """Two ops that feed 200,000 others a tensor each, and one that reads all: in a second or two, not minutes."""
+    """Two ops that feed 200,000 others a tensor each, and one that reads all, take seconds, not minutes."""
     n = 200_000
     middle = np.arange(2, n + 2)
     edges = np.concatenate([np.stack([middle % 2, middle], 1), np.stack([middle, np.full(n, n + 2)], 1)])

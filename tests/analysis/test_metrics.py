@@ -1,4 +1,4 @@
-"""Measures of a schedule: by hand, and their relations on random runs."""
+"""Measures of a schedule: computed by hand, and related to each other on random runs."""
 
 from __future__ import annotations
 
@@ -97,14 +97,14 @@ def test_relations_on_random_runs():
 
 
 def test_speedup_has_no_meaning_without_a_device_for_all():
-    """No device may run both ops: NaN, not a number made up."""
+    """The speed-up is NaN if no device may run both ops."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [1.0, 1.0], [], devices={0: ["dev0"], 1: ["dev1"]})
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0]))
     assert math.isnan(pl.metrics(pl.simulate(problem, pl.Placement(problem, [0, 1]), "fifo"))["speedup"])
 
 
 def test_one_device_is_its_own_best():
-    """On one device: speed-up and utilisation 1, nothing moved, E = 1 as nothing could be better."""
+    """On one device, speed-up and utilisation are 1, no bytes move, and E = 1 because no order is better."""
     problem = pl.Problem(pl.generators.fork_join(4), pl.Cluster([1e9]))
     m = pl.metrics(pl.solve(problem, "single"))
     assert m["speedup"] == pytest.approx(1)
@@ -121,7 +121,7 @@ def test_sct_ratio_is_infinite_with_zero_time_ops():
 
 
 def test_perfect_order_has_efficiency_one():
-    """The makespan equals the busiest resource."""
+    """E = 1 if the makespan equals the time of the busiest resource."""
     graph = pl.OpGraph.from_arrays(["a", "b", "c"], [1.0, 5.0, 1.0], [(0, 2)], edge_bytes=[1.0])
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0]))
     schedule = pl.simulate(problem, pl.Placement(problem, [0, 1, 1]), "fifo")
@@ -136,7 +136,7 @@ def test_ordering_efficiency_of_one_device_is_one(name):
 
 
 def test_a_proven_bound_closes_the_gap():
-    """What the partitioner proved counts: a makespan of 3 s against the critical path's 2 s is 0 % above 3 s proven."""
+    """The gap uses the partitioner's bound: a makespan of 3 s is 0 % above 3 s proven, though the critical path takes 2 s."""
     fork = pl.OpGraph.from_arrays(["u", "a", "b"], [1, 1, 1], [(0, 1), (0, 2)], edge_bytes=[1, 1])
     placement = pl.place(pl.Problem(fork, pl.Cluster([1.0, 1.0])), "single")
     gap = lambda p: pl.metrics(pl.simulate(p.problem, p, "fifo"))["bound_gap"]  # noqa: E731

@@ -1,4 +1,4 @@
-"""Approximation ratios: by hand, only where they are proven, and never broken by the strategies they are about."""
+"""Approximation ratios: computed by hand, given only where they are proven, and kept by the strategies they hold for."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_ratios_by_hand():
 
 
 def test_one_device_leaves_no_choice():
-    """On one device every order takes as long: all ratios are 1, whatever ρ."""
+    """On one device every order takes equally long, so all ratios are 1 for any ρ."""
     assert set(pl.ratios(on(FORK, 1, bandwidth=1e-3)).values()) == {1.0}
 
 
@@ -59,12 +59,12 @@ def test_beyond_the_sct_assumption_only_etf_is_left():
     ],
 )
 def test_nothing_is_proven_beyond_the_assumptions(change):
-    """Uneven devices or links, contention, Send ops, groups, restrictions: each alone ends all ratios."""
+    """Uneven devices or links, contention, Send ops, groups or restrictions: each alone leaves no ratio."""
     assert pl.ratios(on(FORK, 2).replace(**change)) == {}
 
 
 def test_measured_times_are_identical_where_the_numbers_are():
-    """A time table with equal columns is one of identical devices."""
+    """A time table with equal columns counts as identical devices."""
     timed = lambda b: pl.OpGraph.from_arrays(["a", "b"], [np.nan] * 2, [], time={"x": [3.0, 1.0], "y": [3.0, b]})  # noqa: E731
     two = pl.Cluster([1.0, 5.0], types=["x", "y"])
     assert pl.ratios(pl.Problem(timed(1.0), two))["etf"] == 1.5
@@ -82,7 +82,7 @@ def test_memory_leaves_the_published_ratio_of_m_sct():
 
 
 def test_a_ratio_stands_in_the_notes_of_the_plan():
-    """Only with default options, only for ρ ≤ 1, only for the partitioner it is about."""
+    """Notes have a ratio only with default options, for ρ ≤ 1, and from the partitioner for which it is proven."""
     assert claim(on(FORK, 2), "heft") is None
     assert claim(on(FORK, 2, bandwidth=0.25), "etf") is None
     sentence = "proven: the planned order takes at most 2.5 times the optimum (etf, ρ = 1)"
@@ -96,13 +96,13 @@ def test_a_ratio_stands_in_the_notes_of_the_plan():
     "asked", [dict(preview=True), dict(cancel=lambda: True), dict(threshold=0.1)], ids=lambda asked: next(iter(asked))
 )
 def test_nothing_is_proven_of_a_stand_in(asked):
-    """A preview, a search that was stopped, or Baechi's rounding is not what the ratio was proven for."""
+    """A preview, a stopped search and Baechi's rounding have no proven ratio."""
     for name in [name for name in PROVEN if "sct" in name]:
         assert not any(note.startswith("proven: ") for note in pl.place(on(FORK, 2), name, **asked).notes)
 
 
 def test_what_is_proven_of_one_problem_does_not_follow_to_another():
-    """A placement that is run on another problem leaves its bound and its notes behind; on its own it keeps them."""
+    """A placement keeps its bound and notes on its own problem and loses them on another one."""
     placed = replace(pl.place(on(FORK, 2), "single"), bound=3.0, notes=("proven: it is so",))
     assert pl.simulate(placed.problem, placed, "fifo").placement.bound == 3.0
     other = pl.simulate(on(FORK, 2, bandwidth=0.5), placed, "fifo").placement
@@ -111,7 +111,7 @@ def test_what_is_proven_of_one_problem_does_not_follow_to_another():
 
 @pytest.mark.parametrize("name", PROVEN)
 def test_no_plan_is_further_from_the_optimum_than_proven(name):
-    """Every placement and order of small problems tried: ETF's ratio for any ρ, the others' where ρ ≤ 1."""
+    """Against every placement and order of small problems: ETF's ratio for any ρ, the others' for ρ ≤ 1."""
     checked = 0
     for problem in problems.many(120, seed=61, ops=6, devices=3, **PLAIN):
         if name in (known := pl.ratios(problem)):
@@ -131,7 +131,7 @@ def test_sct_keeps_its_ratio_at_every_rho(name):
 
 @pytest.mark.skipif("m-sct" not in PROVEN, reason="the partitioner m-sct is not there")
 def test_the_published_ratio_of_m_sct_fails_where_memory_is_indivisible():
-    """Two small ops spread and a third of 4 units fits nowhere, though a placement exists."""
+    """Two small ops are spread, so a third of 4 units fits on no device, though a placement exists."""
     graph = pl.OpGraph.from_arrays(list("abc"), [1.0] * 3, [], memory=[1, 1, 4])
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], memory=[4.0, 4.0]), memory="reserved")
     assert "m-sct" in pl.ratios(problem)

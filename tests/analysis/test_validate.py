@@ -1,4 +1,4 @@
-"""The validator accepts what is legal and names what is not: by hand for each kind, then for any legal schedule spoilt."""
+"""The validator accepts legal schedules and names each violation: by hand for each kind, then in damaged random ones."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ TWO = Cluster([1, 1], bandwidth=1, latency=1, names=["x", "y"], types=["cpu", "g
 
 
 def fork(**rules) -> Schedule:
-    """The one sensible schedule of FORK."""
+    """The only sensible schedule of FORK."""
     problem = Problem(FORK, rules.pop("cluster", TWO), **rules)
     return schedule(problem, [0, 1, 1, 0], start=[0, 5, 8, 0], finish=[2, 8, 9, 0], transfers=[(0, 0, 1, 2, 5)])
 
 
 def schedule(problem: Problem, device, start, finish, transfers=(), sends=()) -> Schedule:
-    """A schedule by hand, of a placement that need not be legal."""
+    """A hand-made schedule, of a placement that may be illegal."""
     where = object.__new__(Placement)
     for label, value in dict(problem=problem, device=np.array(device, dtype=np.int32), planned=None).items():
         object.__setattr__(where, label, value)
@@ -65,14 +65,14 @@ def changed(made: Schedule, column: str, row: int, value: float, field: str | No
 
 
 def moved(made: Schedule, op: int, device: int) -> Schedule:
-    """The schedule with one op on another device, whatever the rules say."""
+    """The schedule with one op on another device, legal or not."""
     device_of = made.device.copy()
     device_of[op] = device
     return schedule(made.problem, device_of, made.start, made.finish, made.transfers, made.sends)
 
 
 def simulated(where: Placement, **priorities) -> Schedule:
-    """What the reference simulator makes of a placement, first come, first served."""
+    """The reference simulator's schedule of a placement, first come, first served."""
     return reference_simulator.simulate(where, Order("fifo", **priorities))
 
 
@@ -80,7 +80,7 @@ def simulated(where: Placement, **priorities) -> Schedule:
 
 
 def test_legal_schedule_has_no_violation():
-    """The fork on two devices is legal, at once in all memory models without limits."""
+    """The fork on two devices is legal in all memory models without limits."""
     for memory in MEMORY_MODELS:
         assert validate(fork(memory=memory)) == []
 
@@ -97,12 +97,12 @@ def test_violation_says_what_where_when():
     ("column", "field"), [("start", None), ("finish", None), ("transfers", "start"), ("transfers", "finish")]
 )
 def test_times_are_finite_and_not_negative(column, field, value):
-    """NaN, infinity and times before 0 are reported, for ops and transfers."""
+    """NaN, infinite and negative times are reported, for ops and transfers."""
     assert kinds(changed(fork(), column, 0, value, field)) == {"time"}
 
 
 def test_every_op_has_times():
-    """A schedule with an op too few is reported, not indexed out of range."""
+    """A schedule with an op too few is reported; it raises no index error."""
     assert kinds(replace(fork(), start=np.zeros(3))) == {"time"}
 
 
@@ -142,7 +142,7 @@ def test_ops_run_on_allowed_devices():
 
 
 def test_devices_exist():
-    """A device number that the cluster does not have is reported, not indexed out of range."""
+    """A device number that the cluster lacks is reported; it raises no index error."""
     assert kinds(moved(fork(), 0, 2)) == {"allowed"}
     assert kinds(moved(fork(), 0, -1)) == {"allowed"}
     assert kinds(changed(fork(), "transfers", 0, 7, "destination")) == {"transfer"}
@@ -150,7 +150,7 @@ def test_devices_exist():
 
 
 def test_groups_share_a_device():
-    """Groups of the graph and groups of the problem bind, and through a shared op each other."""
+    """Groups of the graph and of the problem hold, and are joined by a shared op."""
     graph = OpGraph.from_arrays(["a", "b", "c", "d"], [1, 1, 1, 1], [], groups=[[0, 1]])
     times = dict(start=[0, 1, 2, 3], finish=[1, 2, 3, 4])
     added = Problem(graph, TWO, groups=[["c", "b"]])
@@ -164,13 +164,13 @@ def test_groups_share_a_device():
     ("start", "overlap"), [(0.0, False), (2.0, False), (1.0, True), (2.0 - 1e-10, False), (1e-10, False), (3.0, False)]
 )
 def test_zero_time_op_may_touch_a_run_but_not_interrupt_it(start, overlap):
-    """z, of no length, beside a's run from 0 to 2 on the same device."""
+    """z takes no time, on the device where a runs from 0 to 2."""
     made = replace(changed(fork(), "start", 3, start), finish=np.array([2, 8, 9, start]))
     assert kinds(made) == ({"overlap"} if overlap else set())
 
 
 def test_device_runs_one_op_at_a_time():
-    """c begins while b runs; also where a shorter op lies between them in order of start."""
+    """c begins while b runs; this is found also if a shorter op starts between them."""
     made = replace(fork(), start=np.array([0, 5, 7, 0.0]), finish=np.array([2, 8, 8, 0.0]))
     assert [(v.kind, v.op, v.time) for v in validate(made)] == [("overlap", "c", 7.0)]
     graph = OpGraph.from_arrays(["long", "short", "late"], [9, 1, 1], [])
@@ -200,7 +200,7 @@ def with_send() -> Schedule:
 
 
 def test_sends_are_checked():
-    """A Send is there iff it should, belongs to its transfer, takes its time, after its producer, before its transfer."""
+    """A Send exists iff required, belongs to its transfer, has its duration, and runs between producer and transfer."""
     assert kinds(fork(transfer_ops=1)) == {"send"}
     assert kinds(replace(fork(), sends=with_send().sends)) == {"send"}
     assert kinds(changed(with_send(), "sends", 0, 2.5, "finish")) == {"send"}
@@ -287,7 +287,7 @@ MEMORY = [  # model, capacity of x and of y, what must be found: (device, from, 
 
 @pytest.mark.parametrize(("memory", "x", "y", "expected"), MEMORY)
 def test_memory_of_each_model(memory, x, y, expected):
-    """One violation per maximal span over a capacity, as the schedule lists them; none when memory is not asked for."""
+    """There is one violation per maximal span over a capacity, equal to the schedule's list; none if memory is not checked."""
     made = fork(memory=memory, cluster=TWO.replace(memory=[x, y]))
     found = validate(made)
     assert [(v.device, v.time, float(v.detail.split()[0])) for v in found if v.kind == "memory"] == expected
@@ -296,7 +296,7 @@ def test_memory_of_each_model(memory, x, y, expected):
 
 
 def test_spans_are_half_open():
-    """What an instant frees is free for what the same instant takes: b's 4 temporary bytes end where c's begin."""
+    """Memory freed at an instant can be taken at the same instant: b's 4 temporary bytes end when c's begin."""
     made = fork(memory="dynamic", cluster=TWO.replace(memory=[8, 8]))
     assert validate(made) == []
     assert kinds(changed(changed(made, "start", 2, 7.5), "finish", 2, 8.5)) == {"overlap", "memory"}
@@ -320,7 +320,7 @@ def test_oom_of_the_schedule_is_checked():
 
 
 def test_what_the_reference_simulator_makes_is_legal():
-    """2,000 random problems: no violation but memory, and exactly the spans that the plain definition of memory gives."""
+    """2,000 random problems have no violation but memory, and exactly the spans of memory's plain definition."""
     for i, problem in enumerate(many(2000, seed=2)):
         pick = Random(i).randint
         priorities = (
@@ -338,7 +338,7 @@ LEGAL = dict(memory=["none"], transfer_ops=[0, 1])
 
 @given(placed(**LEGAL), st.data())
 def test_op_shifted_earlier_is_caught(where, data):
-    """The simulator leaves no device idle while it could run an op, so none can begin earlier."""
+    """The simulator leaves no device idle that could run an op, so no op can begin earlier."""
     made = simulated(where)
     movable = np.flatnonzero((made.start > 0) & (made.finish > made.start))
     assume(len(movable))
@@ -352,7 +352,7 @@ def test_op_shifted_earlier_is_caught(where, data):
 
 @given(placed(**LEGAL), st.data())
 def test_op_moved_away_from_its_consumer_is_caught(where, data):
-    """With an op elsewhere, what it hands to an op on its old device lacks a transfer."""
+    """If an op moves to another device, its transfer to a consumer on the old device is missing."""
     made, graph = simulated(where), where.problem.graph
     local = np.flatnonzero(made.device[graph.producer] == made.device[graph.consumer])
     assume(len(local) and where.problem.cluster.n_devices > 1)
@@ -364,7 +364,7 @@ def test_op_moved_away_from_its_consumer_is_caught(where, data):
 
 @given(placed(**LEGAL, zero=False), st.data())
 def test_spoilt_transfer_is_caught(where, data):
-    """A transfer left out, doubled, cut short, sent early or arriving too late for its consumer."""
+    """A transfer that is left out, doubled, cut short, sent early or too late for its consumer."""
     made = simulated(where)
     rows = made.transfers
     assume(len(rows))
@@ -384,7 +384,7 @@ def test_spoilt_transfer_is_caught(where, data):
 
 @given(placed(**LEGAL, zero=False, ops=16), st.data())
 def test_transfer_that_does_not_wait_for_its_port_is_caught(where, data):
-    """A transfer that had to wait begins the moment its port or channel is free, so any earlier is too early."""
+    """A transfer that waited starts when its port or channel is free, so any earlier start is a violation."""
     made = simulated(where)
     rows = made.transfers
     asked = (
@@ -401,7 +401,7 @@ def test_transfer_that_does_not_wait_for_its_port_is_caught(where, data):
 
 @given(placed(**LEGAL), st.data())
 def test_wrong_duration_is_caught(where, data):
-    """An op that takes longer or shorter than its device needs."""
+    """An op takes longer or shorter than its time on the device."""
     made = simulated(where)
     v = data.draw(st.integers(0, len(made.start) - 1))
     longer = max(made.makespan, 1.0) * data.draw(st.integers(1, 1000)) / 1000
@@ -410,7 +410,7 @@ def test_wrong_duration_is_caught(where, data):
 
 @given(placed(memory=["edges", "reserved", "dynamic"]), st.integers(0, 99))
 def test_capacity_below_the_peak_is_caught(where, percent):
-    """With less memory than a device's peak, the violations are the spans that the plain definition gives."""
+    """With a capacity below a device's peak, the violations are the spans of the plain definition."""
     made = simulated(where)
     peaks = [max(size for _, size in reference_memory.curve(made, d)) for d in range(where.problem.cluster.n_devices)]
     assume(max(peaks) > 0)
@@ -424,7 +424,7 @@ def test_capacity_below_the_peak_is_caught(where, percent):
 
 @given(placed(**LEGAL), st.data())
 def test_broken_group_is_caught(where, data):
-    """A member of a group on another device than the rest."""
+    """A member of a group runs on another device than the other members."""
     problem = where.problem
     grouped = [v for v in range(problem.graph.n_ops) if len(problem.members(v)) > 1]
     assume(grouped and problem.cluster.n_devices > 1)
@@ -435,7 +435,7 @@ def test_broken_group_is_caught(where, data):
 
 @given(placed(**LEGAL), st.data())
 def test_forbidden_device_is_caught(where, data):
-    """An op on a device that its constraints, or its group's, do not allow."""
+    """An op runs on a device that its constraints, or its group's, do not allow."""
     problem = where.problem
     forbidden = np.argwhere(~problem.may_run).tolist()
     assume(forbidden)

@@ -1,4 +1,4 @@
-"""A widget on a page without Jupyter: the built module, and the Python object itself as its model."""
+"""Show a widget on a page without Jupyter: the built module, with the Python object as its model."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MODEL = """async ([source, traits, theme]) => {
 
 
 def show(page: Page, widget: anywidget.AnyWidget, theme: str = "light") -> None:
-    """Put `widget` on the empty page; what the browser changes reaches the Python object, and back."""
+    """Put `widget` on the empty page, and synchronise its traits between browser and Python."""
     synced = [
         name
         for name in widget.traits(sync=True)
@@ -65,10 +65,10 @@ def show(page: Page, widget: anywidget.AnyWidget, theme: str = "light") -> None:
 
 
 def portable(value: Any) -> Any:
-    """A trait's value as the browser's driver can carry it; the page makes a DataView of bytes, as a kernel's message is."""
+    """Make a trait's value portable for the browser's driver; the page makes a DataView of bytes, as for a kernel's message."""
     return {"base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
 
 
 def receive(page: Page, widget: anywidget.AnyWidget, *names: str) -> None:
-    """Send traits that Python changed, as the kernel would."""
+    """Send traits that Python changed, as the kernel does."""
     page.evaluate("news => model.receive(news)", {name: portable(getattr(widget, name)) for name in names})

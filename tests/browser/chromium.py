@@ -1,4 +1,4 @@
-"""Which Chromium do the browser tests drive, and where does a machine without one get it?
+"""Find the Chromium for the browser tests, or install one.
 
 Run as a program it makes sure there is one: any that the machine has, else Debian's package (as root, on Debian), else
 the one Playwright downloads.
@@ -25,7 +25,7 @@ PLAYWRIGHT = (sys.executable, "-m", "playwright", "install", "--no-shell", "chro
 
 
 def find() -> str | None:
-    """Executable that PLACELAB_CHROMIUM names, else one on the PATH, else Playwright's own, else None."""
+    """Executable named by PLACELAB_CHROMIUM, else one on the PATH, else Playwright's own, else None."""
     named = os.environ.get("PLACELAB_CHROMIUM")
     if named:
         return named
@@ -64,13 +64,13 @@ def is_debian() -> bool:
 
 
 def run(command: tuple[str, ...]) -> bool:
-    """Run a command in the open, without questions; whether it succeeded."""
+    """Run a command with its output shown and without questions; returns whether it succeeded."""
     print("+", *command, flush=True)
     return subprocess.run(command, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}).returncode == 0
 
 
 def main() -> None:
-    """Name the Chromium there is, or get one first; end with one sentence when that cannot be done."""
+    """Print the Chromium there is, or install one first; end with one sentence if that fails."""
     for way in [(), *ways()]:
         if all(map(run, way)) and (executable := find()) and runs(executable):
             print(f"browser tests use {executable}")

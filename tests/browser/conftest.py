@@ -1,7 +1,7 @@
-"""Fixtures of the browser tests: a real JupyterLab, a real Chromium.
+"""Fixtures of the browser tests: JupyterLab and Chromium.
 
-Every test that takes ``page`` (or what is built on it) also proves that nothing was logged as an error and that nothing
-was asked of another machine. Screenshots go to ``tests/artifacts``, that of a failed test by itself.
+Every test that takes ``page`` (or what is built on it) also proves that no error was logged and that no
+request went to another machine. Screenshots go to ``tests/artifacts``, that of a failed test by itself.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ FAILED = pytest.StashKey[bool]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests come last: Playwright keeps an event loop running, in which no other test could start its own."""
+    """Run browser tests last: Playwright keeps an event loop running, in which no other test could start its own."""
     items.sort(key=lambda item: item.path.is_relative_to(Path(__file__).parent))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator[None]:
-    """Let fixtures know at their end whether the test failed."""
+    """Tell fixtures at their end whether the test failed."""
     report = yield
     if report.when == "call":
         item.stash[FAILED] = report.failed
@@ -48,7 +48,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Itera
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Chromium. Without one the tests are skipped, in continuous integration they fail."""
+    """Chromium. Without one the tests are skipped, or fail in continuous integration."""
     executable = chromium.find()
     if executable is None:
         message = f"There is no Chromium for the browser tests. {chromium.REMEDY}"

@@ -1,4 +1,4 @@
-"""A JupyterLab server of the tests' own, and a notebook open in it."""
+"""Run a JupyterLab server for the tests, and open a notebook in it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Lab:
             return answer.read()
 
     def close_sessions(self) -> None:
-        """Shut down every kernel, so that one test's memory is not the next one's."""
+        """Shut down every kernel, so that each test starts with free memory."""
         for session in json.loads(self.request("/api/sessions")):
             self.request(f"/api/sessions/{session['id']}", "DELETE")
 
@@ -84,7 +84,7 @@ class Notebook:
         return json.loads(self.execute(f"print(__import__('json').dumps({expression}))"))
 
     def execute(self, code: str) -> str:
-        """What the code prints when run in the notebook's kernel; AssertionError with the traceback if it raises."""
+        """Output of the code, run in the notebook's kernel; AssertionError with the traceback if it raises."""
         answer = self.page.evaluate(EXECUTE, code)
         assert not answer["error"], plain(answer["error"])
         return answer["text"]
@@ -108,7 +108,7 @@ def open_notebook(page: Page, lab: Lab, name: str, cells: list[str]) -> Notebook
 
 
 def notebook_of(cells: list[str]) -> nbformat.NotebookNode:
-    """Notebook of code cells for the kernel of this very environment."""
+    """Notebook of code cells for the kernel of this environment."""
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(source) for source in cells], metadata={"kernelspec": kernel}
@@ -138,7 +138,7 @@ def running(root: Path, home: Path) -> Iterator[Lab]:
 
 
 def free_port() -> int:
-    """Loopback port nobody listens on right now."""
+    """A loopback port that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""The cluster canvas in a real browser, on the Python object it belongs to."""
+"""The cluster canvas in Chromium, with the Python object as its model."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from placelab.widgets.cluster.canvas import ClusterCanvas
 
 
 def key(page: Page, name: str) -> Locator:
-    """The element that keeps this name over redraws."""
+    """The element that keeps this name when the canvas is redrawn."""
     return page.locator(f'[data-key="{name}"]')
 
 
 def settled(page: Page, canvas: ClusterCanvas) -> None:
-    """Wait until Python has handled what was sent and the browser has drawn it."""
+    """Wait until Python has handled the messages and the browser has drawn the result."""
     page.wait_for_function("() => !model.sent.length || model.get('ack') === model.sent.at(-1).seq")
     page.wait_for_timeout(60)
     assert not canvas.dragging
 
 
 def pull(page: Page, handle: Locator, dx: float, release: bool = True) -> None:
-    """Drag `handle` sideways by `dx` pixels in steps, as a hand does."""
+    """Drag `handle` sideways by `dx` pixels in steps, as a user does."""
     box = handle.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x, y)
@@ -39,7 +39,7 @@ def pull(page: Page, handle: Locator, dx: float, release: bool = True) -> None:
 
 
 def drop(page: Page, card: Locator, x: float, y: float) -> None:
-    """Carry `card` by its name to a point of the page."""
+    """Drag `card` by its name to a point of the page."""
     box = card.bounding_box()
     page.mouse.move(box["x"] + 30, box["y"] + 12)
     page.mouse.down()
@@ -76,7 +76,7 @@ def test_pulling_a_link_by_a_decade_makes_it_ten_times_as_wide(page: Page, two: 
 
 
 def test_one_message_is_in_flight(page: Page, two: ClusterCanvas) -> None:
-    """While Python works, newer values of a drag replace each other: never a queue."""
+    """While Python computes, a newer value of a drag replaces the waiting one, so no queue forms."""
     page.evaluate(
         """() => {
           const save = model.save_changes;
@@ -114,7 +114,7 @@ def test_a_device_goes_into_another_host_and_back(page: Page, two: ClusterCanvas
 
 
 def test_a_device_leaves_its_host(page: Page) -> None:
-    """Put down outside the only host, a device has a host of its own and a tenth of its bandwidth."""
+    """Dropped outside the only host, a device gets its own host and a tenth of its bandwidth."""
     canvas = ClusterCanvas(clusters.pcie_box(4))
     bare_page.show(page, canvas)
     box = page.locator('.host[data-host="server"] rect').bounding_box()
@@ -127,7 +127,7 @@ def test_a_device_leaves_its_host(page: Page) -> None:
 
 
 def test_within_its_host_a_card_only_changes_its_place(page: Page, two: ClusterCanvas) -> None:
-    """Moving within a box is layout: the cluster stays, the place is kept and can be undone."""
+    """A move within a host changes the layout, not the cluster, and can be undone."""
     before, other = two.value, key(page, "card:1").bounding_box()
     drop(page, key(page, "card:0"), other["x"] + 60, other["y"] + 40)
     page.mouse.up()
@@ -190,7 +190,7 @@ def test_everything_by_keyboard(page: Page, two: ClusterCanvas) -> None:
 
 
 def test_a_typed_value_may_carry_a_unit_and_nonsense_is_refused(page: Page, two: ClusterCanvas) -> None:
-    """100 Gbit/s are 12.5 GB/s; what is no bandwidth stays in the field with a sentence, and changes nothing."""
+    """100 Gbit/s are 12.5 GB/s; an invalid bandwidth stays in the field with a sentence and changes nothing."""
     handle = key(page, "bandwidth:inside b")
     handle.focus()
     page.keyboard.press("Enter")
@@ -205,7 +205,7 @@ def test_a_typed_value_may_carry_a_unit_and_nonsense_is_refused(page: Page, two:
 
 
 def test_the_memory_of_a_card_is_pulled_as_one_step(page: Page, two: ClusterCanvas) -> None:
-    """By its value or by its bar; the value shows on the ruler; the bar is red where more is in use than there is."""
+    """Memory is dragged by its value or its bar; the ruler shows the value; the bar is red if more is in use than there is."""
     two.peak = [12e9, 1e9, 1e9, 1e9]
     bare_page.receive(page, two, "peak")
     expect(key(page, "card:0")).to_have_attribute("data-level", "")
@@ -227,7 +227,7 @@ def test_the_memory_of_a_card_is_pulled_as_one_step(page: Page, two: ClusterCanv
 
 
 def test_memory_goes_over_into_unlimited_and_back(page: Page, two: ClusterCanvas) -> None:
-    """Pulled past its end, typed, and by keys; unlimited is said as a word."""
+    """By dragging past the end, typing and keys; unlimited memory is shown as a word."""
     handle = key(page, "memory:2")
     pull(page, handle, 230, release=False)
     expect(page.locator(".ruler text.now")).to_have_text("unlimited")
@@ -256,7 +256,7 @@ def test_memory_goes_over_into_unlimited_and_back(page: Page, two: ClusterCanvas
 
 
 def test_cards_beside_a_matrix_have_memory_too(page: Page, screenshot) -> None:
-    """Their bar is the slider: pulled, by keys, or typed, from unlimited, too."""
+    """The bar is a slider, set by dragging, keys or typing, also from unlimited."""
     canvas = ClusterCanvas(
         Cluster.from_hosts({"a": 8, "b": 8}, memory=16e9, inside=(300e9, 5e-6), between=(12e9, 50e-6))
     )
@@ -289,7 +289,7 @@ def test_cards_beside_a_matrix_have_memory_too(page: Page, screenshot) -> None:
 
 
 def test_a_host_is_renamed_where_its_name_stands(page: Page, two: ClusterCanvas) -> None:
-    """By keyboard or double-click; the focus stays on it; a name that is taken is refused in place."""
+    """By keyboard or double-click; the focus stays on the name; a name in use is refused in place."""
     key(page, "host:a").focus()
     page.keyboard.press("Enter")
     page.keyboard.type("rack 1")
@@ -327,7 +327,7 @@ def inside(inner: tuple[float, ...], outer: tuple[float, ...], slack: float = 0.
 
 @pytest.mark.parametrize("width", [1376, 640, 300])
 def test_what_floats_stays_inside_the_panel_and_off_its_buttons(page: Page, width: int) -> None:
-    """The field, its sentence, the ruler and its bubble are whole wherever the value is and however far a hand pulls."""
+    """The field, its sentence, the ruler and its bubble stay visible for any value and length of a drag."""
     canvas = ClusterCanvas(clusters.pcie_box(4))
     bare_page.show(page, canvas)
     page.evaluate("width => (document.querySelector('.cluster').parentElement.style.width = `${width}px`)", width)
@@ -353,7 +353,7 @@ def test_what_floats_stays_inside_the_panel_and_off_its_buttons(page: Page, widt
 
 
 def test_a_ruler_is_whole_in_what_can_be_seen_of_a_scrolled_panel(page: Page, two: ClusterCanvas) -> None:
-    """Where the canvas is scrolled half out of its pane, the ruler keeps to the half that shows."""
+    """If the canvas is scrolled half out of its pane, the ruler stays within the visible half."""
     page.wait_for_selector(".card")
     page.evaluate(
         """() => {
@@ -371,7 +371,7 @@ def test_a_ruler_is_whole_in_what_can_be_seen_of_a_scrolled_panel(page: Page, tw
 
 
 def test_a_refused_edit_says_why_and_changes_nothing(page: Page) -> None:
-    """The last device cannot be removed: one sentence in place, gone with the next edit."""
+    """The last device cannot be removed: a sentence in place says so until the next edit."""
     canvas = ClusterCanvas(clusters.uniform(1))
     bare_page.show(page, canvas)
     key(page, "card:0").focus()
@@ -385,7 +385,7 @@ def test_a_refused_edit_says_why_and_changes_nothing(page: Page) -> None:
 
 
 def test_the_matrix_of_fifty_devices(page: Page) -> None:
-    """Cells, rows and the whole change under the hand and under keys; hover and live line say what they are."""
+    """Drags and keys change cells, rows and the whole matrix; hover and live line describe them."""
     canvas = ClusterCanvas(clusters.mayer50(seed=0))
     bare_page.show(page, canvas)
     before = canvas.value.bandwidth
@@ -428,7 +428,7 @@ def test_the_matrix_of_fifty_devices(page: Page) -> None:
 
 @pytest.mark.parametrize("view", ["auto", "grid"])
 def test_a_smaller_cluster_under_a_resting_pointer(page: Page, view: str) -> None:
-    """Chosen while a cell is focused and hovered, and undone and redone: drawn without an error, the hover is forgotten."""
+    """A smaller cluster, shown while a cell has focus and hover, also by undo and redo, raises no error and clears the hover."""
     canvas = ClusterCanvas(clusters.mayer50(seed=0))
     bare_page.show(page, canvas)
     page.wait_for_selector(".matrix canvas")
@@ -448,7 +448,7 @@ def test_a_smaller_cluster_under_a_resting_pointer(page: Page, view: str) -> Non
 
 
 def test_the_status_line_speaks_of_the_cluster_shown(page: Page, two: ClusterCanvas) -> None:
-    """What was said of an edit stays when Python answers it, and goes when another cluster comes."""
+    """A message about an edit stays when Python answers it, and disappears when another cluster comes."""
     status = page.locator(".status")
     idle = status.text_content()
     key(page, "card:0").focus()
@@ -464,7 +464,7 @@ def test_the_status_line_speaks_of_the_cluster_shown(page: Page, two: ClusterCan
 
 
 def test_a_device_gripped_anywhere_can_be_carried(page: Page, two: ClusterCanvas) -> None:
-    """By the middle of its card in any direction; by a value when the hand sets out up or down, and then the value stays."""
+    """By the middle of its card in any direction; by a value if the drag starts vertically, and then the value stays."""
     page.wait_for_selector(".card")
     speeds = two.value.speed.copy()
     for name, onto in (("card:0", "b"), ("speed:0", "a"), ("memory:0", "b")):
@@ -489,7 +489,7 @@ def test_a_device_gripped_anywhere_can_be_carried(page: Page, two: ClusterCanvas
 
 
 def test_both_drawings_serve_any_cluster(page: Page, two: ClusterCanvas) -> None:
-    """The matrix of a small cluster changes host blocks; back in the drawing with links the value is there."""
+    """In a small cluster's matrix, drags change host blocks; the drawing with links then shows the value."""
     page.get_by_role("button", name="Draw devices and the matrix").click()
     settled(page, two)
     page.get_by_label("links that change together").select_option("block")
@@ -509,7 +509,7 @@ def test_both_drawings_serve_any_cluster(page: Page, two: ClusterCanvas) -> None
 
 
 def test_names_are_text(page: Page) -> None:
-    """A hostile device name is shown as it is and runs nothing."""
+    """A hostile device name is shown as text and runs no code."""
     name = "<img src=x onerror=alert(1)>"
     canvas = ClusterCanvas(Cluster(speed=[1.0, 1.0], names=[name, "b"], types=["<b>", "t"], hosts=["<i>h", "<i>h"]))
     bare_page.show(page, canvas)
@@ -520,7 +520,7 @@ def test_names_are_text(page: Page) -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("preset", ["pcie_box", "nvlink_box", "two_nodes", "parameter_server", "mayer50"])
 def test_every_preset_is_drawn_inside_the_canvas(page: Page, screenshot, preset: str, theme: str) -> None:
-    """All cards lie within the widget, none on another; a picture of each is kept."""
+    """All cards lie within the widget without overlap; a picture of each preset is kept."""
     canvas = ClusterCanvas(clusters.preset(preset))
     bare_page.show(page, canvas, theme)
     page.wait_for_selector(".card")
@@ -538,7 +538,7 @@ def test_every_preset_is_drawn_inside_the_canvas(page: Page, screenshot, preset:
 
 
 def test_in_jupyterlab_the_hand_and_the_kernel_agree(open_notebook, screenshot) -> None:
-    """Pulled links and moved devices are in the kernel too; the notebook sees no key; the dark theme is followed."""
+    """Dragged links and moved devices reach the kernel; the notebook receives no key; the dark theme is followed."""
     cells = [
         "from placelab import clusters",
         "from placelab.widgets import ClusterCanvas",

@@ -1,4 +1,4 @@
-"""The explorer in a real JupyterLab: a hand drags, picks, clicks, plays, undoes, copies and exports."""
+"""The explorer in JupyterLab: drags, pickers, clicks, playback, undo, copied cells and exports."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FPS = """async () => {
 
 
 class Hand:
-    """What a user can see and do."""
+    """The user's actions and views."""
 
     def __init__(self, notebook: Notebook) -> None:
         self.notebook, self.page = notebook, notebook.page
@@ -56,17 +56,17 @@ class Hand:
         return self.root.locator(f".numbers [data-key={key}] dd").inner_text()
 
     def settled(self) -> None:
-        """Wait until Python and the chart are done with what was asked."""
+        """Wait until Python and the chart have finished."""
         self.notebook.execute("explorer.settled(60)")
         expect(self.root.locator(".pl-gantt")).to_have_attribute("data-stale", "false")
 
     def compared(self) -> None:
-        """Wait for the heat map of what is shown."""
+        """Wait for the heat map of the current problem."""
         self.notebook.execute("explorer.comparison.settled(120)")
         expect(self.root.locator(".pl-comparison-figure:not(.pl-stale) .bk-Figure")).to_be_visible()
 
     def becomes(self, expression: str, value: object) -> None:
-        """A Python expression takes a value: what a hand does reaches the kernel beside what a cell asks it."""
+        """Wait until a Python expression has this value; messages of the browser reach the kernel beside those of cells."""
         until = time.monotonic() + 10
         while (found := self.notebook.value(expression)) != value:
             assert time.monotonic() < until, f"{expression} is {found!r}, not {value!r}"
@@ -74,7 +74,7 @@ class Hand:
         self.settled()
 
     def shows(self, code: str) -> None:
-        """The chart's makespan is exactly that of the schedule the code ends in, the strip says it, too."""
+        """Check that chart and strip show exactly the makespan of the schedule that the code returns."""
         made = self.notebook.execute(f"made = {code}\nprint(repr(made.makespan))")
         self.settled()
         expect(self.root.locator(".pl-gantt")).to_have_attribute("data-makespan", re.sub(r"\.0$", "", made.strip()))
@@ -96,17 +96,17 @@ class Hand:
 
 @pytest.fixture
 def explore(open_notebook):
-    """``explore(arguments)`` opens the explorer in a notebook and gives the hand that drives it."""
+    """``explore(arguments)`` opens the explorer in a notebook and returns its `Hand`."""
     return lambda arguments="": Hand(open_notebook([OPEN.format(arguments=arguments)]))
 
 
 def key(hand: Hand, name: str) -> Locator:
-    """The part of the canvas that keeps this name."""
+    """The part of the canvas with this name."""
     return hand.root.locator(f'[data-key="{name}"]')
 
 
 def played(hand: Hand) -> float:
-    """Frames per second while the chart plays, the best of several looks: the machine may be busy with something else."""
+    """Frames per second while the chart plays, the best of several measurements, because the machine may be busy."""
     frames = 0.0
     for _ in range(5):
         if (play := hand.root.get_by_role("button", name="Play")).is_visible():  # not yet, or it has come to the end
@@ -127,7 +127,7 @@ LIBRARY = "pl.solve(explorer.problem, explorer.state.partitioner, explorer.state
     ("model", "ops", "partitioner"), [("convolutional_network", 367, "tf-greedy"), ("dynamic_rnn", 5333, "heft")]
 )
 def test_a_link_pulled_to_ten_times_its_bandwidth(explore, screenshot, model, ops, partitioner):
-    """The chart follows the hand; in the end it shows what the library says of the new cluster; undo takes it back."""
+    """The chart follows the drag; at its end it shows the library's result for the new cluster; undo reverts it."""
     hand = explore(f"{model!r}, pl.clusters.pcie_box()")
     assert hand.notebook.value("explorer.problem.graph.n_ops") == ops
     hand.shows(f'pl.solve(pl.Problem(pl.load({model!r}), pl.clusters.pcie_box()), "heft", "planned")')
@@ -157,7 +157,7 @@ def test_a_link_pulled_to_ten_times_its_bandwidth(explore, screenshot, model, op
 
 
 def test_a_device_dragged_to_another_host(explore, screenshot):
-    """Its links become that host's; undo brings place and links back."""
+    """Its links become those of the new host; undo restores place and links."""
     hand = explore('"recurrent_network", pl.clusters.two_nodes(2)')
     card, other = key(hand, "card:0"), hand.root.locator('.host[data-host="node1"] rect').first
     at, box, goal = card.get_attribute("transform"), card.bounding_box(), other.bounding_box()
@@ -178,7 +178,7 @@ def test_a_device_dragged_to_another_host(explore, screenshot):
 
 
 def test_pickers_options_and_the_heat_map(explore, screenshot):
-    """Every picker says what is computed; a cell of the heat map is a pick, too."""
+    """Every picker changes the result; a cell of the heat map picks its pair."""
     hand = explore('"convolutional_network"')
     for label, value, expression in (
         ("Partitioner", "mite", "explorer.state.partitioner"),
@@ -209,7 +209,7 @@ def test_pickers_options_and_the_heat_map(explore, screenshot):
 
 
 def test_keys_stay_in_the_explorer(explore):
-    """What is typed with the chart, a menu or a button in focus is no shortcut of the notebook."""
+    """Keys typed while the chart, a menu or a button has focus trigger no shortcut of the notebook."""
     hand = explore('"topcuoglu"')
     count = "() => jupyterapp.shell.currentWidget.content.widgets.length"
     cells = hand.page.evaluate(count)
@@ -248,7 +248,7 @@ def test_play_scrub_and_click(explore, screenshot):
 
 
 def test_the_copied_cell_reproduces_what_is_shown(explore, page, screenshot):
-    """The clipboard holds the text that is shown in place; running it gives the same schedule."""
+    """The clipboard holds the text that is shown, and running it gives the same schedule."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     hand = explore()
     hand.pull(key(hand, "speed:1"), 60)
@@ -268,14 +268,14 @@ def test_the_copied_cell_reproduces_what_is_shown(explore, page, screenshot):
 
 
 def upload(hand: Hand, path: Path) -> None:
-    """Choose a file of the browser's machine."""
+    """Choose a file on the browser's machine."""
     with hand.page.expect_file_chooser() as chooser:
         hand.root.get_by_role("button", name="Upload").click()
     chooser.value.set_files(path)
 
 
 def test_files_good_and_bad(explore, lab, screenshot):
-    """A path and an upload open a graph; what is none says so in place and loses nothing."""
+    """A path and an upload open a graph; an invalid file gives an error in place and changes nothing."""
     pl.generators.fork_join(6).save(lab.root / "mine.json.gz")
     (lab.root / "bad.json").write_text('{"ops": []}')
     hand = explore('"topcuoglu"')
@@ -299,7 +299,7 @@ def test_files_good_and_bad(explore, lab, screenshot):
 
 
 def test_a_strategy_of_ones_own(explore):
-    """A cell that defines a partitioner puts it into the menu; its option is a slider."""
+    """A cell that defines a partitioner adds it to the menu; its option is a slider."""
     hand = explore('"topcuoglu"')
     hand.notebook.execute(
         """
@@ -325,7 +325,7 @@ def everything_there(problem, *, where: Annotated[int, (0, 2)] = 1):
 
 @pytest.mark.slow
 def test_a_busy_kernel(explore):
-    """While a cell runs, pickers are answered all the same; what is dragged meanwhile is right in the end.
+    """While a cell runs, pickers still respond; drags made meanwhile take effect in the end.
 
     (JupyterLab sends the first message of each widget behind the running cell, all later ones past it.)
     """
@@ -353,7 +353,7 @@ def test_a_busy_kernel(explore):
 
 
 def test_exports(explore, lab):
-    """The page plays without a kernel; the trace is JSON; both paths are shown."""
+    """The page plays without a kernel, the trace is JSON, and both paths are shown."""
     hand = explore('"topcuoglu"')
     hand.button("⤓ Trace").click()
     expect(hand.root.get_by_role("status").first).to_contain_text("topcuoglu-heft-planned.trace.json")
@@ -366,7 +366,7 @@ def test_exports(explore, lab):
 
 @pytest.mark.slow
 def test_light_dark_fifty_devices(explore, page: Page, screenshot):
-    """Four devices leave the chart in sight; Mayer's fifty, his costs in his units; both themes; a narrow window."""
+    """Four devices leave the chart visible; fifty devices of Mayer with his costs and units; both themes; a narrow window."""
     hand = explore()
     hand.compared()
     canvas, panel, chart = (
@@ -391,7 +391,7 @@ def test_light_dark_fifty_devices(explore, page: Page, screenshot):
 
 @pytest.mark.slow
 def test_the_picture_of_the_readme(explore, screenshot):
-    """What ``pl.explore()`` opens on, whole and settled; the README's picture is a copy of this one (docs/explorer.png)."""
+    """The first view of ``pl.explore()``, complete; the README's picture is a copy of it (docs/explorer.png)."""
     hand = explore()
     hand.notebook.set_theme("JupyterLab Light")
     hand.page.set_viewport_size({"width": 1400, "height": 1500})

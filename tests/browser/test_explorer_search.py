@@ -1,4 +1,4 @@
-"""The explorer in a real JupyterLab, where strategies take their time or find no room."""
+"""The explorer in JupyterLab with slow strategies and with infeasible problems."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def line(hand: Hand) -> Locator:
 
 
 def test_a_search_shows_progress_and_is_cancelled(explore, screenshot):  # noqa: F811
-    """A bar, the best so far, the gap; a drag does not wait; Cancel shows the best so far; nothing below the line moves."""
+    """Bar, best plan and gap are shown; a drag does not wait; Cancel shows the best plan; nothing below the line moves."""
     hand = explore('"convolutional_network"')
     hand.notebook.execute(PATIENT)
     hand.menu("Partitioner").select_option("patient")
@@ -64,7 +64,7 @@ def test_a_search_shows_progress_and_is_cancelled(explore, screenshot):  # noqa:
 
 
 def test_a_preview_while_a_hand_drags(explore, screenshot):  # noqa: F811
-    """Labelled, and followed by the whole result on release."""
+    """A drag shows a labelled preview, its release the full result."""
     hand = explore('"convolutional_network"')
     hand.notebook.execute(PATIENT)
     hand.menu("Partitioner").select_option("sketch")
@@ -84,7 +84,7 @@ def test_a_preview_while_a_hand_drags(explore, screenshot):  # noqa: F811
 
 
 def test_no_room_is_explained_over_the_chart(explore, screenshot):  # noqa: F811
-    """Which group or op, and for each device why; the op can be shown; undo and another memory model are one click away."""
+    """The text names the group or op and each device's reason; buttons show the op, undo, or change the memory model."""
     hand = explore('"dynamic_rnn", pl.clusters.pcie_box(4)')
     hand.notebook.execute("explorer.change(lambda s: s.with_cluster(s.cluster.replace(memory=1e3), s.layout))")
     panel = hand.root.locator(".pl-rejection")
@@ -105,7 +105,7 @@ def test_no_room_is_explained_over_the_chart(explore, screenshot):  # noqa: F811
 
 
 def test_a_graph_made_smaller_first(explore, screenshot):  # noqa: F811
-    """Two toggles; the button and the count say what they did."""
+    """Two toggles prepare the graph; button and count show the result."""
     hand = explore()
     hand.button("Prepare…").click()
     for name in ("coplace", "fuse"):
@@ -119,7 +119,7 @@ def test_a_graph_made_smaller_first(explore, screenshot):  # noqa: F811
 
 @pytest.mark.slow
 def test_cp_sat_searches_is_cancelled_and_proves(explore, screenshot):  # noqa: F811
-    """On a hundred ops it says how far it is and stops when told to; on ten it proves the optimum, in the heat map, too."""
+    """With a hundred ops it shows progress and can be cancelled; with ten it proves the optimum, in the heat map, too."""
     hand = explore("pl.generators.layered(100, seed=1), pl.clusters.pcie_box(4)")
     hand.menu("Partitioner").select_option("cp-sat")
     expect(line(hand)).to_contain_text(
@@ -140,7 +140,7 @@ def test_cp_sat_searches_is_cancelled_and_proves(explore, screenshot):  # noqa: 
 
 @pytest.mark.slow
 def test_m_sct_of_22000_ops_follows_a_hand_by_previews(explore, screenshot):  # noqa: F811
-    """The linear program takes seconds: favourite children are matched under the hand, those of the program follow."""
+    """The linear program takes seconds: a drag shows matched favourite children, its release those of the program."""
     hand = explore("pl.generators.layered(22_000, seed=1), pl.clusters.pcie_box(4)")
     hand.notebook.execute("explorer.comparison.halt()")
     hand.menu("Partitioner").select_option("m-sct")
@@ -162,7 +162,7 @@ def test_m_sct_of_22000_ops_follows_a_hand_by_previews(explore, screenshot):  # 
 
 @pytest.mark.slow
 def test_memory_is_pulled_until_it_is_short(explore, screenshot):  # noqa: F811
-    """The card's capacity follows the hand; the chart gets lanes of memory and red spans, the strip says so; undo."""
+    """The card's capacity follows the drag; the chart gets memory lanes and red spans, the strip a warning; undo."""
     hand = explore('"dynamic_rnn", pl.clusters.pcie_box(4).replace(memory=6e6)')
     hand.menu("Partitioner").select_option("contiguous")
     hand.menu("Scheduler").select_option("fifo")
@@ -183,7 +183,7 @@ def test_memory_is_pulled_until_it_is_short(explore, screenshot):  # noqa: F811
 
 
 def test_the_first_capacity_is_pulled_out_of_none(explore):  # noqa: F811
-    """A device without a capacity gets one by hand: memory is counted from then on, and a note says so."""
+    """A drag gives a device its first capacity: memory counts from then on, and a note says so."""
     hand = explore('"convolutional_network", pl.clusters.pcie_box(4).replace(memory=None)')
     assert hand.menu("Memory").input_value() == "none"
     key(hand, "memory:1").press("Enter")

@@ -1,4 +1,4 @@
-"""Files in a real JupyterLab: dropped on the explorer, chosen, large, broken; the largest model."""
+"""Files in JupyterLab: dropped on the explorer, chosen, large, damaged; the largest model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def drop(hand: Hand, onto: str, **files: bytes) -> None:
 
 
 def test_models_dropped_anywhere_open(explore, screenshot):  # noqa: F811
-    """ONNX and TensorFlow, on the canvas and on the chart; what is no model says so and loses nothing; undo goes back."""
+    """ONNX and TensorFlow, on canvas and chart; an invalid file gives an error and changes nothing; undo works."""
     hand = explore('"topcuoglu"')
     drop(hand, ".cluster", linear__onnx=onnx_models.model(onnx_models.LINEAR).SerializeToString())
     hand.becomes("explorer.state.model.title", "linear.onnx")
@@ -56,7 +56,7 @@ def test_models_dropped_anywhere_open(explore, screenshot):  # noqa: F811
 
 @pytest.mark.slow
 def test_a_large_file_arrives_whole(explore):  # noqa: F811
-    """Larger than a message of the notebook's socket may be; larger than the limit is refused in place."""
+    """A file larger than a message of the notebook's socket arrives; one above the limit is refused in place."""
     graph = pl.generators.fork_join(6)
     graph = graph.replace(metadata={"name": "large", "padding": "x" * 12_000_000})
     hand = explore('"topcuoglu"')
@@ -71,7 +71,7 @@ def test_a_large_file_arrives_whole(explore):  # noqa: F811
 
 
 def test_a_profile_gives_times(explore, screenshot):  # noqa: F811
-    """A timeline that is dropped on a model measures its ops, and the copied numbers say from what."""
+    """A timeline dropped on a model measures its ops, and the copied numbers name its source."""
     graph = pl.load("dynamic_rnn")
     names = [(name, kind) for name, kind in zip(graph.names.tolist(), graph.kind.tolist(), strict=True)]
     events = [dict(ph="X", pid=1, ts=1, dur=3, name=kind, args={"name": name, "op": kind}) for name, kind in names]
@@ -85,7 +85,7 @@ def test_a_profile_gives_times(explore, screenshot):  # noqa: F811
 
 
 def test_costs_can_be_multiplied(explore):  # noqa: F811
-    """A slider by keyboard: all ops take longer, undo takes it back."""
+    """A slider, moved by keyboard, makes all ops take longer; undo reverts it."""
     hand = explore('"topcuoglu", pl.clusters.uniform()')
     before = hand.notebook.value("explorer.schedule.makespan")
     hand.button("⋯").click()
@@ -104,7 +104,7 @@ def test_costs_can_be_multiplied(explore):  # noqa: F811
 
 @pytest.mark.slow
 def test_the_largest_model_loads_and_plays(explore, screenshot):  # noqa: F811
-    """From the menu to a chart that plays; looked at in both themes."""
+    """From the menu to a chart that plays, with pictures in both themes."""
     hand = explore('"topcuoglu"')
     hand.menu("Model").select_option(LARGEST)
     hand.becomes("explorer.state.model.title", LARGEST)

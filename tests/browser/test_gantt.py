@@ -1,4 +1,4 @@
-"""The Gantt chart in a real browser: on a bare page with the Python object as its model, and as an exported page."""
+"""The Gantt chart in Chromium: on a bare page with the Python object as its model, and as an exported page."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def chart(page: Page, rnn: pl.Schedule) -> Gantt:
 
 
 def best_frames(page: Page, act: str) -> float:
-    """Frames per second of zooming, panning or playing, the best of three looks: the machine may be busy with something else."""
+    """Frames per second of zooming, panning or playing, the best of three measurements, because the machine may be busy."""
     best = 0.0
     for _ in range(3):
         best = max(best, page.evaluate(FRAMES, act))
@@ -80,12 +80,12 @@ def shown(page: Page, what: str) -> list[float]:
 
 
 def frame(page: Page) -> None:
-    """Let the chart draw what it has been told."""
+    """Let the chart draw its new state."""
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def place(page: Page, gantt: Gantt, schedule: pl.Schedule, op: int) -> tuple[float, float]:
-    """Where the middle of an op is on the page; its row is found from the chart's own proportions."""
+    """Page coordinates of the middle of an op; its row follows from the chart's own proportions."""
     first, last = shown(page, "span")
     box = page.locator(".stage").bounding_box()
     gutter = page.locator(".stage .plot").bounding_box()["x"] - box["x"]
@@ -100,7 +100,7 @@ def longest(schedule: pl.Schedule) -> int:
 
 
 def test_shows_the_schedule_in_both_themes(page, rnn, chart, screenshot):
-    """Makespan, legend and summary are there; light and dark look like it."""
+    """Makespan, legend and summary are shown in light and dark themes."""
     assert shown(page, "makespan") == [rnn.makespan]
     expect(page.locator(".status")).to_contain_text("5,333 ops on 4 devices")
     expect(page.locator(".legend")).to_contain_text("critical path")
@@ -140,7 +140,7 @@ def test_a_click_selects_in_python_and_python_selects_in_the_chart(page, rnn, ch
 
 
 def test_wheel_zooms_around_the_pointer_and_drag_pans(page, rnn, chart):
-    """What is under the pointer stays there; the fit button shows all again; zooming out there is left to the page."""
+    """The time under the pointer stays; the fit button shows all; zooming out further scrolls the page."""
     box = page.locator(".stage").bounding_box()
     page.mouse.move(box["x"] + 700, box["y"] + 60)
     whole = shown(page, "span")
@@ -175,7 +175,7 @@ def test_shift_drag_zooms_to_what_was_brushed(page, rnn, chart):
 
 
 def test_plays_pauses_scrubs_and_steps(page, rnn, chart):
-    """The playhead moves by itself, stops, goes where it is put, and steps from event to event and back."""
+    """The playhead moves, stops, jumps to a given time, and steps from event to event and back."""
     page.get_by_role("button", name="Play").click()
     page.wait_for_function("() => Number(document.querySelector('.pl-gantt').dataset.time) > 0")
     frame(page)
@@ -207,7 +207,7 @@ def test_plays_pauses_scrubs_and_steps(page, rnn, chart):
 
 
 def test_keyboard_reaches_everything(page, rnn, chart):
-    """Arrows walk along and between devices, Home and End jump, + and 0 zoom, Space plays; keys do not leak."""
+    """Arrows walk along and between devices, Home and End jump, + and 0 zoom, Space plays; no key reaches the notebook."""
     leaked = "() => { window.leaked = []; document.body.addEventListener('keydown', (e) => leaked.push(e.key)); }"
     page.evaluate(leaked)
     stage = page.locator(".stage")
@@ -246,7 +246,7 @@ def test_table_says_what_the_chart_shows(page, rnn, chart):
 
 
 def test_numbers_warning_and_staleness(page, rnn, chart, screenshot):
-    """The strip with its tones, one plain sentence, and a look for what is being recomputed."""
+    """The strip with its colours, one plain sentence, and a style for outdated results."""
     chart.numbers = [
         {"key": "makespan", "label": "makespan", "value": "7.16 ms", "title": "finish of the last op"},
         {"key": "legal", "label": "schedule", "value": "legal", "tone": "good"},
@@ -265,7 +265,7 @@ def test_numbers_warning_and_staleness(page, rnn, chart, screenshot):
 
 
 def test_a_new_schedule_keeps_the_view_unless_it_fits(page, rnn, chart):
-    """While a hand drags, a zoomed view stays where it is, and a fitted one stays fitted; another graph is shown whole."""
+    """During a drag, a zoomed view stays and a fitted one stays fitted; another graph is shown whole."""
     slower = solved(rnn.problem.graph, pl.clusters.pcie_box(2))
     chart.show(slower)
     bare_page.receive(page, chart, "schedule", "devices")
@@ -287,7 +287,7 @@ def test_a_new_schedule_keeps_the_view_unless_it_fits(page, rnn, chart):
 
 
 def test_names_stay_text(page, screenshot):
-    """Markup in the names of ops and devices is shown, never run."""
+    """Markup in names of ops and devices is shown as text, never run."""
     hostile = "<img src=x onerror=alert(1)>"
     graph = pl.OpGraph.from_arrays([hostile, "b"], [1.0, 1.0], [(0, 1)], edge_bytes=[1.0])
     cluster = pl.Cluster([1.0, 1.0], bandwidth=1.0, names=[f"{hostile}0", f"{hostile}1"])
@@ -302,7 +302,7 @@ def test_names_stay_text(page, screenshot):
 
 
 def test_one_device_and_fifty(page, screenshot):
-    """One device has no transfer lanes; fifty scroll, and selecting an op brings its row into view."""
+    """One device has no transfer lanes; fifty scroll, and selecting an op scrolls to its row."""
     graph = pl.load("convolutional_network")
     alone = Gantt.of(solved(graph, pl.clusters.pcie_box(1)))
     bare_page.show(page, alone)
@@ -321,7 +321,7 @@ def test_one_device_and_fifty(page, screenshot):
 
 @pytest.mark.slow
 def test_22000_ops_stay_smooth(page, screenshot):
-    """Zoom, pan and play above 25 frames/s, an update painted within 400 ms: generous, machines differ (see benchmarks)."""
+    """Zoom, pan and play run above 25 frames/s, updates within 400 ms; these limits are generous (see benchmarks)."""
     big = solved(pl.generators.layered(22_000, seed=0), pl.Cluster.uniform(4))
     gantt = Gantt.of(big)
     bare_page.show(page, gantt)
@@ -338,7 +338,7 @@ def test_22000_ops_stay_smooth(page, screenshot):
 
 @pytest.fixture(scope="module")
 def tight(rnn) -> pl.Schedule:
-    """The network placed as if memory were no concern, on devices of which one has too little."""
+    """The network placed without regard to memory, on devices of which one has too little."""
     cluster = rnn.problem.cluster.replace(memory=0.8 * rnn.peak_memory.max())
     problem = pl.Problem(rnn.problem.graph, cluster, memory="dynamic")
     schedule = pl.simulate(problem, pl.Placement(problem, rnn.device), "fifo")
@@ -347,7 +347,7 @@ def tight(rnn) -> pl.Schedule:
 
 
 def in_row(page: Page, gantt: Gantt, device: int, share: float, time: float) -> tuple[float, float]:
-    """Where a time of a device is on the page, at a share of the height of its row, 1 at the lowest pixel of its memory."""
+    """Page coordinates of a time on a device, at a share of its row's height; 1 is the lowest pixel of its memory."""
     first, last = shown(page, "span")
     box = page.locator(".stage").bounding_box()
     gutter = page.locator(".stage .plot").bounding_box()["x"] - box["x"]
@@ -357,7 +357,7 @@ def in_row(page: Page, gantt: Gantt, device: int, share: float, time: float) -> 
 
 
 def test_memory_against_capacity_and_where_it_is_short(page, tight, screenshot):
-    """Lanes appear by themselves when memory is short; hover says how much of what is in use, and how much is missing."""
+    """Lanes appear when memory is short; hover shows the memory in use, the capacity and the missing bytes."""
     chart = Gantt.of(tight)
     bare_page.show(page, chart)
     toggle = page.get_by_role("button", name="Memory in use over time")
@@ -390,7 +390,7 @@ def test_memory_against_capacity_and_where_it_is_short(page, tight, screenshot):
 
 
 def test_lanes_of_memory_by_key_and_by_button(page, rnn, chart, tight, screenshot):
-    """The choice reaches Python, which sends curves only for lanes that are shown, and outlives another schedule."""
+    """Python receives the choice, sends curves only for visible lanes, and keeps it for the next schedule."""
     toggle = page.get_by_role("button", name="Memory in use over time")
     expect(toggle).to_have_attribute("aria-pressed", "false")
     low = page.locator(".stage").bounding_box()["height"]
@@ -414,7 +414,7 @@ def test_lanes_of_memory_by_key_and_by_button(page, rnn, chart, tight, screensho
 
 @pytest.mark.slow
 def test_memory_of_20000_ops_on_four_and_fifty_devices(page, screenshot):
-    """With lanes of memory, zoom, pan and play stay above 25 frames/s; fifty lanes scroll."""
+    """With memory lanes, zoom, pan and play stay above 25 frames/s; fifty lanes scroll."""
     graph = pl.generators.layered(20_000, seed=0)
     for k in (4, 50):
         problem = pl.Problem(graph, pl.Cluster.uniform(k, memory=1e9 / k), memory="dynamic")
@@ -435,7 +435,7 @@ def test_memory_of_20000_ops_on_four_and_fifty_devices(page, screenshot):
 
 
 def test_exported_memory_can_be_shown_and_put_away(page, tight, tmp_path):
-    """A page without a kernel carries its curves."""
+    """An exported page contains its memory curves."""
     page.goto(export.html(tight, tmp_path / "schedule.html").as_uri())
     expect(page.locator(".status")).to_contain_text("gpu:1 out of memory")
     page.locator(".stage").press("m")
@@ -445,7 +445,7 @@ def test_exported_memory_can_be_shown_and_put_away(page, tight, tmp_path):
 
 
 def test_reduced_motion_is_honoured(page, rnn):
-    """No transition runs for those who asked for less motion."""
+    """No transition runs for users who prefer reduced motion."""
     page.emulate_media(reduced_motion="reduce")
     bare_page.show(page, Gantt.of(rnn))
     style = page.evaluate("() => getComputedStyle(document.querySelector('.badge')).transitionDuration")
@@ -453,7 +453,7 @@ def test_reduced_motion_is_honoured(page, rnn):
 
 
 def test_playback_rests_while_it_cannot_be_seen(page, chart):
-    """Scrolled off the screen, the chart draws nothing and its time stands still; back on it, playback goes on."""
+    """Scrolled out of view, the chart stops drawing and its time stands still; back in view, playback goes on."""
     page.evaluate("() => document.body.prepend(Object.assign(document.createElement('div'), {id: 'above'}))")
     page.get_by_role("button", name="Play").click()
     page.wait_for_timeout(200)

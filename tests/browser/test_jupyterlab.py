@@ -1,4 +1,4 @@
-"""What every view of placelab stands on: JupyterLab opens, widgets talk both ways, and quickly."""
+"""The basis of all views: JupyterLab opens, and widgets exchange messages quickly in both directions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ doubler
 
 
 def test_widget_round_trip(open_notebook, screenshot):
-    """A number set in the browser reaches Python and its double comes back; the kernel can be asked about it."""
+    """A number set in the browser reaches Python and its double comes back; an expression in the kernel confirms it."""
     notebook = open_notebook([DOUBLER])
     notebook.page.get_by_role("button", name="run", exact=True).click()
     expect(notebook.page.locator("output")).to_have_text("40")

@@ -29,13 +29,13 @@ def checkout(tmp_path):
 
 
 def test_a_checkout_opens_its_own_tour(checkout):
-    """Where notebooks/00_tour.ipynb stands, that file is opened and nothing is written."""
+    """If notebooks/00_tour.ipynb exists, that file is opened and nothing is written."""
     assert lab_command.tour_in(checkout) == checkout / "notebooks" / "00_tour.ipynb"
     assert [path.name for path in checkout.iterdir()] == ["notebooks"]
 
 
 def test_elsewhere_the_tour_is_copied_once(tmp_path):
-    """A first start copies the tour; a second one keeps what the user made of it."""
+    """The first start copies the tour; the second keeps the user's changes."""
     copy = lab_command.tour_in(tmp_path)
     assert copy == tmp_path / "00_tour.ipynb"
     assert copy.read_bytes() == lab_command.shipped(lab_command.TOUR).read_bytes()
@@ -44,13 +44,13 @@ def test_elsewhere_the_tour_is_copied_once(tmp_path):
 
 
 def test_a_missing_folder_is_one_sentence(tmp_path, capsys):
-    """A folder that is not there ends the command with its name and a remedy, without a traceback."""
+    """A missing folder ends the command with its name and a remedy, without a traceback."""
     with pytest.raises(SystemExit, match=r"placelab: .*nowhere is not a folder; make it first"):
         cli.main(["lab", "--directory", str(tmp_path / "nowhere")])
 
 
 def test_port_in_use_is_passed_over():
-    """The port found is free even if the one asked for is not."""
+    """If the requested port is in use, another free one is found."""
     with lab_command.socket.socket() as taken:
         taken.bind((lab_command.LOOPBACK, 0))
         taken.listen()
@@ -59,7 +59,7 @@ def test_port_in_use_is_passed_over():
 
 
 def test_lab_serves_loopback_behind_a_token(checkout):
-    """The printed address answers, nothing else does: not without the token, not on another interface."""
+    """The server answers at the printed address only: not without the token, not on another interface."""
     home = checkout / "home"
     folders = {name: str(home / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")}
     command = [sys.executable, "-c", "from placelab.cli import main; main()", "lab", "--no-browser"]
@@ -83,7 +83,7 @@ def test_lab_serves_loopback_behind_a_token(checkout):
 
 
 def first_answer(url: str, server: subprocess.Popen) -> bytes:
-    """Answer of a server that is still starting."""
+    """First answer of a server that is starting."""
     deadline = time.monotonic() + 60
     while server.poll() is None and time.monotonic() < deadline:
         try:
@@ -102,5 +102,5 @@ def listeners(pid: int) -> set[str]:
 
 
 def command_line(pid: int) -> str:
-    """What every user of the machine can see of the process."""
+    """Command line of the process, as every user of the machine can see it."""
     return " ".join(psutil.Process(pid).cmdline())

@@ -1,4 +1,4 @@
-"""``placelab inspect | convert | place | compare``: what they say is what the library says, and errors are one sentence."""
+"""``placelab inspect | convert | place | compare``: output agrees with the library, and errors are one sentence."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ def graph():
 
 @pytest.fixture
 def path(graph, tmp_path):
-    """The same, as a file."""
+    """The same graph, as a file."""
     graph.save(tmp_path / "diamond.json.gz")
     return str(tmp_path / "diamond.json.gz")
 
 
 def said(capsys, *arguments: str) -> str:
-    """What a command prints."""
+    """Output of a command."""
     main(arguments)
     return capsys.readouterr().out
 
 
 def refused(*arguments: str) -> str:
-    """The sentence a command ends with; its status is 1."""
+    """The sentence with which a command ends; its status is 1."""
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert isinstance(ended.value.code, str) and ended.value.code.startswith("placelab: ")
@@ -84,7 +84,7 @@ def test_facts_of_a_diamond(graph):
 
 
 def test_facts_where_the_graph_cannot_run(graph):
-    """The reason is the constraint that the cluster cannot meet; all other facts are there."""
+    """The reason is the constraint that the cluster cannot meet; all other facts are shown."""
     found = facts.facts(graph, "mayer50", pl.clusters.mayer50())
     assert "may only run on gpu" in found["on"]["error"] and found["ops"] == 4
 
@@ -107,7 +107,7 @@ def test_depth_is_the_longest_path_in_ops():
 
 @pytest.mark.parametrize("name", ["topcuoglu", "dynamic_rnn"])
 def test_inspect_says_the_same_in_json(capsys, name):
-    """Numbers of JSON are those of the library; the text has a line for each."""
+    """Numbers of the JSON are those of the library; the text has a line for each."""
     found = json.loads(said(capsys, "inspect", name, "--json"))
     graph = pl.load(name)
     assert (found["ops"], found["edges"]) == (graph.n_ops, graph.n_edges)
@@ -125,7 +125,7 @@ def test_inspect_lists_all_kinds_on_request(capsys):
 
 
 def test_what_a_file_says_cannot_steer_a_terminal(capsys, tmp_path):
-    """Names, kinds, devices, metadata and errors are escaped; nothing but text reaches the screen."""
+    """Names, kinds, devices, metadata and errors are escaped; only text reaches the screen."""
     graph = pl.OpGraph.from_arrays(
         [HOSTILE, "b"],
         [1.0, 1.0],
@@ -143,7 +143,7 @@ def test_what_a_file_says_cannot_steer_a_terminal(capsys, tmp_path):
 
 
 def test_convert_keeps_everything_but_the_name(capsys, path, graph, tmp_path):
-    """A graph in, the same graph out; the file says what is in it."""
+    """The converted file holds the same graph."""
     out = tmp_path / "out.json"
     assert said(capsys, "convert", path, str(out), "--name", "other") == f"{out}: 4 ops, 5 edges\n"
     made = pl.load(out)
@@ -152,7 +152,7 @@ def test_convert_keeps_everything_but_the_name(capsys, path, graph, tmp_path):
 
 
 def test_place_writes_what_the_name_of_the_file_says(capsys, tmp_path):
-    """A placement that can be read back, a page, a trace; the makespan is the library's."""
+    """A placement that can be read, a page, a trace; the makespan is the library's."""
     what = {"p.json": "placement", "p.html": "page", "p.trace.json": "trace", "p.csv": "table of ops"}
     for name, kind in what.items():
         text = said(capsys, "place", "topcuoglu", "--out", str(tmp_path / name))
@@ -166,7 +166,7 @@ def test_place_writes_what_the_name_of_the_file_says(capsys, tmp_path):
 
 
 def test_place_hands_placements_back_to_the_frameworks(capsys, tmp_path):
-    """TensorFlow gets its own file with devices, PyTorch a device map by module, with a note where one is split."""
+    """TensorFlow gets its file with devices, PyTorch a device map by module, with a note if a module is split."""
     (tmp_path / "served.pb").write_bytes(tensorflow_samples.training())
     said(capsys, "place", str(tmp_path / "served.pb"), "--cluster", "pcie_box", "--out", str(tmp_path / "placed.pb"))
     assert (tmp_path / "placed.pb").read_bytes() != (tmp_path / "served.pb").read_bytes()
@@ -181,7 +181,7 @@ def test_place_hands_placements_back_to_the_frameworks(capsys, tmp_path):
 
 
 def test_place_takes_rules_and_strategies(capsys):
-    """The result is that of the library's calls with the same arguments."""
+    """The result equals that of the library's calls with the same arguments."""
     rules = ["--cluster", "uniform", "--memory", "reserved", "--transfers", "sequential", "--seed", "3"]
     text = said(capsys, "place", "dynamic_rnn", *rules, "--partitioner", "tf-greedy", "--prepare", "colocate,fuse")
     problem = pl.Problem(pl.load("dynamic_rnn"), pl.clusters.uniform(), memory="reserved", transfers="sequential")
@@ -249,7 +249,7 @@ def test_errors_are_one_sentence(arguments, sentence, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["x.pb", "device_map.json", "no/p.json", "x.xyz"])
 def test_what_cannot_be_written_is_refused_before_the_work(name, tmp_path, monkeypatch):
-    """Nobody waits minutes for an error that was there from the start."""
+    """An error in `--out` is raised before anything is computed."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("placelab.cli.place_command.place_ops", lambda *_, **__: pytest.fail("it was placed"))
     monkeypatch.setattr("placelab.cli.compare_command.compare_pairs", lambda *_, **__: pytest.fail("it was compared"))
@@ -258,7 +258,7 @@ def test_what_cannot_be_written_is_refused_before_the_work(name, tmp_path, monke
 
 
 def test_a_graph_def_is_written_in_the_form_it_had(tmp_path, monkeypatch):
-    """Text stays text; a graph that was converted has no file to write devices into."""
+    """A text GraphDef stays text; a converted graph has no file to write devices into."""
     (tmp_path / "g.pb").write_bytes(tensorflow_samples.training())
     pl.load(tmp_path / "g.pb").save(tmp_path / "g.json")
     monkeypatch.setattr("placelab.cli.place_command.place_ops", lambda *_, **__: pytest.fail("it was placed"))
@@ -279,7 +279,7 @@ def test_a_graph_def_is_written_in_the_form_it_had(tmp_path, monkeypatch):
     ],
 )
 def test_an_option_of_another_format_is_refused_with_the_file_and_the_flag(name, flags, sentence, graph, tmp_path):
-    """The sentence names the equivalent flag of the other format, where there is one."""
+    """The sentence names the equivalent flag of the other format, if there is one."""
     model = onnx_models.model(onnx_models.LINEAR).SerializeToString()
     made = {"g.onnx": model, "onnx.pb": model, "g.pb": tensorflow_samples.training()}
     path = tmp_path / name
@@ -287,8 +287,8 @@ def test_an_option_of_another_format_is_refused_with_the_file_and_the_flag(name,
     assert refused("inspect", str(path), *flags) == f"placelab: {path}: {sentence}"
 
 
-def test_inspect_tells_open_dimensions_and_how_to_size_them(capsys, tmp_path):
-    """It names the flag of the format until all open dimensions are given."""
+def test_inspect_lists_open_dimensions_and_their_flag(capsys, tmp_path):
+    """Output names the format's flag until all unknown dimensions have sizes."""
     onnx_file, tf_file = str(tmp_path / "m.onnx"), str(tmp_path / "g.pb")
     (tmp_path / "m.onnx").write_bytes(onnx_models.model(onnx_models.LINEAR).SerializeToString())
     (tmp_path / "g.pb").write_bytes(tensorflow_samples.training())
@@ -304,7 +304,7 @@ def test_inspect_tells_open_dimensions_and_how_to_size_them(capsys, tmp_path):
 
 
 def test_convert_says_what_the_file_does_not_hold(capsys, tmp_path):
-    """One line; none where all is there; one where placelab would not read the file again."""
+    """One line per loss; none if all is kept; one if placelab could not read the file again."""
     stg = tmp_path / "d.stg"
     lines = said(capsys, "convert", "dynamic_rnn", str(stg)).splitlines()
     assert len(lines) == 2 and lines[1] == (
@@ -317,7 +317,7 @@ def test_convert_says_what_the_file_does_not_hold(capsys, tmp_path):
 
 
 def test_a_converted_file_that_is_not_read_again_is_noted(capsys, path, tmp_path, monkeypatch):
-    """Some formats have limits that graphs do not have."""
+    """Some formats have limits that graphs do not have, so their files may not be readable."""
     monkeypatch.setattr("placelab.formats.task_graphs.dot_parser.MAX_NODES", 3)
     text = said(capsys, "convert", path, str(tmp_path / "d.dot"))
     assert "note: it cannot be read again: " in text and "over 3 nodes" in text
@@ -325,7 +325,7 @@ def test_a_converted_file_that_is_not_read_again_is_noted(capsys, path, tmp_path
 
 @pytest.mark.parametrize("command", [("place",), ("compare", "--partitioners", "heft", "--schedulers", "fifo")])
 def test_times_for_other_devices_are_noted(capsys, command):
-    """On a cluster without any of them operations count, which some graphs do not have."""
+    """On a cluster without any of these devices, an op takes operations / speed, and a note says so."""
     note = "its times are for P1, P2, P3; pcie_box has none of these, so an op takes its operations / speed"
     assert note in said(capsys, *command, "topcuoglu", "--cluster", "pcie_box")
     assert "its times are for" not in said(capsys, *command, "topcuoglu")
@@ -333,7 +333,7 @@ def test_times_for_other_devices_are_noted(capsys, command):
 
 
 def test_an_optimum_is_called_one_by_both_commands(capsys, tmp_path):
-    """A gap that is rounding is none; one transfer is one."""
+    """Both call the plan proven optimal; a gap due to rounding counts as 0."""
     pl.OpGraph.from_arrays(["a", "b"], [1e9, 1e9], [(0, 1)], edge_bytes=[8.0]).save(tmp_path / "g.json")
     call = (str(tmp_path / "g.json"), "--cluster", "uniform")
     assert "proven optimal" in said(capsys, "place", *call)
@@ -342,7 +342,7 @@ def test_an_optimum_is_called_one_by_both_commands(capsys, tmp_path):
 
 
 def test_one_transfer_is_one(capsys, tmp_path):
-    """Nouns agree with their numbers."""
+    """Nouns agree with their numbers in singular and plural."""
     for n in (1, 2):
         where = {0: ("gpu:0",)} | {v: ("gpu:1", "gpu:2")[v - 1 : v] for v in range(1, n + 1)}
         edges = [(0, v) for v in range(1, n + 1)]
@@ -364,14 +364,14 @@ def test_one_transfer_is_one(capsys, tmp_path):
     ],
 )
 def test_sizes_are_whole_numbers_of_one_or_more(capsys, flag, text, sentence):
-    """Anything else is a wrong command line."""
+    """Any other size is a wrong command line."""
     with pytest.raises(SystemExit) as ended:
         main(["inspect", "m.onnx", flag, text])
     assert ended.value.code == 2 and sentence in capsys.readouterr().err
 
 
 def test_help_says_which_name_gives_which_file(capsys):
-    """A device map and a placement both end in .json."""
+    """The help distinguishes device map and placement, whose names both end in .json."""
     with pytest.raises(SystemExit):
         main(["place", "--help"])
     text = " ".join(capsys.readouterr().out.split())
@@ -380,7 +380,7 @@ def test_help_says_which_name_gives_which_file(capsys):
 
 @pytest.mark.parametrize("arguments", [(), ("nope",), ("inspect",), ("inspect", "x", "--dimension", "x")])
 def test_a_wrong_command_line_is_status_2(arguments):
-    """The usage is printed."""
+    """A wrong command line prints the usage and returns status 2."""
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2
@@ -388,7 +388,7 @@ def test_a_wrong_command_line_is_status_2(arguments):
 
 @pytest.mark.parametrize("name", ["lab", "inspect", "convert", "place", "compare"])
 def test_every_command_has_help(capsys, name):
-    """A sentence on what it does; all but one show examples."""
+    """Each has a sentence on its purpose; all but one show examples."""
     with pytest.raises(SystemExit) as ended:
         main([name, "--help"])
     text = capsys.readouterr().out
@@ -396,8 +396,8 @@ def test_every_command_has_help(capsys, name):
     assert name == "lab" or f"examples:\n  placelab {name} " in text
 
 
-def test_who_reads_may_stop(path):
-    """A pipe that is closed early, and a terminal that knows ASCII only, are no error."""
+def test_a_closed_pipe_is_no_error(path):
+    """A pipe that is closed early and a terminal limited to ASCII cause no error."""
     call = [sys.executable, "-c", "from placelab.cli import main; main()", "inspect", path, "--cluster", "pcie_box"]
     ascii_only = {"PYTHONIOENCODING": "ascii", "PATH": ""}
     done = subprocess.run(call, capture_output=True, env=ascii_only, check=True)

@@ -1,4 +1,4 @@
-"""All pairs side by side: rows are what solve gives, failures are rows, and a hand can stop it."""
+"""`compare`: rows equal the results of `solve`, failures are rows, and it can be cancelled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def problem():
 
 
 def test_every_pair_is_a_row_that_solve_confirms(problem):
-    """Partitioner × seed × scheduler, in order; makespan, gap and validity are solve's."""
+    """Partitioner × seed × scheduler, in order; makespan, gap and validity are those of solve."""
     quick = [name for name, function in pl.partitioners().items() if not function.slow]
     frame = pl.compare(problem, quick, seeds=2)
     assert tuple(frame.columns) == COLUMNS
@@ -36,7 +36,7 @@ def test_every_pair_is_a_row_that_solve_confirms(problem):
 
 
 def test_pairs_that_do_not_fit_say_why(problem):
-    """`planned` after a partitioner without a plan: no makespan, but a reason."""
+    """`planned` after a partitioner without a plan has no makespan but a reason."""
     frame = pl.compare(problem, ["hash", "heft"], ["planned"])
     assert frame["makespan"].isna().tolist() == [True, False]
     assert "planned" in frame["error"][0]
@@ -45,14 +45,14 @@ def test_pairs_that_do_not_fit_say_why(problem):
 
 
 def test_an_infeasible_placement_says_why():
-    """No room anywhere: every scheduler's row has the partitioner's reason."""
+    """If nothing fits, every scheduler's row has the partitioner's reason."""
     graph = pl.OpGraph.from_arrays(["a"], [1.0], [], persistent=[9.0])
     frame = pl.compare(pl.Problem(graph, pl.Cluster([1.0], memory=[4.0])), ["single", "hash"], ["fifo", "pct"])
     assert frame["error"].str.contains("short by 5 bytes").all()
 
 
 def test_lack_of_memory_over_time_is_marked():
-    """A run that overfills a device is legal but for that."""
+    """A run that exceeds a device's memory is otherwise legal, and marked."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [1.0, 1.0], [(0, 1)], edge_bytes=[3.0], persistent=[1.0, 1.0])
     frame = pl.compare(pl.Problem(graph, pl.Cluster([1.0], memory=[5.0])), ["single"], ["fifo"])
     assert (frame["valid"][0], frame["oom"][0]) == (True, False)
@@ -68,7 +68,7 @@ def test_a_strategy_that_fails_is_a_row(problem):
 
     @pl.partitioner
     def divides_by_zero(problem):
-        """Fails."""
+        """Raises ZeroDivisionError."""
         return 1 / 0
 
     try:
@@ -79,7 +79,7 @@ def test_a_strategy_that_fails_is_a_row(problem):
 
 
 def test_progress_and_cancel(problem):
-    """Each pair is reported when done, as place reports a search; after the third the hand stops it."""
+    """Each pair is reported when done, as place reports a search; after the third the comparison is cancelled."""
     told = []
     frame = pl.compare(
         problem,
@@ -99,8 +99,8 @@ def test_progress_and_cancel(problem):
     assert told[-1].bound <= told[-1].makespan
 
 
-def test_progress_of_the_former_form_is_told_once_more(problem):
-    """A callback of (done, total, row) still works, with a warning about the line that gave it."""
+def test_progress_of_the_former_form_still_works(problem):
+    """A callback of (done, total, row) still works, with a warning about the calling line."""
     told = []
     with pytest.warns(DeprecationWarning, match="one placelab.progress.Progress") as warned:
         pl.compare(problem, ["single"], ["fifo", "pct"], progress=lambda done, total, row: told.append((done, total)))
@@ -109,14 +109,14 @@ def test_progress_of_the_former_form_is_told_once_more(problem):
 
 
 def test_seeds_may_be_given(problem):
-    """The seeds themselves instead of their number; placements differ between them."""
+    """Seeds can be given instead of their number; placements differ between them."""
     frame = pl.compare(problem, ["random"], ["fifo"], seeds=[7, 3])
     assert frame["seed"].tolist() == [7, 3]
     assert frame["makespan"].nunique() == 2
 
 
 def test_the_order_of_names_is_kept(problem):
-    """Rows come as asked for; decorated functions do as well as names; an empty list is nothing."""
+    """Rows come in the given order; decorated functions are accepted; an empty list gives no rows."""
     frame = pl.compare(problem, [pl.partitioners()["single"], "hash"], ["pct", "fifo"])
     assert frame["partitioner"].tolist() == ["single", "single", "hash", "hash"]
     assert frame["scheduler"].tolist() == ["pct", "fifo"] * 2
@@ -125,7 +125,7 @@ def test_the_order_of_names_is_kept(problem):
 
 @pytest.fixture
 def search(monkeypatch):
-    """A partitioner that searches until it is told to stop, or at once when it has proven its bound."""
+    """A partitioner that searches until it is cancelled, or ends at once when it has proven its bound."""
     monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
 
     @pl.partitioner(slow=True, name="search")
@@ -140,7 +140,7 @@ def search(monkeypatch):
 
 
 def test_what_searches_comes_last_and_hears_cancel(problem, search):
-    """Its rows follow all others; a hand that stops it keeps the pairs that are complete."""
+    """Its rows follow all others; cancelling keeps the complete pairs."""
     told = []
     frame = pl.compare(
         problem,
@@ -153,14 +153,14 @@ def test_what_searches_comes_last_and_hears_cancel(problem, search):
 
 
 def test_a_proven_bound_counts_for_all(search):
-    """The gap is to the best bound there is, also for pairs that were done before it was proven."""
+    """The gap uses the best bound, also for pairs that were done before it was proven."""
     problem = pl.Problem(pl.generators.layered(20, seed=1), pl.Cluster.uniform(1))
     frame = pl.compare(problem, ["search", "single"], ["fifo"])
     assert frame["bound_gap"].tolist() == pytest.approx([0.0, 0.0])
 
 
 def test_a_placement_of_another_problem_is_no_result(problem, monkeypatch):
-    """What is reported is always a run of the problem that was given."""
+    """Every reported run is a run of the given problem."""
     monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
 
     @pl.partitioner(name="elsewhere")
@@ -174,13 +174,13 @@ def test_a_placement_of_another_problem_is_no_result(problem, monkeypatch):
 
 @pytest.mark.parametrize("seeds", [-1, [-1], "x", None, 1.5])
 def test_seeds_of_the_wrong_kind_are_named(problem, seeds):
-    """One sentence instead of an empty table."""
+    """Wrong seeds give one sentence instead of an empty table."""
     with pytest.raises(pl.FormatError, match="seed is"):
         pl.compare(problem, "random", "fifo", seeds=seeds)
 
 
 def test_measures_say_what_they_measure(problem):
-    """Given a problem for a schedule, or the other way round."""
+    """The error names the type needed and the type found."""
     for measure in (pl.metrics, pl.critical_path, pl.idle_reasons, pl.validate):
         with pytest.raises(pl.FormatError, match="needs a Schedule, found a Problem"):
             measure(problem)

@@ -1,4 +1,4 @@
-"""Every strategy in the catalogues keeps its contract: adding one adds no test."""
+"""Every strategy in the catalogues keeps its contract; a new one needs no new test."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUICK = [name for name, function in pl.partitioners().items() if not function.sl
 
 
 def legal(schedule: pl.Schedule) -> bool:
-    """Nothing for the validator to find but what the schedule marks as out of memory itself."""
+    """The validator finds only what the schedule itself marks as out of memory."""
     found = validate(schedule)
     return {violation.kind for violation in found} <= {"memory"} and len(found) == len(schedule.oom)
 
@@ -52,7 +52,7 @@ def test_scheduler(name):
 
 @pytest.mark.parametrize(("memory", "transfers"), list(product(MEMORY_MODELS, TRANSFER_MODELS)))
 def test_every_pair_runs_and_is_legal(memory, transfers):
-    """Partitioner × scheduler in this memory and transfer model; a pair that does not fit together says so."""
+    """Partitioner × scheduler in this memory and transfer model; a pair that does not fit raises an error that says so."""
 
     @settings(max_examples=15)
     @given(problem=problems.problems(memory=(memory,), transfers=(transfers,), ops=9))
@@ -72,7 +72,7 @@ def test_every_pair_runs_and_is_legal(memory, transfers):
 @pytest.mark.parametrize("memory", MEMORY_MODELS)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_every_pair_on_the_networks(network, memory):
-    """Every partitioner × scheduler × transfer model on a real model, with memory that one device alone has not."""
+    """Every partitioner × scheduler × transfer model on a real model that exceeds the memory of one device."""
     graph = pl.load(network)
     needed = {"reserved": graph.memory.sum(), "edges": graph.edge_bytes.sum(), "none": 1.0}
     capacity = 0.4 * needed.get(memory, graph.persistent.sum() + graph.outputs.sum())

@@ -34,14 +34,14 @@ def small() -> dict[str, pl.Problem]:
 
 
 def real() -> dict[str, pl.Problem]:
-    """A training step on GPUs of which one alone has not the memory."""
+    """A training step on GPUs of which no single one has enough memory."""
     graph = pl.load(REAL)
     cluster = pl.clusters.pcie_box().replace(memory=[0.4 * graph.memory.sum()] * 4)
     return {REAL: pl.Problem(graph, cluster, memory="reserved", transfers="sequential")}
 
 
 def digest(problem: pl.Problem, name: str) -> str:
-    """All that a partitioner says about a problem, as a short text."""
+    """Everything a partitioner returns for a problem, as a short text."""
     try:
         placement = pl.place(problem, name, seed=5)
     except pl.PlacelabError as refusal:
@@ -52,7 +52,7 @@ def digest(problem: pl.Problem, name: str) -> str:
 
 
 def digests(size: str) -> dict[str, str]:
-    """Of every partitioner on every problem; those that search for seconds only on the small ones."""
+    """Digests of every partitioner on every problem; those that search for seconds only on the small ones."""
     on = small() if size == "small" else real()
     names = [name for name, f in pl.partitioners().items() if size == "small" or not f.slow]
     return {f"{name}, {label}": digest(problem, name) for name in names for label, problem in on.items()}

@@ -1,4 +1,4 @@
-"""Calls of the version before still work, once more, and each says how it is written now."""
+"""Calls of the previous version still work in this one, with a warning that shows the new form."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def written(number, *, unit="s", digits=1):
 
 
 def test_a_positional_option_and_a_former_name_reach_the_parameter():
-    """With a warning about the line that calls."""
+    """The warning names the calling line."""
     with pytest.warns(DeprecationWarning, match="written takes unit, digits by keyword only: write unit=…") as warned:
         assert written(2, "ms", 3) == "2.000 ms"
     assert warned[0].filename == __file__
@@ -31,7 +31,7 @@ def test_a_positional_option_and_a_former_name_reach_the_parameter():
 
 
 def test_calls_as_they_should_be_are_not_warned_about():
-    """Warnings are errors in this test run; the signature shown is the new one."""
+    """Calls in the new form raise no warning, which would be an error here; the signature shown is the new one."""
     assert written(2, unit="ms", digits=0) == "2 ms"
     assert str(inspect.signature(written)) == "(number, *, unit='s', digits=1)"
 
@@ -48,7 +48,7 @@ def test_calls_as_they_should_be_are_not_warned_about():
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_what_never_was_a_call_is_none_now(call):
-    """Too many arguments, one twice, one that nobody knows."""
+    """Too many arguments, a repeated one and an unknown one are errors."""
     with pytest.raises(TypeError):
         call()
 
@@ -94,7 +94,7 @@ def test_what_never_was_a_call_is_none_now(call):
     ],
 )
 def test_public_functions_take_their_former_calls_once_more(former, now):
-    """The same result, and a warning."""
+    """Earlier forms give the same result and a warning."""
     with pytest.warns(DeprecationWarning, match="the next version of placelab refuses the former call"):
         found = former()
     assert np.array_equal(found, now())

@@ -25,7 +25,7 @@ def label(path) -> str:
 
 
 def test_the_published_networks_are_here(shared_data):
-    """24 workloads and 14 profiles; where their folders are absent this skips and says which."""
+    """24 workloads and 14 profiles; if their folders are absent, this test skips and names them."""
     shared_data("dnn-partitioning")
     shared_data("pipedream")
     assert (len(TARNAWSKI), len(PIPEDREAM)) == (24, 14)
@@ -34,7 +34,7 @@ def test_the_published_networks_are_here(shared_data):
 @pytest.mark.slow
 @pytest.mark.parametrize("path", TARNAWSKI, ids=label)
 def test_workloads_of_tarnawski(path):
-    """On as many accelerators with as much memory as the file says, with its CPU cores; colour classes stay together."""
+    """On the file's numbers of accelerators and CPU cores, with its memory; colour classes stay together."""
     check(workloads.tarnawski_problem(path))
 
 
@@ -48,8 +48,8 @@ def test_profiles_of_pipedream(path):
 def check(problem: pl.Problem) -> None:
     """Every strategy places the problem, and its schedule breaks no rule and stays within memory.
 
-    But ``single`` where no device holds all ops, exact solvers where they say that it is too large, and memory where a
-    strategy is the classical one that knows of none.
+    Exceptions are ``single`` if no device holds all ops, exact solvers that refuse the size, and memory for classical
+    strategies, which ignore it.
     """
     refused, fits_on_one = set(), problem.cluster.memory.max() >= problem.graph.memory.sum()
     for name in pl.partitioners():

@@ -1,4 +1,4 @@
-"""The catalogues: what a decorated function becomes, and how strategies are found and called."""
+"""The catalogues: entries made from decorated functions, and how strategies are found and called."""
 
 import inspect
 import pickle
@@ -22,7 +22,7 @@ def _catalogues_stay_as_they_were(monkeypatch):
 
 
 def test_a_partitioner_of_one_cell_is_in_the_catalogue_at_once():
-    """Its name with dashes, its first docstring line, its options with type and default."""
+    """The entry has the name with dashes, the first docstring line, and options with type and default."""
 
     @pl.partitioner
     def all_on_one(problem, *, device: int = 1):
@@ -40,7 +40,7 @@ def test_a_partitioner_of_one_cell_is_in_the_catalogue_at_once():
 
 
 def test_a_placement_that_a_partitioner_keeps_stays_as_it_was():
-    """What `place` adds is in a placement of its own."""
+    """`place` adds its data to a copy of the placement."""
     kept = pl.place(PROBLEM, "heft")
 
     @pl.partitioner
@@ -52,7 +52,7 @@ def test_a_placement_that_a_partitioner_keeps_stays_as_it_was():
 
 
 def test_running_the_cell_again_replaces_the_entry():
-    """The newest definition counts."""
+    """The newest definition is used."""
     for device in (0, 1):
 
         @pl.partitioner
@@ -63,7 +63,7 @@ def test_running_the_cell_again_replaces_the_entry():
 
 
 def test_a_rule_is_asked_with_what_is_executable():
-    """A run-time rule sees time, device and the executable ops; what it chooses runs next."""
+    """A run-time rule receives time, device and executable ops; the op it chooses runs next."""
     asked = []
 
     @pl.scheduler
@@ -80,7 +80,7 @@ def test_a_rule_is_asked_with_what_is_executable():
 
 
 def test_a_rule_must_choose_what_it_was_given():
-    """Anything else is an error that names the scheduler."""
+    """Any other choice is an error that names the scheduler."""
 
     @pl.scheduler
     def stubborn(state, device, ready):
@@ -123,7 +123,7 @@ def test_static_priorities_run_largest_first():
     ],
 )
 def test_what_does_not_fit_is_an_unsupported_error(call, words):
-    """The message says what there is."""
+    """The message lists what is available."""
     with pytest.raises(pl.UnsupportedError, match=words):
         call()
 
@@ -151,7 +151,7 @@ def test_what_does_not_fit_is_an_unsupported_error(call, words):
     ],
 )
 def test_a_wrong_option_is_the_same_error_everywhere(call, words):
-    """By name or called directly, strategy or transformation: the option, what was found, what was expected."""
+    """For strategies and transformations, by name or as a function: option, value found, values expected."""
     (name, value), *_ = words.items()
     with pytest.raises(pl.UnsupportedError, match=rf": {name} is .*; expected "):
         call(**words)
@@ -174,7 +174,7 @@ def test_a_wrong_option_is_the_same_error_everywhere(call, words):
     ],
 )
 def test_options_are_checked_against_their_annotations(hint, good, bad, expected):
-    """Types, choices and limits; what an annotation leaves open is left open."""
+    """Types, choices and limits are checked; an option without annotation takes any value."""
 
     def mine(problem, *, option=None):
         return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
@@ -191,7 +191,7 @@ def test_options_are_checked_against_their_annotations(hint, good, bad, expected
 
 
 def test_a_decorated_function_is_still_the_function():
-    """Its signature, documentation and source; pickles find it by its name."""
+    """It keeps signature, documentation and source, and pickle finds it by its name."""
     fuse = pl.transforms.fuse
     assert list(inspect.signature(fuse).parameters) == ["problem", "rule"]
     assert fuse.__doc__.startswith("Merge u → v") and "def fuse(" in inspect.getsource(fuse)
@@ -200,7 +200,7 @@ def test_a_decorated_function_is_still_the_function():
 
 @pytest.mark.parametrize("name", ["partitioners", "schedulers", "transforms"])
 def test_every_entry_of_a_catalogue_has_what_its_protocol_names(name):
-    """The attributes that pickers and callers read."""
+    """Each entry has the attributes that pickers and callers read."""
     protocols = dict(partitioners=[strategies.Partitioner], transforms=[strategies.Transform])
     for entry in getattr(strategies, name)().values():
         for protocol in protocols.get(name, [strategies.StaticScheduler, strategies.Rule]):
@@ -209,7 +209,7 @@ def test_every_entry_of_a_catalogue_has_what_its_protocol_names(name):
 
 
 def test_the_default_scheduler_follows_the_plan():
-    """``planned`` where there is one, else ``pct``: in simulate and solve alike."""
+    """The default is ``planned`` if there is a plan, else ``pct``, in simulate and solve alike."""
     planned, plain = pl.place(PROBLEM, "heft"), pl.place(PROBLEM, "single")
     assert [pl.simulate(PROBLEM, placement).scheduler for placement in (planned, plain)] == ["planned", "pct"]
     assert [pl.solve(PROBLEM, name).scheduler for name in ("heft", "single")] == ["planned", "pct"]
@@ -242,24 +242,24 @@ def test_the_default_scheduler_follows_the_plan():
     ],
 )
 def test_an_argument_of_the_wrong_type_is_named(call, words):
-    """Who needs what, and what was found instead, also when two arguments have changed places."""
+    """The error names the function, what it needs and what was found, also for swapped arguments."""
     with pytest.raises(pl.FormatError, match=words):
         call()
 
 
 def test_a_strategy_of_another_kind_is_named():
-    """Partitioner and scheduler in the wrong order."""
+    """Partitioner and scheduler are swapped."""
     with pytest.raises(pl.UnsupportedError, match="'pct' is a scheduler; expected a partitioner, of which there are"):
         pl.solve(PROBLEM, "pct", "heft")
 
 
 def test_a_strategy_of_the_wrong_form_is_refused_when_it_is_defined():
-    """Too many positional parameters: the message shows the form that was expected."""
+    """If there are too many positional parameters, the message shows the expected form."""
     with pytest.raises(pl.UnsupportedError, match=r"expected \(problem, \*, options\)"):
 
         @pl.partitioner
         def wrong(problem, extra, more):
-            """Nothing."""
+            """A strategy of a wrong form."""
 
 
 @pytest.mark.parametrize("answer", [np.zeros(3), (np.zeros(6), np.zeros((2, 2))), np.full(6, np.nan), (1, 2, 3)])
@@ -286,14 +286,14 @@ def test_every_strategy_says_what_it_is_and_where_it_is_from(name):
 
 @pytest.mark.parametrize("seed", [-1, None, "x", 1.5, [1]])
 def test_a_seed_is_a_whole_number(seed):
-    """The same answer from every strategy, those that draw nothing included."""
+    """Every strategy raises the same error, also those that draw nothing."""
     for call in (lambda: pl.place(PROBLEM, "hash", seed=seed), lambda: pl.solve(PROBLEM, "heft", "random", seed=seed)):
         with pytest.raises(pl.FormatError, match="seed is"):
             call()
 
 
 def test_numpy_integers_are_seeds():
-    """np.int64(3) is 3, in every partitioner."""
+    """np.int64(3) equals 3 as a seed, in every partitioner."""
     for name in ("hash", "random"):
         placed = [pl.place(PROBLEM, name, seed=seed).device.tolist() for seed in (3, np.int64(3))]
         assert placed[0] == placed[1]
@@ -322,6 +322,6 @@ def test_numpy_integers_are_seeds():
     ],
 )
 def test_what_does_not_fit_a_strategy_is_named(call, words):
-    """One sentence, before anything runs."""
+    """An error of one sentence comes before anything runs."""
     with pytest.raises(pl.PlacelabError, match=words):
         call()

@@ -1,4 +1,4 @@
-"""The contract checks find what is wrong, and show the smallest problem on which it is."""
+"""The contract checks find broken contracts, and show the smallest problem on which they break."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def on(problem, device):
 
 
 def test_a_good_partitioner_passes_without_being_entered():
-    """A plain function is checked as it stands, options and all; the catalogue stays as it was."""
+    """A plain function is checked unchanged, options included; the catalogue is not changed."""
 
     def first_with_room(problem, *, backwards: bool = False):
         s = pl.ListScheduler(problem)
@@ -32,17 +32,17 @@ def test_a_good_partitioner_passes_without_being_entered():
 
 
 def unrestricted(problem):
-    """Forgets that ops may be restricted."""
+    """Ignores device constraints."""
     return on(problem, -1 % problem.cluster.n_devices)
 
 
 def random_every_time(problem, *, _draws=itertools.count()):  # noqa: B008
-    """Another placement each time."""
+    """Returns another placement each time."""
     return on(problem, next(_draws) % problem.cluster.n_devices)
 
 
 def too_hopeful(problem):
-    """Expects to be done before the longest path is."""
+    """Estimates a makespan below the longest path."""
     return pl.Placement(problem, on(problem, 0).device, estimate=1e-6)
 
 
@@ -52,24 +52,24 @@ def backwards(problem):
 
 
 def gives_up(problem):
-    """Says there is no placement."""
+    """Raises an error although a placement exists."""
     raise pl.InfeasibleError("no")
 
 
 def meddles(problem):
-    """Makes the ops it is to place cheaper."""
+    """Changes the costs of the problem's ops."""
     problem.graph.compute.setflags(write=True)
     problem.graph.compute[0] += 1
     return on(problem, 0)
 
 
 def other_problem(problem):
-    """Answers a question nobody asked."""
+    """Returns a placement of another problem."""
     return on(problem.replace(transfers="channel"), 0)
 
 
 def heaps(problem):
-    """Ignores memory."""
+    """Ignores memory limits."""
     return pl.Placement(problem, [problem.feasible(v)[0] for v in range(problem.graph.n_ops)])
 
 
@@ -86,21 +86,21 @@ def heaps(problem):
     ],
 )
 def test_a_broken_partitioner_is_found(broken, words):
-    """Whatever it breaks, the message says what and shows a problem as code."""
+    """The message names the broken rule and shows a problem as code."""
     with pytest.raises(AssertionError, match=words) as found:
         testing.check_partitioner(broken)
     assert "pl.OpGraph.from_arrays(" in str(found.value)
 
 
 def test_memory_that_is_for_ever_is_checked():
-    """More persistent bytes on a device than it has."""
+    """A device gets more persistent bytes than it has memory."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [1.0, 1.0], [], persistent=6.0)
     with pytest.raises(AssertionError, match="puts 12 bytes for ever on 'dev0', which has 10"):
         testing.check_partitioner(heaps, [pl.Problem(graph, pl.Cluster([1.0, 1.0], memory=10.0))])
 
 
 def test_the_smallest_failing_problem_is_shown():
-    """Of problems in any order the one of fewest ops."""
+    """Among problems in any order, the one with the fewest ops is shown."""
 
     def not_three(problem):
         assert problem.graph.n_ops < 3, "three!"
@@ -113,7 +113,7 @@ def test_the_smallest_failing_problem_is_shown():
 
 
 def test_the_code_shown_makes_the_problem_again():
-    """Evaluated, it gives a problem that is equal in all that counts."""
+    """Evaluated, the code gives an equal problem."""
     for problem in [*testing.examples(), *problems.many(150, seed=51)]:
         if problem.graph.n_ops > 50:
             continue
@@ -131,7 +131,7 @@ def test_the_code_shown_makes_the_problem_again():
 
 
 def test_good_schedulers_pass():
-    """A rule of three parameters, priorities of two."""
+    """A rule with three parameters, and priorities with two."""
 
     def shortest_first(state, device, ready):
         return min(ready, key=state.exec_time)
@@ -144,7 +144,7 @@ def test_good_schedulers_pass():
 
 
 def test_a_broken_scheduler_is_found():
-    """A choice out of thin air, and one that changes from run to run."""
+    """A choice that is not executable, and one that changes from run to run."""
 
     def stubborn(state, device, ready):
         return 0

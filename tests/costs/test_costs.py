@@ -28,14 +28,14 @@ def test_mayer_keeps_the_topology(network):
 
 
 def test_mayer_leaves_control_edges_at_zero_bytes(network):
-    """They order, they carry nothing."""
+    """Control edges order ops and carry no data."""
     graph = costs.mayer(network)
     assert graph.tensor_control.any()
     assert graph.tensor_bytes[graph.tensor_control].sum() == 0
 
 
 def test_mayer_forgets_what_was_measured(network):
-    """No bytes or seconds of another unit stay beside the drawn ones; ``memory`` is the outputs'."""
+    """No bytes or seconds of another unit remain beside the drawn costs; ``memory`` is that of the outputs."""
     graph = costs.mayer(network)
     assert graph.persistent.sum() == graph.temporary.sum() == 0
     assert np.array_equal(graph.memory, graph.outputs)
@@ -46,7 +46,7 @@ def test_mayer_forgets_what_was_measured(network):
 
 
 def test_mayer_is_a_function_of_graph_and_seed(network):
-    """Same seed, same costs, whatever costs the graph had before; another seed, other costs."""
+    """Same seed, same costs, whatever the graph's earlier costs; another seed, other costs."""
     assert np.array_equal(
         costs.mayer(network, seed=7).compute, costs.mayer(costs.mayer(network, seed=3), seed=7).compute
     )

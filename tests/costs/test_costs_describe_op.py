@@ -1,4 +1,4 @@
-"""One sentence on where an op's time comes from."""
+"""One sentence on the source of an op's time."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ def graph(**more):
     ],
 )
 def test_an_estimate_says_what_bounds_it(op, sentence):
-    """Operations or bytes, whichever takes longer, at which peak, and what the other would have taken."""
+    """Operations or bytes, whichever takes longer, the peak, and the time of the other."""
     assert sentence in describe_op(pl.costs.estimate(graph(), DEVICE), op, "dev")
 
 
 def test_the_peaks_are_those_that_were_reached():
-    """Half the efficiency is half the peak; the numbers are those that make the column."""
+    """At half efficiency the peak is halved; the sentence's numbers give the column's time."""
     half = pl.costs.estimate(graph(), DEVICE, efficiency=0.5)
     assert describe_op(half, 0, "dev").startswith("estimated for dev: 1 GFLOP at 5 GFLOP/s (its 4 MB take 80 ms)")
     assert half.time[0, 0] == pytest.approx(0.2 + 1e-3)
     assert describe_op(pl.costs.scale(half, compute=2), 0, "dev").endswith("; costs were scaled since")
 
 
-def test_a_type_without_a_column_is_told_of_the_default_one():
-    """It is the default's seconds that its devices take."""
+def test_a_type_without_a_column_has_the_default_one():
+    """Devices of that type take the default column's seconds."""
     assert describe_op(pl.costs.estimate(graph(), DEVICE), 0, "other").startswith("estimated for dev")
 
 
 def test_measured_given_and_computed_times():
-    """The file they were measured in; seconds nobody explains; compute / speed."""
+    """Sources: the measured file, seconds without a source, and compute / speed."""
     measured = pl.costs.measured(graph(), Profile({"op0": 0.5}, source="run.json"))
     assert describe_op(measured, "op0", "cpu") == "measured on cpu (run.json)"
     assert (
@@ -80,16 +80,16 @@ notes = st.dictionaries(
 
 
 @given(notes, st.sampled_from(["estimated", "measured"]), st.integers(0, 5))
-def test_what_a_stranger_says_of_a_column_does_not_break_the_sentence(note, how, op):
-    """Malformed figures are left out."""
+def test_malformed_figures_of_a_column_are_left_out(note, how, op):
+    """Malformed figures in an untrusted file are left out."""
     costs = {"columns": {"cpu": note | {"how": how}}}
     sentence = describe_op(graph(time={"cpu": [1.0] * 6}, metadata={"costs": costs}), op, "cpu")
     assert sentence.startswith((f"{how} for cpu", f"{how} on cpu"))
 
 
 @pytest.mark.parametrize("huge", [10**400, -(10**400), float("inf"), float("nan"), True])
-def test_numbers_of_a_strangers_file_that_no_float_holds_are_left_out(huge):
-    """JSON has whole numbers of any size, and 1e999 in it is infinite."""
+def test_numbers_that_no_float_holds_are_left_out(huge):
+    """JSON has whole numbers of any size, and 1e999 in it is read as infinite."""
     column = {
         "how": "estimated",
         "by": "roofline",
@@ -121,8 +121,8 @@ def test_numbers_of_a_strangers_file_that_no_float_holds_are_left_out(huge):
         ({"assumed": 3, "batch": None}, None),
     ],
 )
-def test_open_dimensions_are_told_with_the_size_they_were_given(costs, sentence):
-    """By name in ONNX, as the batch in TensorFlow; what is no size is left out."""
+def test_open_dimensions_are_listed_with_their_size(costs, sentence):
+    """Unknown dimensions are listed by name in ONNX, as the batch in TensorFlow; invalid sizes are left out."""
     found = dict(sources(graph(metadata={"costs": costs})))
     assert found.get("open dimension") == sentence
 

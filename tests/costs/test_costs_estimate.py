@@ -20,7 +20,7 @@ SLOW = Spec("slow", 1e9, {"float32": 1e10, "float16": 4e10}, 1e8, 1e9, 1e-3, "ma
 
 
 def chain(*ops, **more):
-    """Ops in a row: (kind, FLOP, bytes of its output); the last one's output is read by nobody."""
+    """Ops in a row: (kind, FLOP, bytes of its output); no op reads the last output."""
     n = len(ops)
     return pl.OpGraph.from_arrays(
         [f"op{v}" for v in range(n)],
@@ -50,14 +50,14 @@ def test_an_op_takes_the_longer_of_arithmetic_and_memory_and_the_overhead():
 
 
 def test_only_products_run_at_the_speed_of_matrix_units():
-    """A convolution at 10¹⁰ FLOP/s, an exponential at 10⁹."""
+    """A convolution runs at 10¹⁰ FLOP/s, an exponential at 10⁹."""
     kinds = ("Conv", "aten.mm.default", "LSTM", "Attention", "Exp", "Softmax", "BatchNormalization")
     graph = chain(*[(kind, 1e10, 1) for kind in kinds])
     assert seconds(graph, overhead=0) == pytest.approx([1, 1, 1, 1, 10, 10, 10])
 
 
 def test_precision_and_efficiency():
-    """Half precision takes its own peak, an unknown one the vector units'; half the efficiency takes twice as long."""
+    """Half precision has its own peak, an unknown precision that of the vector units; half the efficiency takes twice as long."""
     graph = chain(("MatMul", 4e10, 0))
     assert seconds(graph, overhead=0, precision="float16") == [1.0]
     assert seconds(graph, overhead=0, precision="float8") == [40.0]
@@ -88,7 +88,7 @@ def test_a_call_is_never_free():
 
 
 def test_what_the_graph_says_computes_is_not_free_whatever_its_kind():
-    """Compute counts, also that of a kind that should have none."""
+    """Known operations count, also for a kind that normally has none."""
     assert seconds(chain(("Identity", 2e9, 0)), overhead=0) == [2.0]
 
 
@@ -96,7 +96,7 @@ def test_what_the_graph_says_computes_is_not_free_whatever_its_kind():
 
 
 def test_unknown_kinds_are_bound_by_memory_and_listed():
-    """All their inputs and outputs, never nothing; how many of each stands in the metadata beside what the loader counted."""
+    """All their inputs and outputs count; metadata list how many ops of each kind, beside the loader's counts."""
     told = {"compute": "FLOP", "unknown": {"Mystery": 1, "Cholesky": 2}}
     ops = [("Mystery", 0, 1e8), ("Mystery", 0, 1e8), ("", 0, 0), ("Relu", 1, 1)]
     graph = pl.costs.estimate(chain(*ops, metadata={"costs": told}), SLOW, overhead=0)
@@ -108,7 +108,7 @@ def test_unknown_kinds_are_bound_by_memory_and_listed():
 
 
 def touched(kind, inputs, outputs=(), persistent=0.0):
-    """Bytes that one op touches which reads these tensors."""
+    """Bytes that one op reads and writes, with these tensors as inputs."""
     n = len(inputs)
     graph = pl.OpGraph.from_arrays(
         [f"in{i}" for i in range(n)] + ["op"],
@@ -143,12 +143,12 @@ def touched(kind, inputs, outputs=(), persistent=0.0):
     ],
 )
 def test_the_bytes_an_op_touches(kind, inputs, outputs, persistent, expected):
-    """By the sort of work that it is."""
+    """Bytes depend on the op's category."""
     assert touched(kind, inputs, outputs, persistent) == expected
 
 
 def test_a_tensor_that_is_read_twice_is_read_once():
-    """As in x · x; two tensors of one op are two."""
+    """As in x · x; two tensors of one op count as two."""
     twice = pl.OpGraph.from_arrays(
         ["a", "b"], [0, 0], [(0, 1), (0, 1), (0, 1)], edge_bytes=[8, 8, 4], edge_output=[0, 0, 1], kind=["Const", "Mul"]
     )
@@ -172,7 +172,7 @@ def test_a_faster_device_is_never_slower(ops):
 
 
 def test_columns_by_name_and_what_is_said_of_them():
-    """One per spec, the first is the default; the notes are JSON and say every assumption."""
+    """There is one column per spec, the first is the default; the notes are JSON with every assumption."""
     graph = pl.costs.estimate(
         chain(("Relu", 1, 4)), ["h100", SLOW, {"name": "mine", "speed": 1e12}], precision="float16"
     )
@@ -184,7 +184,7 @@ def test_columns_by_name_and_what_is_said_of_them():
 
 
 def test_other_columns_stay_and_an_older_estimate_is_replaced():
-    """Measured seconds, too."""
+    """Measured seconds stay, too."""
     graph = chain(("Relu", 1, 4), ("Relu", 1, 4), time={"cpu": [3.0, 4.0]})
     first = pl.costs.estimate(graph, SLOW)
     again = pl.costs.estimate(first, Spec("slow", 1.0, {}, 1.0))
@@ -195,12 +195,12 @@ def test_other_columns_stay_and_an_older_estimate_is_replaced():
 
 
 def test_the_default_is_a_card_of_the_papers_and_one_of_today():
-    """An RTX 2080 Ti and an H100."""
+    """The defaults are an RTX 2080 Ti and an H100."""
     assert pl.costs.estimate(chain(("Relu", 1, 4))).time_types == ("h100", "rtx2080ti")
 
 
 def test_estimates_survive_a_file(tmp_path):
-    """Columns and notes."""
+    """Saving and loading keeps columns and notes."""
     graph = pl.costs.estimate(chain(("MatMul", 1e9, 4e6), ("Mystery", 0, 4e6)), ["t4", SLOW])
     graph.save(tmp_path / "estimated.json.gz")
     again = placelab_json.read(tmp_path / "estimated.json.gz")
@@ -218,13 +218,13 @@ def test_estimates_survive_a_file(tmp_path):
     ],
 )
 def test_compute_that_is_not_flop_is_refused(metadata, message):
-    """The error is one sentence that says what the costs are."""
+    """The error is one sentence that names the kind of costs."""
     with pytest.raises(pl.UnsupportedError, match=message):
         pl.costs.estimate(chain(("Relu", 1, 4), metadata=metadata))
 
 
 def test_an_op_without_compute_is_named():
-    """NaN is legal in a graph that has times; no roofline is to be had from it."""
+    """NaN is legal in a graph that has times, but a roofline needs operations."""
     graph = chain(("Relu", np.nan, 4), time={"cpu": [1.0]})
     with pytest.raises(pl.UnsupportedError, match="op 'op0'"):
         pl.costs.estimate(graph)
@@ -254,15 +254,15 @@ def test_specs_and_options_that_are_none_are_refused(specs, options, message):
 
 
 @pytest.mark.parametrize("costs", [{"unknown": 7, "columns": [1], "scaled": "much"}, {"unknown": {"a": "b"}}, {}, None])
-def test_what_a_stranger_says_of_costs_in_another_form_is_dropped(costs):
-    """An estimate needs none of it."""
+def test_malformed_cost_metadata_are_dropped(costs):
+    """Malformed cost metadata of an untrusted file are dropped; an estimate needs none."""
     graph = pl.costs.estimate(chain(("Relu", 1, 4), metadata={"costs": costs}), SLOW)
     assert graph.time.shape == (1, 1)
     assert graph.metadata["costs"].get("unknown", {}) == {}
 
 
 def test_a_graph_without_ops_or_edges():
-    """Nothing to estimate is no error."""
+    """An empty graph raises no error."""
     empty = pl.OpGraph.from_arrays([], [], [])
     assert pl.costs.estimate(empty, SLOW).time.shape == (0, 1)
     assert seconds(chain(("Relu", 1e9, 0)), overhead=0) == [1.0]
@@ -272,7 +272,7 @@ def test_a_graph_without_ops_or_edges():
 
 
 def test_a_device_twice_as_fast_takes_half_the_seconds():
-    """Also where the op only moves bytes: a device's speed stands for all of it."""
+    """This holds also if the op only moves bytes: a device's speed scales all of its time."""
     graph = pl.costs.estimate(chain(("MatMul", 1e10, 1e8), ("Relu", 1, 1e8)), SLOW)
     cluster = pl.Cluster([1e9, 2e9, 4e9], bandwidth=1e9, types=["slow", "slow", "other"])
     problem = pl.Problem(graph, cluster)
@@ -283,7 +283,7 @@ def test_a_device_twice_as_fast_takes_half_the_seconds():
 
 @pytest.mark.parametrize("partitioner", ["heft", "m-etf"])
 def test_the_validator_finds_schedules_of_estimated_graphs_right(partitioner):
-    """It reads the same metadata by itself."""
+    """The validator reads the same metadata independently."""
     graph = pl.costs.estimate(chain(*[("MatMul", 1e9 * v, 1e6) for v in range(1, 9)]), ["t4", "h100"])
     made = pl.costs.cluster("t4", 2, link="pcie3")
     cluster = made.replace(types=("t4", "h100"), speed=[4e12, 66.9e12])
@@ -297,7 +297,7 @@ def test_the_validator_finds_schedules_of_estimated_graphs_right(partitioner):
 
 @pytest.mark.parametrize("name", ["resnet50", "bert_base", "gpt2", "llama_8", "inception_v3"])
 def test_estimates_order_the_ops_of_a_network_as_the_clock_does(name):
-    """Of a core of a server against the measured column: rank correlation above 0.8, and what is taken to be free, is."""
+    """A server core's estimates and measured column: rank correlation above 0.8, and ops estimated as free are free."""
     if name not in pl.datasets.names():
         pytest.skip(f"{name} is not among the datasets here")
     graph = pl.costs.estimate(pl.load(name), "xeon_8380_core")
@@ -310,7 +310,7 @@ def test_estimates_order_the_ops_of_a_network_as_the_clock_does(name):
 
 
 def test_the_precision_is_the_one_the_graph_says():
-    """Unless another is asked for."""
+    """The graph's precision is the default; an argument overrides it."""
     half = chain(("MatMul", 4e10, 0), metadata={"costs": {"compute": "FLOP", "precision": "float16"}})
     assert seconds(half, overhead=0) == [1.0]
     assert seconds(half, overhead=0, precision="float32") == [4.0]
@@ -321,7 +321,7 @@ def test_the_precision_is_the_one_the_graph_says():
 
 
 def test_scale_multiplies_operations_seconds_and_tensor_bytes():
-    """And nothing else but what the outputs hold of memory; the factors so far are noted."""
+    """Only these and the outputs' part of memory change; the accumulated factors are noted."""
     graph = pl.costs.estimate(chain(("MatMul", 10, 8), ("Relu", 4, 2), persistent=[5.0, 0.0]), SLOW)
     scaled = pl.costs.scale(pl.costs.scale(graph, compute=2), compute=2, transfer=3)
     assert scaled.compute.tolist() == [40, 16]
@@ -334,7 +334,7 @@ def test_scale_multiplies_operations_seconds_and_tensor_bytes():
 
 
 def test_a_scaled_graph_keeps_what_was_said_of_its_costs():
-    """A text becomes what its compute is."""
+    """Metadata that are a text become the entry for compute."""
     drawn = pl.costs.mayer(chain(("", 1, 1), ("", 1, 1)), seed=3)
     assert pl.costs.scale(drawn, compute=2).metadata["costs"] == {
         "compute": "mayer, seed 3",

@@ -16,7 +16,7 @@ latencies, bandwidths = st.floats(1e-7, 1e-2), st.floats(1e7, 1e12)
 
 @given(latencies, bandwidths)
 def test_transfers_without_noise_give_the_link_back(latency, bandwidth):
-    """The fit recovers a link from transfers of a few bytes to a gigabyte."""
+    """The fit recovers a link exactly from transfers of a few bytes to a gigabyte."""
     fitted = fit_link(SIZES, latency + SIZES / bandwidth)
     shares = SIZES / bandwidth / latency
     assert fitted.bandwidth == pytest.approx(bandwidth, rel=1e-6) or shares.max() < 1e-3
@@ -25,7 +25,7 @@ def test_transfers_without_noise_give_the_link_back(latency, bandwidth):
 
 @given(st.integers(0, 2**32 - 1), st.floats(1e-6, 1e-4), st.floats(1e8, 1e11))
 def test_noise_of_ten_percent_moves_the_fit_by_less(seed, latency, bandwidth):
-    """Both ends of the scale count: latency and bandwidth are found together, over seven powers of ten."""
+    """Latency and bandwidth are fitted together, over seven powers of ten."""
     sizes = np.repeat(SIZES, 10)
     noise = np.random.default_rng(seed).uniform(0.9, 1.1, len(sizes))
     fitted = fit_link(sizes, noise * (latency + sizes / bandwidth))
@@ -35,7 +35,7 @@ def test_noise_of_ten_percent_moves_the_fit_by_less(seed, latency, bandwidth):
 
 
 def test_a_latency_is_never_negative():
-    """Where small transfers are faster than the line through the large ones, it is 0 and the bandwidth fits alone."""
+    """If small transfers are faster than the line through the large ones, latency is 0 and only the bandwidth is fitted."""
     bandwidth, latency = fit_link([1e6, 2e6, 4e6], [1e-4, 4e-4, 16e-4])
     assert latency == 0.0
     assert 1e6 / 1e-4 > bandwidth > 4e6 / 16e-4
@@ -76,7 +76,7 @@ numbers = st.floats(allow_nan=True, allow_infinity=True)
 
 @given(st.lists(st.tuples(numbers, numbers), max_size=6))
 def test_a_fit_is_a_link_or_a_sentence(pairs):
-    """Whatever was measured: a latency of 0 or more and a bandwidth that a cluster takes."""
+    """Any measurements give a latency of 0 or more and a valid bandwidth, or an error."""
     try:
         bandwidth, latency = fit_link([size for size, _ in pairs], [second for _, second in pairs])
     except pl.FormatError:
@@ -85,7 +85,7 @@ def test_a_fit_is_a_link_or_a_sentence(pairs):
 
 
 def test_a_fit_is_what_clusters_of_hosts_are_made_of():
-    """(bandwidth, latency), in that order, as everywhere."""
+    """The fit is (bandwidth, latency), in the order of all arguments."""
     fitted = fit_link([0, 1000], [1e-3, 2e-3])
     assert fitted == (fitted.bandwidth, fitted.latency) == pytest.approx((1e6, 1e-3))
     assert pl.Cluster.from_hosts({"host": 2}, inside=fitted).latency[0, 1] == fitted.latency

@@ -29,7 +29,7 @@ SECONDS = Profile({"a": 0.5, "b": 0.25}, source="a run")
 
 
 def test_ops_that_never_show_up_take_no_time():
-    """And those that do take what was measured; the graph's compute stays."""
+    """Ops in the profile take their measured time; the graph's compute stays."""
     graph = measured(GRAPH, SECONDS, "gpu")
     assert graph.time_types == ("gpu",)
     assert graph.time[:, 0].tolist() == [0.5, 0.25, 0.0]
@@ -37,7 +37,7 @@ def test_ops_that_never_show_up_take_no_time():
 
 
 def test_the_metadata_count_what_matched():
-    """Ops that were measured, those that were not, and names that the graph lacks; all of it JSON."""
+    """Measured ops, unmeasured ops, and names that the graph lacks are counted, as JSON."""
     profile = Profile({"a": 0.5, "stranger": 1.0, "other": 2.0}, source="run.json")
     graph = measured(GRAPH, profile)
     note = pl.costs.provenance(graph)["columns"]["cpu"]
@@ -46,7 +46,7 @@ def test_the_metadata_count_what_matched():
 
 
 def test_measured_seconds_hold_as_they_are_unless_the_speed_is_known():
-    """With a speed they follow a device's, and serve types without a column."""
+    """With a known speed, seconds scale with a device's speed and serve types without a column."""
     cluster = pl.Cluster([10.0, 20.0], bandwidth=1.0, types=["cpu", "other"])
     fixed = pl.Problem(measured(GRAPH, SECONDS), cluster)
     assert fixed.exec_times(0).tolist() == [0.5, 0.25, 0.0]
@@ -57,7 +57,7 @@ def test_measured_seconds_hold_as_they_are_unless_the_speed_is_known():
 
 
 def test_a_new_column_stands_beside_the_estimates():
-    """Which stay the default; a second measurement replaces the first, and its speed."""
+    """The estimates stay the default; a second measurement replaces the first and its speed."""
     graph = measured(pl.costs.estimate(GRAPH, "t4"), SECONDS, "cpu", speed=5.0)
     assert graph.time_types == ("cpu", "t4")
     assert graph.time_speed.tolist() == [5.0, 8.1e12] and graph.time_default == "t4"
@@ -71,7 +71,7 @@ def test_a_new_column_stands_beside_the_estimates():
 
 
 def test_with_a_reference_speed_compute_is_what_was_measured():
-    """As in the profiled datasets: any device takes its share, and no column is left that would say otherwise."""
+    """As in the profiled datasets: times scale with any device's speed, and no contradicting column is left."""
     graph = measured(pl.costs.estimate(GRAPH, "t4"), SECONDS, reference_speed=1e3)
     assert graph.compute.tolist() == [500.0, 250.0, 0.0]
     assert graph.time is None and graph.time_types == ()
@@ -85,7 +85,7 @@ def test_with_a_reference_speed_compute_is_what_was_measured():
 
 
 def test_tensor_and_temporary_bytes_are_those_that_were_measured():
-    """Memory follows; control tensors have none; an output that was not measured keeps its bytes."""
+    """Memory changes with them; control tensors have none; an unmeasured output keeps its bytes."""
     profile = Profile({"a": 1.0}, {("a", 0): 80.0, ("a", 1): 40.0, ("c", 0): 5.0, ("x", 0): 1.0}, {"b": 3.0, "x": 1.0})
     graph = measured(GRAPH, profile)
     assert graph.tensor_bytes.tolist() == [80.0, 40.0, 0.0, 2.0]
@@ -104,14 +104,14 @@ def test_tensor_and_temporary_bytes_are_those_that_were_measured():
     ],
 )
 def test_outputs_are_matched_by_number_or_left_alone(outputs, expected, skipped):
-    """A graph keeps the order of outputs, not their numbers; what cannot be told apart is said."""
+    """A graph keeps the order of outputs, not their numbers; ambiguous outputs are reported."""
     graph = measured(GRAPH, Profile({"a": 1.0}, {("a", k): size for k, size in outputs.items()}))
     assert graph.tensor_bytes[:2].tolist() == expected
     assert ("bytes" in pl.costs.provenance(graph)["columns"]["cpu"]) == skipped
 
 
 def test_a_profile_of_another_graph_is_refused():
-    """The error is one sentence with names of both."""
+    """The error is one sentence with names from both."""
     with pytest.raises(
         pl.FormatError, match=r"no op of the profile a run \('x', 'y', 'z', …\) is in this graph \('a', 'b', 'c'\)"
     ):
@@ -143,7 +143,7 @@ def test_what_is_no_measurement_is_refused(profile, options, message):
 
 
 def test_measured_costs_survive_a_file(tmp_path):
-    """Columns, bytes and notes."""
+    """Saving and loading keeps columns, bytes and notes."""
     graph = measured(pl.costs.estimate(GRAPH, "t4"), Profile({"a": 1.0}, {("b", 0): 7.0}, {"c": 1.0}), "cpu", speed=2.0)
     graph.save(tmp_path / "measured.json")
     again = placelab_json.read(tmp_path / "measured.json")
@@ -153,7 +153,7 @@ def test_measured_costs_survive_a_file(tmp_path):
 
 
 def test_schedules_of_measured_graphs_are_legal():
-    """The validator reads the same columns by itself."""
+    """The validator reads the same columns independently."""
     graph = measured(pl.costs.estimate(GRAPH, "t4"), SECONDS, "cpu", speed=5.0)
     cluster = pl.Cluster([10.0, 8e12], bandwidth=1e9, types=["cpu", "t4"])
     schedule = pl.solve(pl.Problem(graph, cluster), "heft", "fifo")
@@ -174,7 +174,7 @@ profiles = st.builds(
 
 @given(st.lists(profiles, min_size=1, max_size=6))
 def test_the_median_is_taken_op_by_op_over_the_profiles_that_have_it(runs):
-    """An op that shows up in one step of ten keeps that step's seconds; the first device stands."""
+    """An op that occurs in one step of ten keeps that step's seconds; its first device is kept."""
     together = median(runs)
     for column in ("seconds", "outputs", "temporary"):
         found = getattr(together, column)
@@ -186,7 +186,7 @@ def test_the_median_is_taken_op_by_op_over_the_profiles_that_have_it(runs):
 
 
 def test_the_median_of_one_profile_is_that_profile():
-    """Its source, too; of several, the source says how many."""
+    """The source of one profile stays; the source of several gives their number."""
     assert median([SECONDS]) == SECONDS
     runs = [Profile({"a": 1.0}, source=name) for name in ("1.json", "2.json", "2.json", "3.json", "4.json")]
     assert median(runs).source == "median of 5 profiles: 1.json, 2.json, 3.json and 1 more"
@@ -198,7 +198,7 @@ def test_the_median_of_one_profile_is_that_profile():
 
 
 def test_a_profile_loads_from_files_of_any_framework(tmp_path):
-    """Which one wrote a file is told by its content; several files give each op's median."""
+    """The file's content shows the framework; several files give each op's median."""
     kernel = {"cat": "Node", "name": "a_kernel_time", "ts": 0, "dur": 3, "args": {}}
     event = {"ph": "X", "ts": 0, "dur": 5, "args": {"name": "a", "op": "MatMul"}}
     (tmp_path / "onnx.json").write_text(json.dumps([kernel]))

@@ -62,7 +62,7 @@ def test_every_link_has_one_direction_a_latency_and_a_source(link):
     ("name", "generations"), [("pcie", (3, 4, 5)), ("nvlink", (2, 3, 4, 5)), ("ethernet", (1, 10, 25, 100))]
 )
 def test_later_links_are_faster(name, generations):
-    """And the tables of names hold each generation."""
+    """The tables of names have every generation."""
     bandwidths = [pl.costs.links()[f"{name}{generation}"].bandwidth for generation in generations]
     assert bandwidths == sorted(bandwidths)
     assert len(set(bandwidths)) == len(bandwidths)
@@ -75,7 +75,7 @@ def test_pcie_is_lanes_times_transfers_times_coding():
 
 
 def test_a_cluster_of_a_spec_has_its_speed_memory_and_type():
-    """So that estimates of that spec hold on it as they are."""
+    """So estimates of that spec apply to it unchanged."""
     cluster = pl.costs.cluster("a100_40gb", 3, link="nvlink3")
     assert cluster.types == ("a100_40gb",) * 3
     assert cluster.names == ("gpu:0", "gpu:1", "gpu:2")
@@ -95,7 +95,7 @@ def test_several_hosts_are_joined_by_the_network():
 
 
 def test_a_cluster_of_own_figures():
-    """A Spec and a Link that stand in no table."""
+    """A Spec and a Link that no table has."""
     cluster = pl.costs.cluster(Spec("mine", 1e12, memory=5e9), 2, link=Link("wire", 1e9, 0.0))
     graph = pl.OpGraph.from_arrays(["a", "b"], [1e12, 1e12], [(0, 1)], edge_bytes=[1e9])
     problem = pl.Problem(graph, cluster)
@@ -117,7 +117,7 @@ def test_a_cluster_of_own_figures():
     ],
 )
 def test_frameworks_know_a_device_by_its_type_else_by_its_name(cluster, expected):
-    """A V100 is a GPU although neither word is in the other; a device of no known type may say in its name what it is."""
+    """A V100's type is known as a GPU; a device of unknown type is classified by its name."""
     assert hardware(cluster)[0] == expected
 
 
@@ -168,13 +168,13 @@ def test_figures_that_are_none_are_refused_where_they_enter(figures, message):
 
 @pytest.mark.parametrize("name", ["", "two\nlines", 7])
 def test_a_spec_needs_a_name_that_a_device_type_can_have(name):
-    """It becomes a time column and a type."""
+    """The name becomes a time column and a device type."""
     with pytest.raises(pl.FormatError, match="name of a device"):
         Spec(name, 1.0)
 
 
 def test_the_tables_cannot_be_changed_by_who_reads_them():
-    """``specs()`` and ``links()`` are copies down to the figures; a Spec can be sent to another process."""
+    """``specs()`` and ``links()`` return deep copies; a Spec can be pickled."""
     read = pl.costs.specs()
     read["h100"].matmul["float32"] = 1.0
     read.clear()

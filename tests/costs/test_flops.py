@@ -1,4 +1,4 @@
-"""Operations of an op, counted from shapes: against libraries' counts, published totals, and laws that hold for any shape."""
+"""FLOP of an op, counted from shapes: compared with libraries' counts, published totals, and rules valid for any shape."""
 
 from __future__ import annotations
 
@@ -58,19 +58,19 @@ shapes = st.lists(sizes, max_size=5).map(tuple)
     ],
 )
 def test_the_category_of_a_kind(kind, expected):
-    """As its framework spells it, with or without name space, overload and in-place mark."""
+    """Kinds in each framework's spelling, with or without name space, overload and in-place mark."""
     assert category(kind) == expected
 
 
 def test_every_kind_stands_in_one_category_under_the_name_it_is_looked_up_by():
-    """A kind in two lines would mean what the later one says; one under a name that is never asked for, nothing."""
+    """A kind in two categories would be ambiguous; one under a name that is never looked up has no effect."""
     listed = [kind for row in TABLE.values() for kind in row.split()]
     assert len(listed) == len(set(listed)) > 1500
     assert [kind for kind in listed if name_of(kind) != kind] == []
 
 
 def test_every_category_has_a_formula_or_is_said_to_have_none():
-    """A call's operations are those of its body, which its own shapes do not tell."""
+    """Calls have none: their operations are those of the body, not given by their own shapes."""
     assert set(CATEGORIES) - set(FORMULAS) == {"call"}
     assert {*kinds.FREE, *kinds.PRODUCTS} <= set(CATEGORIES)
 
@@ -91,14 +91,14 @@ ONNX_WITHOUT = {
 
 
 def test_every_kind_of_onnx_has_a_category():
-    """All of the default domain, but those that are named here."""
+    """All kinds of the default domain but the exceptions named here."""
     onnx = pytest.importorskip("onnx")
     known = {schema.name for schema in onnx.defs.get_all_schemas() if schema.domain == ""}
     assert {kind for kind in known if category(kind) == "unknown"} <= ONNX_WITHOUT
 
 
 def test_every_core_kind_of_pytorch_has_a_category():
-    """Core ATen and prims: what torch.export and compiled graphs are made of."""
+    """Core ATen and prims, of which torch.export and compiled graphs consist."""
     torch = pytest.importorskip("torch")
     core = {str(op) for name in dir(torch.ops.aten) for op in overloads(torch.ops.aten, name) if is_core(torch, op)}
     assert len(core) > 150
@@ -135,7 +135,7 @@ def test_a_product_costs_2mnk_however_it_is_stored(m, n, k, turned, flipped):
 
 @given(st.lists(sizes, max_size=3).map(tuple), sizes, sizes, sizes)
 def test_a_batch_of_products_costs_each(batch, m, n, k):
-    """Also where one factor is the same for all."""
+    """This holds also if one factor is shared."""
     total = 2 * prod(batch) * m * n * k
     out = (*batch, m, n)
     assert count("BatchMatMulV2", [(*batch, m, k), (*batch, k, n)], [out]) == total
@@ -160,7 +160,7 @@ def test_a_batch_of_products_costs_each(batch, m, n, k):
     ],
 )
 def test_a_product_is_counted_as_soon_as_the_shapes_tell_enough(inputs, outputs, expected):
-    """And not otherwise."""
+    """It is not counted otherwise."""
     assert count("MatMul", inputs, outputs) == expected
 
 
@@ -183,7 +183,7 @@ def test_a_product_is_counted_as_soon_as_the_shapes_tell_enough(inputs, outputs,
     ],
 )
 def test_einsum(equation, inputs, expected):
-    """2 for each combination of indices where something is summed, 1 where nothing is; by hand."""
+    """2 operations per combination of indices with a sum, 1 without; by hand."""
     assert count("Einsum", inputs, [None], {"equation": equation}) == expected
 
 
@@ -222,7 +222,7 @@ def test_a_depthwise_convolution_has_one_channel_per_filter(batch, channels, mul
 
 @given(sizes, sizes, sizes, st.integers(1, 3), st.integers(3, 8))
 def test_a_transposed_convolution_costs_what_the_one_it_turns_round_does(batch, ins, outs, kernel, length):
-    """Its input takes the output's place."""
+    """Its input takes the place of the output."""
     small, large = (batch, ins, length), (batch, outs, length + kernel - 1)
     expected = count("aten.convolution.default", [large, (ins, outs, kernel)], [small])
     assert count("aten.convolution.default", [small, (ins, outs, kernel)], [large], {"transposed": True}) == expected
@@ -259,7 +259,7 @@ def test_resnet_50_takes_4_1_billion_multiplications_forward():
 
 @given(sizes, sizes, sizes, sizes, sizes)
 def test_attention_is_two_products_and_five_backward(batch, heads, queries, keys, depth):
-    """Whatever the kernel; with equal depths, backward is 2.5 times forward."""
+    """This holds for all kernels; with equal depths, backward is 2.5 times forward."""
     q, k, v = (batch, heads, queries, depth), (batch, heads, keys, depth), (batch, heads, keys, depth)
     expected = 4 * batch * heads * queries * keys * depth
     for kernel in ("flash", "efficient", "cudnn", "fused_attention_overrideable"):
@@ -318,7 +318,7 @@ def test_recurrent_kernels_of_tensorflow_and_pytorch_agree_with_onnx():
 
 @given(shapes)
 def test_elementwise_ops_take_one_operation_per_element(shape):
-    """A transcendental function, too; a sum of n inputs n − 1; compounds what they are made of."""
+    """Transcendental functions, too; a sum of n inputs takes n − 1; a compound op takes those of its parts."""
     for kind in ("Relu", "Exp", "aten.tanh.default", "aten.add_.Tensor"):
         assert count(kind, [shape], [shape]) == prod(shape)
     assert count("AddN", [shape] * 4, [shape]) == 3 * prod(shape)
@@ -328,7 +328,7 @@ def test_elementwise_ops_take_one_operation_per_element(shape):
 
 
 def test_an_elementwise_op_without_a_known_output_is_broadcast_from_its_inputs():
-    """None where one of them is missing."""
+    """The count is None if an input is unknown."""
     assert count("Add", [(3, 1), (4,)], [None]) == 12
     assert count("Add", [(3, 1), None], [None]) is None
     assert count("Add", [(3, 1), None], [(3, 4)]) == 12
@@ -347,7 +347,7 @@ def test_reductions_take_one_operation_per_element_that_goes_in(shape, data):
 
 
 def test_pooling_looks_through_its_window_for_every_output():
-    """Forward per output element, backward per element of the gradient."""
+    """Forward: the window per output element; backward: per element of the gradient."""
     image, pooled = (8, 32, 32, 16), (8, 16, 16, 16)
     window = {"ksize": [1, 3, 3, 1]}
     assert count("MaxPool", [image], [pooled], window) == 9 * prod(pooled)
@@ -370,7 +370,7 @@ def test_pooling_looks_through_its_window_for_every_output():
     [("GradientDescent", 2), ("Momentum", 4), ("RMSProp", 11), ("Adam", 12), ("Adagrad", 6), ("CenteredRMSProp", 16)],
 )
 def test_optimisers_take_a_few_operations_per_parameter(kind, each):
-    """Whether the variable is a reference or a resource without a shape."""
+    """The variable may be a reference, or a resource without a shape."""
     gradient, scalar = (300, 50), ()
     assert count("Apply" + kind, [gradient, gradient, scalar, gradient], [gradient]) == each * 15_000
     assert count("ResourceApply" + kind, [None, None, scalar, scalar, gradient], []) == each * 15_000
@@ -391,13 +391,13 @@ def test_optimisers_take_a_few_operations_per_parameter(kind, each):
     + ["Const", "Placeholder", "VariableV2", "Fill", "Shape", "Split", "aten.clone.default", "ScatterUpdate", "_Recv"],
 )
 def test_what_moves_or_renames_data_computes_nothing(kind):
-    """Whatever its shapes."""
+    """For any shapes."""
     assert count(kind, [(3, 4), None], [None]) == 0
 
 
 @pytest.mark.parametrize("kind", ["Mystery", "", "While", "PartitionedCall", "Cholesky", "DecodeJpeg"])
 def test_what_no_table_knows_is_not_counted(kind):
-    """None, never a silent 0; what calls a function has operations that its own shapes do not tell."""
+    """The count is None, never 0; a call's own shapes do not give its operations."""
     assert count(kind, [(3, 4)], [(3, 4)]) is None
 
 
@@ -417,7 +417,7 @@ def test_what_no_table_knows_is_not_counted(kind):
     ],
 )
 def test_without_the_shapes_that_matter_nothing_is_counted(kind, inputs, outputs):
-    """None, so that whoever asks can say so."""
+    """The count is None, so that callers can report it."""
     assert count(kind, inputs, outputs) is None
 
 
@@ -501,7 +501,7 @@ ATTRIBUTES = st.dictionaries(st.sampled_from(NAMES), st.one_of(VALUES, st.lists(
 
 @given(st.sampled_from(ALL), st.lists(ANY_SHAPE, max_size=6), st.lists(ANY_SHAPE, max_size=3), ATTRIBUTES)
 def test_a_count_is_none_or_finite_and_not_negative(kind, inputs, outputs, attributes):
-    """Whatever a file says of shapes and attributes."""
+    """For any shapes and attributes in a file."""
     found = count(kind, inputs, outputs, attributes)
     assert found is None or (isinstance(found, float) and 0 <= found < float("inf"))
 

@@ -1,4 +1,4 @@
-"""The datasets: they load, and agree with their README."""
+"""The datasets load and agree with their README."""
 
 import gzip
 import re
@@ -23,7 +23,7 @@ NETWORKS = ("convolutional_network", "recurrent_network", "dynamic_rnn")
 
 @pytest.mark.parametrize("name", datasets.names())
 def test_every_dataset_loads_and_says_where_it_is_from(name):
-    """Each is a graph with costs that tells its name, provenance and licence."""
+    """Each is a graph with costs, name, provenance and licence."""
     graph = datasets.load(name)
     assert graph.metadata["name"] == name
     assert graph.metadata["provenance"]
@@ -34,9 +34,9 @@ def test_every_dataset_loads_and_says_where_it_is_from(name):
 
 @pytest.mark.parametrize("name", COMMITTED)
 def test_every_dataset_round_trips_to_the_same_bytes(name, tmp_path):
-    """Saving what was read gives the committed file again, and through networkx the same graph.
+    """Saving a loaded dataset gives the committed file, and networkx gives the same graph.
 
-    But for the empty object of speeds that older files have in their metadata.
+    An exception is the empty object of speeds in the metadata of older files.
     """
     graph = placelab_json.read(committed(name))  # datasets.load adds estimates
     graph.save(tmp_path / "again.json.gz")
@@ -47,7 +47,7 @@ def test_every_dataset_round_trips_to_the_same_bytes(name, tmp_path):
 
 
 def test_the_light_models_are_listed_where_onnx_is_installed():
-    """Nine of them, read from the package; nothing of onnx is imported to list them."""
+    """Nine models are read from the package; listing them does not import onnx."""
     pytest.importorskip("onnx", reason="onnx is not installed")
     assert len(LIGHT) == 9
     code = "import sys; from placelab import datasets; print(*datasets.names()); assert 'onnx' not in sys.modules"
@@ -56,7 +56,7 @@ def test_the_light_models_are_listed_where_onnx_is_installed():
 
 
 def test_without_onnx_there_are_the_committed_datasets(monkeypatch):
-    """A missing extra takes its datasets away, not the others."""
+    """Without an extra only its datasets are missing."""
     monkeypatch.setattr(datasets, "find_spec", lambda name: None)
     monkeypatch.setattr(datasets, "_light", datasets._light.__wrapped__)
     assert datasets.names() == COMMITTED
@@ -64,7 +64,7 @@ def test_without_onnx_there_are_the_committed_datasets(monkeypatch):
 
 @pytest.mark.parametrize("name", COMMITTED)
 def test_committed_files_carry_no_time_stamp(name):
-    """Bytes 4 to 8 of a gzip file are its modification time; ours are zero, so that a rebuild is a clean diff."""
+    """Bytes 4 to 8 of a gzip file, its modification time, are zero, so that a rebuild gives the same bytes."""
     assert committed(name).read_bytes()[4:8] == bytes(4)
 
 
@@ -86,7 +86,7 @@ def test_networks_have_the_size_of_their_tensorflow_graphs(name, ops, edges, col
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_networks_are_the_size_of_mayers_within_a_tenth(name):
-    """Table 1 of the paper: eight years of TensorFlow moved ops and edges by less than 10 %."""
+    """Since Table 1 of the paper, changes of TensorFlow moved ops and edges by less than 10 %."""
     paper = {"convolutional_network": (347, 531), "recurrent_network": (3069, 5533), "dynamic_rnn": (5271, 9214)}
     graph = datasets.load(name)
     np.testing.assert_allclose((graph.n_ops, graph.n_edges), paper[name], rtol=0.1)
@@ -94,14 +94,14 @@ def test_networks_are_the_size_of_mayers_within_a_tenth(name):
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_every_group_that_is_stored_binds(name):
-    """A group of one op would bind nothing."""
+    """Each group has at least two ops."""
     graph = datasets.load(name)
     assert (np.bincount(graph.group[graph.group >= 0]) >= 2).all()
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_what_did_not_run_costs_and_sends_nothing(name):
-    """Initialisers are in the graph, but no training step runs them."""
+    """Initialisers are in the graph, but training steps do not run them."""
     graph = datasets.load(name)
     initialisers = graph.producer[graph.consumer == graph.index("init")]
     assert set(graph.kind[initialisers]) == {"Assign"}
@@ -111,7 +111,7 @@ def test_what_did_not_run_costs_and_sends_nothing(name):
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_variables_are_what_persists(name):
-    """Persistent bytes are the variables', and a variable's reference is no further tensor."""
+    """Persistent bytes are those of variables; a reference to a variable has no bytes."""
     graph = datasets.load(name)
     variable = graph.kind == "VariableV2"
     assert (graph.persistent[variable] > 0).all()
@@ -126,7 +126,7 @@ def test_the_convolutional_network_holds_weights_and_two_adam_moments():
 
 
 def test_batch_is_128():
-    """The rows a matrix product of `recurrent_network` makes: 128 sequences, four gates of 128 units, 4 bytes each."""
+    """The bytes of a matrix product of `recurrent_network`: 128 sequences, four gates of 128 units, 4 bytes each."""
     graph = datasets.load("recurrent_network")
     product = graph.index("rnn/basic_lstm_cell/MatMul")
     assert graph.outputs[product] == 128 * 4 * 128 * 4
@@ -143,7 +143,7 @@ def test_topcuoglu_has_its_time_table_and_processors():
 
 
 def test_topcuoglus_script_builds_the_committed_graph(tmp_path):
-    """What the script returns, saved, is the file that is committed."""
+    """Saving the script's graph gives the committed file."""
     runpy.run_path(str(FOLDER / "topcuoglu.py"))["topcuoglu"]().save(tmp_path / "built.json.gz")
     assert gzip.decompress((tmp_path / "built.json.gz").read_bytes()) == gzip.decompress(
         committed("topcuoglu").read_bytes()
@@ -151,7 +151,7 @@ def test_topcuoglus_script_builds_the_committed_graph(tmp_path):
 
 
 def test_unknown_names_and_datasets_without_processors_are_one_sentence():
-    """The message lists what there is, or says what to do."""
+    """The message lists the datasets, or names a remedy."""
     with pytest.raises(FormatError, match=r"'resnet'; there are .*convolutional_network, dynamic_rnn"):
         datasets.load("resnet")
     with pytest.raises(FormatError, match="comes without processors"):
@@ -159,7 +159,7 @@ def test_unknown_names_and_datasets_without_processors_are_one_sentence():
 
 
 def test_the_readme_table_is_what_the_files_hold():
-    """Ops, edges, mean degree, colocated ops and step time as README.md prints them."""
+    """Ops, edges, mean degree, colocated ops and step time agree with README.md."""
     text = (FOLDER / "README.md").read_text()
     for name in COMMITTED:
         graph = datasets.load(name)
@@ -193,7 +193,7 @@ def committed(name: str) -> Path:
     ],
 )
 def test_a_cluster_that_comes_with_a_file_is_checked(cluster, words):
-    """It may be a stranger's: what is no cluster, or far too large a one, is refused before anything is built."""
+    """The file may be untrusted: an invalid or far too large cluster is refused before anything is built."""
     graph = pl.OpGraph.from_arrays(["a"], [1.0], [], metadata={"name": "small", "cluster": cluster})
     with pytest.raises(FormatError, match=words):
         datasets.own_cluster(graph)
@@ -201,7 +201,7 @@ def test_a_cluster_that_comes_with_a_file_is_checked(cluster, words):
 
 @pytest.mark.skipif(not LIGHT, reason="onnx is not installed")
 def test_the_readme_table_of_light_models_is_what_they_are():
-    """Ops, edges, operations and parameters as README.md prints them."""
+    """Ops, edges, operations and parameters agree with README.md."""
     text = (FOLDER / "README.md").read_text()
     for name in LIGHT:
         graph = datasets.load(name)

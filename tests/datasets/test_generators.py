@@ -1,4 +1,4 @@
-"""Generated graphs: closed forms of their sizes, shapes, cost knobs, seeds, and that a million ops is fine."""
+"""Generated graphs: closed forms of their sizes, shapes, costs, seeds, and graphs of a million ops."""
 
 from itertools import pairwise
 
@@ -40,7 +40,7 @@ def same(a, b):
 
 @pytest.mark.parametrize("n", [1, 2, 50, 1000])
 def test_layered_has_the_ops_asked_for(n):
-    """Any size, one op included."""
+    """The number of ops is as requested, also for one op."""
     assert generators.layered(n).n_ops == n
 
 
@@ -53,7 +53,7 @@ def test_layered_shape_sets_the_longest_path(shape):
 
 @pytest.mark.parametrize("degree", [1.0, 2.0, 5.0])
 def test_layered_degree_is_the_mean_in_degree(degree):
-    """Within 5 % of the inputs asked for, per op outside the first layer; an op drawn twice is one input."""
+    """Within 5 % of the requested inputs per op outside the first layer; an op drawn twice is one input."""
     graph = generators.layered(20_000, degree=degree, seed=1)
     inner = (np.diff(graph.pred_ptr) > 0).sum()
     assert graph.n_edges / inner == pytest.approx(degree, rel=0.05)
@@ -110,7 +110,7 @@ def test_fft_size(points):
 
 
 def test_every_fft_output_depends_on_every_leaf():
-    """What makes it a Fourier transform: each of the n results needs all n points."""
+    """As in a Fourier transform, each of the n results needs all n points."""
     graph = generators.fft(8)
     G = nx.DiGraph([(graph.names[u], graph.names[v]) for u, v in graph.edges])
     leaves = {f"call{v}" for v in range(7, 15)}
@@ -193,7 +193,7 @@ def test_series_parallel_graphs_fold_to_an_edge(n, seed):
 
 @pytest.mark.parametrize(("n", "degree"), [(20_000, 3.0), (200, 20.0), (10, 99.0), (1, 2.0)])
 def test_random_dag_degree_is_the_mean_in_degree(n, degree):
-    """Within 5 % of what was asked for, no pair twice; every pair where more is asked for than there are."""
+    """Within 5 % of the requested degree, no pair twice; at most every pair once."""
     graph = generators.random_dag(n, degree=degree)
     assert graph.n_edges == len(np.unique(graph.edges, axis=0))
     assert graph.n_edges / n == pytest.approx(min(degree, (n - 1) / 2), rel=0.05)
@@ -214,14 +214,14 @@ def named(graph):
 
 @pytest.mark.parametrize(("family", "size"), FAMILIES)
 def test_the_seed_is_the_graph(family, size):
-    """Same seed, same graph; another seed, other costs."""
+    """The same seed gives the same graph, another seed other costs."""
     assert same(family(*size, seed=4), family(*size, seed=4))
     assert not np.array_equal(family(*size, seed=4).compute, family(*size, seed=5).compute)
 
 
 @pytest.mark.parametrize("ccr", [0.0, 0.1, 10.0])
 def test_ccr_is_mean_transfer_over_mean_execution(ccr):
-    """Realised on the preset's device and link within 5 % over 20,000 ops."""
+    """Within 5 % over 20,000 ops, on the preset's device and link."""
     graph = generators.layered(20_000, ccr=ccr, compute=3e8, seed=2)
     transfer, execution = graph.tensor_bytes.mean() / 12e9, graph.compute.mean() / 1e13
     assert execution == pytest.approx(3e-5, rel=0.05)
@@ -240,7 +240,7 @@ def test_heterogeneity_spreads_times_around_the_mean():
 
 
 def test_an_op_has_one_tensor_for_all_its_consumers():
-    """Except where a call of the Fourier transform sends each child its half."""
+    """Except that a call of the Fourier transform sends each child its half."""
     graph = generators.layered(2000, degree=4, seed=0)
     assert graph.n_tensors == len(np.unique(graph.tensor_producer))
     calls = generators.fft(4)
@@ -262,12 +262,12 @@ def test_an_op_has_one_tensor_for_all_its_consumers():
     ],
 )
 def test_bad_knobs_are_one_sentence(build, words):
-    """The message names the knob, what was found and what was expected."""
+    """The message names the argument, what was found and what was expected."""
     with pytest.raises(FormatError, match=words):
         build()
 
 
 def test_a_million_ops_are_built_from_arrays():
-    """No per-op Python beyond naming: the largest family keeps its closed form at size."""
+    """Only naming runs Python code per op; the largest family keeps its closed form at this size."""
     graph = generators.stencil(1000, 1000)
     assert (graph.n_ops, graph.n_edges) == (1_000_000, 999 * 2998)

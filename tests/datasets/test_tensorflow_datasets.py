@@ -50,14 +50,14 @@ def variables(graph: pl.OpGraph) -> list[int]:
 
 
 def activations(graph: pl.OpGraph) -> float:
-    """Bytes that forward ops put out, constants and reads of variables left out."""
+    """Bytes of the outputs of forward ops, without constants and reads of variables."""
     reads = set(graph.consumer[graph.kind[graph.producer] == "VariableV2"].tolist())
     constant = (graph.kind == "Const") | np.isin(np.arange(graph.n_ops), sorted(reads))
     return float(graph.outputs[~backward_part(graph) & ~constant].sum())
 
 
 def row(name: str) -> list[str]:
-    """What README.md says of a dataset, cell by cell."""
+    """README.md's row of a dataset, cell by cell."""
     found = re.search(rf"^\| `{name}` \|(.*)$", (FOLDER / "README.md").read_text(), re.MULTILINE)
     assert found, f"README.md has no row for {name}"
     return [cell.strip() for cell in found[1].split("|")]
@@ -65,7 +65,7 @@ def row(name: str) -> list[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_readme_says_what_the_file_holds(name):
-    """Ops, edges, degree, colocated ops, parameters, all that persists, activations, all outputs, operations, seconds."""
+    """Ops, edges, degree, colocated ops, parameters, persistent bytes, activations, outputs, operations, seconds."""
     graph = pl.load(name)
     cpu = graph.time[:, graph.time_types.index("cpu")]
     expected = [
@@ -84,19 +84,19 @@ def test_the_readme_says_what_the_file_holds(name):
 
 
 def test_all_datasets_together_are_small():
-    """What is downloaded with placelab stays under 3 MB."""
+    """The datasets that come with placelab stay under 3 MB."""
     assert sum(path.stat().st_size for path in FOLDER.glob("*.json.gz")) < MAX_FOLDER
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_parameters_are_those_published(name):
-    """To the last one: four bytes each, held by the variables."""
+    """Exactly: four bytes each, held by the variables."""
     graph = pl.load(name)
     assert graph.persistent[variables(graph)].sum() == 4 * PARAMETERS[name]
 
 
 def test_parameters_of_gnmt_follow_from_its_layers():
-    """Two embeddings, five layers that read ahead, back and on, four that also read the context, attention, projection."""
+    """Two embeddings, five encoder layers, four decoder layers that also read the context, attention, projection."""
     layer = lambda inputs: (inputs + 512) * 4 * 512 + 4 * 512  # noqa: E731
     encoder = 2 * layer(512) + layer(1024) + 2 * layer(512)
     attention = 2 * 512 * 512 + 512
@@ -105,7 +105,7 @@ def test_parameters_of_gnmt_follow_from_its_layers():
 
 @pytest.mark.parametrize("name", FORWARD)
 def test_forward_graphs_mark_every_parameter(name):
-    """What persists is a variable that a read of its own group hands on, and nothing else is."""
+    """An op has persistent bytes if and only if it is a variable with a read in its own group."""
     graph = pl.load(name)
     held = np.flatnonzero(graph.persistent)
     assert set(graph.kind[held]) == {"VariableV2"} and (graph.kind == "VariableV2").sum() == len(held)
@@ -123,13 +123,13 @@ def test_operations_of_a_forward_pass_are_those_known(name):
 
 
 def test_training_takes_three_times_the_forward_pass():
-    """Of Inception-V3: twice 5.7 billion multiplications an image, forward and twice back."""
+    """Inception-V3: twice 5.7 billion multiplications per image, once forward and twice backward."""
     assert pl.load("inception_v3").compute.sum() / 32 == pytest.approx(3 * 2 * 5.7e9, rel=0.05)
 
 
 @pytest.mark.parametrize("name", TRAINING)
 def test_every_gradient_op_has_its_forward_op(name):
-    """All ops in a scope ``…_grad`` pair, with a forward op; the others only sum, or start, gradients."""
+    """All ops in a scope ``…_grad`` have a forward op; the other backward ops only sum or start gradients."""
     graph = pl.load(name)
     forward, backward = forward_ops(graph), in_backward_scope(graph)
     paired = forward >= 0
@@ -142,7 +142,7 @@ def test_every_gradient_op_has_its_forward_op(name):
 
 @pytest.mark.parametrize("name", FORWARD)
 def test_forward_graphs_have_no_backward_ops(name):
-    """They end with the loss."""
+    """Forward graphs end with the loss."""
     graph = pl.load(name)
     assert not backward_part(graph).any()
     assert graph.names[graph.n_ops - 1].startswith("loss/")
@@ -150,7 +150,7 @@ def test_forward_graphs_have_no_backward_ops(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_but_what_the_step_needs_is_in_it(name):
-    """No initialiser, saver or summary; every tensor that travels has its bytes, every kind that computes its FLOP."""
+    """No initialiser, saver or summary; sent tensors have their bytes, computing kinds their FLOP."""
     graph = pl.load(name)
     assert not {"Assign", "SaveV2", "RestoreV2", "MergeSummary"} & set(graph.kind)
     assert graph.metadata["costs"]["unknown"] == {}
@@ -162,7 +162,7 @@ def test_nothing_but_what_the_step_needs_is_in_it(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_estimates_stand_beside_what_was_measured(name):
-    """Seconds for two GPUs, each op's at least its launch, and those of one CPU core for all that ran."""
+    """Seconds for two GPUs, at least the launch time for each op, and measured seconds of one CPU core."""
     graph = pl.load(name)
     assert set(graph.time_types) >= {"cpu", "rtx2080ti", "h100"}
     cpu = graph.time[:, graph.time_types.index("cpu")]

@@ -34,12 +34,12 @@ def name(request):
 
 @pytest.fixture(scope="module")
 def graph(name):
-    """Its graph."""
+    """Graph of that dataset."""
     return pl.load(name)
 
 
 def test_they_have_their_size(name, graph):
-    """Ops and edges as datasets/README.md tells them, all under a provenance and a licence."""
+    """Ops and edges agree with datasets/README.md; provenance and licence are given."""
     assert (graph.n_ops, graph.n_edges) == BUILT[name][:2]
     assert graph.title == name and graph.metadata["licence"] == "MIT"
     assert "pytorch_models.py, PyTorch" in graph.metadata["provenance"]
@@ -55,7 +55,7 @@ def test_weights_are_as_many_as_published(name, graph):
 
 
 def test_every_backward_op_has_its_forward_op(graph):
-    """By name; nothing else follows the backward pass, since no optimiser is in it."""
+    """By name; no other op follows the backward pass, since there is no optimiser."""
     backward, forward = backward_part(graph), forward_ops(graph)
     assert np.array_equal(backward, forward >= 0) and 0.4 < backward.mean() < 0.7
     assert not backward[forward[backward]].any()
@@ -74,7 +74,7 @@ def test_readers_of_a_weight_share_a_device(graph):
 
 
 def test_flop_are_those_of_the_models(name, graph):
-    """Six per weight and token for language models, besides attention and rare words; 3 × 8.2 GFLOP per image for ResNet-50."""
+    """Six per weight and token for language models, plus attention and rare words; 3 × 8.2 GFLOP per image for ResNet-50."""
     *_, weights, _, _, tokens = BUILT[name]
     assert graph.metadata["costs"]["unknown"] == {} and graph.metadata["costs"]["unsized"] == 0
     if name == "resnet50":
@@ -84,13 +84,13 @@ def test_flop_are_those_of_the_models(name, graph):
 
 
 def test_activations_fit_what_is_made(graph):
-    """What forward ops keep is part of what they make, and more than nothing."""
+    """Activations are more than nothing and less than all outputs of forward ops."""
     forward = ~backward_part(graph)
     assert 0 < graph.metadata["activations"] < graph.outputs[forward].sum()
 
 
 def test_measured_seconds_cover_all_ops(name, graph):
-    """All but inputs, three digits each; the one that never ran has none, and estimates for two GPUs are everywhere."""
+    """All but inputs, with three digits; the model that never ran has none; estimates for two GPUs are everywhere."""
     assert {"rtx2080ti", "h100"} <= set(graph.time_types)
     assert ("cpu" in graph.time_types) == (name != "llama_7b")
     if name != "llama_7b":
@@ -100,7 +100,7 @@ def test_measured_seconds_cover_all_ops(name, graph):
 
 
 def test_they_can_be_placed(graph):
-    """On four devices, with memory enough; the schedule is legal, and the placement leaves as a device map."""
+    """On four devices with enough memory the schedule is legal, and the placement can be written as a device map."""
     cluster = pl.Cluster.uniform(4, speed=1e13, memory=64e9, bandwidth=1e10, latency=1e-5)
     problem = pl.Problem(graph, cluster, memory="dynamic")
     schedule = pl.solve(problem, "critical-path", "fifo")
@@ -112,12 +112,12 @@ def test_they_can_be_placed(graph):
 
 
 def test_files_are_small():
-    """All of them together, of the three megabytes that the folder may take."""
+    """All of them together stay within their share of the folder's three megabytes."""
     assert sum((DATASETS / f"{name}.json.gz").stat().st_size for name in BUILT) < 200_000
 
 
 def test_the_script_builds_what_is_there(monkeypatch):
-    """ResNet-50 again, from tensors without data: same ops, tensors, FLOP and groups."""
+    """ResNet-50, rebuilt from tensors without data, has the same ops, tensors, FLOP and groups."""
     pytest.importorskip("torch", reason="PyTorch is not installed: pip install placelab[torch]")
     monkeypatch.syspath_prepend(DATASETS)
     import torch_resnet

@@ -1,4 +1,4 @@
-"""What the explorer's tests share: a small explorer, catalogues that stay as they were, a folder of the test's own."""
+"""Fixtures of the explorer's tests: a small explorer, restored catalogues, a folder for each test."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _catalogues_stay_as_they_were(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """Files are written to a folder of the test's own."""
+    """Files are written to a folder for this test."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

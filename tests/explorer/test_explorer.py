@@ -1,4 +1,4 @@
-"""The explorer without a browser: the same messages, the same widgets, no picture."""
+"""The explorer without a browser: the same messages and widgets."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_code_of_an_edited_cluster(explorer):
 
 
 def test_code_of_a_preset_says_only_what_changed():
-    """Of fifty devices only the changed entries are written."""
+    """Only the changed entries of fifty devices are written."""
     explorer = pl.explore("topcuoglu")
     explorer.change(lambda s: s.with_model(initial_state("convolutional_network").model).with_preset(preset("mayer50")))
     drag(explorer, 55.5)
@@ -157,7 +157,7 @@ def test_code_of_a_problem_with_rules():
 
 
 def test_undo_goes_back_over_pickers_and_canvas_alike(explorer):
-    """A pick, a drag and an option are one history, which undo and redo walk through."""
+    """Picks, drags and options form one history for undo and redo."""
     before, states = explorer.state, []
     pick(explorer, "Scheduler", "fifo")
     states.append(explorer.state)
@@ -180,7 +180,7 @@ def test_undo_goes_back_over_pickers_and_canvas_alike(explorer):
 
 
 def test_layout_is_undone_too(explorer):
-    """Moving a card is a step, though nothing is computed again."""
+    """Moving a card is a step, although nothing is recomputed."""
     result = explorer.schedule
     edit(explorer, "move", device=0, slot=1)
     assert explorer.canvas.cluster["order"] == [1, 0, 2, 3]
@@ -190,18 +190,18 @@ def test_layout_is_undone_too(explorer):
 
 
 def test_a_slider_in_motion_is_one_step():
-    """Changes of one control that follow each other closely are undone together."""
+    """Changes of one control in quick succession are undone together."""
     a, b, c = initial_state("topcuoglu"), initial_state("topcuoglu"), initial_state("topcuoglu")
     steps = Steps(a).to(b, "seed", 1.0).to(c, "seed", 1.5)
     assert steps.undo().now is a
     assert steps.to(a, "seed", 9.0).undo().now is c
 
 
-# ---------------------------------------------------------------- under the hand
+# ---------------------------------------------------------------- during a drag
 
 
 def test_a_drag_shows_every_value_that_was_handled(explorer):
-    """Each message is acknowledged after its own result is there; the whole drag is one step."""
+    """A message is acknowledged when its result is shown; the whole drag is one step."""
     explorer.settled(120)
     before = explorer.schedule.makespan
     drag(explorer, 1e6, release=False)
@@ -669,7 +669,7 @@ def test_no_room_is_explained_in_place():
         "<td>small</td><td>short by 2 GB",
     ):
         assert words in panel.text.value
-    assert explorer.gantt.stale and message(explorer) == ""  # nothing moves under the hand
+    assert explorer.gantt.stale and message(explorer) == ""  # nothing moves during a drag
     squeeze(explorer, 5e9)
     with pytest.raises(pl.InfeasibleError):
         _ = explorer.schedule

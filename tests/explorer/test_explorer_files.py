@@ -40,7 +40,7 @@ def test_a_file_arrives_in_pieces(explorer):
     ],
 )
 def test_what_cannot_be_put_together_is_refused(piece, buffers, reason):
-    """The refusal has the file's name without its folder; the browser is asked for the next file."""
+    """The error has the file's name without its folder; the browser may send the next file."""
     refused, sent = [], []
     files = Files(limit=10)
     files.on_refused = lambda name, why: refused.append((name, why))
@@ -87,7 +87,7 @@ def test_the_path_field_offers_what_can_be_opened(here):
 
 
 def test_enter_reads_again_what_could_not_be_read(here):
-    """The path has not changed, the file may have; a file that could be read is not read twice."""
+    """If reading failed, Enter reads the path again, as the file may have changed; a file that was read is not read twice."""
     picked, sentences = [], []
     picker = ModelPicker(picked.append, pytest.fail, lambda text, tone: sentences.append(text))
     picker.show(initial_state("topcuoglu").model)

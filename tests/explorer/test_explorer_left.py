@@ -23,7 +23,7 @@ SECOND = 1.5  # for each way out; on a machine that is busy otherwise, too
 @pytest.fixture
 def explorer(monkeypatch):
     """A small graph on two hosts, nothing compared beside it, which would run into the same loops."""
-    monkeypatch.setattr(Comparison, "follow", lambda *args: None)
+    monkeypatch.setattr(Comparison, "show", lambda *args: None)
     opened = pl.explore(pl.generators.layered(60, seed=3), CLUSTER)
     assert opened.schedule
     yield opened

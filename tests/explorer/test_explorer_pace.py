@@ -19,7 +19,7 @@ from placelab.explorer.state import STEPS
 @pytest.fixture
 def explorer(monkeypatch):
     """A small graph on two hosts, nothing compared beside it."""
-    monkeypatch.setattr(Comparison, "follow", lambda *args: None)
+    monkeypatch.setattr(Comparison, "show", lambda *args: None)
     opened = pl.explore(pl.generators.layered(60, seed=3), CLUSTER)
     assert opened.schedule
     yield opened

@@ -41,7 +41,7 @@ def explorer() -> Iterator[Explorer]:
 
 
 class Oracle:
-    """A partitioner that searches until it is stopped or allowed to finish, and records its calls."""
+    """A partitioner that searches until it is cancelled or allowed to finish, and records its calls."""
 
     def __init__(self, **facts: Any) -> None:
         self.begun: list[pl.Problem] = []
@@ -162,7 +162,7 @@ def test_words_come_at_most_ten_times_a_second():
 
 
 class Deaf:
-    """A partitioner that calls `cancel` only when it is done; its preview puts everything on device 1."""
+    """A partitioner that calls `cancel` only at its end; its preview puts everything on device 1."""
 
     def __init__(self) -> None:
         self.begun: list[pl.Problem] = []

@@ -1,4 +1,4 @@
-"""An exported page holds the schedule, safely; an exported trace says the same to Perfetto."""
+"""An exported page holds the schedule safely; an exported trace holds the same for Perfetto."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def schedule():
 
 
 def payload(page: str) -> tuple[dict, dict[str, bytes]]:
-    """The header and the buffers in a page, as player.ts reads them."""
+    """The header and the buffers of a page, as player.ts reads them."""
     block = re.search(r'<script type="text/plain" id="placelab-schedule">([A-Za-z0-9+/=]*)</script>', page)[1]
     data = gzip.decompress(base64.b64decode(block))
     (length,) = struct.unpack_from("<I", data)
@@ -44,7 +44,7 @@ def payload(page: str) -> tuple[dict, dict[str, bytes]]:
 
 
 def test_page_holds_the_schedule(schedule, tmp_path):
-    """The payload is the widget's own traits."""
+    """The payload equals the widget's traits."""
     numbers = [{"key": "makespan", "label": "makespan", "value": "7 s"}]
     page = export.html(schedule, tmp_path / "page.html", numbers=numbers).read_text(encoding="utf-8")
     traits, buffers = payload(page)
@@ -54,7 +54,7 @@ def test_page_holds_the_schedule(schedule, tmp_path):
 
 
 def test_page_runs_and_fetches_nothing_but_its_own_code(schedule, tmp_path):
-    """The policy names the hash of the one script that is there, and allows no source besides."""
+    """The policy has the hash of the page's one script, and allows no other source."""
     page = export.html(schedule, tmp_path / "page.html").read_text(encoding="utf-8")
     code = re.search(r'<script type="module" nonce="[^"]+">(.*?)</script>', page, re.DOTALL)[1]
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
@@ -65,14 +65,14 @@ def test_page_runs_and_fetches_nothing_but_its_own_code(schedule, tmp_path):
 
 
 def test_names_cannot_leave_their_block(schedule, tmp_path):
-    """Neither an op's name nor the title becomes markup."""
+    """Neither op names nor the title become markup."""
     page = export.html(schedule, tmp_path / "page.html", title=HOSTILE).read_text(encoding="utf-8")
     assert "alert(1)</script>" not in page
     assert "<title>&lt;/script&gt;" in page
 
 
 def test_same_schedule_same_page(schedule, tmp_path):
-    """Nothing random and no clock goes into a page."""
+    """A page contains no random numbers and no date."""
     first, second = (export.html(schedule, tmp_path / name).read_bytes() for name in ("a.html", "b.html"))
     assert first == second
 
@@ -101,7 +101,7 @@ def test_trace_has_a_process_per_device_and_every_op_in_microseconds(schedule, t
 
 
 def test_trace_shows_a_transfer_on_both_devices_and_its_flow(schedule, tmp_path):
-    """It leaves and arrives; the flow leads from producer over transfer to consumer."""
+    """Source and destination show it; the flow leads from producer over transfer to consumer."""
     trace = events(schedule, tmp_path / "trace.json.gz")
     threads = {(e["pid"], e["tid"]): e["args"]["name"] for e in trace["M"] if e["name"] == "thread_name"}
     moved = [(threads[e["pid"], e["tid"]], e["pid"], e["ts"], e["dur"]) for e in trace["X"] if e["cat"] == "transfer"]
@@ -111,7 +111,7 @@ def test_trace_shows_a_transfer_on_both_devices_and_its_flow(schedule, tmp_path)
 
 
 def test_slices_of_a_thread_never_overlap(tmp_path):
-    """A viewer would nest or drop them; transfers that run at once have threads of their own."""
+    """Viewers would nest or drop overlapping slices; concurrent transfers have their own threads."""
     cluster = pl.Cluster.uniform(4, speed=7e12, bandwidth=3e9, latency=1e-3)
     problem = pl.Problem(pl.generators.layered(400, seed=3), cluster, transfer_ops=1e6)
     schedule = pl.simulate(problem, pl.place(problem, "round-robin"), "fifo")
@@ -125,7 +125,7 @@ def test_slices_of_a_thread_never_overlap(tmp_path):
 
 
 def test_memory_counter_is_the_schedules_curve(schedule, tmp_path):
-    """One counter per device."""
+    """There is one counter per device."""
     counters = [e for e in events(schedule, tmp_path / "trace.json")["C"] if e["pid"] == 0]
     times, sizes = schedule.memory(0)
     np.testing.assert_allclose([e["ts"] for e in counters], times * 1e6)
@@ -134,7 +134,7 @@ def test_memory_counter_is_the_schedules_curve(schedule, tmp_path):
 
 @pytest.mark.parametrize("path", ["/", ".", "./", ".."])
 def test_a_folder_is_no_file_to_write(path, schedule):
-    """Every function that writes says so in a sentence."""
+    """Every function that writes raises an error of one sentence."""
     placement, graph = schedule.placement, schedule.problem.graph
     for write in (
         *(lambda path, f=f: f(schedule, path) for f in (export.html, export.chrome_trace, export.csv)),
@@ -151,7 +151,7 @@ def test_a_folder_is_no_file_to_write(path, schedule):
 
 @pytest.mark.parametrize("numbers", [5, None, "x", {"key": "a"}, [5], ["ab"], [None], [{"key": {1}}], [{("a",): "b"}]])
 def test_figures_that_are_none_are_refused(numbers, schedule, tmp_path):
-    """Before anything is written."""
+    """Invalid figures are refused before anything is written."""
     with pytest.raises(pl.FormatError, match=r"^numbers (is|holds) .*; expected"):
         export.html(schedule, tmp_path / "x.html", numbers=numbers)
     assert not list(tmp_path.iterdir())
@@ -164,7 +164,7 @@ def large():
 
 
 def test_a_trace_in_pieces_is_the_trace_of_all_events(tmp_path):
-    """What is written a thousand events at a time is one JSON text of every event, in order."""
+    """Written a thousand events at a time, it is one JSON text of every event, in order."""
     schedule = large()
     written = json.loads(export.chrome_trace(schedule, tmp_path / "trace.json").read_text())
     assert written == {"displayTimeUnit": "ms", "traceEvents": list(trace_events(schedule))}
@@ -172,7 +172,7 @@ def test_a_trace_in_pieces_is_the_trace_of_all_events(tmp_path):
 
 @pytest.mark.parametrize(("path", "most"), [("trace.json", 8e6), ("ops.csv", 1.4e6), ("transfers.csv", 1.4e6)])
 def test_files_are_written_as_they_are_made(path, most, tmp_path):
-    """No export holds all its text or all its events at once: a trace of 7.6 MB takes 3.4 MB, and 43 MB if it were held."""
+    """No export holds all its text or events at once: a trace of 7.6 MB takes 3.4 MB, and 43 MB if it were held."""
     schedule = large()
     schedule.peak_memory  # noqa: B018 (computed once per schedule)
     tracemalloc.start()
@@ -187,7 +187,7 @@ def test_files_are_written_as_they_are_made(path, most, tmp_path):
 
 
 def test_a_flow_ends_at_the_consumer_that_starts_first(tmp_path):
-    """On each device that reads the tensor, of equals at the one of the lower edge; counted op by op."""
+    """On each device that reads the tensor; ties go to the lower edge; compared op by op."""
     schedule = large()
     graph, moved = schedule.problem.graph, schedule.transfers
     ends = [event for event in trace_events(schedule) if event["ph"] == "f"]
@@ -199,7 +199,7 @@ def test_a_flow_ends_at_the_consumer_that_starts_first(tmp_path):
 
 
 def test_nothing_is_left_of_a_file_that_could_not_be_made(tmp_path):
-    """Pieces that fail half-way leave neither the file nor a part of it."""
+    """If writing fails half-way, neither the file nor a part of it is left."""
 
     def pieces():
         yield "begun"
@@ -212,7 +212,7 @@ def test_nothing_is_left_of_a_file_that_could_not_be_made(tmp_path):
 
 @pytest.mark.parametrize("write", [pl.export.html, pl.export.chrome_trace])
 def test_what_cannot_be_written_is_said(write, schedule, tmp_path):
-    """A folder, a missing one, no path, no schedule: one sentence each, as `graph.save` has."""
+    """A folder, a missing one, no path, no schedule: one sentence each, as for `graph.save`."""
     for what, path, words in (
         (schedule, tmp_path, "cannot be written"),
         (schedule, tmp_path / "no" / "x.html", "cannot be written"),

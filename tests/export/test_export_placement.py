@@ -1,4 +1,4 @@
-"""Placements and graphs as files: written, read again, and into the frameworks' own forms through one door."""
+"""Placements and graphs as files: written, read again, and converted to the frameworks' own formats by one function."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def problem():
 
 
 def test_a_placement_is_read_again_as_it_was(tmp_path):
-    """Devices, planned order, estimate and partitioner, of random problems."""
+    """Devices, planned order, estimate and partitioner survive, for random problems."""
     for problem in many(40, seed=4):
         placed = pl.place(problem.replace(memory="none"), "heft")
         path = export.placement(placed, tmp_path / "p.json.gz")
@@ -37,21 +37,21 @@ def test_a_placement_is_read_again_as_it_was(tmp_path):
 
 
 def test_saving_a_placement_is_exporting_it(problem, tmp_path):
-    """One format, whichever door is taken."""
+    """`Placement.save` and `export.placement` write the same format."""
     placed = pl.place(problem, "heft")
     placed.save(tmp_path / "a.json")
     assert (tmp_path / "a.json").read_bytes() == export.placement(placed, tmp_path / "b.json").read_bytes()
 
 
 def test_the_file_is_plain_to_read(problem, tmp_path):
-    """Op → device, and where it comes from."""
+    """It maps ops to devices, and names its source."""
     document = json.loads(export.placement(pl.place(problem, "single"), tmp_path / "p.json").read_text())
     assert document["placement"] == {"a": "dev0", "b": "dev0", "c": "dev0"} and document["planned"] is None
     assert (document["graph"], document["partitioner"], document["devices"]) == ("small", "single", ["dev0", "dev1"])
 
 
 def test_a_mapping_written_by_hand_is_a_placement(problem):
-    """Without the words around it; one op of a group stands for all."""
+    """A bare mapping is enough; one op of a group stands for all."""
     placed = pl.Placement.loads(problem, b'{"a": "dev1", "c": "dev0"}')
     assert placed.device.tolist() == [1, 1, 0]
 
@@ -91,7 +91,7 @@ def test_files_that_are_none_say_what_was_found(text, words, problem):
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=3), st.lists), st.sampled_from(
     ["placement", "planned", "estimate", "partitioner", "version", "devices", "graph"]))  # fmt: skip
 def test_any_value_anywhere_is_a_placelab_error_or_harmless(value, key):
-    """Fuzz: no other exception escapes."""
+    """Fuzz: no other exception is raised."""
     graph = pl.OpGraph.from_arrays(["a"], [1], [])
     problem = pl.Problem(graph, pl.Cluster([1.0]))
     whole = json.loads(placement_json.dumps(pl.place(problem, "single")))
@@ -101,7 +101,7 @@ def test_any_value_anywhere_is_a_placelab_error_or_harmless(value, key):
 
 @pytest.mark.parametrize("name", ["g.json", "g.json.gz", "g.dot", "g.gv.gz"])
 def test_a_graph_is_written_in_the_format_of_its_name(name, tmp_path):
-    """And loaded again as it was."""
+    """Loading it gives the same graph."""
     for problem in many(10, seed=6):
         again = pl.load(export.graph(problem.graph, tmp_path / name))
         assert again.names.tolist() == problem.graph.names.tolist()
@@ -110,7 +110,7 @@ def test_a_graph_is_written_in_the_format_of_its_name(name, tmp_path):
 
 
 def test_a_standard_task_graph_holds_times_and_bytes(tmp_path):
-    """Names are numbers there."""
+    """Its names are numbers."""
     graph = pl.generators.layered(30, seed=1)
     again = pl.load(export.graph(graph, tmp_path / "g.stg"))
     np.testing.assert_array_equal(again.compute, graph.compute)
@@ -118,7 +118,7 @@ def test_a_standard_task_graph_holds_times_and_bytes(tmp_path):
 
 
 def test_devices_go_into_a_tensorflow_graph(problem, tmp_path):
-    """The writer of placelab.formats.tensorflow.write_graph_def, through this door."""
+    """The export calls placelab.formats.tensorflow.write_graph_def."""
     source = tmp_path / "g.pbtxt"
     source.write_text("".join(f'node {{ name: "{name}" op: "NoOp" }}\n' for name in "abc"))
     placed = pl.Placement(problem, [1, 1, 0])
@@ -127,7 +127,7 @@ def test_devices_go_into_a_tensorflow_graph(problem, tmp_path):
 
 
 def test_a_torch_device_map_names_modules(tmp_path):
-    """The writer of placelab.formats.torch.device_map, through this door."""
+    """The export calls placelab.formats.torch.device_map."""
     graph = pl.OpGraph.from_arrays(["one/mm", "two/mm"], [1, 1], [(0, 1)], metadata={"parameters": {}})
     placed = pl.Placement(pl.Problem(graph, pl.Cluster([1.0, 1.0])), [0, 1])
     assert json.loads(export.torch_device_map(placed, tmp_path / "map.json").read_text()) == {"one": 0, "two": 1}
@@ -149,7 +149,7 @@ def test_a_torch_device_map_names_modules(tmp_path):
     ],
 )
 def test_what_cannot_be_written_is_said(call, problem, tmp_path):
-    """Not a placement, not a graph, no format, no folder: one sentence each."""
+    """Not a placement, not a graph, unknown format, missing folder: one sentence each."""
     with pytest.raises(pl.PlacelabError) as caught:
         call(pl.place(problem, "single"), tmp_path)
     assert "\n" not in str(caught.value)

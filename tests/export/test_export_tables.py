@@ -1,4 +1,4 @@
-"""Tables of a schedule: every op and transfer with units, and no formula for a spreadsheet."""
+"""Tables of a schedule: every op and transfer with units, and no formulas for spreadsheets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def schedule():
 
 
 def test_ops_are_read_back_by_pandas(schedule, tmp_path):
-    """Names of columns tell the unit; times are the schedule's."""
+    """Column names have the unit; times are the schedule's."""
     table = pd.read_csv(export.csv(schedule, tmp_path / "ops.csv"))
     assert list(table) == [
         *("op", "kind", "group", "device", "start [s]", "finish [s]", "compute [operations]"),
@@ -47,7 +47,7 @@ def test_ops_are_read_back_by_pandas(schedule, tmp_path):
 
 
 def test_transfers_say_what_goes_from_where_to_where(schedule, tmp_path):
-    """One row per transfer; zipped when the name says so."""
+    """One row per transfer; gzipped if the file name ends in .gz."""
     path = export.csv(schedule, tmp_path / "moved.csv.gz", table="transfers")
     head, *rows = csv.reader(io.StringIO(gzip.decompress(path.read_bytes()).decode()))
     assert head == ["producer", "output", "source", "destination", "size [bytes]", "start [s]", "finish [s]"]
@@ -55,7 +55,7 @@ def test_transfers_say_what_goes_from_where_to_where(schedule, tmp_path):
 
 
 def test_no_cell_is_a_formula_unless_asked_for(schedule, tmp_path):
-    """Names, kinds and groups come from strangers."""
+    """Names, kinds and groups come from untrusted files."""
     text = export.csv(schedule, tmp_path / "ops.csv").read_text()
     cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
     assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
@@ -65,7 +65,7 @@ def test_no_cell_is_a_formula_unless_asked_for(schedule, tmp_path):
 
 @given(st.text(min_size=1).filter(lambda name: "\n" not in name and "\0" not in name))
 def test_any_name_is_one_cell(name):
-    """Quotes, commas, returns: a reader of CSV finds the name again."""
+    """A CSV reader returns names with quotes, commas and line breaks unchanged."""
     try:
         problem = pl.Problem(pl.OpGraph.from_arrays([name], [1.0], []), pl.Cluster([1.0]))
     except pl.FormatError:
@@ -75,7 +75,7 @@ def test_any_name_is_one_cell(name):
 
 
 def test_tables_have_a_row_for_everything(tmp_path):
-    """On random problems, with all models."""
+    """On random problems under all models."""
     for problem in many(30, seed=9):
         schedule = pl.solve(problem.replace(memory="none"), "round-robin", "fifo")
         for table, n in (("ops", problem.graph.n_ops), ("transfers", len(schedule.transfers))):
@@ -83,7 +83,7 @@ def test_tables_have_a_row_for_everything(tmp_path):
 
 
 def test_what_cannot_be_written_is_said(schedule, tmp_path):
-    """No such table, no schedule, no such folder: one sentence each, and no file left behind."""
+    """Unknown table, no schedule, missing folder: one sentence each, and no file is left."""
     for what, path, options, words in (
         (schedule, tmp_path / "x.csv", dict(table="memory"), "no table 'memory'; there are ops and transfers"),
         (schedule, tmp_path / "x.csv", dict(table=["ops"]), r"no table \['ops'\]"),

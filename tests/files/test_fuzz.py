@@ -18,7 +18,7 @@ N_INPUTS = 300  # a few seconds for all formats; `python tests/fuzz.py FORMAT --
 
 
 def ready(name: str):
-    """Reader and seeds of a format; skips where the library it needs is not installed."""
+    """Reader and seeds of a format; skips if the library it needs is not installed."""
     module, seeds = fuzz.FORMATS[name]
     try:
         read, files = fuzz.reader(module), seeds()
@@ -31,14 +31,14 @@ def ready(name: str):
 
 @pytest.mark.parametrize("name", sorted(fuzz.FORMATS))
 def test_damaged_files_are_refused_or_read(name):
-    """Whatever the damage: a PlacelabError of one line, or a graph."""
+    """Any damage gives a PlacelabError of one line, or a graph."""
     read, seeds = ready(name)
     faults = {fuzz.attempt(read, fuzz.damaged(seeds, 1, number)) for number in range(N_INPUTS)}
     assert [fault for fault in faults if fault.startswith("! ")] == []
 
 
 def test_the_driver_sees_what_it_looks_for():
-    """Another exception, an empty message and one of two lines are failures; a reader that takes all is none."""
+    """Other exceptions and messages that are empty or have two lines are failures; a reader that accepts all has none."""
 
     def lines(data):
         error = fuzz.PlacelabError("one two")
@@ -51,7 +51,7 @@ def test_the_driver_sees_what_it_looks_for():
 
 
 def test_an_input_is_a_function_of_its_number():
-    """So that a report names it."""
+    """A report's number reproduces the input."""
     seeds = fuzz.FORMATS["placelab_json"][1]()
     inputs = [fuzz.damaged(seeds, 0, number) for number in range(50)]
     assert inputs == [fuzz.damaged(seeds, 0, number) for number in range(50)] and len(set(inputs)) > 40
@@ -60,7 +60,7 @@ def test_an_input_is_a_function_of_its_number():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(fuzz.FORMATS))
 def test_files_that_break_programs_are_refused_in_little_memory(name):
-    """Nested a million deep, huge lengths, zip bombs, …: one sentence each, and never 200 MB, in a process of its own."""
+    """Nested a million deep, huge lengths, zip bombs, …: one sentence each, below 200 MB, in a separate process."""
     ready(name)
     command = [sys.executable, hostile.__file__, name]
     run = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": ROOT})

@@ -26,7 +26,7 @@ MIB = 1 << 20
 
 
 def parse(data: bytes):
-    """What `data` holds as JSON."""
+    """`data`, parsed as JSON."""
     return limits.json_of(data, "bad.json", "a graph")
 
 
@@ -56,7 +56,7 @@ def test_json_that_breaks_programs_is_refused_in_a_sentence(data, words):
 
 
 def test_json_nested_as_deep_as_allowed_is_read():
-    """A hundred lists or objects in each other, and a byte order mark."""
+    """A hundred nested lists or objects, and a byte order mark."""
     assert parse(b"\xef\xbb\xbf" + b"[" * 100 + b"]" * 100) is not None
     assert parse(b'{"a":' * 100 + b"1" + b"}" * 100)["a"]["a"]
 
@@ -64,13 +64,13 @@ def test_json_nested_as_deep_as_allowed_is_read():
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
                     lambda some: st.lists(some) | st.dictionaries(st.text(), some)))  # fmt: skip
 def test_json_of_ordinary_files_is_read_as_it_is(document):
-    """Files may be gzipped."""
+    """Plain or gzipped."""
     data = json.dumps(document).encode()
     assert parse(data) == document == parse(gzip.compress(data, 1))
 
 
 def test_a_column_of_numbers_may_be_long():
-    """What a graph of a million ops needs is not taken for an attack."""
+    """The column of a graph of a million ops is accepted."""
     assert len(parse(b"[" + b"12.5," * MIB + b"0]")) == MIB + 1
 
 
@@ -92,26 +92,26 @@ def test_gzip_files_that_lie(data, words):
 
 
 def test_a_bomb_of_many_parts_is_stopped_too():
-    """A gzip file may hold several, which unpack one after another."""
+    """A gzip file may have several parts, which are unpacked in turn."""
     part = gzip.compress(bytes(8 * MIB), 1)
     with pytest.raises(pl.FormatError, match="unpacks to more than"):
         limits.unzipped(part * 5, "bad.gz")
 
 
 def test_a_file_zipped_twice_is_refused():
-    """The error says what to do."""
+    """The error names the remedy."""
     with pytest.raises(pl.FormatError, match=r"x\.gz is a gzip file inside a gzip file; unpack it once"):
         limits.unzipped(gzip.compress(gzip.compress(b"x")), "x.gz")
 
 
 def test_what_unpacks_to_less_than_a_hundred_times_its_size_is_read():
-    """Also beyond 32 MiB, up to 1 GiB."""
+    """This holds also beyond 32 MiB, up to 1 GiB."""
     data = b"".join(zlib.crc32(i.to_bytes(4, "big")).to_bytes(4, "big") + bytes(196) for i in range(200_000))
     assert len(data) > limits.MAX_SMALL and limits.unzipped(gzip.compress(data, 1), "x") == data
 
 
 def test_files_larger_than_the_limit_are_not_read(tmp_path):
-    """A hole of a terabyte costs nothing but its size is told."""
+    """A sparse file of a terabyte is refused by its size, without reading."""
     path = tmp_path / "large.json"
     with path.open("wb") as file:
         file.truncate(1 << 40)
@@ -120,7 +120,7 @@ def test_files_larger_than_the_limit_are_not_read(tmp_path):
 
 
 def test_a_file_that_grows_is_not_read(tmp_path, monkeypatch):
-    """Its size was looked at before; what comes after that might never end."""
+    """Its size was checked before; what is appended later might never end."""
     path = tmp_path / "log.json"
     path.write_bytes(b"{}")
     small = os.stat_result((0o100644, *[0] * 5, 1, *[0] * 3))
@@ -142,7 +142,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_uploads_stay_within_200_mb(name):
-    """In a process of its own, whose greatest size is what the system counted; up to 8 MiB of the worst there is."""
+    """Up to 8 MiB of hostile data, in a separate process whose peak memory the system reports."""
     code = f"""
 import resource, zlib
 from placelab.files.limits import json_of
@@ -163,7 +163,7 @@ print(held() - before)
 
 @pytest.mark.parametrize("name", hostile.SWELLING)
 def test_small_files_do_not_become_large(name):
-    """Whether refused or read: within 2 s of processor time, of which half is there for busy machines, and 200 MB."""
+    """Refused or read, they take at most 200 MB and 2 s of processor time, half of it as reserve for busy machines."""
     root = str(Path(pl.__file__).parent.parent)
     command = [sys.executable, hostile.__file__, name]
     run = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": root})
@@ -188,7 +188,7 @@ def test_small_files_do_not_become_large(name):
     ],
 )
 def test_what_a_graph_may_have(sizes, words):
-    """The sentence has what was found and the limit; as much as the limit is read."""
+    """The sentence has the amount found and the limit; a graph at the limit is read."""
     with pytest.raises(pl.FormatError, match=words):
         graph_size.check_size(**sizes)
     what, found = list(sizes.items())[-1]
@@ -196,19 +196,19 @@ def test_what_a_graph_may_have(sizes, words):
 
 
 def test_a_million_ops_are_read():
-    """With ten inputs and ten device types each, and eight devices that are allowed."""
+    """With ten inputs and ten device types each, and eight allowed devices."""
     graph_size.check_size(ops=1_000_000, edges=10_000_000, outputs=8_000_000, time_types=10, device_names=8_000_000)
 
 
 def test_every_reader_builds_its_graph_within_the_limits():
-    """No other way from a file's columns to a graph."""
+    """All readers make graphs through the one function that checks limits."""
     folder = Path(formats.__file__).parent
     direct = [path.name for path in folder.rglob("*.py") if "from_arrays(" in path.read_text()]
     assert direct == ["building.py"]
 
 
 def test_networkx_graphs_have_the_limits_of_files():
-    """What nodes share counts at each of them."""
+    """Shared attributes count for each node."""
     graph = nx.DiGraph()
     graph.add_nodes_from(range(3000), time={f"d{i}": 1.0 for i in range(4000)})
     with pytest.raises(pl.FormatError, match=r"there are 12,000,000 times \(3,000 ops × 4,000 device types\)"):
@@ -231,7 +231,7 @@ def test_ops_that_share_a_list_of_devices_share_a_tuple():
 
 @given(st.data())
 def test_of_several_writers_the_first_that_is_a_parent_counts(data):
-    """By bit masks as by sets: the definition, on workflows with few and with many tasks."""
+    """Bit masks and sets give the result of the definition, on workflows of few and of many tasks."""
     n = data.draw(st.integers(1, 6))
     some = st.sets(st.sampled_from("xyz"))
     reads, writes = (data.draw(st.lists(some.map(sorted), min_size=n, max_size=n)) for _ in range(2))

@@ -25,14 +25,14 @@ def test_bytes_are_those_of_the_wire_format():
 
 
 def test_single_fields_know_whether_they_were_given():
-    """False that was written is not the same as nothing: attributes that are false must survive."""
+    """A written False differs from an absent field: false attributes must survive."""
     assert parse(Tree, b"\x20\x00", "tree.pb").HasField("yes")
     assert not Tree().HasField("yes")
     assert Tree(yes=False).SerializeToString() == b"\x20\x00"
 
 
 def test_unknown_fields_survive():
-    """What no table names is written again as it was."""
+    """A field that no table names is written back unchanged."""
     data = b"\x0a\x01a\xf2\x06\x02hi\xf8\x06\x07"
     assert parse(Tree, data, "tree.pb").SerializeToString() == data
 
@@ -88,7 +88,7 @@ trees = st.recursive(
 
 @given(trees)
 def test_fields_are_the_whole_message(tree):
-    """The walk's fields, one after the other, are the message, and each holds what the parser finds in it."""
+    """The fields of the walk, joined, are the message, and agree with the parser's values."""
     data = tree.SerializeToString()
     found = list(fields(data, "tree.pb"))
     assert b"".join(data[start:end] for _, _, start, _, end in found) == data
@@ -98,20 +98,20 @@ def test_fields_are_the_whole_message(tree):
 
 @given(st.binary(max_size=60))
 def test_the_walk_of_any_bytes_ends_well(data):
-    """Random bytes are fields or a FormatError, never another exception."""
+    """Random bytes give fields or a FormatError, no other exception."""
     with suppress(FormatError):
         assert all(0 <= start < value <= end <= len(data) for _, _, start, value, end in fields(data, "any"))
 
 
 @given(st.integers(0, 2**63 - 1))
-def test_whole_numbers_are_googles(number):
-    """A number is read as google.protobuf writes it."""
+def test_numbers_are_read_as_google_protobuf_writes_them(number):
+    """Numbers are read as google.protobuf writes them."""
     data = Tree(many=[number]).SerializeToString()
     assert varint(data, 2) == (number, len(data))
 
 
 @given(st.integers(1, 2**20), st.binary(max_size=300))
 def test_tagged_is_a_field(number, value):
-    """What `tagged` writes, `fields` reads."""
+    """`fields` reads the output of `tagged`."""
     data = tagged(number, value)
     assert [(n, data[v:e]) for n, _, _, v, e in fields(data, "x")] == [(number, value)]

@@ -1,4 +1,4 @@
-"""Chakra traces: protobuf, JSON, and PyTorch's host traces, of which one is made here."""
+"""Chakra traces: protobuf, JSON, and PyTorch's host traces, one of which is recorded here."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def test_durations_hold_on_a_device_of_the_reference_speed_and_shrink_on_a_faste
         assert problem.exec_time(1, 0) == pytest.approx(250e-6 / factor)
 
 
-def test_outputs_that_are_told_come_before_announced_sizes():
-    """Each tensor once, those in lists too."""
+def test_listed_outputs_come_before_declared_sizes():
+    """Listed outputs are used before declared sizes; each tensor counts once, also in lists."""
     first = node(1, "a", 4, (), (), 0, attribute("tensor_size", 7), tagged(9, tagged(1, OUTPUTS.encode())))
     graph = execution_trace.loads(trace(first, node(2, "b", 4, (1,))))
     assert graph.edge_bytes.tolist() == [512 * 4 + 10 * 2]
@@ -52,12 +52,12 @@ def test_outputs_that_are_told_come_before_announced_sizes():
 
 @pytest.mark.parametrize(("type", "kind"), list(enumerate(execution_trace.TYPES)))
 def test_types_are_kinds(type, kind):
-    """As the definition numbers them; a collective of no known number is just one."""
+    """Numbers follow the definition; a collective of an unknown number is a generic one."""
     assert execution_trace.loads(trace(node(1, "a", type))).kind.tolist() == [kind]
 
 
 def test_callers_that_wait_for_what_they_called_are_left_out():
-    """As in traces that are made from PyTorch's: control says 1 before 2, data says 2 before 1."""
+    """In traces converted from PyTorch's, control edges order 1 before 2, data edges 2 before 1."""
     graph = execution_trace.loads(trace(node(1, "caller", 4, (2,)), node(2, "callee", 4, (), (1,))))
     assert graph.names.tolist() == ["callee", "caller"]
     assert graph.n_edges == 1
@@ -75,7 +75,7 @@ def test_the_json_form_is_the_same_graph():
 
 
 def test_forms_are_told_apart():
-    """A file of protobuf whose first byte is a brace is none of JSON."""
+    """A protobuf file whose first byte is a brace is not read as JSON."""
     metadata = tagged(1, b"x" * 121)
     assert len(metadata) == ord("{")
     data = varint(len(metadata)) + metadata + varint(len(node(1, "a"))) + node(1, "a")
@@ -86,7 +86,7 @@ def test_forms_are_told_apart():
 
 
 def test_host_traces_are_the_outermost_calls_that_can_be_counted():
-    """``aten::linear`` stands for the ``aten::addmm`` in it, autograd's wrapper for nothing; storages tell what a tensor is."""
+    """``aten::linear`` stands for its ``aten::addmm``, autograd's wrapper is left out; storages identify tensors."""
     graph = execution_trace.loads(json.dumps(HOST).encode(), "h.json")
     assert graph.names.tolist() == ["aten::linear_3", "aten::mm_6", "record_param_comms_7", "aten::add__8"]
     assert graph.kind.tolist() == ["aten::linear", "aten::mm", "COMM_ALL_REDUCE", "aten::add_"]
@@ -97,7 +97,7 @@ def test_host_traces_are_the_outermost_calls_that_can_be_counted():
 
 
 def test_a_trace_of_pytorch_itself(tmp_path):
-    """A training step of two layers: the products' operations are all there, and every op is reached by data."""
+    """A training step of two layers has all operations of its products, and every op has a data edge."""
     torch = pytest.importorskip("torch", reason="torch is not installed")
     model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
     optimiser, batch = torch.optim.SGD(model.parameters(), lr=0.1), torch.randn(32, 64)
@@ -118,7 +118,7 @@ def test_a_trace_of_pytorch_itself(tmp_path):
     assert len(updates) == 4 and all(v in graph.consumer for v in updates)
 
 
-# -------------------------------------------------------------------- files from strangers
+# -------------------------------------------------------------------- untrusted files
 
 
 def with_first(**changes):
@@ -214,7 +214,7 @@ def peak():
 
 
 def test_values_nested_deeply_are_not_searched():
-    """Tensors stand in lists of lists at most; what lies deeper is no tensor."""
+    """Tensors are at most in lists of lists; deeper values are no tensors."""
     deep = tensor(5, 5)
     for _ in range(50):
         deep = [deep]
@@ -223,7 +223,7 @@ def test_values_nested_deeply_are_not_searched():
 
 
 def test_a_path_is_read(tmp_path):
-    """As its bytes are; the graph is called like the file."""
+    """A path and its bytes give the same graph, named after the file."""
     path = Path(tmp_path, "rank.0.et")
     path.write_bytes(ET)
     assert execution_trace.read(path).metadata["name"] == "rank.0"

@@ -25,14 +25,14 @@ def loaded(text):
 
 
 def test_a_line_break_in_a_value_is_none_in_the_message():
-    """A runtime of a line break and -1 is a number, and refused on one line."""
+    """A runtime of a line break and -1 is read as a number, and refused in one line."""
     with pytest.raises(pl.FormatError) as caught:
         loaded(BREAK)
     assert "expected a finite number, 0 or more" in str(caught.value) and len(str(caught.value).splitlines()) == 1
 
 
 def test_jobs_files_and_parents():
-    """The diamond, written out: one tensor per file, however many read it; a parent without a file only orders."""
+    """The diamond workflow: one tensor per file, for any number of readers; a parent without a file only orders."""
     graph = loaded(WORKFLOW)
     assert graph.names.tolist() == ["ID0", "ID1", "ID2", "ID3"]
     assert graph.kind.tolist() == ["split", "work", "work", "join"]
@@ -47,7 +47,7 @@ def test_jobs_files_and_parents():
 
 
 def test_version_3_names_files_and_profiles_differently():
-    """And its sub-workflows are jobs. A runtime in another namespace is none of Pegasus'."""
+    """Sub-workflows are jobs; a runtime in a namespace other than Pegasus' is ignored."""
     graph = loaded(VERSION_3)
     assert graph.names.tolist() == ["A", "B"]
     assert (graph.compute / 1e13).tolist() == [1.25, 0]
@@ -55,7 +55,7 @@ def test_version_3_names_files_and_profiles_differently():
 
 
 def test_a_file_that_several_write_comes_from_the_parent():
-    """Without a parent among them it was there before."""
+    """Without a parent among the writers it existed before."""
     twice = WORKFLOW.replace('"c.txt" link="output"', '"b.txt" link="output"')
     assert loaded(twice).edges.tolist() == [[0, 1], [0, 2], [0, 3], [1, 3], [2, 3]]
     nobody = twice.replace('<parent ref="ID1"/><parent ref="ID2"/>', "")
@@ -78,7 +78,7 @@ def test_gzip_bytes_paths_and_encodings_give_the_same_graph(tmp_path):
 
 
 def test_published_workflows_survive_the_way_through_xml():
-    """Five Pegasus workflows as published elsewhere in JSON, written as DAX here: every job, file and second comes back."""
+    """Five published Pegasus workflows, converted from JSON to DAX here: every job, file and second is read."""
     if not ESTEE.is_dir():
         pytest.skip(f"{ESTEE} is not there: the published task graphs are not part of the project")
     for name, tasks in published(ESTEE / "pegasus.zip"):
@@ -90,7 +90,7 @@ def test_published_workflows_survive_the_way_through_xml():
 
 
 def published(path):
-    """(name, tasks) of each workflow in an archive; tasks as it has them: d seconds, outputs, inputs as (task, output)."""
+    """(name, tasks) of each workflow in an archive; a task has d seconds, outputs, and inputs as (task, output)."""
     import zipfile
 
     with zipfile.ZipFile(path) as archive:
@@ -108,7 +108,7 @@ def as_dax(tasks):
     return "\n".join([*lines, "</adag>"])
 
 
-# -------------------------------------------------------------------- files from strangers
+# -------------------------------------------------------------------- untrusted files
 
 
 def with_dtd(declared, use="x"):

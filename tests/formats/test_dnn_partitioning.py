@@ -1,4 +1,4 @@
-"""Workloads of Tarnawski et al.: times, groups, devices, links; all published files; files that are none."""
+"""Workloads of Tarnawski et al.: times, groups, devices, links; all published files; invalid files."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def changed(**changes) -> bytes:
 
 @pytest.fixture
 def problem() -> pl.Problem:
-    """The sample on the devices it asks for."""
+    """The sample on the devices that it specifies."""
     graph = dnn_partitioning.loads(changed())
     return pl.Problem(graph, own_cluster(graph), memory="reserved")
 
 
 def test_times_are_the_files_in_milliseconds(problem):
-    """On accelerators and on cores, and in proportion when a device gets faster."""
+    """On accelerators and on cores, scaled with a device's speed."""
     graph, cluster = problem.graph, problem.cluster
     assert cluster.types == ("fpga", "fpga", "cpu") and graph.names.tolist() == ["n7", "n8", "n9"]
     assert [problem.exec_time(0, d) for d in range(3)] == pytest.approx([0.5e-3, 0.5e-3, 5e-3])
@@ -44,7 +44,7 @@ def test_times_are_the_files_in_milliseconds(problem):
 
 
 def test_transfers_are_the_files_in_milliseconds(problem):
-    """An edge's cost is the time to the CPU's memory; between accelerators it takes twice that, between cores none."""
+    """An edge's cost is its time to the CPU's memory; between accelerators it counts twice, between cores not at all."""
     graph, cluster = problem.graph, problem.cluster
     assert graph.n_tensors == 2 and graph.edge_tensor.tolist() == [0, 0, 1]  # one output per node
     seconds = graph.tensor_bytes[0] / cluster.bandwidth
@@ -54,7 +54,7 @@ def test_transfers_are_the_files_in_milliseconds(problem):
 
 
 def test_colours_devices_memory_and_gradients(problem):
-    """A colour of two nodes is a group; what no accelerator supports runs on the CPU; sizes count on accelerators."""
+    """Nodes of one colour are a group; nodes that no accelerator supports run on the CPU; sizes count on accelerators."""
     graph = problem.graph
     assert [sorted(group) for group in problem.groups] == [["n7", "n9"]]
     assert [problem.cluster.types[d] for d in problem.feasible(1)] == ["cpu"]
@@ -64,7 +64,7 @@ def test_colours_devices_memory_and_gradients(problem):
 
 @pytest.mark.parametrize("form", ["LayerGraphs", "OperatorGraphs"])
 def test_all_published_files_are_read(shared_data, form):
-    """As many ops and edges as nodes and edges, names kept, and costs that a cluster of the file's devices can run."""
+    """Ops, edges and names equal the file's, and a cluster of the file's devices can run them."""
     paths = [p for p in workloads.tarnawski(shared_data("dnn-partitioning")) if p.parent.name == form]
     for path in paths:
         document = json.loads(path.read_text())
@@ -76,7 +76,7 @@ def test_all_published_files_are_read(shared_data, form):
 
 
 def test_bytes_are_those_of_the_published_files(shared_data):
-    """Where the file tells an edge's size, an accelerator's link of 2 GiB/s gives it."""
+    """If the file has an edge's size, an accelerator's link of 2 GiB/s gives it."""
     path = shared_data("dnn-partitioning") / "throughput-inputs/OperatorGraphs/bert_l-3_training.json"
     size = {e["sourceId"]: e["size"] for e in json.loads(path.read_text())["edges"]}
     graph = dnn_partitioning.read(path)
@@ -116,18 +116,18 @@ def test_files_that_are_none_say_what_was_found(changes, words):
 
 
 def test_names_that_are_not_unique_give_way_to_ids():
-    """Some converters write none."""
+    """Some converters write no names."""
     assert dnn_partitioning.loads(changed(nodes__0__name="n8")).names.tolist() == ["node7", "node8", "node9"]
 
 
 def test_other_json_is_none():
-    """A workflow is not one, nor an empty object."""
+    """A workflow and an empty object are refused."""
     for data in (b"{}", b"[]", samples.wfformat()[0]):
         with pytest.raises(pl.FormatError, match="is not a workload of dnn-partitioning"):
             dnn_partitioning.loads(data)
 
 
 def test_a_preset_runs_a_workload_too(problem):
-    """Other devices take the accelerator's times in proportion to their speed; what has none there, its time on a core."""
+    """Other devices take the accelerator's time, scaled by speed; an op without one takes its time on a core."""
     preset = pl.Problem(problem.graph, pl.clusters.uniform(2))
     assert [preset.exec_time(v, 0) for v in range(3)] == pytest.approx([0.5e-3, 0.2e-3, 1.5e-3])

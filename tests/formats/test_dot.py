@@ -1,4 +1,4 @@
-"""DOT: the three dialects of costs, the language as far as it describes a graph, round trips, hostile files."""
+"""DOT: three dialects of costs, the part of the language that describes graphs, round trips, hostile files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def edges(graph) -> dict[tuple[str, str], float]:
 
 
 def test_placelabs_own_attributes():
-    """As networkx_graph documents them."""
+    """They are documented in networkx_graph."""
     graph = dot.loads(samples.dot()[0])
     assert graph.compute.tolist() == [1000, 2] and graph.kind[0] == "MatMul" and graph.persistent[0] == 4
     assert graph.device_sets == (("cpu",),) and graph.group_names == ("g",) and graph.time_types == ("cpu",)
@@ -29,14 +29,14 @@ def test_placelabs_own_attributes():
 
 
 def test_weights_are_units_and_bring_a_cluster_of_units():
-    """Two on one device take five seconds."""
+    """Two ops on one device take five seconds."""
     graph = dot.loads(samples.dot()[1])
     assert graph.compute.tolist() == [2, 3] and edges(graph) == {("a", "b"): 1}
     assert pl.solve(pl.Problem(graph, own_cluster(graph)), "heft", "planned").makespan == 5
 
 
 def test_simgrids_sizes_are_operations_and_bytes():
-    """Root and end need none; an edge of size -1, or without one, only orders."""
+    """Root and end need no size; an edge of size -1, or without one, only orders."""
     graph = dot.loads(samples.dot()[2])
     assert dict(zip(graph.names, graph.compute, strict=True)) == {"1": 1e9, "root": 0, "end": 0}
     assert edges(graph) == {("root", "1"): -1, ("1", "end"): 8e6, ("root", "end"): -1}
@@ -67,25 +67,25 @@ def test_the_language():
     ],
 )
 def test_which_cost_a_node_gets(text, expected):
-    """Its own attribute, else the default where it was named first."""
+    """Its own attribute, else the default at the place of its first mention."""
     graph = dot.loads(text.encode())
     assert dict(zip(graph.names, graph.compute, strict=True)) == expected
 
 
 def test_a_text_in_many_pieces_is_one_text():
-    """As many as there are, in quotes and with a plus between them."""
+    """Quoted pieces joined by plus signs, in any number."""
     pieces = " + ".join(['"a"'] * 100_000)
     assert dot.loads(f"digraph {{ {pieces} [compute=1] }}".encode()).names.tolist() == ["a" * 100_000]
 
 
 def test_strict_graphs_have_one_edge_between_two_nodes():
-    """Others may have several."""
+    """Other graphs may have several."""
     body = b"digraph { node [cost=1] a -> b [cost=3]; a -> b [cost=4] }"
     assert (dot.loads(body).n_edges, dot.loads(b"strict " + body).n_edges) == (2, 1)
 
 
 def test_round_trip_is_exact():
-    """Every column comes back bit for bit, metadata too."""
+    """Every column and the metadata come back bit for bit."""
     for problem in many(150, seed=5):
         again = dot.loads(dot.dumps(problem.graph).encode())
         for label in problem.graph.__dataclass_fields__:
@@ -98,7 +98,7 @@ def test_round_trip_is_exact():
 
 @given(st.text(min_size=1), st.text())
 def test_any_name_is_written_and_read_again_or_refused(name, kind):
-    """Quotes, backslashes, brackets, spaces: in names and in metadata."""
+    """Quotes, backslashes, brackets, spaces, in names and in metadata."""
     try:
         graph = pl.OpGraph.from_arrays([name], [1.0], [], kind=[kind], metadata={"name": "x", "note": [name, kind]})
         text = dot.dumps(graph)
@@ -168,7 +168,7 @@ def test_files_that_are_none_say_what_was_found(text, words):
 
 
 def test_a_weight_may_say_how_to_draw():
-    """Where edges have their cost, too, it is Graphviz's."""
+    """If edges also have costs, weight is Graphviz's attribute."""
     g = dot.loads(
         b"digraph { a [compute=1]; b [compute=1]; a -> b [bytes=3, weight=2] b -> c [weight=9] c [compute=1] }"
     )

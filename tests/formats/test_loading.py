@@ -1,4 +1,4 @@
-"""``placelab.load``: every suffix finds its reader, and files that are not graphs are refused in one sentence."""
+"""``placelab.load``: every suffix has a reader, and files that are not graphs are refused in one sentence."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from placelab.problem import graph_json
 
 @pytest.mark.parametrize("reader", sorted({r for readers in loading.READERS.values() for r in readers}))
 def test_every_reader_is_there(reader):
-    """Each is what the protocol of readers says: the functions that the loader calls, and what a file is called."""
+    """Each reader keeps the protocol: the functions that the loader calls, and a file's description."""
     module = import_module(f"placelab.{reader}")
     wanted = loading.DocumentReader if reader in loading.READERS[".json"] else loading.Reader
     functions = [name for name, _ in getmembers(wanted, isfunction) if not name.startswith("_")]
@@ -37,7 +37,7 @@ TIMELINE = {"ph": "X", "name": "Add", "pid": 1, "ts": 1, "dur": 2, "args": {"nam
 
 @pytest.fixture
 def graph():
-    """A small graph of no particular costs."""
+    """A small graph."""
     return pl.generators.layered(20, seed=1)
 
 
@@ -52,7 +52,7 @@ def test_bytes_are_loaded_as_the_file_would_be(graph, tmp_path):
 
 
 def test_networkx_graphs_and_op_graphs_are_taken():
-    """A DiGraph is read by its attributes; an OpGraph comes back itself."""
+    """A DiGraph is read by its attributes; an OpGraph is returned unchanged."""
     g = nx.DiGraph()
     g.add_node("a", compute=1.0)
     assert pl.load(g).names.tolist() == ["a"]
@@ -70,13 +70,13 @@ def test_networkx_graphs_and_op_graphs_are_taken():
     ],
 )
 def test_json_that_is_no_graph_is_described(content, sentence):
-    """What it is as far as one can tell, and what was expected."""
+    """The error describes what was recognised and what was expected."""
     with pytest.raises(pl.FormatError, match=sentence):
         loads(json.dumps(content).encode(), "a.json")
 
 
 def test_unknown_suffixes_name_those_that_are_known(tmp_path):
-    """For files, bytes and folders."""
+    """The error lists the known suffixes, for files, bytes and folders."""
     (tmp_path / "a.xyz").write_text("")
     for call in (lambda: pl.load(tmp_path / "a.xyz"), lambda: pl.load(tmp_path), lambda: loads(b"", "a.xyz")):
         with pytest.raises(pl.FormatError, match=r"files end in \.json, .*\.onnx"):
@@ -87,7 +87,7 @@ def test_unknown_suffixes_name_those_that_are_known(tmp_path):
 
 @pytest.mark.parametrize("what", ["x" * 10_000, "x" * 10_000 + ".json", "a\0b.json", "", ".json", "\ud800.onnx"])
 def test_no_path_is_a_traceback(what):
-    """Names that are too long, or no names."""
+    """Names that are too long, and values that are no names, raise one sentence."""
     with pytest.raises(pl.FormatError) as caught:
         pl.load(what)
     assert len(str(caught.value)) < 11_000 and "\0" not in str(caught.value)
@@ -96,7 +96,7 @@ def test_no_path_is_a_traceback(what):
 
 
 def test_options_are_for_the_reader(tmp_path, graph):
-    """One that a format does not have is refused by name."""
+    """An option that a format lacks is refused by name."""
     path = tmp_path / "g.json"
     graph.save(path)
     with pytest.raises(pl.UnsupportedError, match="placelab_json' has no option 'dimensions'; its options: none"):
@@ -104,7 +104,7 @@ def test_options_are_for_the_reader(tmp_path, graph):
 
 
 def test_what_takes_no_options_refuses_them(graph):
-    """A dataset, a graph and a networkx graph are complete; what is given with them would be ignored."""
+    """A dataset, a graph and a networkx graph would ignore options."""
     for what, words in (
         ("topcuoglu", "dataset 'topcuoglu'"),
         (graph, "an OpGraph"),
@@ -115,7 +115,7 @@ def test_what_takes_no_options_refuses_them(graph):
 
 
 def test_a_module_of_python_is_no_graph():
-    """networkx itself has a function is_directed, too."""
+    """A Python module is refused although networkx itself has a function is_directed."""
     for read in (pl.load, pl.OpGraph.from_networkx):
         for what in (nx, nx.DiGraph):
             with pytest.raises(pl.FormatError, match=r"needs .*, found "):
@@ -123,7 +123,7 @@ def test_a_module_of_python_is_no_graph():
 
 
 def test_suffixes_come_packed_and_not():
-    """File dialogues can list the suffixes."""
+    """File dialogues can list suffixes with and without .gz."""
     assert [s for s in suffixes() if s.endswith(".gz")] == [s + ".gz" for s in suffixes() if not s.endswith(".gz")]
 
 
@@ -135,7 +135,7 @@ def test_a_profile_is_opened_as_one(graph):
 
 
 def test_protobuf_files_are_told_apart(graph):
-    """GraphDef, ONNX and RunMetadata may all end in .pb; what is none of them is said to be no TensorFlow graph."""
+    """GraphDef, ONNX and RunMetadata may end in .pb; other content is refused as no TensorFlow graph."""
     assert opened(tensorflow_samples.training(), "a.pb").n_ops == 10
     assert opened(onnx_models.model(onnx_models.LINEAR).SerializeToString(), "a.pb").n_ops == 5
     assert isinstance(opened(tensorflow_samples.step(), "a.pb"), Profile)
@@ -146,7 +146,7 @@ def test_protobuf_files_are_told_apart(graph):
 
 
 def test_estimates_come_with_what_was_counted(tmp_path):
-    """FLOP from shapes bring seconds for two accelerators; a table that is there already stays alone."""
+    """FLOP from shapes bring seconds for two accelerators; an existing table stays alone."""
     metadata = {"costs": {"compute": "FLOP"}}
     counted = pl.OpGraph.from_arrays(["a"], [1e12], [], kind=["MatMul"], metadata=metadata)
     counted.save(tmp_path / "a.json")
@@ -177,7 +177,7 @@ def test_metadata_of_strangers_are_read_or_refused(tmp_path, metadata, refused):
 
 
 def test_a_live_module_is_loaded_forward_or_with_its_gradients():
-    """By what it is called with, and by what makes one number of its output; what is missing is named."""
+    """With its arguments and, for gradients, a loss; the error names what is missing."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install placelab[torch]")
     model, batch = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()), torch.zeros(2, 4)
     forward = pl.load(model, args=(batch,))

@@ -1,4 +1,4 @@
-"""Mayer's CSV: what a column is, the published graphs, files that are none."""
+"""Mayer's CSV: meaning of the columns, the published graphs, invalid files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEAD, *ROWS = SAMPLE.decode().splitlines()
 
 
 def test_columns():
-    """Ops by number, one tensor each, a group, a constraint; units are seconds on a processor of its own."""
+    """Ops by number, one tensor each, a group, a constraint; units are seconds on the file's own processor."""
     graph = mayer_csv.loads(SAMPLE)
     assert graph.names.tolist() == ["1", "2", "3"] and graph.edges.tolist() == [[0, 1], [0, 2], [1, 2]]
     assert graph.compute.tolist() == [8, 6, 10] and graph.tensor_bytes.tolist() == [4, 5]
@@ -23,7 +23,7 @@ def test_columns():
 
 
 def test_published_graphs(shared_data):
-    """As many ops and edges as the paper's program says."""
+    """Numbers of ops and edges equal those of the paper's program."""
     folder = shared_data("mayer2017")
     sizes = [mayer_csv.read(folder / f"{name}_network.csv") for name in ("convolutional", "recurrent")]
     assert [(g.n_ops, g.n_edges) for g in sizes] == [(346, 531), (3068, 5506)]

@@ -1,4 +1,4 @@
-"""Shapes that follow from values: what onnx's own reference implementation computes, on small lists."""
+"""Shapes that depend on values, compared with onnx's reference implementation on small lists."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def evaluated(model, feeds):
 
 
 def test_attention_of_a_model_with_open_dimensions_has_all_its_shapes():
-    """Sizes are computed in the model, as PyTorch exports them: every value is as large as when the model runs."""
+    """The model computes sizes, as exported by PyTorch: every value has its size at run time."""
     model = onnx_models.model(HEADS)
     model.graph.node.pop(
         next(i for i, node in enumerate(model.graph.node) if node.output[0] == "ones")
@@ -108,7 +108,7 @@ CASES = [
 
 @pytest.mark.parametrize(("kind", "attributes", "inputs"), CASES, ids=lambda x: x if isinstance(x, str) else "")
 def test_values_are_those_of_the_reference_implementation(kind, attributes, inputs):
-    """Number by number, type by type."""
+    """Equal numbers and types."""
     names = [f"i{k}" for k in range(len(inputs))]
     node = helper.make_node(kind, names, ["y"], **attributes)
     types = {
@@ -124,7 +124,7 @@ def test_values_are_those_of_the_reference_implementation(kind, attributes, inpu
 
 
 def test_every_op_that_is_computed_is_compared():
-    """A line of the table without a case would be a guess."""
+    """Each line of the table has a test case."""
     assert {kind for kind, _, _ in CASES} >= set(shape_completion.COMPUTE)
 
 

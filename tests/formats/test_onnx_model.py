@@ -75,7 +75,7 @@ def test_ops_and_edges_are_those_of_the_file(path):
 
 @pytest.mark.parametrize("path", LIGHT, ids=lambda path: path.stem)
 def test_bytes_are_those_of_the_inferred_shapes(path):
-    """Every op's outputs have the size that onnx's own inference gives them; only masks of dropout have none."""
+    """Outputs have the sizes of onnx's own inference; only masks of dropout have none."""
     graph = model_proto.read(path)
     proto = onnx.shape_inference.infer_shapes(onnx.load(path), data_prop=True).graph
     expected = {}
@@ -91,7 +91,7 @@ def test_bytes_are_those_of_the_inferred_shapes(path):
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_operations_and_parameters_are_the_published_ones(name):
-    """Within 10 %, all parameters of a model counted once: what is computed from initializers alone is one of them."""
+    """Within 10 %; each parameter counts once; a value computed from initializers alone is a parameter."""
     graph = model_proto.read(next(path for path in LIGHT if path.stem == name))
     operations, parameters = PUBLISHED[name]
     assert graph.compute.sum() == pytest.approx(operations, rel=0.1)
@@ -110,7 +110,7 @@ def test_models_of_onnx_own_suites_load(path, without_inference):
 
 
 def test_inputs_nodes_and_parameters():
-    """Names, kinds, bytes, operations and parameters of two layers, written out."""
+    """Names, kinds, bytes, operations and parameters of two layers."""
     graph = loaded(onnx_models.model(onnx_models.LINEAR))
     assert ops(graph) == {"x": "Input", "mm1": "MatMul", "add": "Add", "relu": "Relu", "mm2": "MatMul"}
     assert graph.edges.tolist() == [[0, 1], [1, 2], [2, 3], [3, 4]]
@@ -128,7 +128,7 @@ def test_inputs_nodes_and_parameters():
 
 
 def test_open_dimensions_are_given_or_one():
-    """By name; 1 otherwise; and the graph says which were open."""
+    """Unknown dimensions are given by name, else 1; the graph lists them."""
     model = onnx_models.model(onnx_models.LINEAR)
     graph = loaded(model, dimensions={"batch": 32})
     assert graph.metadata["costs"]["assumed"] == {"batch": 32}
@@ -149,13 +149,13 @@ def test_open_dimensions_are_given_or_one():
     ],
 )
 def test_dimensions_that_do_not_fit_are_refused(dimensions, words):
-    """A misspelt name would otherwise count 1, unnoticed."""
+    """A misspelt name would otherwise be ignored, and the dimension count 1."""
     with pytest.raises(pl.UnsupportedError, match=words):
         loaded(onnx_models.model(onnx_models.LINEAR), dimensions=dimensions)
 
 
 def test_readers_of_one_parameter_share_a_device():
-    """A table of embeddings that is the output layer, transposed: a parameter each, as large; a tied bias is too small."""
+    """An embedding table and its transposition as output layer are each a parameter, equally large; a tied bias is too small."""
     graph = loaded(onnx_models.model(onnx_models.SHARED))
     assert ops(graph) == {"ids": "Input", "embed": "Gather", "head": "MatMul"}
     assert column(graph, graph.persistent) == {"ids": 0, "embed": 256000, "head": 256000}
@@ -171,7 +171,7 @@ def test_readers_of_one_parameter_share_a_device():
 
 
 def test_an_op_that_reads_a_value_twice_has_two_edges_and_an_empty_input_none():
-    """Inputs that are left out have empty names."""
+    """Optional inputs that are left out have empty names."""
     nodes = [
         helper.make_node("Mul", ["x", "x"], ["square"], name="square"),
         helper.make_node("Clip", ["square", "", "x"], ["y"], name="clip"),
@@ -182,7 +182,7 @@ def test_an_op_that_reads_a_value_twice_has_two_edges_and_an_empty_input_none():
 
 
 def test_names_are_made_unique_as_onnx_runtime_makes_them():
-    """A node without a name is its type and number; one that is called like another gets its number; no leading slash."""
+    """An unnamed node gets type and number; a repeated name gets its number; a leading slash is removed."""
     names = ["", "same", "same", "/scope/relu", "same_2", "x", "two\nlines"]
     nodes = [helper.make_node("Relu", ["x"], [f"y{i}"], name=name) for i, name in enumerate(names)]
     graph = loaded(onnx_models.built(nodes, {"x": (TensorProto.FLOAT, [1])}))
@@ -191,7 +191,7 @@ def test_names_are_made_unique_as_onnx_runtime_makes_them():
 
 
 def test_a_branch_is_one_op_that_reads_what_its_bodies_capture():
-    """It costs its dearer branch, and holds the weights of both."""
+    """It costs the more expensive branch, and holds the weights of both."""
     graph = loaded(onnx_models.model(onnx_models.BRANCHES))
     assert ops(graph) == {"c": "Input", "x": "Input", "double": "Add", "if": "If"}
     assert graph.edges.tolist() == [[0, 3], [1, 2], [1, 2], [2, 3]]
@@ -200,7 +200,7 @@ def test_a_branch_is_one_op_that_reads_what_its_bodies_capture():
 
 
 def test_a_loop_counts_its_body_once():
-    """Its trips are an input."""
+    """The number of trips is an input."""
     graph = loaded(onnx_models.model(onnx_models.LOOP))
     assert ops(graph) == {"x": "Input", "trips": "Input", "go": "Input", "loop": "Loop"}
     assert graph.compute.max() == 2 * 4 * 4 * 4
@@ -208,7 +208,7 @@ def test_a_loop_counts_its_body_once():
 
 
 def test_parameters_inside_bodies_are_held_by_the_op_that_runs_them():
-    """An initializer and a constant of a branch, as deep as branches go."""
+    """An initializer and a constant of a branch, at any depth."""
     inside = numpy_helper.from_array(np.zeros((8, 8), np.float32), "w")
     value = numpy_helper.from_array(np.zeros(8, np.float32), "b")
     nodes = [
@@ -261,7 +261,7 @@ def test_every_element_type_has_a_size():
 
 
 def test_unknown_sizes_and_operations_are_counted_not_guessed():
-    """An op of another vendor has outputs without shapes and operations nobody knows."""
+    """Another vendor's op has outputs without shapes and unknown operations; both are counted as unknown."""
     nodes = [helper.make_node("Quantum", ["x"], ["y"], domain="com.example"), helper.make_node("Relu", ["y"], ["z"])]
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.example", 1)]
     graph = loaded(onnx_models.built(nodes, {"x": (TensorProto.FLOAT, [7])}, opset_imports=opsets))
@@ -272,7 +272,7 @@ def test_unknown_sizes_and_operations_are_counted_not_guessed():
 
 
 def test_a_model_that_reads_no_input_is_shown_whole():
-    """Folding it would leave nothing."""
+    """Constant folding would leave no op."""
     nodes = [helper.make_node("Constant", [], ["a"], value_floats=[1.0, 2.0]), helper.make_node("Neg", ["a"], ["b"])]
     assert loaded(onnx_models.built(nodes, {})).kind.tolist() == ["Constant", "Neg"]
 
@@ -281,7 +281,7 @@ def test_a_model_that_reads_no_input_is_shown_whole():
 
 
 def test_weights_are_not_read():
-    """A model is cut down to its structure; small tensors, which shapes depend on, stay."""
+    """Only the structure and small tensors, on which shapes depend, are read."""
     model = onnx_models.model(onnx_models.LINEAR)
     data = model.SerializeToString()
     slim = weights.without_weights(data, "m.onnx")
@@ -293,7 +293,7 @@ def test_weights_are_not_read():
 
 
 def test_weights_inside_nodes_and_bodies_are_not_read_either():
-    """Constants of a branch, of a function."""
+    """Constants of a branch and of a function."""
     value = numpy_helper.from_array(np.zeros(5000, np.float32), "v")
     constant = helper.make_node("Constant", [], ["c"], value=value)
     body = helper.make_graph([constant], "b", [], [helper.make_empty_tensor_value_info("c")])
@@ -315,7 +315,7 @@ def test_the_table_of_fields_on_the_way_to_tensors_is_onnx_own():
 
 
 def test_external_weights_count_by_their_shape_and_their_file_is_never_opened(tmp_path):
-    """Not even looked for: the path leads nowhere, or where it should not."""
+    """The path may be missing or forbidden; it is never used."""
     model = onnx_models.model(onnx_models.LINEAR)
     expected = loaded(model).persistent.tolist()
     for tensor in model.graph.initializer:
@@ -329,7 +329,7 @@ def test_external_weights_count_by_their_shape_and_their_file_is_never_opened(tm
 
 
 def test_a_large_file_takes_little_memory(tmp_path):
-    """300 MB of weights, of which a thousandth is read."""
+    """Of 300 MB of weights a thousandth is read."""
     path = tmp_path / "large.onnx"
     head = onnx_models.model(onnx_models.LINEAR)
     del head.graph.initializer[0]
@@ -362,7 +362,7 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-# -------------------------------------------------------------------- files from strangers
+# -------------------------------------------------------------------- untrusted files
 
 
 def test_gzip_and_bytes_give_the_same_graph(tmp_path):
@@ -494,7 +494,7 @@ def calling(times):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems do not limit a process's memory")
 @pytest.mark.parametrize(("make", "ops"), [(lambda: doubling(40), 42), (lambda: calling(40), 2)])
 def test_inference_that_would_take_the_machine_is_given_up(make, ops):
-    """The other process ends by its limits; the graph has what the file says, and tells that shapes are missing."""
+    """Limits end the other process; the graph has the file's own shapes, and reports that shapes are missing."""
     model = make()
     before = peak()
     graph = loaded(model)
@@ -504,7 +504,7 @@ def test_inference_that_would_take_the_machine_is_given_up(make, ops):
 
 
 def test_a_model_that_inference_refuses_still_loads():
-    """No version of the operators is given: the graph has what the file says."""
+    """Without a version of the operators, the graph has the file's own shapes."""
     model = onnx_models.model(onnx_models.LINEAR)
     del model.opset_import[:]
     graph = loaded(model)
@@ -514,7 +514,7 @@ def test_a_model_that_inference_refuses_still_loads():
 
 
 def test_inference_that_cannot_start_says_so(monkeypatch):
-    """Where no process can be started."""
+    """No process can be started."""
     monkeypatch.setattr(shape_inference.sys, "executable", "/nowhere/python")
     graph = loaded(onnx_models.model(onnx_models.LINEAR))
     assert graph.metadata["costs"]["problem"] == "shape inference did not run: FileNotFoundError"
@@ -522,7 +522,7 @@ def test_inference_that_cannot_start_says_so(monkeypatch):
 
 @pytest.mark.parametrize("text", ["linear", "functions", "branches"])
 def test_the_quick_start_of_inference_gives_what_all_of_onnx_gives(text):
-    """Its compiled module alone, and its public functions: the same bytes. Each in a process of its own."""
+    """Its compiled module alone gives the same bytes as its public functions, each in a separate process."""
     code = (
         "import sys; from placelab.formats.onnx import shape_inference as i; inline, infer = i._{}() or sys.exit('not found'); "
         "print(infer(inline(bytes.fromhex(sys.argv[1]))).hex())"
@@ -537,7 +537,7 @@ def test_the_quick_start_of_inference_gives_what_all_of_onnx_gives(text):
 
 
 def test_without_onnx_the_message_names_the_extra(monkeypatch):
-    """One line that says what to install."""
+    """One line names the extra to install."""
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(pl.UnsupportedError, match=r"pip install placelab\[onnx\]"):
         model_proto.loads(b"")
@@ -563,7 +563,7 @@ SEEDS = onnx_models.seeds()
     ("kind", "precision"), [(1, None), (10, "float16"), (16, "bfloat16"), (11, None)], ids=["f4", "f2", "bf2", "f8"]
 )
 def test_weights_of_16_bits_run_at_that_speed(kind, precision, tmp_path):
-    """Estimates of seconds take the products of such a model to be in its type."""
+    """Estimates assume that the model's products run in its type."""
     weight = onnx.TensorProto(name="w", data_type=kind, dims=[64, 64], raw_data=bytes(64 * 64 * 8))
     info = [onnx.helper.make_tensor_value_info(name, kind, [64, 64]) for name in "xy"]
     node = onnx.helper.make_node("MatMul", ["x", "w"], ["y"])

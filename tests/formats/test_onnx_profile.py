@@ -20,7 +20,7 @@ def loaded(events):
 
 
 def test_median_over_runs_and_sum_over_kernels():
-    """Three runs, the first of them warming up; two kernels of one node add up; names are those of ops."""
+    """Three runs, the first for warming up; two kernels of one node add up; names are those of ops."""
     found = loaded(profile())
     assert found.seconds == pytest.approx({"a/mm": 30e-6, "Relu_7": 7e-6})
     assert found.outputs == {("a/mm", 0): 24, ("Relu_7", 0): 8}
@@ -39,18 +39,18 @@ def test_several_files_are_more_runs(tmp_path):
 
 
 def test_a_profile_without_runs_is_one_run():
-    """As a run alone, cut out of a file."""
+    """A file cut to the events of one run is read."""
     assert loaded([kernel("x", 1, 4), kernel("x", 2, 4)]).seconds == pytest.approx({"x": 8e-6})
 
 
 def test_other_events_are_passed_over():
-    """Fences of older versions, sessions, whatever is no event."""
+    """Fences of older versions, sessions and unknown events are ignored."""
     fence = kernel("x", 1, 99) | {"name": "x_fence_before"}
     assert loaded([3, {}, fence, kernel("x", 1, 4)]).seconds == pytest.approx({"x": 4e-6})
 
 
 def test_it_fits_a_model_that_ran_as_it_is():
-    """``costs.measured`` puts the times on the ops of the same name."""
+    """``costs.measured`` assigns times to ops of the same name."""
     onnx = pytest.importorskip("onnx", reason="onnx is not installed")
     from onnx_models import built
 
@@ -97,7 +97,7 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st
 @settings(max_examples=200)
 @given(st.sampled_from(("name", "cat", "ts", "dur", "args")), JSON)
 def test_any_json_in_any_place_is_read_or_refused(key, value):
-    """A profile or a PlacelabError of one line."""
+    """The result is a profile or a PlacelabError of one line."""
     for shapes in (None, value, [value], [{"float": value}]):
         event = kernel("y", 1, 2, shapes) | {key: value}
         assert not fuzz.attempt(loaded, [kernel("x", 1, 4), event]).startswith("! ")

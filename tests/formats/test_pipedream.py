@@ -1,4 +1,4 @@
-"""PipeDream's profiles: the training step, the forward pass, stages; all published files; files that are none."""
+"""PipeDream's profiles: the training step, the forward pass, stages; all published files; invalid files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_layer_is_a_forward_and_a_backward_op_in_one_group():
 
 
 def test_costs_in_si_units():
-    """Milliseconds × 10¹³ operations/s, bytes; a gradient is as large as the activation it belongs to."""
+    """Milliseconds × 10¹³ operations/s, bytes; a gradient is as large as its activation."""
     graph = pipedream.loads(SAMPLE)
     v, w = graph.index("node2"), graph.index("gradients/node3_grad/LSTM")
     assert graph.compute[[v, w]] / 1e13 == pytest.approx([1.5e-3, 4e-3]) and graph.persistent[[v, w]].tolist() == [
@@ -38,13 +38,13 @@ def test_costs_in_si_units():
 
 
 def test_the_forward_pass_alone():
-    """Half the ops; the last layer's output is nobody's input."""
+    """It has half the ops; no op reads the last layer's output."""
     graph = pipedream.loads(SAMPLE, backward=False)
     assert graph.names.tolist() == ["node1", "node2", "node3"] and graph.outputs.tolist() == [0, 100, 24]
 
 
 def test_all_published_profiles_are_read(shared_data):
-    """Two ops per layer, and per edge one forward and one backward; those of another program's tests, too."""
+    """Two ops per layer, and per edge one forward and one backward; other programs' test files, too."""
     folder = shared_data("pipedream")
     paths = workloads.pipedream(folder) + sorted(folder.glob("graph/test_graphs/*.txt"))
     for path in paths:

@@ -1,4 +1,4 @@
-"""Standard Task Graphs: the three forms of the archive, round trips, and files that are none."""
+"""Standard Task Graphs: the three forms of the archive, round trips, and invalid files."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ PLAIN, WITH_COSTS, PROTOTYPE = samples.stg()
 
 
 def test_tasks_times_and_predecessors():
-    """Dummies are ops without cost; edges cost nothing where the file gives none."""
+    """Dummies are ops without cost; edges cost nothing if the file has no costs."""
     graph = stg.loads(PLAIN)
     assert graph.names.tolist() == ["0", "1", "2", "3", "4"] and graph.compute.tolist() == [0, 20, 3, 5, 0]
     assert graph.edges.tolist() == [[0, 1], [0, 2], [1, 3], [2, 3], [3, 4]] and not graph.edge_bytes.any()
 
 
 def test_communication_costs_follow_each_predecessor():
-    """On lines of their own, or not: what counts is the order of numbers."""
+    """Costs are identified by the order of numbers, on their own lines or not."""
     graph = stg.loads(WITH_COSTS)
     assert dict(zip(map(tuple, graph.edges.tolist()), graph.edge_bytes, strict=True))[1, 2] == 7.5
     again = stg.loads(b"2\n" + b" ".join(WITH_COSTS.split()[1:]))
@@ -43,7 +43,7 @@ def test_the_prototype_set_names_processors_and_has_no_entry_dummy():
 
 @given(problems(time_table=False, groups=False))
 def test_what_is_written_is_read_again(problem):
-    """Times, edges and bytes of any graph without a time table; edges that share a tensor are several then."""
+    """Times, edges and bytes of any graph without a time table; edges with a shared tensor become separate tensors."""
     graph = problem.graph
     again = stg.loads(stg.dumps(graph).encode())
     np.testing.assert_array_equal(again.compute, graph.compute)
@@ -53,7 +53,7 @@ def test_what_is_written_is_read_again(problem):
 
 
 def test_zipped_files(tmp_path):
-    """A path, gzipped or not; the title is the file's name."""
+    """A path, gzipped or not; the title is the file name."""
     path = tmp_path / "g.stg"
     path.write_bytes(gzip.compress(PLAIN))
     assert (stg.read(path).n_ops, stg.read(path).title) == (5, "g")

@@ -1,4 +1,4 @@
-"""TensorFlow graphs, read without TensorFlow: ops, bytes, groups and devices, and files that are refused."""
+"""TensorFlow graphs, read without TensorFlow: ops, bytes, groups, devices, and refused files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ BY_HAND = bytes.fromhex(
 
 
 def accepted(data: bytes) -> bool:
-    """Whether a file is read; when not, the refusal is one sentence."""
+    """Whether a file is read; otherwise the error must be one sentence."""
     try:
         return loads(data).n_ops > 0
     except PlacelabError as error:
@@ -72,7 +72,7 @@ def groups(g: pl.OpGraph) -> set[frozenset[str]]:
 
 
 def test_a_file_encoded_by_hand():
-    """Two ops, a data and a control edge, 24 bytes: nothing here depends on our own tables."""
+    """Two ops, a data and a control edge, 24 bytes, checked without our own tables."""
     g = loads(BY_HAND)
     assert (g.names.tolist(), g.kind.tolist()) == (["a", "b"], ["Const", "Relu"])
     assert names(g) == [("a", "b"), ("a", "b")]
@@ -107,7 +107,7 @@ def test_an_op_that_reads_two_outputs_of_another_has_two_tensors():
 
 
 def test_without_a_batch_sizes_are_unknown():
-    """batch=None assumes nothing; metadata counts what is missing."""
+    """batch=None assumes no batch; metadata count the unknown sizes."""
     g = loads(samples.training(), batch=None)
     assert g.edge_bytes[names(g).index(("x", "y"))] == 0.0
     assert g.metadata["costs"]["unsized"] == 5  # x, y, both parts, their sum
@@ -115,7 +115,7 @@ def test_without_a_batch_sizes_are_unknown():
 
 
 def test_the_batch_may_stand_in_any_place():
-    """Recurrent networks have it second; where two dimensions are unknown the bytes are at least those known, and counted."""
+    """Recurrent networks have it second; with two unknown dimensions the bytes are a lower bound, and counted."""
     g = loads(
         graph(
             *[
@@ -142,20 +142,20 @@ def test_the_batch_may_stand_in_any_place():
     ],
 )
 def test_device_names(text, expected):
-    """Full and partial names become the texts that clusters use, with the name itself and the way out."""
+    """Full and partial names become names that clusters use, with the original name and `*`."""
     g = loads(graph(node("a", "NoOp", device=text)))
     assert set(devices(g, "a")) == {text, "*"} | expected
 
 
 def test_any_gpu_is_any_device_of_a_type_that_is_one():
-    """Beside a CPU, which the op must not take."""
+    """The op may run on any GPU of the cluster, but not on its CPU."""
     cluster = pl.Cluster([1e12] * 3, names=["host", "a", "b"], types=["xeon_8380", "h100", "h100"])
     problem = pl.Problem(loads(graph(node("y", "NoOp", device="/gpu:*"), node("x", "NoOp", device="/cpu:*"))), cluster)
     assert problem.may_run.tolist() == [[False, True, True], [True, False, False]]
 
 
 def test_a_job_without_a_task_is_every_task_of_it_that_the_file_names():
-    """``/job:ps`` may run on any of them."""
+    """``/job:ps`` may run on any task of ps that the file names."""
     g = loads(
         graph(
             *[
@@ -169,14 +169,14 @@ def test_a_job_without_a_task_is_every_task_of_it_that_the_file_names():
 
 @pytest.mark.parametrize("text", ["", "/", "/replica:0", "/job:*", "/job:localhost"])
 def test_names_that_say_nothing_allow_everything(text):
-    """No device at all, and names that any device fits."""
+    """An empty name, and names that match every device."""
     g = loads(graph(node("a", "NoOp", device=text)))
     assert set(devices(g, "a")) <= {text, "*"}
     assert pl.Problem(g, pl.clusters.uniform()).allowed == {}
 
 
 def test_devices_hold_where_the_cluster_has_them():
-    """On a box of GPUs the op of ``/gpu:0`` stays there; on a cluster that has no such names it may go anywhere."""
+    """On a box of GPUs the op of ``/gpu:0`` stays there; on a cluster without such names it may run anywhere."""
     g = loads(samples.training())
     assert pl.Problem(g, pl.clusters.pcie_box()).allowed == {"y": ("gpu:0",)}
     for preset in pl.clusters.PRESETS:
@@ -186,13 +186,13 @@ def test_devices_hold_where_the_cluster_has_them():
 
 
 def test_the_validator_lets_ops_go_where_their_devices_are_not():
-    """It shares no code with the problem: an op of ``/gpu:0`` is legal on any device of a cluster that has none."""
+    """The validator shares no code with the problem: ``/gpu:0`` allows any device of a cluster that has none."""
     problem = pl.Problem(loads(graph(node("y", "NoOp", device="/gpu:0"))), pl.Cluster.uniform(2))
     assert pl.validate(pl.simulate(problem, pl.Placement.from_mapping(problem, {"y": "dev1"}), "fifo")) == []
 
 
 def test_devices_can_be_ignored_or_translated():
-    """devices=False drops them; a mapping of full or partial names goes before our reading, and may be strict."""
+    """devices=False drops them; a mapping of full or partial names overrides our reading, and may be strict."""
     assert loads(samples.training(), devices=False).device_sets == ()
     g = loads(samples.training(), devices={"/gpu:0": "dev1", "/cpu:*": ["dev2", "dev3"]})
     assert pl.Problem(g, pl.clusters.uniform()).allowed["y"] == ("dev1",)
@@ -216,7 +216,7 @@ def test_what_a_batch_cannot_be(wrong):
 
 
 def test_groups_are_joined_transitively():
-    """a names b, c names b, d reads a reference of c: one group. A name that no op bears binds nothing."""
+    """a names b, c names b, d reads a reference of c: one group. A name without an op has no effect."""
     g = loads(
         graph(
             node("b", "NoOp"),
@@ -229,8 +229,8 @@ def test_groups_are_joined_transitively():
     assert groups(g) == {frozenset("abcd")}
 
 
-def test_who_reads_a_resource_is_where_the_resource_is():
-    """A handle has no bytes and does not travel."""
+def test_readers_of_a_resource_share_its_device():
+    """A handle has no bytes and is never sent, so its readers are colocated."""
     g = loads(
         graph(
             node("v", "VarHandleOp", types={"dtype": FLOAT}, shape=(10,)),
@@ -244,7 +244,7 @@ def test_who_reads_a_resource_is_where_the_resource_is():
 
 
 def test_loops_are_one_round():
-    """The edge from NextIteration back to Merge is left out, and control flow stays with its data, as TensorFlow has it."""
+    """The edge from NextIteration back to Merge is left out; control flow stays with its data, as in TensorFlow."""
     g = loads(samples.loop())
     assert g.n_ops == 11
     assert ("while/NextIteration", "while/Merge") not in names(g)
@@ -253,7 +253,7 @@ def test_loops_are_one_round():
 
 
 def test_cycles_that_are_no_loops_are_refused():
-    """Only NextIteration may lead back."""
+    """Only NextIteration may close a cycle."""
     with pytest.raises(CycleError, match=r"'a' → 'b' → 'a'|'b' → 'a' → 'b'"):
         loads(graph(node("a", "Add", "b"), node("b", "Add", "a")))
 
@@ -287,7 +287,7 @@ def test_cycles_that_are_no_loops_are_refused():
     ],
 )
 def test_shapes_follow_from_shapes(kind, inputs, told, expected):
-    """A file without shapes has them for constants, and for what these decide."""
+    """In a file without shapes, constants have theirs, and so has what they determine."""
     sources = [constant(f"c{i}", *shape) for i, shape in enumerate(inputs)]
     types = {"types": {"T": FLOAT}}
     g = loads(
@@ -302,7 +302,7 @@ def test_shapes_follow_from_shapes(kind, inputs, told, expected):
 
 
 def test_what_shapes_do_not_decide_is_counted():
-    """A Reshape's size stands in what a constant holds, which is not read."""
+    """A Reshape's size is in the content of a constant, which is not read."""
     g = loads(
         graph(constant("a", 4), constant("to", 2, kind=INT32), node("r", "Reshape", "a", "to", types={"T": FLOAT}))
     )
@@ -310,13 +310,13 @@ def test_what_shapes_do_not_decide_is_counted():
 
 
 def test_shapes_in_the_file_go_first():
-    """`_output_shapes` are TensorFlow's own."""
+    """`_output_shapes` are TensorFlow's own, and have priority."""
     g = loads(graph(constant("a", 4), node("r", "Relu", "a", types={"T": FLOAT}, shapes=[(3, 3)])))
     assert g.outputs.tolist() == [16.0, 36.0]
 
 
 def test_ops_that_nobody_knows():
-    """A user's own op: its outputs are counted as unsized where the file gives no shapes, and have bytes where it does."""
+    """A user's own op has bytes if the file has shapes; otherwise its outputs are counted as unsized."""
     own = loads(graph(node("own", "MyOp"), node("a", "Relu", "own:1", types={"T": FLOAT})))
     assert own.metadata["costs"]["unknown"] == {"MyOp": 1, "Relu": 1}
     assert own.metadata["costs"]["unsized"] == 2
@@ -332,7 +332,7 @@ def test_ops_that_nobody_knows():
 
 
 def test_a_saved_model_is_what_its_signature_runs():
-    """Calls become the ops of their functions under the call's name; what only saves is left out."""
+    """Calls become the ops of their functions, under the call's name; ops that only save are left out."""
     g = loads(samples.served())
     layers = [f"call/{layer}/{op}" for layer in ("one", "two") for op in ("read", "matmul", "relu")]
     assert set(g.names) == {"w", "x", "call/one", "call/two/begin", *layers}
@@ -406,7 +406,7 @@ def test_a_call_that_returns_itself_is_refused():
 
 @pytest.mark.parametrize(("kind", "called"), [(1, None), (19, "float16"), (14, "bfloat16")])
 def test_products_of_16_bits_are_estimated_as_such(kind, called):
-    """Mixed precision: the variable keeps 32 bits, its products have 16."""
+    """Mixed precision: the variable has 32 bits, its products 16."""
     g = loads(
         graph(
             node("w", "VariableV2", types={"dtype": FLOAT}, shape=(4096, 4096)),
@@ -433,13 +433,13 @@ def test_text_says_the_same_as_binary():
 
 
 def test_text_as_windows_editors_save_it():
-    """A mark of byte order first, and returns before the ends of lines."""
+    """A byte order mark, and carriage returns at ends of lines."""
     data = b"\xef\xbb\xbf" + samples.text().replace(b"\n", b"\r\n")
     assert names(loads(data)) == names(loads(samples.text()))
 
 
 def test_text_of_very_many_fields_is_refused():
-    """What stands in quotes counts for nothing."""
+    """Text in quotes does not count."""
     node = 'node {{ name: "a" op: "{}" {}}}'
     assert loads(node.format("b::" * 100_000, "").encode(), "a.pbtxt").n_ops == 1
     assert loads(node.format("b", 'attr { key: "c:" }' * 40_000).encode(), "a.pbtxt").n_ops == 1
@@ -471,14 +471,14 @@ def test_files_may_be_gzipped(tmp_path):
 
 
 def test_text_is_recognised():
-    """By its first words, comments left out; binary files and other formats begin otherwise."""
+    """By its first words after comments; binary files and other formats begin otherwise."""
     assert all(map(is_text, [samples.text(), b"# only\n node { }"]))
     others = [samples.training(), samples.served(), b"", b'{"format": 1}', b"\x1f\x8b", b"digraph {}", b"<xml>"]
     assert not any(map(is_text, others))
 
 
 def test_a_graph_survives_placelab_json(tmp_path):
-    """What is read can be saved, and comes back."""
+    """Saving and loading gives the same graph."""
     g = loads(samples.training())
     g.save(tmp_path / "g.json.gz")
     back = pl.load(tmp_path / "g.json.gz")
@@ -552,12 +552,12 @@ def test_hostile_files_are_refused_in_one_sentence(data, message):
     "data", [BY_HAND, samples.loop(), samples.served(), samples.text()], ids=["by hand", "loop", "saved", "text"]
 )
 def test_truncated_files(data):
-    """Cut off anywhere, a file is refused, or was whole up to there: never another exception."""
+    """A file cut at any place is refused or read, without any other exception."""
     assert sum(accepted(data[:length]) for length in range(len(data))) < len(data) / 2
 
 
 def test_enormous_shapes_have_no_size():
-    """Tensors larger than any memory count as unknown."""
+    """Tensors larger than any memory have unknown size."""
     g = loads(graph(constant("a", 2**62, 2**62), node("v", "VariableV2", types={"dtype": FLOAT}, shape=(2**62, 2**62))))
     assert g.outputs.tolist() == [0.0, 0.0]
     assert g.persistent.tolist() == [0.0, 0.0]
@@ -579,5 +579,5 @@ def test_damaged_files_give_a_graph_or_a_sentence(data):
 
 @given(st.binary(max_size=200))
 def test_random_bytes_give_a_graph_or_a_sentence(data):
-    """Whatever is uploaded."""
+    """Any upload gives a graph or a PlacelabError."""
     accepted(data)

@@ -1,4 +1,4 @@
-"""Against TensorFlow, where it is installed: our counts are its counts, and it runs what we place where we placed it."""
+"""Comparison with TensorFlow, if installed: it counts the same, and runs each op on the device of our placement."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BATCH = 8
 
 
 def child(*arguments: object) -> str:
-    """What tests/tensorflow_child.py prints; a process of its own, as TensorFlow keeps devices and threads for itself."""
+    """Output of tests/tensorflow_child.py; a separate process, because TensorFlow keeps devices and threads."""
     done = subprocess.run([sys.executable, CHILD, *map(str, arguments)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
@@ -33,7 +33,7 @@ def child(*arguments: object) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """Networks that TensorFlow wrote."""
+    """Networks written by TensorFlow."""
     made = tmp_path_factory.mktemp("tensorflow")
     child("build", made)
     return made
@@ -41,7 +41,7 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def counted(folder) -> dict:
-    """What TensorFlow counts in its network."""
+    """TensorFlow's counts of its network."""
     return json.loads((folder / "network.json").read_text())
 
 
@@ -57,7 +57,7 @@ def placed(folder) -> pl.Placement:
 
 @pytest.mark.parametrize("suffix", ["pb", "pbtxt"])
 def test_ops_and_edges_are_tensorflows(folder, counted, suffix):
-    """Every op, data edge with its output's number, and control edge, but for the loops' edges back to their next round."""
+    """Every op, data edge with its output's number, and control edge, except the loops' back edges."""
     g = read(folder / f"network.{suffix}")
     assert dict(zip(g.names, g.kind, strict=True)) == counted["ops"]
     data, control = [], []
@@ -76,7 +76,7 @@ def test_ops_and_edges_are_tensorflows(folder, counted, suffix):
 
 
 def test_bytes_are_those_of_tensorflows_shapes(folder, counted):
-    """Every output whose shape is known but for the batch: type's size times the dimensions; references and resources 0."""
+    """Every output whose shape is known but for the batch: type size × dimensions; references and resources 0."""
     g = read(folder / "network.pb", batch=BATCH)
     known = 0
     for op, outputs in counted["outputs"].items():
@@ -91,7 +91,7 @@ def test_bytes_are_those_of_tensorflows_shapes(folder, counted):
 
 
 def test_shapes_we_follow_are_tensorflows(folder, counted):
-    """From a file without shapes: what we say follows from constants, inputs and variables is what TensorFlow inferred."""
+    """From a file without shapes: sizes derived from constants, inputs and variables equal TensorFlow's inference."""
     from placelab.formats.tensorflow.containers import binary
     from placelab.formats.tensorflow.graph_def import data_inputs, edges_of, without_loops
     from placelab.formats.tensorflow.output_shapes import Sizes
@@ -116,7 +116,7 @@ def test_shapes_we_follow_are_tensorflows(folder, counted):
 
 
 def test_a_saved_model(folder):
-    """What the signature runs: three variables read and multiplied, in the functions' scopes."""
+    """The ops of the signature: three variables read and multiplied, in the functions' scopes."""
     g = read(folder / "served" / "saved_model.pb", batch=BATCH)
     assert sorted(g.kind).count("MatMul") == 3
     assert g.compute[g.kind == "MatMul"].tolist() == [2 * BATCH * 8 * 8] * 3
@@ -125,7 +125,7 @@ def test_a_saved_model(folder):
 
 
 def test_the_files_are_the_same_but_for_devices(folder, placed):
-    """TensorFlow's own parsers find no other difference, and each op's device, in binary and in text."""
+    """TensorFlow's own parsers find only each op's device changed, in binary and in text."""
     child("same", folder)
     found = json.loads((folder / "same.json").read_text())
     assert found["same"]
@@ -134,7 +134,7 @@ def test_the_files_are_the_same_but_for_devices(folder, placed):
 
 
 def test_a_session_honours_the_placement(folder, placed):
-    """Four virtual CPUs, allow_soft_placement=False: every op is partitioned to, and runs on, the device it was placed on."""
+    """On four virtual CPUs with allow_soft_placement=False, every op runs on the device of its placement."""
     child("run", folder)
     found = json.loads((folder / "ran.json").read_text())
     ours = {name: f"/device:CPU:{d}" for name, d in zip(placed.problem.graph.names, placed.device, strict=True)}
@@ -147,7 +147,7 @@ def test_a_session_honours_the_placement(folder, placed):
 
 
 def test_its_trace_is_a_profile(folder, placed):
-    """Of that step: every op that ran has seconds, on its device, and the outputs are as large as the shapes say."""
+    """Every op that ran in that step has seconds and a device; output sizes agree with the shapes."""
     child("run", folder)
     g, profile = placed.problem.graph, read_profile(folder / "step.pb")
     found = json.loads((folder / "ran.json").read_text())
@@ -158,6 +158,6 @@ def test_its_trace_is_a_profile(folder, placed):
 
 
 def test_the_table_of_ops_is_the_registry(folder):
-    """placelab/formats/tensorflow/op_types.txt is what datasets/tensorflow_ops.py writes."""
+    """placelab/formats/tensorflow/op_types.txt equals the output of datasets/tensorflow_ops.py."""
     text = (Path(pl.__file__).parent / "formats" / "tensorflow" / "op_types.txt").read_text()
     assert child("ops") == text

@@ -1,4 +1,4 @@
-"""TensorFlow's profiles: RunMetadata, StepStats and the timeline become seconds, bytes and scratch memory by op."""
+"""TensorFlow's profiles: RunMetadata, StepStats and the timeline give seconds, bytes and scratch memory by op."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ BY_HAND = bytes.fromhex("0a110a0f0a042f63707512070a01618001c413")
 
 
 def test_kernels_on_streams_count_once():
-    """A GPU's op takes what its kernels take on all streams together: not its launch, not each stream again, not copies."""
+    """A GPU op's time is that of its kernels on all streams together, without launches, duplicate streams and copies."""
     profile = loads(samples.step())
     assert profile.seconds == pytest.approx({"a": 3e-6, "b": 12e-6})
     assert profile.device == {"a": CPU, "b": GPU}
 
 
 def test_streams_count_where_there_is_no_sum_of_them():
-    """Older traces have single streams alone."""
+    """Older traces have only single streams."""
     profile = loads(trace((GPU, [kernel("b", 10**6)]), (GPU + "/stream:3", [kernel("b:Add", 4000)])))
     assert profile.seconds == pytest.approx({"b": 4e-6})
 
 
 def test_outputs_and_scratch_memory():
-    """Bytes by the shape that was produced; scratch memory of the largest kernel."""
+    """Bytes by the produced shape; scratch memory of the largest kernel."""
     profile = loads(samples.step())
     assert profile.outputs == {("a", 0): 2 * 3 * 4, ("b", 0): 4 * 4}
     assert profile.temporary == {"a": 64.0}
 
 
 def test_the_timeline_says_the_same():
-    """Seconds and devices of the JSON are those of the protobuf it was drawn from."""
+    """Seconds and devices of the JSON equal those of its protobuf."""
     drawn, traced = loads(samples.timeline()), loads(samples.step())
     assert drawn.seconds == pytest.approx(traced.seconds)
     assert drawn.device == traced.device
@@ -50,21 +50,21 @@ def test_the_timeline_says_the_same():
 
 
 def test_step_stats_alone():
-    """The message inside RunMetadata, saved by itself."""
+    """The message inside RunMetadata can be saved alone."""
     data = samples.step()
     [(_, _, _, value, end)] = fields(data, "")
     assert loads(data[value:end]).seconds == loads(data).seconds
 
 
 def test_a_trace_encoded_by_hand():
-    """Nothing here depends on our own tables."""
+    """This test does not use our own tables."""
     profile = loads(BY_HAND)
     assert profile.seconds == pytest.approx({"a": 2.5e-6})
     assert profile.device == {"a": "/cpu"}
 
 
 def test_several_files_give_the_median(tmp_path):
-    """Of each op over the steps that ran it; a step that did not run it does not pull it to 0."""
+    """For each op over the steps that ran it; steps without the op do not count as 0."""
     for i, rows in enumerate(([("a", 1000)], [("a", 9000), ("b", 500)], [("a", 2000)])):
         data = trace((CPU, [kernel(name, took) for name, took in rows]))
         (tmp_path / f"{i}.pb").write_bytes(gzip.compress(data) if i == 1 else data)
@@ -73,13 +73,13 @@ def test_several_files_give_the_median(tmp_path):
 
 
 def test_old_traces_have_microseconds():
-    """Before TensorFlow 1.13 there were no nanoseconds."""
+    """Before TensorFlow 1.13 traces had no nanoseconds."""
     micros = b"\x0a\x01a" + b"\x28\x07"
     assert loads(trace((CPU, [micros]))).seconds == pytest.approx({"a": 7e-6})
 
 
 def test_measured_costs_on_a_graph():
-    """The profile of a graph's step becomes its seconds."""
+    """A profile of a graph's step gives its seconds."""
     g = graph_of(samples.training())
     profile = Profile(*loads(trace((CPU, [kernel("y", 4000, (2, 8)), kernel("_SOURCE", 100)]))))
     timed = measured(g, profile)

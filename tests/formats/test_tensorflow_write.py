@@ -1,4 +1,4 @@
-"""Placements written into GraphDef files: devices change, nothing else does."""
+"""Placements written into GraphDef files change devices and nothing else."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def placed(g: pl.OpGraph, cluster: pl.Cluster | None = None) -> pl.Placement:
 
 
 def where(placement: pl.Placement) -> dict[str, str]:
-    """What TensorFlow calls the device of each op."""
+    """TensorFlow's device name of each op."""
     called = tensorflow_names(placement.problem.cluster)
     return {name: called[d] for name, d in zip(placement.problem.graph.names, placement.device, strict=True)}
 
@@ -46,7 +46,7 @@ def without_devices(data: bytes) -> list[tuple[int, bytes]]:
 
 
 def test_only_devices_change(tmp_path):
-    """Every op is where it was placed; every other field, known to us or not, is there as it was, in its order."""
+    """Every op has its device; every other field, known to us or not, is unchanged and in order."""
     data = graph(constant("a", 3), node("b", "Relu", "a", device="/gpu:7", types={"T": FLOAT}), node("c", "NoOp"))
     data = (
         tagged(1, tagged(1, b"early") + tagged(2, b"NoOp") + b"\xba\x06\x02hi" + b"\xc0\x06\x05")
@@ -61,7 +61,7 @@ def test_only_devices_change(tmp_path):
 
 
 def test_text_keeps_everything_else(tmp_path):
-    """Comments, brackets, order and unknown fields stay; a device is replaced where there is one and put in where not."""
+    """Comments, brackets, order and unknown fields stay; an existing device is replaced, a missing one added."""
     path, out = tmp_path / "in.pbtxt", tmp_path / "out.pbtxt"
     path.write_bytes(samples.text())
     placement = placed(read(path, devices=False))
@@ -72,7 +72,7 @@ def test_text_keeps_everything_else(tmp_path):
 
 
 def test_text_lines_are_as_tensorflow_writes_them(tmp_path):
-    """One field per line, the device below the name; a string that looks like a device is left alone."""
+    """One field per line, the device below the name; a string that resembles a device is unchanged."""
     text = 'node {\n  name: "a"\n  op: "NoOp"\n  input: "^b"\n}\nnode {\n  name: "b"\n  op: "NoOp"\n  device: "/gpu:0"\n}\n'
     text += 'node {\n  op: "device: \\"/gpu:3\\""\n  name: "c"\n}\n'
     (tmp_path / "in.pbtxt").write_text(text)
@@ -103,7 +103,7 @@ def test_gzip_in_and_out(tmp_path):
 
 
 def test_what_is_written_is_read_again_as_allowed_devices(tmp_path):
-    """On a box of GPUs the placement comes back as the only one that is allowed."""
+    """On a box of GPUs, only the written placement is allowed when the file is read."""
     (tmp_path / "in.pb").write_bytes(samples.training())
     placement = placed(loads(samples.training(), devices=False), pl.clusters.pcie_box(3))
     again = pl.Problem(read(write(tmp_path / "in.pb", placement, tmp_path / "out.pb")), placement.problem.cluster)
@@ -132,13 +132,13 @@ def test_what_is_written_is_read_again_as_allowed_devices(tmp_path):
     ],
 )
 def test_what_tensorflow_calls_devices(cluster, expected):
-    """By type, counted on each host; jobs and tasks by hosts where there are several."""
+    """By type, counted on each host; with jobs and tasks if there are several hosts."""
     assert tensorflow_names(cluster) == expected
 
 
 @pytest.mark.parametrize("hosts", [1, 2])
 def test_what_is_written_is_what_is_allowed_when_it_is_read_again(hosts):
-    """A device's name in TensorFlow means that device on the cluster of the placement."""
+    """A device's name in TensorFlow means that device on the placement's cluster."""
     cluster = pl.costs.cluster("v100", 2, hosts=hosts)
     for device, text in zip(cluster.names, tensorflow_names(cluster), strict=True):
         graph = pl.OpGraph.from_arrays(["a"], [1.0], [], devices={0: allowed([text])[text]})
@@ -146,7 +146,7 @@ def test_what_is_written_is_what_is_allowed_when_it_is_read_again(hosts):
 
 
 def test_names_can_be_given():
-    """Names of TensorFlow can be given for some devices or all."""
+    """Some or all devices can get TensorFlow names of the user."""
     assert tensorflow_names(pl.clusters.uniform(2), {"dev1": "/gpu:3"}) == ("/device:CPU:0", "/gpu:3")
 
 
@@ -186,7 +186,7 @@ def test_what_cannot_be_written(tmp_path, name, data, out, message):
     )
 )
 def test_binary_round_trip(tmp_path_factory, rows):
-    """Any names and devices: the written file holds the same ops, each where it was placed."""
+    """For any names and devices, the written file holds the same ops on their devices."""
     folder = tmp_path_factory.mktemp("written")
     data = graph(*[node(name, "NoOp", device=device) for name, device in rows])
     (folder / "in.pb").write_bytes(data)

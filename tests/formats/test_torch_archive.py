@@ -1,4 +1,4 @@
-"""Programs that torch.export.save stored, read without PyTorch and without opening a pickle."""
+"""Programs stored by torch.export.save, read without PyTorch and without opening a pickle."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from placelab.formats.torch.archive import loads, read
 
 
 def small() -> dict:
-    """The program of the smallest archive, to be changed."""
+    """The program of the smallest archive, for changes."""
     with zipfile.ZipFile(io.BytesIO(samples.torch_archive()[0])) as archive:
         return json.loads(archive.read("small/models/model.json"))
 
@@ -48,7 +48,7 @@ def test_a_program_is_read_without_pytorch():
 
 
 def test_no_member_but_json_is_opened(monkeypatch):
-    """Not even where a pickle lies beside it."""
+    """A pickle beside it stays closed."""
     data = packed(small(), **{"data/sample_inputs/model.pt": b"cos\nsystem\n(S'false'\ntR."})
     opened, whole = [], zipfile.ZipFile.open
     monkeypatch.setattr(
@@ -59,7 +59,7 @@ def test_no_member_but_json_is_opened(monkeypatch):
 
 
 def test_reading_does_not_import_torch(tmp_path):
-    """Nor pickle's users: in a process that cannot import torch."""
+    """Reading works in a process that can import neither torch nor modules that use pickle."""
     (tmp_path / "small.pt2").write_bytes(samples.torch_archive()[0])
     code = "import sys; sys.modules['torch'] = None; import placelab; print(placelab.load('small.pt2').n_ops)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path).stdout == "4\n"
@@ -67,7 +67,7 @@ def test_reading_does_not_import_torch(tmp_path):
 
 @pytest.mark.parametrize("which", ["attention", "convolutions", "sizes"])
 def test_the_graph_is_the_one_of_the_live_program(which, tmp_path):
-    """Every column of it, for what torch.export.save wrote."""
+    """Every column agrees, for archives written by torch.export.save."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install placelab[torch]")
     from torch_models import Convolutions, Model, called, images
 
@@ -92,7 +92,7 @@ def test_the_graph_is_the_one_of_the_live_program(which, tmp_path):
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 def test_weights_of_16_bits_are_known_as_such(dtype, tmp_path):
-    """As in the live program, so that estimates take products at their speed."""
+    """As for the live program, so that estimates assume products at that precision."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install placelab[torch]")
     model, batch = torch.nn.Linear(8, 4).to(getattr(torch, dtype)), torch.zeros(2, 8, dtype=getattr(torch, dtype))
     program = torch.export.export(model, (batch,))
@@ -101,11 +101,11 @@ def test_weights_of_16_bits_are_known_as_such(dtype, tmp_path):
     assert found == [None if dtype == "float32" else dtype] * 2
 
 
-# ---------------------------------------------------------------------------------------- strangers
+# ---------------------------------------------------------------------------------------- untrusted files
 
 
 def changed(*path, to) -> bytes:
-    """An archive whose program has something else at that place."""
+    """An archive whose program has another value at that place."""
     document = part = small()
     for key in path[:-1]:
         part = part[key]
@@ -118,14 +118,14 @@ X = ("graph_module", "graph", "tensor_values", "x")
 
 
 def long_list(n: int) -> bytes:
-    """An archive that says its list of members has n bytes."""
+    """An archive whose stated list of members has n bytes."""
     data = bytearray(packed(small()))
     struct.pack_into("<I", data, data.rfind(b"PK\x05\x06") + 12, n)
     return bytes(data)
 
 
 def decoy() -> bytes:
-    """The same, with what marks the list's end inside the list's end, where it is none."""
+    """The same, with the end mark of the list also inside the end record."""
     data = bytearray(long_list(1 << 30))
     at = data.rfind(b"PK\x05\x06")
     data[at + 4 : at + 8] = b"PK\x05\x06"
@@ -133,7 +133,7 @@ def decoy() -> bytes:
 
 
 def large(n: int, *, moved: int = 0) -> bytes:
-    """An archive of Zip64, as PyTorch writes them, whose list has n bytes and whose end stands `moved` bytes elsewhere."""
+    """An archive in Zip64, as PyTorch writes them, whose list has n bytes and whose end record is shifted by `moved` bytes."""
     data = packed(small())
     at = data.rfind(b"PK\x05\x06")
     size, start = struct.unpack_from("<II", data, at + 12)
@@ -176,7 +176,7 @@ HOSTILE = {
 
 
 def test_messages_are_bounded():
-    """A member whose name has 60,000 characters is named in at most 1,000."""
+    """A member name of 60,000 characters gives a message of at most 1,000."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr(f"small/models/{'a' * 60_000}.json", "{")
@@ -196,20 +196,20 @@ def test_hostile_files_are_one_sentence(name):
 
 
 def test_files_that_are_not_there_are_one_sentence(tmp_path):
-    """Or are folders."""
+    """Missing files and folders."""
     for path, says in ((tmp_path, "is not a file"), (tmp_path / "no.pt2", "cannot be read")):
         with pytest.raises(pl.FormatError, match=says):
             read(path)
 
 
 def test_an_archive_in_zip64_is_read():
-    """PyTorch writes them, however small."""
+    """PyTorch writes Zip64 for archives of any size."""
     assert loads(large(0)).names.tolist() == loads(packed(small())).names.tolist()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
 def test_pipes_and_devices_are_not_opened(tmp_path):
-    """Both might never end."""
+    """Reading them might never end."""
     os.mkfifo(tmp_path / "pipe.pt2")
     (tmp_path / "zero.pt2").symlink_to("/dev/zero")
     for name in ("pipe.pt2", "zero.pt2"):
@@ -220,7 +220,7 @@ def test_pipes_and_devices_are_not_opened(tmp_path):
 @given(st.integers(0, 10**9))
 @settings(max_examples=150, deadline=None)
 def test_damaged_programs_are_refused_or_read(number):
-    """The JSON is damaged, and put into a sound archive: a graph, or one sentence."""
+    """Damaged JSON in a sound archive gives a graph or one sentence."""
     seeds = [json.dumps(small()).encode()]
     outcome = fuzz.attempt(loads, packed(fuzz.damaged(seeds, 7, number)))
     assert not outcome.startswith("! ")

@@ -49,17 +49,17 @@ def placed(devices: list[int], cluster: pl.Cluster | None = None, parameters: ob
 
 
 def covering(entries: dict, name: str) -> list[str]:
-    """The entries that a parameter is below, as Accelerate reads them."""
+    """The entries that cover a parameter, as Accelerate reads them."""
     return [path for path in entries if path in ("", name) or name.startswith(f"{path}.")]
 
 
 def test_one_device_is_one_entry():
-    """A model that stays together is the one entry of the empty path."""
+    """A model on one device has one entry, the empty path."""
     assert device_map(placed([1] * 11)) == {"": 1}
 
 
 def test_modules_together_are_one_entry_others_are_split_to_their_children():
-    """h.0 stays whole, h.1 does not; what h.1 adds up itself is no matter of a map."""
+    """h.0 stays whole, h.1 is split; additions inside h.1 itself are not part of a map."""
     found = device_map(placed([0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]))
     assert found == {"token": 0, "h.0": 0, "h.1.spare": 0, "h.1.norm": 0, "h.1.q": 1, "head": 0, "unused": 0}
 
@@ -72,7 +72,7 @@ def test_a_backward_pass_elsewhere_changes_nothing():
 @given(st.lists(st.integers(0, 1), min_size=11, max_size=11))
 @settings(max_examples=60, deadline=None)
 def test_each_parameter_is_below_exactly_one_entry(devices):
-    """Whatever the placement, and the parameter goes where the op that holds it does unless its module was split."""
+    """For any placement; the parameter goes to the device of the op that holds it, unless its module was split."""
     placement = placed(devices)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -93,7 +93,7 @@ def test_a_module_split_inside_is_named_and_goes_where_its_time_is():
 
 
 def test_devices_are_called_as_pytorch_calls_them():
-    """A CPU is "cpu", all others are counted; other names can be given, for all devices."""
+    """A CPU is "cpu", other devices are numbered; other names can be given for all devices."""
     cluster = pl.Cluster([1, 1, 1], bandwidth=1.0, latency=0.0, names=["host cpu", "a", "b"])
     devices = [0] * 2 + [2] * 9
     assert set(device_map(placed(devices, cluster), devices={"host cpu": "disk", "a": 7, "b": 9}).values()) == {
@@ -115,7 +115,7 @@ def test_two_hosts_are_no_device_map():
 
 
 def test_a_graph_without_modules_has_no_device_map(tmp_path):
-    """Names with slashes do not make one; nothing is written."""
+    """Slashes in names do not make modules; nothing is written."""
     graph = pl.OpGraph.from_arrays(["scope/a", "scope/b"], [1, 1], [(0, 1)], metadata={"name": "tf"})
     placement = pl.place(pl.Problem(graph, pl.Cluster([1.0, 1.0])), "single")
     with pytest.raises(pl.UnsupportedError, match=r"tf has no PyTorch modules, .* write its placement instead"):
@@ -125,13 +125,13 @@ def test_a_graph_without_modules_has_no_device_map(tmp_path):
 
 @pytest.mark.parametrize("told", [3, {"a": 3}, [1]])
 def test_metadata_that_are_no_parameters_are_refused(told):
-    """Metadata come from files."""
+    """Metadata come from untrusted files."""
     with pytest.raises(pl.FormatError, match="expected parameter → op that holds it"):
         device_map(placed([0] * 11, parameters=told))
 
 
 def test_the_file_holds_the_map(tmp_path):
-    """As JSON, and a folder that is not there is one sentence."""
+    """The file is JSON; a missing folder gives one sentence."""
     placement = placed([0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0])
     assert json.loads(write(placement, tmp_path / "map.json").read_text()) == device_map(placement)
     with pytest.raises(pl.FormatError, match="cannot be written: No such file"):

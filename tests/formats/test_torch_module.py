@@ -18,26 +18,26 @@ from torch_models import Model, called  # noqa: E402
 
 @pytest.fixture(scope="module")
 def exported():
-    """The model's program."""
+    """The exported program of the model."""
     torch.manual_seed(0)
     return torch.export.export(Model(), called())
 
 
 @pytest.fixture(scope="module")
 def graph(exported):
-    """Its graph."""
+    """The graph of the model."""
     return from_exported(exported, name="model")
 
 
 def test_one_op_per_call_and_input(exported, graph):
-    """All nodes that compute, none that only picks an output, and the two arguments."""
+    """All nodes that compute, without nodes that only select an output, and the two arguments."""
     calls = [n for n in exported.graph.nodes if n.op == "call_function" and n.target is not operator.getitem]
     assert graph.n_ops == len(calls) + 2
     assert sorted(graph.kind) == sorted([*map(str, (n.target for n in calls)), "input", "input"])
 
 
 def test_edges_are_the_tensors_that_calls_read(exported, graph):
-    """Each tensor argument that is no parameter, as often as it is read."""
+    """Each tensor argument that is no parameter, once per read."""
     computed = {n for n in exported.graph.nodes if n.op == "call_function" or n.name in ("tokens", "targets")}
     reads = [
         arg
@@ -50,7 +50,7 @@ def test_edges_are_the_tensors_that_calls_read(exported, graph):
 
 
 def test_ops_are_called_by_module_path(graph):
-    """Scopes are modules, so that a view can fold them, and equal names are numbered."""
+    """Scopes are modules, so that a view can fold them; equal names are numbered."""
     assert {
         "tokens",
         "token/embedding",
@@ -62,13 +62,13 @@ def test_ops_are_called_by_module_path(graph):
 
 
 def test_bytes_are_those_of_the_tensors(graph):
-    """Batch 2, 6 tokens, width 32, 4 bytes; a view has what it passes on."""
+    """Batch 2, 6 tokens, width 32, 4 bytes; a view has the bytes of its input."""
     made = graph.outputs[[graph.index(name) for name in ("tokens", "h/0/qkv/linear", "h/0/view", "h/0/chunk")]]
     assert made.tolist() == [2 * 6 * 8, 2 * 6 * 96 * 4, 2 * 6 * 96 * 4, 2 * 6 * 96 * 4]
 
 
 def test_parameters_and_buffers_are_persistent_once(graph):
-    """Shared weights count once, at the first op that reads them, and both readers are tied."""
+    """Shared weights count once, at the first op that reads them, and their readers are colocated."""
     model = Model()
     held = sum(t.numel() * t.element_size() for t in [*model.parameters(), *model.buffers()])
     assert graph.persistent.sum() == held
@@ -80,7 +80,7 @@ def test_parameters_and_buffers_are_persistent_once(graph):
 
 
 def test_flop_are_those_that_pytorch_counts(exported, graph):
-    """Products as torch.utils.flop_counter has them. It leaves out elementwise ops, and attention where it runs on a CPU."""
+    """Products equal torch.utils.flop_counter, which omits elementwise ops, and attention on a CPU."""
     from torch.utils.flop_counter import FlopCounterMode
 
     with FlopCounterMode(display=False) as counter, torch.no_grad():
@@ -92,13 +92,13 @@ def test_flop_are_those_that_pytorch_counts(exported, graph):
 
 
 def test_a_program_can_be_loaded_as_it_is(exported, graph):
-    """And has estimated seconds then."""
+    """A loaded program has estimated seconds."""
     loaded = pl.load(exported)
     assert loaded.names.tolist() == graph.names.tolist() and "h100" in loaded.time_types
 
 
 def test_the_same_module_gives_the_same_bytes(tmp_path):
-    """Names, order and costs do not hang on addresses or on what was traced before."""
+    """Names, order and costs do not depend on addresses or on earlier traces."""
     files = [tmp_path / name for name in ("a.json", "b.json")]
     for path in files:
         from_module(Model(), called()).save(path)
@@ -116,7 +116,7 @@ def test_tensors_without_data_do():
 
 
 def test_sizes_that_may_vary_are_those_of_the_call():
-    """With dynamic shapes, bytes and FLOP are of the batch that was traced."""
+    """With dynamic shapes, bytes and FLOP are those of the traced batch."""
     batch = torch.export.Dim("batch", min=2, max=64)
     program = torch.export.export(torch.nn.Linear(3, 5), (torch.zeros(7, 3),), dynamic_shapes=({0: batch},))
     graph = from_exported(program)
@@ -125,7 +125,7 @@ def test_sizes_that_may_vary_are_those_of_the_call():
 
 
 class Branching(torch.nn.Module):
-    """What it does depends on the numbers."""
+    """A module whose control flow depends on values."""
 
     def forward(self, x):
         return x + 1 if x.sum() > 0 else x

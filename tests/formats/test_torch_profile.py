@@ -21,7 +21,7 @@ def event(name, ts, dur, cat="cpu_op", tid=1, **args):
 
 
 def trace(*events) -> bytes:
-    """The file."""
+    """A trace file of these events."""
     rest = {"schemaVersion": 1, "deviceProperties": [], "displayTimeUnit": "ms"}
     return json.dumps(
         {**rest, "traceEvents": [{"ph": "M", "name": "process_name", "pid": 7, "args": {}}, *events]}
@@ -41,20 +41,20 @@ def named_on_cpu(at: float, scale: float = 1.0) -> list[dict]:
 
 
 def test_seconds_are_those_of_the_ops_right_inside_a_range():
-    """Not of what they run inside, which is part of them, and not of Python between them."""
+    """Inner ops are part of them and not added, nor is Python time between them."""
     profile = loads(trace(*named_on_cpu(1e9)))
     assert profile.seconds == pytest.approx({"l/addmm": 10e-6, "l/relu": 4e-6})
     assert profile.device == {"l/addmm": "cpu", "l/relu": "cpu"}
 
 
 def test_the_median_of_the_runs_counts():
-    """Of three runs in one file, one is slow; then over files."""
+    """One of three runs in a file is slow; then over files."""
     data = trace(*named_on_cpu(0), *named_on_cpu(100, scale=2), *named_on_cpu(200, scale=1.5))
     assert loads(data).seconds == pytest.approx({"l/addmm": 15e-6, "l/relu": 5.5e-6})
 
 
 def test_files_are_read_and_folded(tmp_path):
-    """Gzipped or not; the median over files, whose source says how many."""
+    """Plain or gzipped; of several files the median counts, and the source has their number."""
     (tmp_path / "a.json").write_bytes(trace(*named_on_cpu(0)))
     (tmp_path / "b.json.gz").write_bytes(gzip.compress(trace(*named_on_cpu(0, scale=3))))
     profile = read_profile(tmp_path / "a.json", tmp_path / "b.json.gz")
@@ -63,7 +63,7 @@ def test_files_are_read_and_folded(tmp_path):
 
 
 def test_kernels_count_where_there_are_any():
-    """Those that an op launched, on whatever stream and however much later, summed; an op that launched none takes none."""
+    """Seconds are the sum of all kernels that an op launched, on any stream at any time; without kernels they are 0."""
     events = [
         event("l/addmm", 0, 50, "user_annotation", **{"External id": 1}),
         event("aten::addmm", 5, 10, **{"External id": 2}),
@@ -80,7 +80,7 @@ def test_kernels_count_where_there_are_any():
 
 
 def test_ranges_around_ranges_are_no_ops():
-    """The profiler's own steps, or a range around the whole run; with the graph, only names of its ops are."""
+    """The profiler's own steps and a range around a run are no ops; with the graph, only its op names are."""
     around = [event("ProfilerStep#0", -10, 500, "user_annotation"), event("my loop", -5, 400, "user_annotation")]
     assert set(loads(trace(*around, *named_on_cpu(0))).seconds) == {"l/addmm", "l/relu"}
     graph = pl.OpGraph.from_arrays(["l/relu", "loss"], [1.0, 1.0], [(0, 1)], kind="aten.relu.default")
@@ -98,7 +98,7 @@ def small() -> pl.OpGraph:
 
 
 def eager(at: float, mm=(1, 2), add=3) -> list[dict]:
-    """A step as eager PyTorch runs it: a view more than the graph has, in-place addition, ops inside ops."""
+    """A step of eager PyTorch: one view more than the graph, in-place addition, ops inside ops."""
     events = [event("aten::view", at, 1), event("aten::linear", at + 2, 20), event("aten::mm", at + 3, mm[0])]
     events += [
         event("aten::view", at + 30, 1),
@@ -109,13 +109,13 @@ def eager(at: float, mm=(1, 2), add=3) -> list[dict]:
 
 
 def test_runs_of_a_kind_go_to_its_ops_in_order():
-    """Over all threads; a kind with another count than the graph has is left out; an op inside its own kind is no run."""
+    """Over all threads; a kind whose count differs from the graph's is left out; an op inside its own kind is no run."""
     profile = loads(trace(*eager(0), *eager(1000, mm=(3, 4), add=5)), graph=small())
     assert profile.seconds == pytest.approx({"a/mm": 2e-6, "b/mm": 3e-6, "add": 4e-6})
 
 
 def test_a_trace_that_does_not_fit_is_refused():
-    """Kinds that hold half of the FLOP must fit; the sentence names the one that matters most."""
+    """Kinds with half of the FLOP must match; the sentence names the most important one that does not."""
     extra = [*eager(0), event("aten::mm", 500, 1)]
     with pytest.raises(
         pl.FormatError, match=r"t\.json does not fit this graph: it ran aten::mm 3 times, and the graph has 2 such"
@@ -133,14 +133,14 @@ def test_its_own_traces_are_known_by_their_head():
     assert matches(json.loads(trace())) and not matches({"traceEvents": []}) and not matches([])
 
 
-# ---------------------------------------------------------------------------------------- strangers
+# ---------------------------------------------------------------------------------------- untrusted files
 
 
 RANGE = event("op", 0, 10, "user_annotation")
 
 
 def broken(**changes) -> bytes:
-    """A trace whose one event is changed."""
+    """A trace whose only event is changed."""
     return trace({**RANGE, **changes})
 
 
@@ -180,7 +180,7 @@ def test_hostile_files_are_one_sentence(name):
 
 
 def test_deep_and_wide_traces_take_linear_time(monkeypatch):
-    """A hundred thousand events inside each other are folded; more events than the limit are refused."""
+    """A hundred thousand nested events are read; more events than the limit are refused."""
     deep = [event("aten::mm", i, 1e6 - 2 * i) for i in range(100_000)]
     assert loads(trace(event("op", -1, 2e6, "user_annotation"), *deep)).seconds == {"op": pytest.approx(1.0)}
     monkeypatch.setattr(profiler_trace, "MAX_EVENTS", 10)
@@ -216,5 +216,5 @@ def test_whatever_the_events_a_profile_or_one_sentence(events, with_graph):
 
 
 def seconds_of(data, graph):
-    """Reads and checks."""
+    """Read a trace and check its seconds."""
     assert all(0 <= seconds < float("inf") for seconds in loads(data, graph=graph).seconds.values())

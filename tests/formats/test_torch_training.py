@@ -34,7 +34,7 @@ def step(request):
 
 
 def test_one_op_per_call_that_computes(step):
-    """All nodes of the joint graph but those that pick an output, detach, or transpose a parameter, and all inputs."""
+    """All nodes of the joint graph but selected outputs, `detach` and transposed parameters, and all inputs."""
     _, args, _, program, graph = step
     calls = [n for n in program.graph.nodes if n.op == "call_function"]
     passing = [n for n in calls if n.target is operator.getitem or str(n.target) == "aten.detach.default"]
@@ -49,7 +49,7 @@ def test_one_op_per_call_that_computes(step):
 
 
 def test_every_backward_op_has_its_forward_op(step):
-    """By its name, as TensorFlow's have, and that is a forward op."""
+    """By its name, in TensorFlow's form, which is that of a forward op."""
     graph, forward = step[-1], forward_ops(step[-1])
     backward = np.array([name.startswith("gradients/") for name in graph.names])
     assert backward.sum() > 10 and (forward[backward] >= 0).all() and (forward[~backward] < 0).all()
@@ -58,7 +58,7 @@ def test_every_backward_op_has_its_forward_op(step):
 
 
 def test_pairs_are_those_of_the_modules(step):
-    """A backward op belongs to an op of the module that PyTorch says, where it says one."""
+    """A backward op belongs to an op of the module that PyTorch names, if it names one."""
     program, graph, forward = step[3], step[4], forward_ops(step[4])
     from placelab.formats.torch.exported_program import module_path, names_of
 
@@ -83,7 +83,7 @@ def test_a_sum_of_gradients_belongs_to_the_op_that_made_the_tensor(step):
 
 
 def test_parameters_are_persistent_once(step):
-    """With their buffers; every op that reads one of more than 1 KiB is on its device."""
+    """So are their buffers; all ops that read a parameter of more than 1 KiB share a device."""
     module, graph = step[0], step[-1]
     unread = sum(module.state_dict()[name].nbytes for name, op in graph.metadata["parameters"].items() if not op)
     assert graph.persistent.sum() + unread == sum(
@@ -97,7 +97,7 @@ def test_parameters_are_persistent_once(step):
 
 
 def test_flop_are_those_that_pytorch_counts(step):
-    """Products and convolutions as torch.utils.flop_counter has them, forward and backward; attention on a CPU it leaves out."""
+    """Products and convolutions equal torch.utils.flop_counter, forward and backward; it omits attention on a CPU."""
     from torch.utils.flop_counter import FlopCounterMode
 
     module, args, loss, _, graph = step
@@ -111,7 +111,7 @@ def test_flop_are_those_that_pytorch_counts(step):
 
 
 def test_activations_are_what_autograd_saves():
-    """Bytes that `saved_tensors_hooks` sees, parameters and inputs left out, each piece of memory once."""
+    """Bytes seen by `saved_tensors_hooks`, without parameters and inputs, each piece of memory once."""
     module = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4), torch.nn.Tanh())
     x, saved = torch.randn(3, 8), {}
     with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.setdefault(t.data_ptr(), t), lambda t: t):
@@ -122,7 +122,7 @@ def test_activations_are_what_autograd_saves():
 
 
 def test_the_same_module_gives_the_same_bytes(tmp_path):
-    """Whatever sequence numbers autograd is at."""
+    """Autograd's sequence numbers do not matter."""
     files = [tmp_path / name for name in ("a.json", "b.json")]
     for path in files:
         from_training(Convolutions(), images(), loss=squared).save(path)
@@ -139,7 +139,7 @@ def test_tensors_without_data_do():
 
 
 def test_the_module_is_left_as_it_was():
-    """No hook, no gradient, no change of running statistics."""
+    """It gets no hook, no gradient, and no change of running statistics."""
     module = Convolutions()
     before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
     from_training(module, images(), loss=squared)
@@ -165,7 +165,7 @@ def test_the_module_is_left_as_it_was():
     ],
 )
 def test_what_cannot_be_trained_is_one_sentence(make, says):
-    """And the module keeps no hook of ours."""
+    """The module keeps no hook."""
     with pytest.raises(pl.PlacelabError, match=says) as caught:
         make()
     assert "\n" not in str(caught.value)
@@ -175,7 +175,7 @@ def test_what_cannot_be_trained_is_one_sentence(make, says):
 
 
 def test_every_op_is_measured(step, tmp_path):
-    """All but inputs; and the trace it leaves is read to the same seconds, with and without the graph."""
+    """All but inputs; reading the saved trace gives the same seconds, with and without the graph."""
     module, args, loss, _, graph = step
     profile = profile_training(module, args, loss=loss, runs=3, trace=tmp_path / "trace.json.gz")
     assert set(profile.seconds) == {name for name, kind in zip(graph.names, graph.kind, strict=True) if kind != "input"}
@@ -185,7 +185,7 @@ def test_every_op_is_measured(step, tmp_path):
 
 
 def test_processor_time_is_another_measure(step):
-    """Of the same ops; it needs one thread and leaves no trace."""
+    """It measures the same ops, needs one thread and leaves no trace."""
     module, args, loss, _, graph = step
     threads = torch.get_num_threads()
     try:
@@ -201,13 +201,13 @@ def test_processor_time_is_another_measure(step):
 
 
 def test_the_forward_pass_is_measured():
-    """By the names of from_module."""
+    """Names are those of from_module."""
     graph = from_module(Model(), called())
     assert set(profile_module(Model(), called(), runs=1).seconds) == set(graph.names) - {"tokens", "targets"}
 
 
 def test_a_foreign_trace_fits_by_kinds_and_order(tmp_path):
-    """What the profiler saw of eager PyTorch: the products of three steps, each in its place."""
+    """A profile of eager PyTorch: the products of three steps are matched to their ops."""
     module, args = Convolutions(), images()
     graph = from_training(module, args, loss=squared)
     with torch.profiler.profile() as profiler:
@@ -238,7 +238,7 @@ def test_tensors_without_data_cannot_be_measured():
 
 @pytest.mark.parametrize(("dtype", "precision"), [("float32", None), ("bfloat16", "bfloat16"), ("float64", None)])
 def test_weights_of_16_bits_run_at_that_speed(dtype, precision):
-    """Estimates of seconds take the products of such a model to be in its type; float64 has no peak of its own in the specs."""
+    """Estimates assume the model's products in its type; float64 has no peak of its own in the specs."""
     model = torch.nn.Linear(8, 4).to(getattr(torch, dtype))
     batch = torch.zeros(2, 8, dtype=getattr(torch, dtype))
     graph = from_training(model, (batch,), loss=lambda output: output.float().sum())

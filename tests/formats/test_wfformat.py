@@ -1,4 +1,4 @@
-"""WfFormat: tasks, files, control edges, machines; versions and files that are none."""
+"""WfFormat: tasks, files, control edges, machines; versions and invalid files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def document(**changes) -> dict:
 
 
 def loads(**changes) -> pl.OpGraph:
-    """The graph of the sample with changes."""
+    """The graph of the changed sample."""
     return wfformat.loads(json.dumps(document(**changes)).encode(), "bad.json")
 
 
@@ -33,7 +33,7 @@ TASKS, RUNS = "workflow__specification__tasks", "workflow__execution__tasks"
 
 
 def test_files_are_tensors_and_parents_without_a_file_only_order():
-    """One file goes to two tasks as one tensor; what nobody reads is an output, what nobody writes is there."""
+    """A file read by two tasks is one tensor; a file without a reader is an output, one without a writer exists before."""
     graph = loads()
     named = [(graph.names[u], graph.names[v]) for u, v in graph.edges]
     assert named == [
@@ -67,19 +67,19 @@ def test_without_machines_a_preset_takes_the_measured_times():
 
 
 def test_a_file_reaches_readers_that_do_not_name_its_writer():
-    """Parents are often reduced transitively: then the file says what depends on what."""
+    """Parents may be reduced transitively: then the file gives the dependency."""
     graph = loads(**{f"{TASKS}__3__inputFiles": ["a", "b"]})
     assert (0, 3) in set(map(tuple, graph.edges.tolist()))
 
 
 def test_of_several_writers_the_parent_counts():
-    """And a task that rewrites its own input does not wait for itself."""
+    """A task that rewrites its own input does not wait for itself."""
     graph = loads(**{f"{TASKS}__1__outputFiles": ["a", "b"]})
     assert (0, 1) in set(map(tuple, graph.edges.tolist())) and graph.n_edges == 4
 
 
 def test_files_without_size_are_counted():
-    """They travel as 0 bytes, and the metadata say how many they are."""
+    """They are sent as 0 bytes, and the metadata give their number."""
     graph = loads(workflow__specification__files=[])
     assert not graph.tensor_bytes.any() and graph.metadata["costs"]["unsized"] == 3
 
@@ -128,7 +128,7 @@ def test_files_that_are_none_say_what_was_found(changes, words):
 
 
 def test_other_json_is_none():
-    """Neither a list nor a graph of placelab's own."""
+    """A list and a placelab graph are refused."""
     for data in (b"[]", b"{}", samples.placelab_json()[0], samples.dnn_partitioning()[0]):
         assert not wfformat.matches(json.loads(data))
         with pytest.raises(pl.FormatError, match="is not a WfFormat workflow"):

@@ -79,13 +79,13 @@ def simulated(problem: pl.Problem, placement: pl.Placement, scheduler: str) -> s
 
 
 def digest(*columns: object) -> str:
-    """Sixteen digits that stand for the bytes of some arrays and numbers."""
+    """Sixteen-digit hash of the bytes of some arrays and numbers."""
     kept = (column for column in columns if column is not None)
     return sha256(b"|".join(np.asarray(column).tobytes() for column in kept)).hexdigest()[:16]
 
 
 def differences() -> list[str]:
-    """What is recorded and no longer so (``-``), and what is so instead (``+``)."""
+    """Recorded lines that no longer hold (``-``), and lines that hold instead (``+``)."""
     recorded, found = RECORD.read_text().splitlines(), list(lines())
     gone, come = set(recorded) - set(found), set(found) - set(recorded)
     return [f"- {line}" for line in recorded if line in gone] + [f"+ {line}" for line in found if line in come]

@@ -1,4 +1,4 @@
-"""Every strategy's placements and schedules on twelve problems are those on record, byte for byte."""
+"""Every strategy's placements and schedules on twelve problems equal the recorded ones, byte for byte."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ import hashes
 
 @pytest.mark.slow
 def test_results_are_those_on_record():
-    """A change that alters results on purpose records them anew: ``python tests/golden/hashes.py --write``."""
+    """After an intended change of results, record them: ``python tests/golden/hashes.py --write``."""
     assert hashes.differences() == []

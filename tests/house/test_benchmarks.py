@@ -1,6 +1,6 @@
-"""The benchmarks measure what they say: the yardstick does the same work, and the table of makespans is what comes out today.
+"""The yardstick of the benchmarks does the simulator's work, and the committed tables can be reproduced.
 
-Nothing here is timed: that is for benchmarks/speed.py, by hand, on a machine one knows.
+Nothing here is timed; benchmarks/speed.py is for that, on a known machine.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def table(name: str) -> tuple[list[str], dict[str, str]]:
 
 @pytest.mark.parametrize("name", SMALL)
 def test_the_table_of_makespans_reproduces(name):
-    """Every committed number of the small instances; benchmarks/quality/makespans.py rewrites them after a meant change."""
+    """Every committed number of the small instances; after an intended change, benchmarks/quality/makespans.py rewrites them."""
     problem = makespans.INSTANCES[name]()
     schedulers, rows = table(name)
     assert {"fifo", "pct"} <= set(schedulers) and {"heft", "tf-greedy"} <= set(rows)
@@ -59,7 +59,7 @@ def test_the_table_of_makespans_reproduces(name):
 
 @pytest.mark.parametrize("structure", ["fork", "in-tree", "pipeline"])
 def test_the_proven_optima_reproduce(structure):
-    """cp-sat proves the optimum of ten ops on two and four devices, and it is the committed one, to the last digit."""
+    """cp-sat proves the optimum of ten ops on two and four devices, equal to the committed one to the last digit."""
     row = next(line for line in gaps.TABLE.read_text().splitlines() if line.startswith(f"| {structure} |"))
     found = [gaps.optimum(problem) for name, *_, problem in gaps.instances() if name == structure]
     assert [f"{1e6 * seconds:.6g}" for seconds in found] == row.split(" | ")[1:7]
@@ -67,7 +67,7 @@ def test_the_proven_optima_reproduce(structure):
 
 @pytest.mark.parametrize("name", thesis.STRATEGIES)
 def test_the_grid_of_the_thesis_reproduces(name):
-    """The small network at 1e9 B/s, a fixed total memory: the committed milliseconds, and what the page says of them."""
+    """The small network at 1e9 B/s with a fixed total memory has the committed milliseconds."""
     graph = thesis.free(thesis.SMALL)
     lines = [line for line in thesis.TABLE.read_text().splitlines() if line.startswith("| total | 1e+09 |")]
     committed = next(line for line in lines if f"| {name} |" in line).split(" | ")[5:]

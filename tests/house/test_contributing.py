@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md is right: each of its examples, followed to the letter in a copy of the package, does what it says."""
+"""Each example of CONTRIBUTING.md works when it is followed literally in a copy of the package."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def follow(section: str, root: Path) -> list[str]:
 
 
 def patched(text: str, diff: str, path: str) -> str:
-    """A text with its changes made; the old lines of each hunk, which ``@@`` ends, must be there once."""
+    """Apply a diff to a text; the old lines of each hunk, which ``@@`` ends, must occur once."""
     for hunk in re.split(r"^@@\n", diff, flags=re.MULTILINE):
         lines = [line if line.strip() else " \n" for line in hunk.splitlines(keepends=True)]
         assert {line[0] for line in lines} <= set(" +-"), (
@@ -47,14 +47,14 @@ def patched(text: str, diff: str, path: str) -> str:
 
 
 def copy(to: Path) -> None:
-    """What the examples change: the package and the datasets, without what Python and numba have compiled."""
+    """Copy what the examples change: the package and the datasets, without caches of Python and numba."""
     for folder in ("placelab", "datasets"):
         copytree(ROOT / folder, to / folder, ignore=ignore_patterns("__pycache__"))
 
 
 @pytest.mark.parametrize("title", SECTIONS)
 def test_an_example_works_as_it_is_written(title, tmp_path):
-    """Its files and changes fit the code, its commands succeed, and all of it keeps the house's style."""
+    """Its files and changes fit the code, its commands succeed, and its code passes ruff."""
     copy(tmp_path)
     changed = follow(SECTIONS[title], tmp_path)
     commands = "".join(COMMANDS.findall(SECTIONS[title]))
@@ -78,7 +78,7 @@ def test_an_example_works_as_it_is_written(title, tmp_path):
 
 
 def test_every_kind_of_extension_has_its_example():
-    """Six sections, in the order in which the README names them."""
+    """There are six sections, in the README's order."""
     assert list(SECTIONS) == [
         "a partitioner",
         "a scheduler",
@@ -90,7 +90,7 @@ def test_every_kind_of_extension_has_its_example():
 
 
 def test_a_change_that_no_longer_fits_is_found():
-    """A hunk whose old lines are gone, or there twice, is an error."""
+    """A hunk whose old lines are missing or occur twice is an error."""
     assert patched("a\nb\n\nc\n", " a\n-b\n+d\n@@\n\n+e\n c\n", "x") == "a\nd\n\ne\nc\n"
     for text in ("a\n", "b\nb\n"):
         with pytest.raises(AssertionError, match="x must have these lines once"):

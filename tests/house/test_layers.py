@@ -1,4 +1,4 @@
-"""A room imports only from rooms above it, no files import each other in a circle, and importing placelab stays light."""
+"""A room imports only from rooms above it, no imports form a circle, and importing placelab stays light."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ MODULES = {dotted(path): path for path in FILES}
 
 
 def relative(path: Path) -> str:
-    """Path of a file inside the package, as a test's name."""
+    """Path of a file inside the package, for a test's name."""
     return str(path.relative_to(PACKAGE))
 
 
@@ -90,7 +90,7 @@ def room(name: str) -> str:
 
 @cache
 def imports(path: Path) -> tuple[tuple[str, int], ...]:
-    """Dotted name and line of everything that a file imports, wherever in it, except for type checking alone."""
+    """Dotted name and line of all imports of a file, also inside functions, except those for type checking only."""
     return tuple(_imports(path))
 
 
@@ -106,7 +106,7 @@ def _imports(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def runtime_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes below, without the bodies of ``if TYPE_CHECKING``."""
+    """All nodes below, without bodies of ``if TYPE_CHECKING``."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
             continue
@@ -118,7 +118,7 @@ def runtime_nodes(node: ast.AST) -> Iterator[ast.AST]:
     "path", [path for path in FILES if path.parent != PACKAGE or path.stem != "__init__"], ids=relative
 )
 def test_imports_only_from_rooms_above(path):
-    """No import, not even one inside a function, leads to a room that comes later."""
+    """No import, also inside a function, leads to a later room."""
     here = room(dotted(path))
     assert here in ROOMS, f"{here} has no place in ROOMS yet"
     for name, line in imports(path):
@@ -129,7 +129,7 @@ def test_imports_only_from_rooms_above(path):
 
 
 def test_no_files_import_each_other_in_a_circle():
-    """Nor inside a room, nor inside a function: whatever a file needs stands before it."""
+    """There is no circle inside a room, nor through imports in functions."""
     needs = {name: {there for there, _ in imports(path) if there in MODULES} for name, path in MODULES.items()}
     try:
         TopologicalSorter(needs).prepare()
@@ -138,7 +138,7 @@ def test_no_files_import_each_other_in_a_circle():
 
 
 def test_no_function_hides_a_module():
-    """``placelab.a.b`` is the module in ``placelab/a/b.py``: no module has the name of a function that its package shows."""
+    """``placelab.a.b`` is the module in ``placelab/a/b.py``: no public function of a package has the name of a module."""
     hidden = []
     for name in MODULES:
         import_module(name)
@@ -153,7 +153,7 @@ def test_no_function_hides_a_module():
 
 
 def test_few_files_directly_in_the_package():
-    """What is not for everybody stands in a room."""
+    """Only modules for all rooms are outside the rooms."""
     assert len(list(PACKAGE.glob("*.py"))) <= MOST_FILES
 
 
@@ -164,7 +164,7 @@ def test_a_file_is_not_long(path):
 
 
 def test_names_of_files_are_unique():
-    """A file's name tells which one it is; a kernel has the name of what it serves."""
+    """Only a kernel may have the name of another file, the one that it serves."""
     rooms = defaultdict(set)
     for path in FILES:
         if path.stem != "__init__" and path.parent.name != "kernels":
@@ -176,13 +176,13 @@ def test_names_of_files_are_unique():
 
 @pytest.mark.parametrize("path", [path for path in FILES if room(dotted(path)) not in VIEWS], ids=relative)
 def test_only_views_know_jupyter(path):
-    """Everything that computes works without a notebook; Jupyter and Bokeh are for the files that draw or start it."""
+    """All computation works without a notebook; only files that draw or start Jupyter and Bokeh import them."""
     known = {name.partition(".")[0] for name, _ in imports(path)}
     assert not known & JUPYTER
 
 
 def test_import_is_light():
-    """``import placelab`` takes under a second of processor time and loads nothing that only some users need."""
+    """``import placelab`` takes under a second of processor time and loads no optional or heavy library."""
     code = (
         "import sys, time; begun = time.process_time(); import placelab; "
         "print(time.process_time() - begun, *{name.partition('.')[0] for name in sys.modules})"

@@ -1,7 +1,8 @@
-"""What is packaged is pinned, comes from no particular place, and names no particular machine."""
+"""The package's dependencies are pinned, have no fixed source, and no text names a machine."""
 
 from __future__ import annotations
 
+import gzip
 import importlib.metadata
 import json
 import re
@@ -20,7 +21,7 @@ CONSTRAINTS = [line for line in (ROOT / "constraints.txt").read_text().splitline
 PINNED = {canonicalize_name(name): version for name, _, version in (line.partition("==") for line in CONSTRAINTS)}
 LOCK = json.loads((ROOT / "widgets" / "package-lock.json").read_text())
 
-# Folders of somebody's machine; a shebang or a device file is everybody's.
+# Folders of a particular machine; shebangs and device files are allowed.
 MACHINE_PATH = re.compile(r"(?<![\w.}])/(home|root|Users|work|tmp|opt|mnt)/\w|[A-Z]:\\\\Users")
 
 
@@ -42,13 +43,13 @@ def test_constraints_are_exact():
 
 
 def test_constraints_pin_everything_that_is_installed():
-    """Whatever the project's requirements lead to, over any number of steps, has its line in constraints.txt."""
+    """Every direct or indirect requirement of the project has its line in constraints.txt."""
     unpinned = reached("placelab", "test") - {"placelab"} - PINNED.keys()
     assert not unpinned
 
 
 def reached(name: str, extra: str) -> set[str]:
-    """Distributions that this one with this extra needs here, over any number of steps, itself included."""
+    """Distributions that this one requires with this extra, directly or indirectly, itself included."""
     found: set[tuple[str, str]] = set()
     waiting = [(name, ""), (name, extra)]
     while waiting:
@@ -63,13 +64,13 @@ def reached(name: str, extra: str) -> set[str]:
 
 
 def test_build_requirements_are_exact():
-    """The build backend is pinned too: constraints.txt does not reach into an isolated build."""
+    """The build backend is pinned too, because constraints.txt does not apply to an isolated build."""
     requirements = [Requirement(line) for line in PROJECT["build-system"]["requires"]]
     assert all([bound.operator for bound in requirement.specifier] == ["=="] for requirement in requirements)
 
 
 def test_constraints_meet_the_project_requirements():
-    """What is tested is what pyproject.toml allows."""
+    """The tested versions are those that pyproject.toml allows."""
     extras = PROJECT["project"]["optional-dependencies"].values()
     for line in [*PROJECT["project"]["dependencies"], *(line for extra in extras for line in extra)]:
         requirement = Requirement(line)
@@ -77,7 +78,7 @@ def test_constraints_meet_the_project_requirements():
 
 
 def test_pins_run_on_the_oldest_python_supported():
-    """No pinned version asks for more than requires-python promises: Debian 12 has 3.11.2, and it is enough."""
+    """No pinned version needs more than requires-python: Debian 12 has 3.11.2, which is enough."""
     oldest = PROJECT["project"]["requires-python"].removeprefix(">=") + ".0"
     wanted = {name: importlib.metadata.metadata(name)["Requires-Python"] for name in reached("placelab", "test")}
     assert not {name: wants for name, wants in wanted.items() if wants and oldest not in SpecifierSet(wants)}
@@ -95,12 +96,12 @@ def test_front_end_lock_is_exact_and_names_no_registry():
 
 @pytest.mark.parametrize("path", ["constraints.txt", "pyproject.toml", "Makefile", "widgets/package-lock.json"])
 def test_nothing_is_fetched_from_a_named_place(path):
-    """Which index or registry serves the packages is the user's choice."""
+    """The user chooses the index or registry of the packages."""
     assert not re.search(r"index-url|find-links|registry\.|pypi\.org|file://|git\+", (ROOT / path).read_text())
 
 
 def test_no_text_names_a_machine():
-    """No committed text holds a path of the machine it was written on."""
+    """No committed text has a path of a particular machine."""
     found = [
         f"{path.relative_to(ROOT)}: {match[0]}"
         for path in texts()
@@ -111,11 +112,18 @@ def test_no_text_names_a_machine():
 
 
 def test_the_server_extension_is_enabled_by_the_installation():
-    """Installing placelab, editable or not, puts the extension's switch where Jupyter Server looks for it."""
+    """Installing placelab, editable or not, puts the extension's switch into Jupyter Server's search path."""
     files = [str(file) for file in importlib.metadata.files("placelab")]
     assert any(file.endswith("etc/jupyter/jupyter_server_config.d/placelab.json") for file in files)
 
 
+<<<<<<< HEAD
+def test_bundles_are_small():
+    """Gzipped, each view stays under 60 KB and all together under 200 KB; a widget's whole module travels with each instance."""
+    sizes = [len(gzip.compress(path.read_bytes())) for path in (ROOT / "placelab" / "widgets" / "static").glob("*.js")]
+    assert max(sizes) <= 60_000 and sum(sizes) <= 200_000
+=======
 def test_bundle_is_small():
-    """The front end's modules stay under 100 KB together; a widget's whole module travels with each instance."""
+    """The front end's modules have less than 100 KB together; each widget instance carries its whole module."""
     assert sum(path.stat().st_size for path in (ROOT / "placelab" / "widgets" / "static").glob("*.js")) <= 100_000
+>>>>>>> words2

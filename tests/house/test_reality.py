@@ -1,6 +1,6 @@
-"""Simulated against real: the model of shared cores, the fitted costs and the measures of agreement hold what they say.
+"""Simulated against real: the model of shared cores, the fitted costs and the measures of agreement are correct.
 
-What needs TensorFlow runs in a process of its own, where it is installed.
+Tests that need TensorFlow run in a separate process, if it is installed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def test_with_a_core_for_every_task_the_model_is_the_simulator():
 @pytest.mark.parametrize("exclusive", [True, False])
 @pytest.mark.parametrize("n_cores", [1, 2, 3])
 def test_tasks_never_outnumber_the_cores(n_cores, exclusive):
-    """And an op starts when its inputs are there, at the earliest."""
+    """No op starts before its inputs are there."""
     for i, problem in enumerate(PROBLEMS):
         schedule = simulated(problem, i)
         run = cores.run(schedule, n_cores, exclusive=exclusive)
@@ -78,7 +78,7 @@ def test_a_device_of_a_shared_pool_runs_several_ops_at_once():
 
 
 def test_a_transfer_takes_a_core_for_its_work_and_waits_without_one():
-    """a; then b on its device, beside the transfer of 2 s to c's, 0.5 s of them work. With one core b goes before the work."""
+    """b runs beside a's transfer of 2 s to c, of which 0.5 s are work. With one core b runs before the work."""
     problem = forked(2, size=4.0)
     schedule = pl.simulate(problem, pl.Placement(problem, [0, 0, 1]), "fifo")
     assert schedule.makespan == 4
@@ -135,7 +135,7 @@ def test_a_part_that_is_not_run_stays_in_the_file(tmp_path):
 
 
 def test_errors_are_shown_as_they_are_and_next_to_a_single_device():
-    """A load that slows every step alike spoils the first, not the second."""
+    """A load that slows every step alike changes the first error, not the second."""
     names, predicted = ["random", "single", "heft"], [4.0, 2.0, 1.0]
     assert report.agreed(names, predicted, [8.0, 4.0, 2.0]) == ["1.00", "1.00", "50%", "0%"]
     assert report.agreed(names[::2], predicted[::2], [1.0, 4.0]) == ["-1.00", "-1.00", "188%", "–"]
@@ -149,7 +149,7 @@ def test_seconds_are_added_by_category():
 
 @pytest.mark.skipif(NO_PYTORCH, reason="PyTorch is not installed: pip install placelab[torch]")
 def test_a_distributed_model_computes_the_same():
-    """On one device, which is what there is everywhere: inputs follow the modules, and nothing changes."""
+    """Checked on one device, since others may be missing: inputs follow the modules, and results stay."""
     import torch
 
     model, batch = torch_model.encoder("cpu")
@@ -160,7 +160,7 @@ def test_a_distributed_model_computes_the_same():
 
 
 def test_in_the_committed_table_every_op_ran_where_it_was_placed():
-    """In all networks on both kinds of devices, three placements of each at least."""
+    """For all networks on both kinds of devices, with at least three placements each."""
     sections = (BENCHMARKS / "reality.md").read_text().split("\n## ")
     tables = {
         s.splitlines()[0]: [row for row in s.splitlines() if row.startswith("| ")][2:]
@@ -177,7 +177,7 @@ def test_in_the_committed_table_every_op_ran_where_it_was_placed():
 @pytest.mark.skipif(NO_TENSORFLOW, reason="TensorFlow is not installed: pip install tensorflow-cpu tf_keras")
 @pytest.mark.parametrize("machine", ["process", "workers"])
 def test_a_network_is_placed_run_and_compared(machine, tmp_path):
-    """From the network to the table: every op ran where placelab had put it, and a step was predicted and measured."""
+    """The whole run: every op runs on its device, and a step is predicted and measured."""
     out = tmp_path / "table.md"
     command = [sys.executable, str(BENCHMARKS / "reality.py"), str(out), "--networks", "convolutional_network"]
     command += ["--machines", machine, "--partitioners", "single", "m-etf", "random", "--rounds", "2"]

@@ -1,6 +1,5 @@
-"""Kernels: compiled code and plain Python are one source and give the same result to the last bit."""
+"""Kernels: the same source, compiled or as plain Python, gives the same result to the last bit."""
 
-import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -33,14 +32,14 @@ class Outer(NamedTuple):
 
 @jit.kernel
 def add_weights(outer, n):
-    """Add the first n weights up, times the scale; returns how many there are."""
+    """Add the first n weights, times the scale; returns their number."""
     for i in range(n):
         outer.inner.total[0] += outer.scale * outer.inner.weight[i]
     return len(outer.inner.weight)
 
 
 def runs(problem, seed):
-    """Everything every partitioner and scheduler makes of a problem, as bytes; errors by their text."""
+    """All results of every partitioner and scheduler for a problem, as bytes; errors as text."""
     result = []
     for partitioner in pl.partitioners():
         try:
@@ -73,7 +72,7 @@ def runs(problem, seed):
 def test_compiled_is_plain_bit_for_bit(monkeypatch):
     """Every partitioner × scheduler × memory handling, over random problems of all models."""
     for i, problem in enumerate(many(60, seed=3, ops=14)):
-        monkeypatch.setenv("PLACELAB_JIT", "wait")
+        monkeypatch.setenv("PLACELAB_JIT", "check")
         compiled = runs(problem, seed=i)
         monkeypatch.setenv("PLACELAB_JIT", "0")
         assert runs(problem, seed=i) == compiled
@@ -83,23 +82,25 @@ def test_compiled_is_plain_bit_for_bit(monkeypatch):
 def test_compiled_is_plain_on_a_real_graph(name, monkeypatch):
     """The same on a network of 367 ops with its groups."""
     problem = pl.Problem(pl.load(name), pl.clusters.pcie_box(), transfers="sequential")
-    monkeypatch.setenv("PLACELAB_JIT", "wait")
+    monkeypatch.setenv("PLACELAB_JIT", "check")
     compiled = runs(problem, seed=0)
     monkeypatch.setenv("PLACELAB_JIT", "0")
     assert runs(problem, seed=0) == compiled
 
 
+<<<<<<< HEAD
+def test_a_kernel_is_called_with_the_types_of_its_first_call(monkeypatch):
+    """Machine code is entered without a look at the types: read-only and writable arrays always stand at the same places."""
+    monkeypatch.setenv("PLACELAB_JIT", "check")
+=======
 def test_a_kernel_is_compiled_once_for_all_calls():
-    """Read-only and writable arrays always stand at the same places: one specialisation per kernel."""
+    """Read-only and writable arrays are always at the same positions: one specialisation per kernel."""
+>>>>>>> words2
     for problem in many(5, seed=4):
         runs(problem, seed=0)
-    modules = [m for name, m in sys.modules.items() if name.startswith("placelab.kernels.")]
-    kernels = {k for m in modules for k in vars(m).values() if isinstance(k, jit.kernel) and k.compiled is not None}
-    assert "run_events" in {k.__name__ for k in kernels}
-    for k in kernels:
-        first, *more = k.compiled.signatures
-        names = inspect.signature(k.function).parameters
-        assert not more, [(k.__name__, n, a, b) for n, a, b in zip(names, first, more[0], strict=True) if a != b]
+    assert add_weights(weights(), 3) == 3
+    with pytest.raises(TypeError, match="kernel add_weights takes"):
+        add_weights(weights(), 3.0)
 
 
 def test_changed_sources_are_compiled_anew(tmp_path):
@@ -113,7 +114,7 @@ def test_changed_sources_are_compiled_anew(tmp_path):
 
 
 def test_the_first_call_compiles_in_the_background_and_says_so(tmp_path):
-    """With an empty cache the plain path serves at once, with the same result, and the log says why it is slow."""
+    """With an empty cache the plain path serves at once, with the same result, and the log gives the reason."""
     code = (
         "import logging, time, placelab as pl; logging.basicConfig();"
         "p = pl.Problem(pl.generators.fork_join(5), pl.Cluster.uniform(2));"
@@ -131,7 +132,7 @@ def test_the_first_call_compiles_in_the_background_and_says_so(tmp_path):
 
 
 def test_the_same_seed_gives_the_same_bytes_in_every_process():
-    """Whatever PYTHONHASHSEED: no order of a set or a hash reaches a result."""
+    """For any PYTHONHASHSEED: no result depends on the order of a set or on a hash."""
     code = (
         "import sys, hashlib; sys.path[:0] = ['tests', 'tests/kernels'];"
         "from problems import many; from test_kernels import runs;"
@@ -152,7 +153,7 @@ def test_the_same_seed_gives_the_same_bytes_in_every_process():
 
 
 def test_views_of_a_bound_kernel_are_what_it_works_on(monkeypatch):
-    """A kernel that is entered again and again converts its arguments once; results are written back on request."""
+    """A kernel that is called repeatedly converts its arguments once; results are written back on request."""
 
     @jit.kernel
     def add_one(values):
@@ -170,13 +171,13 @@ def test_views_of_a_bound_kernel_are_what_it_works_on(monkeypatch):
 
 
 def weights():
-    """A block of three weights that may only be read, and a total of 0."""
+    """A block of three read-only weights, and a total of 0."""
     weight = np.arange(1.0, 4.0)
     weight.flags.writeable = False
     return Outer(2.0, Inner(weight, np.zeros(1)))
 
 
-@pytest.mark.parametrize("setting", ["0", "wait"])
+@pytest.mark.parametrize("setting", ["0", "check"])
 def test_arrays_in_nested_blocks_are_read_and_written(monkeypatch, setting):
     """Results inside blocks reach the caller's arrays, from plain Python as from compiled code."""
     monkeypatch.setenv("PLACELAB_JIT", setting)
@@ -186,7 +187,7 @@ def test_arrays_in_nested_blocks_are_read_and_written(monkeypatch, setting):
 
 
 def test_blocks_of_a_bound_kernel_are_what_it_works_on(monkeypatch):
-    """Blocks are converted once, so that the caller sees and sets what is in them between two entries."""
+    """Blocks are converted once, so the caller can read and set their content between two calls."""
     monkeypatch.setenv("PLACELAB_JIT", "0")
     outer = weights()
     enter, (view, _), write_back = add_weights.bind(outer, 1)
@@ -199,11 +200,10 @@ def test_blocks_of_a_bound_kernel_are_what_it_works_on(monkeypatch):
 
 @pytest.mark.slow
 def test_blocks_are_found_in_the_cache(monkeypatch, tmp_path):
-    """A kernel on blocks is read from disk by the next process, which finds its compiled code under the same key."""
+    """The next process finds the compiled code of a kernel on blocks under the same key."""
     code = (
-        "import placelab as pl; from placelab.kernels.etf import earliest_first;"
-        "p = pl.Problem(pl.generators.fork_join(5), pl.Cluster.uniform(2)); pl.place(p, 'etf');"
-        "stats = earliest_first.compiled.stats; print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))"
+        "import placelab as pl;"
+        "p = pl.Problem(pl.generators.fork_join(5), pl.Cluster.uniform(2)); pl.place(p, 'etf')"
     )
     environment = {
         "NUMBA_CACHE_DIR": str(tmp_path),
@@ -211,8 +211,9 @@ def test_blocks_are_found_in_the_cache(monkeypatch, tmp_path):
         "PLACELAB_JIT": "wait",
         "HOME": str(tmp_path),
     }
-    found = [
-        subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True).stdout
-        for _ in range(2)
-    ]
-    assert [line.split() for line in found] == [["0", "1"], ["1", "0"]]
+    written = []
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+        written.append({path.name: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb[ci]")})
+    assert any("earliest_first" in name for name in written[0])
+    assert written[0] == written[1]  # the second process has compiled nothing

@@ -39,14 +39,14 @@ def test_the_path_goes_from_entry_to_exit_and_is_longest():
 
 
 def test_path_ops_that_may_not_run_there_go_elsewhere():
-    """The path's device is one that may run most of it; b may only run on dev0."""
+    """The path's device may run most of the path; b may only run on dev0."""
     graph = pl.OpGraph.from_arrays(list("abc"), [1.0] * 3, [(0, 1), (1, 2)], devices={1: ["dev0"], 2: ["dev1"]})
     placement = pl.place(pl.Problem(graph, pl.Cluster(speed=[1.0, 2.0])), "cpop")
     assert placement.device.tolist() == [1, 0, 1]
 
 
 def test_the_trace_tells_path_ops_from_others():
-    """A path op's reason is the path, another's that it finishes soonest."""
+    """The reason of a path op is the path, that of another op its earliest finish."""
     problem = pl.datasets.problem("topcuoglu")
     trace = pl.place(problem, "cpop", trace=True).trace
     assert "critical path" in trace.line(problem, 8)

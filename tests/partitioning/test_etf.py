@@ -1,4 +1,4 @@
-"""etf and m-etf: examples by hand, and the rule written plainly under every transfer and memory model."""
+"""etf and m-etf: examples by hand, and a plain implementation under every transfer and memory model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from placelab.planning.ranks import by_falling, rounded, static_level
 
 
 def plain_etf(problem, finish=True):
-    """The rule on the list scheduler: of all ready ops and devices with room the smallest (start, rank, finish, device).
+    """The rule on the list scheduler: among ready ops and devices with enough memory the smallest (start, rank, finish, device).
 
     `finish`: whether finishes are compared. Returns the scheduler and the ops as placed; or why nothing fits, and None.
     """
@@ -37,7 +37,7 @@ def plain_etf(problem, finish=True):
 
 
 def refusal(function, *arguments, **options):
-    """What an infeasible call says."""
+    """The error of an infeasible call."""
     with pytest.raises(pl.InfeasibleError) as said:
         function(*arguments, **options)
     return str(said.value)
@@ -55,7 +55,7 @@ class Queues:
         return [("out", s), ("in", d)] if self.problem.duplex else [s, d]
 
     def inputs(self, v, d, device, finish):
-        """(tensor, home, sent, there) of each input of v as if it ran on d, and the transfers this takes."""
+        """(tensor, home, sent, there) of each input of v as if it ran on d, and the transfers that this needs."""
         graph, cluster, new, mine = self.problem.graph, self.problem.cluster, {}, {}
         edges, times = graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]].tolist(), {}
         for e in sorted(edges, key=lambda e: finish[graph.producer[e]]):
@@ -74,7 +74,7 @@ class Queues:
 
 
 def plain_etf_in_queues(problem):
-    """The rule with contention, in dictionaries; None where nothing has room."""
+    """The rule with contention, in dictionaries; None if nothing fits."""
     graph, device, start, finish, fixed = problem.graph, {}, {}, {}, {}
     _, rank = by_falling(rounded(static_level(problem)))
     memory, queues, free = problem.memory != "none" and MemoryPlan(problem), Queues(problem), Counter()
@@ -127,7 +127,7 @@ def test_baechi_figure_6():
 
 
 def test_the_earliest_task_goes_first_by_hand():
-    """Thesis 4.2 by hand, two machines, all times 1 but a2's transfer 3: b is third, on the idle machine; c fills a gap after it.
+    """Thesis 4.2, two machines, all times 1 but a2's transfer 3: b is third, on the idle machine; c fills a gap after it.
 
     At 0 a1 (level 2) starts on dev0, and b (level 1) on dev1. At 1 a2 could start on dev0 (on dev1 only at 4), c on either:
     a2 has the larger number but both level 1, so the lower number, a2, goes first to dev0, c to dev1.
@@ -140,14 +140,14 @@ def test_the_earliest_task_goes_first_by_hand():
 
 
 def test_of_equal_starts_the_longer_way_goes_first():
-    """Static level before number: z, the last op, has two ops behind it and goes first."""
+    """Static level decides before number: z, the last op, has two ops after it and goes first."""
     graph = chains(["a"], ["b"], ["z", 0.0, "y", 0.0, "x"])
     placement = pl.place(pl.Problem(graph, pl.Cluster([1.0])), "etf", trace=True)
     assert [graph.names[v] for v in placement.trace.op] == ["z", "y", "a", "b", "x"]
 
 
 def test_of_equal_starts_the_faster_device_is_taken():
-    """Both devices are idle at 0, and the lower number is the slower one; op by op the faster wins, a short op does not."""
+    """Both devices are idle at 0, the lower number is slower: the long op takes the faster device, the short one the other."""
     graph = pl.OpGraph.from_arrays(["long", "short"], [8.0, 1.0], [])
     placement = pl.place(pl.Problem(graph, pl.Cluster([1.0, 4.0])), "etf", trace=True)
     assert [graph.names[v] for v in placement.trace.op] == ["long", "short"]
@@ -155,7 +155,7 @@ def test_of_equal_starts_the_faster_device_is_taken():
 
 
 def test_identical_devices_have_the_ties_of_the_papers():
-    """There the finish decides nothing: the smallest (start, static level, op, device)."""
+    """On these the finish decides nothing: the smallest (start, static level, op, device)."""
     for i, problem in enumerate(
         problems.many(200, seed=81, memory=("none",), transfers=("parallel",), identical=True, time_table=False)
     ):
@@ -165,13 +165,13 @@ def test_identical_devices_have_the_ties_of_the_papers():
 
 
 def test_the_group_goes_where_its_first_member_went():
-    """b would start sooner on the idle dev1, but its group is on dev0."""
+    """b could start sooner on the idle dev1, but its group is on dev0."""
     graph = chains(["a"], ["b"], groups=[[0, 1]])
     assert pl.place(pl.Problem(graph, pl.Cluster([1.0, 1.0])), "etf").device.tolist() == [0, 0]
 
 
 def test_it_is_the_rule_written_plainly():
-    """Order, devices, times and scores, or the error: groups, restrictions, zero times and ties, in every memory model."""
+    """Equal order, devices, times and scores, or error: groups, restrictions, zero times and ties, in every memory model."""
     refused = 0
     for i, problem in enumerate(problems.many(600, seed=82, ops=14, transfers=("parallel",))):
         s, order = plain_etf(problem)
@@ -189,7 +189,7 @@ def test_it_is_the_rule_written_plainly():
 @pytest.mark.parametrize("memory", [("none",), ("edges", "reserved", "dynamic")])
 @pytest.mark.parametrize("transfers", ["sequential", "channel"])
 def test_it_is_the_rule_written_plainly_in_queues(transfers, memory):
-    """The same where transfers wait for ports (half and full duplex) or channels."""
+    """The same if transfers wait for ports (half and full duplex) or channels."""
     refused = 0
     for i, problem in enumerate(problems.many(150, seed=83, transfers=(transfers,), memory=memory, transfer_ops=(0,))):
         expected = plain_etf_in_queues(problem)
@@ -204,7 +204,7 @@ def test_it_is_the_rule_written_plainly_in_queues(transfers, memory):
 
 @pytest.mark.parametrize("model", ["edges", "dynamic"])
 def test_it_is_the_rule_written_plainly_on_long_curves(model):
-    """The same where a device's memory changes so often that its curve takes several blocks, and is scarce."""
+    """The same if a device's memory is scarce and changes so often that its curve needs several blocks."""
     made = 0
     for i in range(4):
         problem = pl.Problem(pl.generators.layered(200, seed=i), pl.Cluster.uniform(2, memory=1e18), memory=model)
@@ -220,7 +220,7 @@ def test_it_is_the_rule_written_plainly_on_long_curves(model):
 
 
 def test_m_etf_keeps_within_memory_and_etf_does_not_look():
-    """Where etf's plan fits it is m-etf's; where it does not, m-etf's planned schedule is within every capacity all the same."""
+    """If etf's plan fits, it is m-etf's; otherwise m-etf's planned schedule stays within every capacity."""
     fits = tight = 0
     for problem in problems.many(400, seed=84, memory=("edges", "reserved", "dynamic"), transfer_ops=(0,)):
         try:
@@ -239,7 +239,7 @@ def test_m_etf_keeps_within_memory_and_etf_does_not_look():
 
 
 def test_rejected_pairs_are_looked_at_again():
-    """c has no room while a's tensor is held; b frees it, so c runs after b on the one device, instead of never."""
+    """c does not fit while a's tensor is held; b frees it, so c runs after b on the only device."""
     graph = pl.OpGraph.from_arrays(["a", "b", "c"], [1.0] * 3, [(0, 1)], edge_bytes=[6.0], temporary=[0.0, 0.0, 8.0])
     graph = graph.replace(compute=[3.0, 1.0, 1.0])
     problem = pl.Problem(graph, pl.Cluster([1.0], memory=8.0))
@@ -249,7 +249,7 @@ def test_rejected_pairs_are_looked_at_again():
 
 
 def test_what_fits_nowhere_is_named():
-    """m-etf says which group and what each device lacks; etf only when a device would hold too much for ever."""
+    """m-etf names the group and what each device lacks; etf only if a device would hold too many persistent bytes."""
     graph = chains(["a", 0.0, "b"], persistent=6.0, groups=[[0, 1]], group_names=["pair"])
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], memory=[11.0, 9.0]))
     with pytest.raises(pl.InfeasibleError, match=r"group 'pair'.*dev0 is short by 1 bytes; dev1 is short by 3 bytes"):

@@ -1,4 +1,4 @@
-"""HEFT: the published schedule, an independent one, groups, and one answer from both its paths."""
+"""HEFT: the published schedule, an independent implementation, groups, and equal results of kernel and list scheduler."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def independent_heft(problem, insertion=True):
 
 
 def same(a: pl.Placement, b: pl.Placement) -> bool:
-    """Equal to the last bit, traces included."""
+    """Whether both are equal to the last bit, traces included."""
     if a.trace is not None:
         for field in fields(a.trace):
             x, y = getattr(a.trace, field.name), getattr(b.trace, field.name)
@@ -84,7 +84,7 @@ def test_an_independent_heft_agrees():
 
 @pytest.mark.parametrize("name", ["heft", "cpop", "tf-greedy"])
 def test_both_paths_give_one_plan(name, monkeypatch):
-    """The kernel and the list scheduler agree bit for bit on devices, order, estimate and trace, memory aside."""
+    """Kernel and list scheduler agree bit for bit on devices, order, estimate and trace, without memory limits."""
     for i, problem in enumerate(problems.many(300, seed=22, memory=("none",))):
         quick = pl.place(problem, name, trace=bool(i % 3))
         with monkeypatch.context() as patch:
@@ -96,7 +96,7 @@ def test_both_paths_give_one_plan(name, monkeypatch):
 
 @pytest.mark.parametrize("name", ["heft", "cpop", "tf-greedy"])
 def test_memory_has_a_say_only_where_it_must(name, monkeypatch):
-    """The plan made without regard to memory stands exactly where it exceeds no capacity; the other one never exceeds any."""
+    """The plan made without memory limits is used if it exceeds no capacity; the other plan never exceeds any."""
     slow, plans = [], []
     in_memory, finished = list_scheduling._in_memory, list_scheduling._finished
     monkeypatch.setattr(
@@ -126,7 +126,7 @@ def test_memory_has_a_say_only_where_it_must(name, monkeypatch):
 
 @pytest.mark.parametrize("name", ["heft", "cpop", "tf-greedy"])
 def test_a_trace_changes_nothing(name):
-    """With and without recording: the same plan."""
+    """The plan is the same with and without recording."""
     for problem in problems.many(60, seed=23, memory=("none",)):
         assert same(pl.place(problem, name), pl.place(problem, name, trace=True))
 
@@ -139,7 +139,7 @@ def test_the_estimate_is_the_simulated_makespan():
 
 
 def test_the_first_of_a_group_decides():
-    """b would finish sooner next to its input's device alone, but follows a, which was ranked first."""
+    """b alone would finish sooner next to its input, but follows a, which was ranked first."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [9.0, 1.0], [], groups=[[0, 1]])
     placement = pl.place(pl.Problem(graph, pl.Cluster(speed=[1.0, 2.0])), "heft", trace=True)
     assert placement.device.tolist() == [1, 1]
@@ -147,7 +147,7 @@ def test_the_first_of_a_group_decides():
 
 
 def test_tight_memory_spreads_ops():
-    """All would go to the fast device; its memory holds only one of them."""
+    """All ops prefer the fast device, whose memory holds only one of them."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [1.0, 1.0], [], persistent=6.0)
     cluster = pl.Cluster(speed=[1.0, 100.0], memory=[100.0, 10.0])
     assert pl.place(pl.Problem(graph, cluster, memory="none"), "heft").device.tolist() == [1, 1]
@@ -156,7 +156,7 @@ def test_tight_memory_spreads_ops():
 
 @pytest.mark.parametrize("name", ["heft", "cpop", "tf-greedy"])
 def test_an_op_without_room_is_retried_when_memory_is_freed(name):
-    """`hungry` comes first but has no room until `use` has consumed the tensor of `make`."""
+    """`hungry` comes first but does not fit until `use` has consumed the tensor of `make`."""
     graph = pl.OpGraph.from_arrays(
         ["make", "hungry", "use"], [5.0, 3.0, 1.0], [(0, 1), (0, 2)], edge_bytes=[0.0, 6.0], temporary=[0.0, 8.0, 0.0]
     )
@@ -166,11 +166,11 @@ def test_an_op_without_room_is_retried_when_memory_is_freed(name):
 
 @pytest.mark.parametrize("name", ["heft", "cpop", "tf-greedy"])
 def test_kernels_equal_plain_python(name, monkeypatch):
-    """Compiled and plain give the same bits, zero-time ops, groups, restrictions and traces included."""
+    """Compiled and plain give the same bits, with zero-time ops, groups, restrictions and traces."""
     graph = pl.generators.layered(400, seed=3)
     graph = graph.replace(compute=np.where(np.arange(400) % 5 == 0, 0.0, graph.compute))
     problem = pl.Problem(graph, pl.Cluster.uniform(3), groups=[graph.names[5:300:50]], allowed={graph.names[7]: [0, 2]})
     monkeypatch.setenv("PLACELAB_JIT", "0")
     plain = pl.place(problem, name, trace=True)
-    monkeypatch.setenv("PLACELAB_JIT", "wait")
+    monkeypatch.setenv("PLACELAB_JIT", "check")
     assert same(plain, pl.place(problem, name, trace=True))

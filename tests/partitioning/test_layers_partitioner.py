@@ -1,4 +1,4 @@
-"""layers: what belongs to one named layer stays together, and layers follow each other."""
+"""layers: ops of one named layer stay together, and layers follow each other."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def devices_of(placement, scope):
 
 
 def test_two_layers_on_each_of_four_devices():
-    """The expert's rules: layers in a row, forward and backward of one on one device, embedding first, projection last."""
+    """Layers in order, forward and backward of one on one device, embedding first, projection last."""
     placement = pl.place(model(), "layers")
     assert [devices_of(placement, f"layer_{i}") for i in range(8)] == [[0], [0], [1], [1], [2], [2], [3], [3]]
     assert devices_of(placement, "embed") == [0] and devices_of(placement, "project") == [3]
@@ -44,7 +44,7 @@ def test_the_order_is_the_models_not_that_of_the_names_or_the_file():
 
 
 def test_depth_names_the_layer():
-    """The same model by its outer blocks, or by its layers."""
+    """The same model split by its outer blocks, or by its layers."""
     names = [f"block_{i // 3}/layer_{i % 3}/op_{j}" for i in range(6) for j in range(2)]
     graph = pl.OpGraph.from_arrays(names, [1.0] * 12, [(v, v + 1) for v in range(11)], edge_bytes=[1.0] * 11)
     problem = pl.Problem(graph, pl.Cluster([1.0] * 3, bandwidth=1.0))
@@ -56,7 +56,7 @@ def test_depth_names_the_layer():
 
 
 def test_without_scopes_every_op_is_a_layer():
-    """Then it is `contiguous` along the upward rank: on a chain the same."""
+    """The result is `contiguous` along the upward rank, the same on a chain."""
     graph = pl.OpGraph.from_arrays(list("abcdefgh"), [1.0] * 8, [(v, v + 1) for v in range(7)])
     problem = pl.Problem(graph, pl.Cluster([1.0, 2.0, 1.0]))
     assert (pl.place(problem, "layers").device == pl.place(problem, "contiguous").device).all()
@@ -64,7 +64,7 @@ def test_without_scopes_every_op_is_a_layer():
 
 @pytest.mark.parametrize("network", ["convolutional_network", "recurrent_network", "dynamic_rnn"])
 def test_a_network_is_balanced_and_moves_less_than_in_pieces(network):
-    """Each device has at most twice its share, and fewer bytes travel than between `contiguous` pieces of the same number."""
+    """Each device has at most twice its share, and fewer bytes are sent than with `contiguous`."""
     problem = pl.Problem(pl.load(network), pl.clusters.pcie_box())
     share = relative_speed(problem) / relative_speed(problem).sum()
     placement, cut = pl.place(problem, "layers"), pl.place(problem, "contiguous")
@@ -75,7 +75,7 @@ def test_a_network_is_balanced_and_moves_less_than_in_pieces(network):
 
 
 def test_a_group_a_pin_and_a_full_device_are_respected():
-    """A group goes with its first op's layer; a layer that has no room goes on to the next device."""
+    """A group follows its first op's layer; a layer that does not fit goes to the next device."""
     problem = model(layers=4, ops=2, devices=2).replace(groups=[["layer_0/op_0", "layer_3/op_0"]])
     placement = pl.place(problem.pin({"layer_1/op_1": "dev1"}), "layers")
     where = placement.to_mapping()

@@ -11,7 +11,7 @@ from placelab.planning.capacity import Assignment, needs, units
 
 
 def plain(problem, rule):
-    """The rule, written plainly; None where an op has no room anywhere."""
+    """The rule, written plainly; None if an op fits on no device."""
     k, made = problem.cluster.n_devices, units(problem)
     held, peak = needs(problem)
     each = problem.graph.memory if problem.memory == "none" else held + peak
@@ -47,7 +47,7 @@ def plain(problem, rule):
 
 
 def line(need, **rules):
-    """Ops one after the other that need so many bytes."""
+    """Ops in a chain that need so many bytes."""
     n = len(need)
     graph = pl.OpGraph.from_arrays(
         [f"op{v}" for v in range(n)], [1.0] * n, [(v, v + 1) for v in range(n - 1)], memory=need
@@ -68,20 +68,20 @@ def test_count_rule_by_hand():
 
 
 def test_a_full_machine_is_left_for_good():
-    """Thesis 4.1.3 "until a machine is full": 3 + 3 do not fit into 5 bytes, and the op of 1 byte behind does not go back."""
+    """Thesis 4.1.3 "until a machine is full": 3 + 3 do not fit into 5 bytes, and the next op, of 1 byte, does not go back."""
     problem = line([3.0, 3.0, 1.0], memory="reserved")(pl.Cluster.uniform(2, memory=5.0))
     assert pl.place(problem, "m-topo", rule="count").device.tolist() == [0, 1, 1]
     assert pl.place(problem, "m-topo", rule="memory").device.tolist() == [0, 1, 1]
 
 
 def test_what_the_last_machine_has_no_room_for_goes_round():
-    """2 bytes are left on the first device when the second is full."""
+    """When the second device is full, ops go to the first, which has 2 bytes left."""
     problem = line([3.0, 3.0, 2.0, 2.0], memory="reserved")(pl.Cluster.uniform(2, memory=5.0))
     assert pl.place(problem, "m-topo").device.tolist() == [0, 1, 1, 0]
 
 
 def test_an_op_that_may_not_run_there_does_not_end_the_filling():
-    """op1 may only run on the last of three devices; op2 and op3 go to the first again, until that has its 3 bytes."""
+    """op1 may only run on the last of three devices; op2 and op3 fill the first up to its 3 bytes."""
     problem = line([1.0] * 6)(pl.Cluster.uniform(3)).pin({"op1": 2})
     assert pl.place(problem, "m-topo").device.tolist() == [0, 2, 0, 0, 1, 1]
 
@@ -102,7 +102,7 @@ def test_it_is_the_rule_written_plainly(rule):
 
 
 def test_the_share_is_never_too_small():
-    """Whatever the sizes, all ops go where their turn is: no device is passed over, none gets more than its share."""
+    """For any sizes, ops go to devices in turn: none is skipped, and none gets more than its share."""
     for problem in problems.many(200, seed=72, memory=("none",), groups=False, restricted=False):
         placement, need, k = pl.place(problem, "m-topo"), problem.graph.memory, problem.cluster.n_devices
         load = np.bincount(placement.device, need, minlength=k)

@@ -1,7 +1,7 @@
-"""Mayer's partitioners and the baselines: each decision is what the rule, stated plainly, says.
+"""Mayer's partitioners and the baselines: each decision equals that of the rule, written plainly.
 
-A traced placement is replayed decision by decision. Every device that was a candidate must be one by a plain count of room,
-and the chosen one must have the least score (within rounding) by a plain statement of the equation.
+A traced placement is replayed decision by decision. Every candidate must be one by a plain count of memory, and the
+chosen device must have the least score (within rounding) by a plain statement of the equation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ROUNDING = 1e-9
 
 
 class Replay:
-    """A traced placement, decision by decision: what was placed where when each unit was decided."""
+    """A traced placement, decision by decision: the ops placed so far and their devices."""
 
     def __init__(self, problem, name, **options):
         self.problem = problem
@@ -29,7 +29,7 @@ class Replay:
         self.on = {}  # device of each op placed so far
 
     def decisions(self):
-        """(unit's ops, chosen device, candidates, scores), checking that the candidates are those with room."""
+        """(unit's ops, chosen device, candidates, scores), after a check that candidates are the devices with enough memory."""
         trace = self.placement.trace
         for op, device, scores in zip(trace.op, trace.device, trace.score, strict=True):
             ops = self.problem.members(op).tolist()
@@ -67,14 +67,14 @@ def factor(values):
 
 
 def check_least(scores, plain, chosen):
-    """The recorded scores are the plain ones, and the chosen device has the least."""
+    """Check that the recorded scores equal the plain ones and the chosen device has the least."""
     for d, value in plain.items():
         assert isclose(scores[d], value, rel_tol=10 * ROUNDING, abs_tol=1e-15)
     assert plain[chosen] <= min(plain.values()) * (1 + ROUNDING) + 1e-15
 
 
 def speeds(problem):
-    """Relative speed: of the devices, or with measured times of what they take for what they may run."""
+    """Relative speed of the devices; with measured times, from the times of ops that they may run."""
     k, n = problem.cluster.n_devices, problem.graph.n_ops
     if problem.graph.time is None:
         return problem.cluster.speed / max(problem.cluster.speed)
@@ -86,7 +86,7 @@ def speeds(problem):
 
 
 def total_ranks(problem):
-    """up + down of each op, in operations, straight from the two equations."""
+    """up + down of each op, in operations, by the two equations."""
     graph, c = problem.graph, operations(problem.graph)
     up, down = c.copy(), np.zeros(graph.n_ops)
     for u, v in graph.edges[::-1].tolist():
@@ -114,7 +114,7 @@ def firsts(problem, order):
 
 
 def replays(name, sample, count=150, **options):
-    """Replays of a partitioner over random problems; infeasible ones are left out, but not all may be."""
+    """Replays of a partitioner over random problems without the infeasible ones; at least one must be feasible."""
     done = 0
     for problem in problems.many(count, seed=sample, transfers=("parallel",)):
         try:
@@ -129,7 +129,7 @@ def replays(name, sample, count=150, **options):
 
 
 def splitmix(name, seed):
-    """The hash of a name in [0, 1), in whole numbers of Python."""
+    """The hash of a name in [0, 1), computed with Python's integers."""
     mask = 2**64 - 1
     z = (crc32(name.encode()) + (seed + 1) * 0x9E3779B97F4A7C15) & mask
     z = ((z ^ z >> 30) * 0xBF58476D1CE4E5B9) & mask
@@ -154,7 +154,7 @@ def test_hash_draws_in_proportion_to_the_weight(weight):
 
 
 def test_hash_keeps_an_op_where_it_was_when_others_come_and_go():
-    """What an op's device is depends on its name alone, as long as there is room."""
+    """An op's device depends on its name alone, as long as memory suffices."""
     names = [f"layer/{v}" for v in range(200)]
 
     def place(n):
@@ -164,7 +164,7 @@ def test_hash_keeps_an_op_where_it_was_when_others_come_and_go():
 
 
 def test_hash_and_random_spread_over_all_devices():
-    """Thousands of ops: each device gets its share within 10 %, another seed another placement."""
+    """With thousands of ops, each device gets its share within 10 %; another seed gives another placement."""
     graph = pl.OpGraph.from_arrays([f"op{v}" for v in range(20_000)], [1.0] * 20_000, [])
     problem = pl.Problem(graph, pl.Cluster([1.0, 2.0, 5.0]))
     for name, share in (("hash", [1 / 8, 2 / 8, 5 / 8]), ("random", [1 / 3] * 3)):
@@ -185,7 +185,7 @@ def test_hash_by_memory_needs_memories():
 
 
 def test_round_robin_takes_the_next_device_with_room():
-    """After each decision comes the device after the one used, passing over those without room."""
+    """After each decision comes the next device, without those that lack memory."""
     for replay in replays("round-robin", 22):
         k, last = replay.problem.cluster.n_devices, -1
         for _, device, room, scores in replay.decisions():
@@ -195,7 +195,7 @@ def test_round_robin_takes_the_next_device_with_room():
 
 
 def follow_targets(replay, queue, sequence, target):
-    """Each unit of the queue goes to the first device with room, round the sequence from its target position."""
+    """Each unit of the queue goes to the first device with enough memory, cyclically from its target position."""
     k = len(sequence)
     for (ops, i), (placed, device, room, scores) in zip(queue, replay.decisions(), strict=True):
         assert placed == ops
@@ -203,7 +203,7 @@ def follow_targets(replay, queue, sequence, target):
 
 
 def test_contiguous_cuts_the_work_by_speed():
-    """An op's piece is where the middle of its work lies along the devices' shares."""
+    """The middle of an op's work, along the devices' shares, decides its piece."""
     for replay in replays("contiguous", 23):
         problem, n = replay.problem, replay.problem.graph.n_ops
         work = [np.mean([problem.exec_time(v, d) for d in problem.feasible(v)]) for v in range(n)]
@@ -222,7 +222,7 @@ def test_contiguous_by_hand():
 
 
 @pytest.mark.parametrize("quota", ["speed", "equal"])
-def test_batch_split_deals_ranks_to_the_fastest(quota):
+def test_batch_split_assigns_ranks_fastest_device_first(quota):
     """The i-th op by rank goes to the device in whose share of the count i + ½ lies, fastest first."""
     for replay in replays("batch-split", 24, quota=quota):
         problem, n = replay.problem, replay.problem.graph.n_ops
@@ -252,7 +252,7 @@ def test_batch_split_by_hand():
 
 @pytest.mark.parametrize("order", ["topological", "random"])
 def test_critical_path_then_least_load(order):
-    """The path goes to the fastest device that holds it (else op by op); each other unit where the load is least."""
+    """The path goes to the fastest device that holds it (else op by op); each other unit to the least load."""
     whole_paths = 0
     for replay in replays("critical-path", 25, order=order, seed=3, count=250):
         problem, graph = replay.problem, replay.problem.graph
@@ -287,7 +287,7 @@ def test_critical_path_then_least_load(order):
 
 
 def test_critical_path_by_hand():
-    """a→b→c (9) beats d→c (6): the path on the fast device; d there too only if its load is less."""
+    """a→b→c (9) beats d→c (6): the path is on the fast device; d too, only if its load is less."""
     graph = pl.OpGraph.from_arrays(list("abdc"), [4.0, 2.0, 3.0, 3.0], [(0, 1), (1, 3), (2, 3)])
     place = lambda *speed: pl.place(pl.Problem(graph, pl.Cluster(speed)), "critical-path").to_mapping()  # noqa: E731
     assert place(1.0, 2.0) == {"a": "dev1", "b": "dev1", "c": "dev1", "d": "dev0"}  # 3 / 1 < 12 / 2
@@ -340,7 +340,7 @@ def test_mite_by_hand():
 
 @pytest.mark.parametrize("exec_time", ["load", "score"])
 def test_dfs_is_equation_11_in_depth_first_order(exec_time):
-    """traffic × time where a recursive search, children by rank, meets each unit first."""
+    """traffic × time, in the order of a recursive search with children by rank."""
     for replay in replays("dfs", 27, exec_time=exec_time):
         problem, graph = replay.problem, replay.problem.graph
         position = {v: i for i, v in enumerate(by_rank(problem))}
@@ -363,7 +363,7 @@ def test_dfs_is_equation_11_in_depth_first_order(exec_time):
 
 
 def test_dfs_by_hand():
-    """The search goes down the heavier branch first; the second branch stays with its input unless the load outweighs it."""
+    """The search follows the heavier branch first; the second branch stays with its input unless the load outweighs it."""
     graph = pl.OpGraph.from_arrays(["root", "light", "heavy"], [1.0, 1.0, 5.0], [(0, 1), (0, 2)], edge_bytes=[2.0, 2.0])
     placement = pl.place(pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=1.0)), "dfs", trace=True)
     assert [graph.names[v] for v in placement.trace.op] == ["root", "heavy", "light"]
@@ -374,7 +374,7 @@ def test_dfs_by_hand():
 
 
 def test_single_is_the_fastest_device_that_holds_all():
-    """Least total time among the devices that may run everything and have room."""
+    """Least total time among the devices that may run all ops and have enough memory."""
     found = 0
     for problem in problems.many(200, seed=28):
         n, k = problem.graph.n_ops, problem.cluster.n_devices
@@ -396,7 +396,7 @@ def test_single_is_the_fastest_device_that_holds_all():
 
 
 def test_unknown_choices_are_named():
-    """A misspelt option value is one sentence with the values there are."""
+    """A misspelt option value gives one sentence with the valid values."""
     problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))
     for name, option in (
         ("hash", "weight"),
@@ -410,7 +410,7 @@ def test_unknown_choices_are_named():
 
 
 def test_traces_speak():
-    """Each partitioner says of every op why it is where it is, with the scores of its rivals."""
+    """Each partitioner gives a reason for every op, with the scores of all candidates."""
     problem = pl.Problem(
         pl.generators.gaussian_elimination(5), pl.clusters.mayer50(devices=4), groups=[["step1/pivot", "step2/pivot"]]
     )

@@ -1,4 +1,4 @@
-"""portfolio: never worse than what it tries, timed as the simulator times, and at the optimum where that is near."""
+"""portfolio: never worse than the plans it tries, with the simulator's times, and optimal if the optimum is near."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from placelab.planning.list_scheduler import planned_order
 
 
 def any_plan(problem, seed):
-    """A random placement, run critical path first."""
+    """A random placement, run in order of the critical path."""
     placement = problems.placement(Random(seed).randint, problem)
     schedule = pl.simulate(problem, placement, "pct")
     return run(problem, placement.device, planned_order(schedule.start, schedule.finish), "random", "pct")
 
 
 def on_from(problem, device, order, seed):
-    """A search that goes on from there."""
+    """A search that starts from this plan."""
     return Search(problem, [Plan(device, order, 0.0, 0.0, "", "")], seed, 50)
 
 
@@ -36,9 +36,9 @@ def on_from(problem, device, order, seed):
 @settings(max_examples=200)
 @given(problem=problems.problems(), seed=st.integers(0, 10_000))
 def test_a_plan_takes_what_it_takes_in_the_simulator(problem, seed):
-    """The kernel's makespan of a plan is that of the scheduler `planned`, to the last bit, before and after moves.
+    """The kernel's makespan equals that of the scheduler `planned`, to the last bit, before and after moves.
 
-    Except under sequential transfers with Send ops, where a port may be asked for while a Send still runs.
+    An exception are sequential transfers with Send ops: a port may be requested while a Send still runs.
     """
     plan = any_plan(problem, seed)
     device, order, _, makespan = Search(problem, [plan], seed, 50).improve(30)
@@ -49,13 +49,13 @@ def test_a_plan_takes_what_it_takes_in_the_simulator(problem, seed):
 @settings(max_examples=150)
 @given(problem=problems.problems(ops=25), seed=st.integers(0, 10_000))
 def test_timing_from_the_first_change_on_is_timing_from_the_start(problem, seed):
-    """After many moves, each timed from where it changes something on, the plan timed as a whole takes the same."""
+    """After many moves, each timed from its first change, timing the whole plan gives the same makespan."""
     device, order, _, makespan = Search(problem, [any_plan(problem, seed)], seed, 50).improve(60)
     assert on_from(problem, device, order, seed).improve(0)[3][0] == makespan[1] <= makespan[0]
 
 
 def test_saved_states_are_as_good_as_none():
-    """The same on graphs of many saved states, with contention and with groups, at every round."""
+    """The same on graphs with many saved states, with contention and with groups, at every round."""
     names = ("convolutional_network", "recurrent_network")
     graphs = [pl.generators.layered(700, seed=2), *(pl.load(name) for name in names)]
     for graph, transfers in zip(graphs, ("sequential", "channel", "parallel"), strict=True):
@@ -87,7 +87,7 @@ def test_compiled_is_plain(monkeypatch):
 @settings(max_examples=25)
 @given(problem=problems.problems(), seed=st.integers(0, 99))
 def test_never_worse_than_what_it_tried(problem, seed):
-    """In every model: neither than a row of its table, nor with more shortage of memory; and `planned` gives its estimate."""
+    """In every model, no row of its table is better or has a smaller memory shortage; `planned` gives its estimate."""
     try:
         found = pl.place(problem, "portfolio", moves=200, seed=seed)
     except pl.InfeasibleError:
@@ -103,7 +103,7 @@ def test_never_worse_than_what_it_tried(problem, seed):
 
 
 def test_never_worse_than_any_pair_of_strategies():
-    """Each partitioner under each static scheduler, alone, takes at least as long."""
+    """Each partitioner under each static scheduler takes at least as long."""
     for problem in problems.many(15, seed=3, memory=("none",), transfers=("parallel",), transfer_ops=(0,)):
         found = pl.place(problem, "portfolio", seed=5)
         for partitioner in found.table.partitioner[:-1]:
@@ -130,7 +130,7 @@ def test_reaches_the_optimum_of_small_problems():
 
 
 def test_improves_a_bad_plan_to_the_optimum_by_hand():
-    """Two chains that a round-robin of devices tears apart: moved back together, 4 s each, a lower bound."""
+    """Two chains that round-robin splits are moved back together: 4 s each, which is a lower bound."""
     names = [f"{chain}{i}" for i in range(4) for chain in "ab"]
     graph = pl.OpGraph.from_arrays(names, [1.0] * 8, [(v, v + 2) for v in range(6)], edge_bytes=[5.0] * 6)
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=1.0))
@@ -160,7 +160,7 @@ def test_the_budget_is_moves_and_the_seed_decides():
 
 
 def test_stays_within_memory_where_a_partitioner_does():
-    """Under every memory model with tight devices: a search that ignored memory would end out of it."""
+    """Under every memory model with tight devices; a search that ignored memory would exceed it."""
     graph = pl.generators.layered(150, seed=6)
     graph = graph.replace(persistent=graph.outputs, memory=2 * graph.outputs)
     for memory in ("edges", "reserved", "dynamic"):
@@ -186,7 +186,7 @@ def test_nothing_feasible_is_an_error_that_says_why():
 
 
 def test_any_time():
-    """Stopped at once or after some rounds it returns a legal placement, no worse than what it tried, and says so."""
+    """Stopped at once or after some rounds, it returns a legal placement, no worse than those tried, with a note."""
     problem = pl.Problem(pl.generators.layered(300, seed=1), pl.Cluster([1e13, 3e13], bandwidth=1e7, latency=1e-3))
     for rounds in (0, 1, 25, 30):
         asked = iter(range(100))
@@ -199,7 +199,7 @@ def test_any_time():
 
 
 def test_tells_how_far_it_is():
-    """Fractions grow to 1, the best makespan falls to the estimate."""
+    """Fractions rise to 1, and the best makespan falls to the estimate."""
     problem = pl.Problem(pl.generators.gaussian_elimination(12), pl.Cluster([1.0, 2.0, 3.0], bandwidth=1.0))
     told = []
     found = pl.place(problem, "portfolio", progress=told.append, moves=500)
@@ -210,7 +210,7 @@ def test_tells_how_far_it_is():
 
 
 def test_takes_what_is_in_the_catalogue(monkeypatch):
-    """A user's partitioners count, one that fails is a row; slow ones are left out."""
+    """A user's partitioners are tried, one that fails is a row; slow ones are left out."""
     monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
     where = [0, 1, 0, 1]
 

@@ -1,4 +1,4 @@
-"""sct and m-sct: their rules, what they are told of favourite children, and what they make of little memory."""
+"""sct and m-sct: their rules, favourite children, and placement within little memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAIR = pl.Cluster([1.0, 1.0])
 
 
 def any_children(graph: pl.OpGraph, seed: int) -> np.ndarray:
-    """Some successor of each op, of no two ops the same one; more than any linear program would favour."""
+    """A random successor of each op, different for different ops; more than any linear program would favour."""
     child, taken = np.full(graph.n_ops, -1, np.int32), set()
     for e in Random(seed).sample(range(graph.n_edges), graph.n_edges):
         u, v = graph.edges[e].tolist()
@@ -30,7 +30,7 @@ def any_children(graph: pl.OpGraph, seed: int) -> np.ndarray:
 
 
 def planned(problem: pl.Problem, child: np.ndarray, memory: bool):
-    """The kernel's plan and rules, or None where nothing fits."""
+    """The kernel's plan and rules, or None if nothing fits."""
     try:
         made, rule = sct._plan(problem, SimpleNamespace(child=child), memory=memory, trace=False)
     except pl.InfeasibleError:
@@ -42,7 +42,7 @@ def planned(problem: pl.Problem, child: np.ndarray, memory: bool):
 
 
 def test_kernel_follows_the_rules():
-    """Every device, time and rule as in the plain reading, to the last bit, in every memory and transfer model."""
+    """Every device, time and rule equals the plain implementation's, to the last bit, in every memory and transfer model."""
     rules = np.zeros(len(REASONS), int)
     for i, problem in enumerate(problems.many(250, seed=11, ops=14)):
         child, memory = any_children(problem.graph, i), problem.memory != "none"
@@ -63,7 +63,7 @@ def test_kernel_follows_the_rules():
     )
 )
 def test_without_favourites_it_is_etf(problem):
-    """On equal devices, nobody being favoured, all devices are free: the plan of etf."""
+    """On equal devices without favourite children, all devices are free: the plan equals etf's."""
     plan, _ = planned(problem, np.full(problem.graph.n_ops, -1, np.int32), False)
     etf = pl.place(problem, "etf")
     assert plan.device.tolist() == etf.device.tolist() and plan.finish.max() == etf.estimate
@@ -72,13 +72,13 @@ def test_without_favourites_it_is_etf(problem):
 @settings(max_examples=60)
 @given(problem=problems.problems(transfers=("parallel",), memory=("none",), transfer_ops=(0,)))
 def test_runs_as_planned(problem):
-    """Where transfers queue for nothing the planned scheduler takes as long as the plan says, to the last bit."""
+    """Without queues for transfers the planned scheduler takes the planned time, to the last bit."""
     placement = pl.place(problem, "sct")
     assert pl.simulate(problem, placement, "planned").makespan == placement.estimate
 
 
 def test_each_rule_by_hand():
-    """a runs beside u, whose favourite child it is; at 4 device 0 could start y, but waits for c; y has to travel."""
+    """a, u's favourite child, runs on u's device; at 4 device 0 could start y but waits for c; y is sent to device 1."""
     names, edges = ["u", "a", "b", "c", "y"], [(0, 1), (0, 2), (1, 3), (2, 3), (1, 4)]
     graph = pl.OpGraph.from_arrays(names, [2, 2, 0.5, 1, 0.5], edges, edge_bytes=[1, 1, 2, 1, 1])
     placement = pl.place(pl.Problem(graph, PAIR), "sct", trace=True)
@@ -93,7 +93,7 @@ def test_each_rule_by_hand():
 
 
 def test_an_urgent_op_goes_first():
-    """The device is awake when u ends; its favourite child a could run, but x, with more to go, can start on all idle devices."""
+    """The device is awake when u ends; its favourite child a could run, but the longer x is urgent and goes first."""
     graph = pl.OpGraph.from_arrays(["u", "a", "x"], [9.0, 1.0, 8.0], [(0, 1)], edge_bytes=1.0)
     plan, rule = planned(pl.Problem(graph, pl.Cluster([1.0])), np.array([1, -1, -1], np.int32), False)
     assert plan.order.tolist() == [0, 2, 1] and REASONS[rule[2]].startswith("awake: urgent")
@@ -103,14 +103,14 @@ def test_an_urgent_op_goes_first():
 
 
 def example_5() -> pl.OpGraph:
-    """Six ops, six edges, every transfer 1: in the spirit of Baechi's Fig. 1."""
+    """Six ops, six edges, every transfer 1, similar to Baechi's Fig. 1."""
     edges = [(0, 1), (0, 2), (1, 4), (2, 3), (2, 4), (2, 5)]
     names = [f"op{v + 1}" for v in range(6)]
     return pl.OpGraph.from_arrays(names, [2, 2, 2, 1, 3, 3], edges, edge_bytes=1.0, memory=[1, 1, 1, 2, 1, 1])
 
 
 def test_worked_example_5():
-    """SCT takes 8 where ETF takes 9; its plan needs 5 of 4 units of memory on one device; m-SCT makes do with 4 and takes 9."""
+    """SCT takes 8, ETF 9; SCT's plan needs 5 units of memory on a device of 4; m-SCT stays within 4 and takes 9."""
     free = pl.Problem(example_5(), PAIR)
     assert (pl.place(free, "sct").estimate, pl.place(free, "etf").estimate) == (8.0, 9.0)
     tight = pl.Problem(example_5(), PAIR.replace(memory=[4.0, 4.0]), memory="reserved")
@@ -121,7 +121,7 @@ def test_worked_example_5():
 
 
 def test_memory_is_indivisible():
-    """Two devices of 4 units, ops of 1, 1 and 4: the small ones spread, nothing is left for the third, and the error says so."""
+    """Two devices of 4 units, ops of 1, 1 and 4: the small ones are spread, the third fits nowhere, and the error says so."""
     graph = pl.OpGraph.from_arrays(["a", "b", "c"], [1.0] * 3, [], memory=[1, 1, 4])
     problem = pl.Problem(graph, PAIR.replace(memory=[4.0, 4.0]), memory="reserved")
     with pytest.raises(pl.InfeasibleError, match="op 'c' fits on no device"):
@@ -132,12 +132,12 @@ def test_memory_is_indivisible():
 @settings(max_examples=40)
 @given(problem=problems.problems(memory=("edges", "reserved", "dynamic"), transfers=("parallel",)))
 def test_within_memory_all_the_time(problem):
-    """m-sct's plans of these problems run within every capacity; with room for everything they are sct's."""
+    """m-sct's plans of these problems stay within every capacity; with enough memory they equal sct's."""
     try:
         schedule = pl.solve(problem, "m-sct", "planned")
     except pl.InfeasibleError:
         return
-    if not problem.transfer_ops:  # Sends are planned as if they occupied nobody
+    if not problem.transfer_ops:  # Sends are planned as if they occupied no device
         assert not len(schedule.oom)
     plenty = problem.replace(cluster=problem.cluster.replace(memory=None))
     assert pl.place(plenty, "m-sct").device.tobytes() == pl.place(plenty, "sct").device.tobytes()
@@ -147,7 +147,7 @@ def test_within_memory_all_the_time(problem):
 
 
 def test_times_that_no_solver_can_tell_apart():
-    """Where the solver of the linear program gives up, the plan is made with matched favourites, and says so."""
+    """If the solver of the linear program gives up, the plan uses matched favourites, with a note."""
     graph = pl.OpGraph.from_arrays(
         list("abcdef"),
         [1, 1.392928589e9, 1.9058162854048e13, 0, 0, 0],
@@ -163,7 +163,7 @@ def test_times_that_no_solver_can_tell_apart():
 
 
 def test_notes_say_that_the_program_took_too_many_steps(monkeypatch):
-    """The plan is made with matched favourites, and is as valid as any."""
+    """The plan uses matched favourites, and is as valid as any."""
     monkeypatch.setattr("placelab.solvers.favourite_child.STEPS", 20)
     monkeypatch.setattr("placelab.solvers.favourite_child.ROWS", 100)
     problem = pl.Problem(pl.generators.layered(300, seed=12), pl.Cluster.uniform(3))
@@ -174,7 +174,7 @@ def test_notes_say_that_the_program_took_too_many_steps(monkeypatch):
 
 
 def test_notes_tell_means_from_times():
-    """Only where devices or links differ the notes say that the linear program took means."""
+    """Notes mention that the linear program used means only if devices or links differ."""
     graph = pl.generators.fork_join(3)
     assert MEANS not in pl.place(pl.Problem(graph, pl.Cluster.uniform(3)), "sct").notes
     for uneven in (pl.Cluster([1.0, 2.0]), pl.Cluster([1.0] * 3, latency=[[0, 1, 1], [1, 0, 2], [1, 2, 0]])):
@@ -182,7 +182,7 @@ def test_notes_tell_means_from_times():
 
 
 def test_preview_says_so_and_needs_no_solver(monkeypatch):
-    """While a hand drags, nothing is solved; on release the linear program is. Stopping it says so too."""
+    """During a drag no program is solved, on release it is. Previews and stopped calls have a note."""
     problem = pl.Problem(pl.generators.layered(60, seed=21), pl.Cluster.uniform(3))
     with monkeypatch.context() as without:
         without.setattr("placelab.solvers.favourite_child.least_makespan", None)

@@ -8,7 +8,7 @@ import placelab as pl
 
 
 def plain_greedy(problem):
-    """The rule, written plainly: repeatedly the reached op of least (time its inputs were computed, number)."""
+    """The rule, written plainly: the reached op of least (time its inputs were computed, number) is next."""
     graph, k = problem.graph, problem.cluster.n_devices
     pred = {v: [] for v in range(graph.n_ops)}
     for (u, v), t in zip(graph.edges.tolist(), graph.edge_tensor, strict=True):
@@ -39,7 +39,7 @@ def test_it_is_the_rule_written_plainly():
 
 
 def test_transfers_of_inputs_count():
-    """b would start at once on the idle, faster device, but its input takes too long to get there."""
+    """b could start at once on the idle, faster device, but its input arrives too late there."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [4.0, 4.0], [(0, 1)], edge_bytes=[8.0], devices={0: ["dev0"]})
     near = pl.Problem(graph, pl.Cluster(speed=[1.0, 2.0], bandwidth=1.0))
     far = pl.Problem(graph, pl.Cluster(speed=[1.0, 2.0], bandwidth=100.0))

@@ -14,7 +14,7 @@ from placelab.planning.capacity import Assignment, needs, units
 
 
 def test_units_are_groups_and_single_ops():
-    """Every op is in one unit; two ops share one exactly if they share a group; units count by their first op."""
+    """Each op is in one unit; ops share one if and only if they share a group; units are ordered by first op."""
     for problem in problems.many(100, seed=11):
         made = units(problem)
         for v in range(problem.graph.n_ops):
@@ -24,7 +24,7 @@ def test_units_are_groups_and_single_ops():
 
 
 def test_needs_are_what_the_model_says():
-    """Held plus the highest peak of a set of units is the plain sum and maximum over their ops."""
+    """Held bytes plus the highest peak of a set of units equal the plain sum and maximum over their ops."""
     rng = np.random.default_rng(0)
     for problem in problems.many(200, seed=12):
         made = Assignment(problem)
@@ -38,7 +38,7 @@ def test_needs_are_what_the_model_says():
 
 
 def test_no_partitioner_overfills_a_device():
-    """Whatever the baselines and Mayer's place fits by the plain count; an error means some op was left without a device."""
+    """All placements of the baselines and Mayer's fit by the plain count; an error means that some op fitted nowhere."""
     names = ("hash", "batch-split", "critical-path", "mite", "dfs", "single", "round-robin", "random", "contiguous")
     for problem in problems.many(200, seed=13, memory=("edges", "reserved", "dynamic")):
         for name in names:
@@ -53,7 +53,7 @@ def test_no_partitioner_overfills_a_device():
 
 
 def test_a_group_is_checked_as_a_whole():
-    """Two ops of 3 bytes fit one by one on 4 bytes, but their group fits only where there are 6."""
+    """Two ops of 3 bytes fit one by one on 4 bytes, but their group needs 6."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [1.0, 1.0], [], memory=[3.0, 3.0], groups=[[0, 1]])
     cluster = pl.Cluster([9.0, 1.0], memory=[4.0, 6.0])
     placement = pl.place(pl.Problem(graph, cluster, memory="reserved"), "critical-path")
@@ -108,14 +108,14 @@ def test_a_tensor_that_needs_no_time_needs_no_room():
 
 
 def test_an_error_travels_between_processes():
-    """With what it says device by device."""
+    """Pickling keeps its text and its reasons by device."""
     error = pl.InfeasibleError("no room", op="a", devices={"g": "is short by 1 bytes"}, short={"g": 1.0})
     same = pickle.loads(pickle.dumps(error))
     assert (str(same), same.op, same.devices, same.short) == ("no room", "a", error.devices, {"g": 1.0})
 
 
 def test_single_says_why_for_each_device():
-    """No device holds all: which op a device may not run, or how much memory it lacks."""
+    """For each device: the op it may not run, or the missing memory."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [1.0, 1.0], [], memory=[3.0, 4.0], devices={1: ["gpu"]})
     cluster = pl.Cluster([1.0] * 2, memory=[100.0, 6.0], names=["c", "g"], types=["cpu", "gpu"])
     with pytest.raises(pl.InfeasibleError, match=r"c is not allowed for 'b'; g is short by 1 bytes") as error:

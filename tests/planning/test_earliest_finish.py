@@ -1,4 +1,4 @@
-"""List scheduling within memory: the kernel plans what the list scheduler does, op by op."""
+"""List scheduling within memory: kernel and list scheduler make the same plan, op by op."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MODELS = tuple(name for name in MEMORY_MODELS if name != "none")
 
 
 def outcome(planner, problem, i, by_kernel):
-    """All that a planner decided and recorded, or what it said when nothing fitted."""
+    """All decisions and records of a planner, or its error if nothing fitted."""
     try:
         placement = planner(problem, i, by_kernel)
     except pl.InfeasibleError as error:
@@ -36,7 +36,7 @@ def outcome(planner, problem, i, by_kernel):
 
 
 def in_some_order(problem, i, by_kernel):
-    """A plan in the order of upward rank, by turns inserted and traced; some ops prefer a device."""
+    """A plan in order of upward rank, inserted and traced by turns; some ops prefer a device."""
     rng, n = Random(i), problem.graph.n_ops
     _, place = by_falling(upward_rank(problem))
     preferred = np.array([rng.choice([-1, -1, rng.randrange(problem.cluster.n_devices)]) for _ in range(n)], np.int32)
@@ -50,7 +50,7 @@ def in_some_order(problem, i, by_kernel):
 
 
 def as_ready(problem, i, by_kernel):
-    """A plan of ops as their last input is computed."""
+    """A plan in the order in which the last inputs of ops are computed."""
     graph = problem.graph
     if by_kernel:
         preferred, place = np.full(graph.n_ops, -1, np.int32), np.empty(0, np.int32)
@@ -76,7 +76,7 @@ def test_the_kernel_is_the_list_scheduler(model, planner):
 
 @pytest.mark.parametrize("model", ["edges", "dynamic"])
 def test_the_kernel_is_the_list_scheduler_on_long_curves(model):
-    """The same where memory changes so often that a device's curve takes several blocks, and is scarce."""
+    """The same if memory is scarce and changes so often that a device's curve needs several blocks."""
     made = 0
     for i in range(9):
         problem = pl.Problem(pl.generators.layered(400, seed=i), pl.Cluster.uniform(2, memory=1e18), memory=model)
@@ -90,7 +90,7 @@ def test_the_kernel_is_the_list_scheduler_on_long_curves(model):
 
 @pytest.mark.parametrize("i", [6380, 14235, 17846])
 def test_set_aside_ops_are_tried_again_when_nothing_else_is_left(i):
-    """Nobody gives bytes back, but a copy of the input has come: its second reader has room where there was none."""
+    """No memory is freed, but a copy of the input has arrived, so its second reader fits where it did not before."""
     problem = problems.problem(Random(f"63 {i}").randint, ops=8, memory=MODELS)
     expected = outcome(in_some_order, problem, i, by_kernel=False)
     assert outcome(in_some_order, problem, i, by_kernel=True) == expected
@@ -107,8 +107,8 @@ class Counted(list):
         return super().__getitem__(i)
 
 
-def test_gaps_too_short_are_passed_by_the_block():
-    """Among 100,000 busy spans a long op finds the one gap that holds it in a few thousand reads, wherever it is."""
+def test_short_gaps_are_skipped_in_blocks():
+    """Among 100,000 busy spans a long op finds the one gap that holds it in a few thousand reads, at any position."""
     n = 100_000
     ends = Counted(np.arange(n) * 1.0 + 0.9)
     begins = Counted(np.arange(n) * 1.0)
@@ -124,7 +124,7 @@ def test_gaps_too_short_are_passed_by_the_block():
 
 @pytest.mark.parametrize("scattered", [0.1, 0.5, 1.0])
 def test_gaps_are_those_of_a_plain_list(scattered):
-    """Thousands of ops inserted into one device's gaps, some of no time, start when a scan over all gaps says."""
+    """Thousands of ops, some of no time, inserted into one device's gaps, start when a scan over all gaps finds."""
     rng = Random(1)
     n, plain = 4000, Gaps()
     busy = Busy(n, [0], [0.0] * n, [0.0] * n, [np.nan] * -(-n // kernels.SPANS), [0], [0.0] * n)

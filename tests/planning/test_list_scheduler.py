@@ -18,7 +18,7 @@ TWO = pl.Cluster(speed=[1.0, 2.0], bandwidth=4.0, latency=1.0)
 
 
 def chain(*compute: float, size: float = 8.0, **costs) -> pl.OpGraph:
-    """Ops a, b, c … one after the other."""
+    """Ops a, b, c … in a chain."""
     n = len(compute)
     return pl.OpGraph.from_arrays(
         list("abcdefgh")[:n], compute, [(v, v + 1) for v in range(n - 1)], edge_bytes=[size] * (n - 1), **costs
@@ -33,7 +33,7 @@ def fork(n: int, size: float = 8.0, **costs) -> pl.OpGraph:
 
 
 def random_plan(problem: pl.Problem, insertion: bool, rng: Random) -> ListScheduler:
-    """A plan in some topological order, each op on some device that has room."""
+    """A plan in some topological order, each op on some device with enough memory."""
     s, graph = ListScheduler(problem, insertion=insertion), problem.graph
     missing = np.diff(graph.pred_ptr)
     ready = np.flatnonzero(missing == 0).tolist()
@@ -72,7 +72,7 @@ def test_inputs_of_every_predecessor_count():
 
 
 def test_insertion_fills_a_gap_and_appending_does_not():
-    """While device 0 waits for its input, an independent op of the right length fits before it, with insertion only."""
+    """While device 0 waits for an input, insertion runs an independent op of fitting length before it."""
     graph = pl.OpGraph.from_arrays(["a", "b", "c"], [4.0, 2.0, 3.0], [(0, 1)], edge_bytes=[4.0])
     problem = pl.Problem(graph, pl.Cluster(speed=[1.0, 1.0], bandwidth=4.0))
     for insertion, start in ((True, 0.0), (False, 7.0)):
@@ -83,7 +83,7 @@ def test_insertion_fills_a_gap_and_appending_does_not():
 
 
 def test_an_op_of_no_time_fits_between_two_that_touch():
-    """Busy spans are merged where they touch, but a zero-time op may stand at the seam; it never stands inside an op."""
+    """Adjacent busy spans are merged, but a zero-time op may start at their border; never inside an op."""
     gaps = Gaps()
     gaps.occupy(0.0, 5.0)
     gaps.occupy(5.0, 9.0)
@@ -92,7 +92,7 @@ def test_an_op_of_no_time_fits_between_two_that_touch():
 
 
 def test_merged_gaps_are_the_gaps_between_single_ops():
-    """On random requests merged spans give the start that a scan over all ops of the device gives."""
+    """On random requests merged spans give the start found by a scan over all ops of the device."""
     rng = Random(1)
     for _ in range(300):
         gaps, ops = Gaps(), []
@@ -132,7 +132,7 @@ def test_the_plan_is_what_the_simulator_replays():
 
 
 def test_a_group_goes_where_its_first_member_went():
-    """After one member is placed, the others have one device left; another is refused."""
+    """After one member is placed, the others may use only its device."""
     problem = pl.Problem(chain(1.0, 1.0, 1.0), TWO, groups=[("a", "c")])
     s = ListScheduler(problem)
     s.place("a", "dev1")
@@ -162,7 +162,7 @@ def test_an_op_waits_until_memory_is_freed():
 
 
 def test_memory_of_a_received_tensor_counts_from_the_start_of_its_transfer():
-    """The copy would arrive while dev0 is full (until 10), and a transfer does not wait: the consumer cannot go there."""
+    """The copy would arrive while dev0 is full (until 10), and transfers do not wait, so the consumer cannot run there."""
     graph = pl.OpGraph.from_arrays(
         ["full", "a", "b"], [10.0, 1.0, 1.0], [(1, 2)], edge_bytes=[8.0], temporary=[8.0, 0.0, 0.0]
     )
@@ -175,7 +175,7 @@ def test_memory_of_a_received_tensor_counts_from_the_start_of_its_transfer():
 
 
 def test_a_rejected_pair_may_become_possible():
-    """A tensor is held until all its consumers are placed; then its room is free again, and `freed` has grown."""
+    """A tensor is held until all its consumers are placed; then its memory is free again, and `freed` has grown."""
     graph = pl.OpGraph.from_arrays(
         ["a", "b", "c"], [1.0, 1.0, 1.0], [(0, 1)], edge_bytes=[6.0], temporary=[0.0, 0.0, 8.0], persistent=0.0
     )
@@ -212,7 +212,7 @@ def test_inputs_come_first():
 
 
 def test_an_unknown_op_is_an_error():
-    """A number out of range, negative ones included, and a name nobody has."""
+    """A number out of range, negative ones included, and an unknown name."""
     s = ListScheduler(pl.Problem(chain(1.0, 1.0), TWO))
     for op in (2, -1, "z"):
         with pytest.raises(pl.FormatError, match=r"no op"):
@@ -230,7 +230,7 @@ def test_an_op_is_placed_once_and_all_are_placed():
 
 
 def test_memory_that_cannot_bind_never_binds():
-    """The quick test is sound: where it says no, plans with and without memory are the same."""
+    """If the quick test finds that memory cannot bind, plans with and without memory are the same."""
     unbound = 0
     for i, problem in enumerate(problems.many(300, seed=13)):
         if problem.memory == "none" or can_bind(problem):
@@ -245,7 +245,7 @@ def test_memory_that_cannot_bind_never_binds():
 
 
 def test_a_trace_has_what_was_compared():
-    """One row per decision: the finish on every candidate, and the reason given."""
+    """One row per decision: the finish on every candidate, and the reason."""
     problem = pl.Problem(chain(2.0, 6.0, 1.0), TWO, groups=[("a", "c")])
     s = ListScheduler(problem, trace=True)
     s.place("a", 0, reason="by hand")
@@ -281,7 +281,7 @@ def test_a_strategy_in_one_cell_works_verbatim():
 
 
 def test_a_member_that_follows_its_group_is_named_itself():
-    """Once the group is somewhere, the error is about the member, and other devices are out for that reason."""
+    """Once the group has a device, the error names the member, and the group as the reason for other devices."""
     graph = chain(1.0, 1.0, size=0.0, temporary=[1.0, 9.0], groups=[[0, 1]])
     s = ListScheduler(pl.Problem(graph, TWO.replace(memory=[4.0, 10.0])))
     s.place("a", 0)

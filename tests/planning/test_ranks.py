@@ -1,4 +1,4 @@
-"""Ranks: longest paths, against the published numbers and against recursion over the definition."""
+"""Ranks: longest paths, compared with published numbers and with recursion over the definition."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ def test_upward_rank_is_its_definition():
 
 
 def test_static_level_leaves_transfers_out():
-    """The upward rank without transfers."""
+    """Static level is the upward rank without transfers."""
     for problem in problems.many(50, seed=2):
         expected = longest_to_the_end(problem, lambda v: mean_time(problem, v), lambda v, t, w: 0.0)  # noqa: B023
         assert static_level(problem) == pytest.approx(expected)
 
 
 def test_downward_rank_is_its_definition():
-    """The longest way to an op, its own time left out."""
+    """The longest path to an op, without its own time."""
     for problem in problems.many(100, seed=3):
         down = [0.0] * problem.graph.n_ops
         for u in range(problem.graph.n_ops):
@@ -110,7 +110,7 @@ def test_an_op_with_measured_times_only_counts_with_their_mean():
 
 
 def test_pct_is_its_definition():
-    """Mayer eq. 12, and Send and Receive ops in it where the problem has them."""
+    """Mayer eq. 12, including Send and Receive ops if the problem has them."""
     for problem in problems.many(150, seed=5):
         device = problems.placement(Random(1).randint, problem).device
         send = problem.transfer_ops / problem.cluster.speed
@@ -151,7 +151,7 @@ def test_falling_rank_is_a_topological_order():
 
 
 def whole_graph(seed):
-    """A random graph of whole costs, so that many paths are equally long: (compute, bytes of each edge)."""
+    """A random graph of integer costs, so that many paths are equally long: (compute, bytes of each edge)."""
     rng = Random(seed)
     n = rng.randint(5, 16)
     edges = {(u, v): rng.randint(1, 4) for v in range(1, n) for u in range(v) if rng.random() < 0.3}
@@ -170,7 +170,7 @@ def exactly(compute, edges, slowness, way):
 
 
 def in_turn(edges, priority, queued=False):
-    """Of the ops whose inputs are listed always the one of highest priority, ties by when it was ready (`queued`), by number."""
+    """Among ops whose inputs are listed always the highest priority; ties by time of readiness (`queued`), then number."""
     last = lambda v: max((listed.index(u) + 1 for u, w in edges if w == v), default=0) * queued  # noqa: E731
     listed: list[int] = []
     while len(listed) < len(priority):
@@ -180,7 +180,7 @@ def in_turn(edges, priority, queued=False):
 
 
 def scaled(compute, edges, devices, factor):
-    """The problem of a whole graph with its costs multiplied by a fraction; devices of speeds 1, 2, 4, …"""
+    """The problem of an integer graph with its costs multiplied by a fraction; devices of speeds 1, 2, 4, …"""
     graph = pl.OpGraph.from_arrays(
         [f"op{v}" for v in range(len(compute))],
         [float(c * factor) for c in compute],
@@ -195,7 +195,7 @@ FACTORS = [Fraction(1), Fraction(3), Fraction(1, 3), Fraction(1, 10), Fraction(7
 
 @pytest.mark.parametrize("factor", FACTORS, ids=str)
 def test_ranks_that_are_equal_as_fractions_are_ties(factor):
-    """HEFT and CPOP on three devices; ETF, SCT and PCT on one, where they list ops by static level: ties by op number."""
+    """HEFT and CPOP on three devices; ETF, SCT and PCT on one, where they order by static level: ties by op number."""
     for seed in range(200):
         compute, edges = whole_graph(seed)
         three, one = scaled(compute, edges, 3, factor), scaled(compute, edges, 1, factor)
@@ -227,7 +227,7 @@ def test_the_critical_path_takes_the_lowest_of_ops_on_equally_long_paths():
 
 @pytest.mark.parametrize("name", ["heft", "cpop", "etf", "m-etf", "batch-split", "critical-path", "mite", "dfs"])
 def test_the_unit_of_the_costs_does_not_matter(name):
-    """Whole costs or three times them, where only ranks are rounded and all other sums are exact: the same placement."""
+    """Integer costs or three times them, with only ranks rounded and all other sums exact: the same placement."""
     for seed in range(400):
         compute, edges = whole_graph(seed)
         one, three = (pl.place(scaled(compute, edges, 3, factor), name).device.tolist() for factor in FACTORS[:2])
@@ -235,7 +235,7 @@ def test_the_unit_of_the_costs_does_not_matter(name):
 
 
 def test_rounded_ranks_are_equal_where_sums_are():
-    """Sums of the same numbers in another order have the same steps, also next to a border; larger ranks never have fewer."""
+    """Sums of the same numbers in another order are rounded equally, also near a border; rounding keeps the order."""
     rng = np.random.default_rng(3)
     parts = rng.random((100_000, 4))
     ranks = np.concatenate(
@@ -266,14 +266,14 @@ def test_precedence_order_takes_the_highest_priority_of_the_ready():
 
 
 def test_mean_exec_looks_at_allowed_devices_only():
-    """A device without a time for the op, on which it is not allowed, does not matter."""
+    """A device that is not allowed needs no time for the op."""
     graph = pl.OpGraph.from_arrays(["a"], [np.nan], [], time={"x": [2.0], "y": [np.nan]}, devices={0: ["x"]})
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0, 1.0], types=["x", "x", "y"]))
     assert mean_exec(problem).tolist() == [2.0]
 
 
 def test_one_device_has_no_transfers():
-    """No pair of distinct devices: ranks are sums of times."""
+    """Without pairs of distinct devices, ranks are sums of times."""
     problem = pl.Problem(pl.generators.fork_join(3, seed=1), pl.Cluster.uniform(1))
     assert pl.upward_rank(problem) == pytest.approx(static_level(problem))
 
@@ -294,13 +294,13 @@ def test_kernels_equal_plain_python(name, monkeypatch):
     problem = pl.Problem(pl.generators.layered(300, seed=3), pl.clusters.mayer50(devices=3), transfer_ops=2)
     monkeypatch.setenv("PLACELAB_JIT", "0")
     plain = RANKS[name](problem)
-    monkeypatch.setenv("PLACELAB_JIT", "wait")
+    monkeypatch.setenv("PLACELAB_JIT", "check")
     assert np.array_equal(plain, RANKS[name](problem))
 
 
 @pytest.mark.parametrize("speed", ["x", -1, 0, None, [1]])
 def test_a_reference_speed_is_a_speed(speed):
-    """A file may hold anything there; it matters where an op has measured times only."""
+    """An invalid value in a file matters only if an op has nothing but measured times."""
     graph = pl.OpGraph.from_arrays(["a"], [np.nan], [], time={"gpu": [2.0]}, metadata={"reference_speed": speed})
     with pytest.raises(pl.FormatError, match="reference_speed of this graph is"):
         pl.compute_rank(graph)

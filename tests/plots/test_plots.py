@@ -1,4 +1,4 @@
-"""Bokeh figures: they show what the schedule says, at every size, on light and dark pages."""
+"""Bokeh figures show the schedule at every size, on light and dark pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def schedule():
 
 
 def bars(figure, column):
-    """That column of all bars that have it, renderer by renderer."""
+    """That column of all bars that have it, by renderer."""
     found = [r.data_source.data[column] for r in figure.renderers if column in r.data_source.data]
     return np.concatenate(found)
 
@@ -50,7 +50,7 @@ def test_gantt_has_every_op_in_its_lane_and_time(schedule):
 
 
 def test_gantt_of_many_ops_and_of_one():
-    """22,000 ops are drawn with WebGL; one op on one device is drawn at all."""
+    """22,000 ops are drawn with WebGL; one op on one device is also drawn."""
     many = pl.Problem(pl.generators.layered(22_000), pl.Cluster.uniform(8))
     figure = pl.plots.gantt(pl.solve(many, "contiguous", "fifo"))
     assert figure.output_backend == "webgl"
@@ -60,14 +60,14 @@ def test_gantt_of_many_ops_and_of_one():
 
 
 def test_gantt_of_nothing_that_takes_time():
-    """All ops take no time: an empty axis, not an error."""
+    """If no op takes time, the axis is empty, without an error."""
     problem = pl.Problem(pl.OpGraph.from_arrays(["a", "b"], [0.0, 0.0], [(0, 1)]), pl.Cluster([1.0, 1.0]))
     assert file_html(pl.plots.gantt(pl.simulate(problem, pl.Placement(problem, [0, 0]), "fifo")), INLINE)
 
 
 @pytest.mark.parametrize("dark", [False, True, None])
 def test_figures_take_the_colours_of_the_page(schedule, dark):
-    """Transparent background, ink that reads on a light or a dark page."""
+    """Transparent background, and text that is readable on light and dark pages."""
     frame = pl.compare(schedule.problem, ["heft", "single"], ["fifo"])
     for figure in (pl.plots.gantt(schedule, dark=dark), pl.plots.comparison(frame, dark=dark)):
         assert figure.background_fill_color is None
@@ -75,12 +75,12 @@ def test_figures_take_the_colours_of_the_page(schedule, dark):
 
 
 def cells(figure):
-    """The columns behind the cells."""
+    """The data columns of the cells."""
     return figure.select_one({"name": "cells"}).data_source.data
 
 
 def test_comparison_marks_the_best_and_says_the_gap(schedule):
-    """One star, on the least makespan; a pair without a result is a dash with its reason on hover."""
+    """A star marks the least makespan; a pair without a result is a dash with its reason on hover."""
     frame = pl.compare(schedule.problem, [name for name, f in pl.partitioners().items() if not f.slow])
     data = cells(pl.plots.comparison(frame))
     text = [a or b or c for a, b, c in zip(data["on_dark"], data["on_light"], data["on_page"], strict=True)]
@@ -102,7 +102,7 @@ def test_comparison_of_seeds_shows_their_mean(schedule):
 
 
 def test_what_breaks_a_rule_is_never_best():
-    """The faster run overfills a device: it has a warning, the other one the star."""
+    """The faster run exceeds a device's memory: it has a warning, the other run the star."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [1.0, 1.0], [], memory=[1.0, 1.0])
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0]))
     frame = pl.compare(problem, ["round-robin", "single"], ["fifo"])
@@ -113,7 +113,7 @@ def test_what_breaks_a_rule_is_never_best():
 
 
 def test_comparison_not_yet_complete_and_stale(schedule):
-    """The first row alone, and none at all, are figures; stale cells are pale and their text keeps its contrast."""
+    """One row or none are figures, too; stale cells are pale, with readable text."""
     frame = pl.compare(schedule.problem, ["heft"], ["fifo", "planned"])
     assert file_html(pl.plots.comparison(frame.head(1), stale=True), INLINE)
     assert file_html(pl.plots.comparison(frame.head(0)), INLINE)
@@ -137,7 +137,7 @@ def test_bokeh_and_pandas_are_imported_on_use():
 
 @pytest.fixture
 def crowded():
-    """A run that overfills some device for a while."""
+    """A run that exceeds some device's memory for a while."""
     graph = pl.generators.layered(60, seed=2)
     free = pl.solve(pl.Problem(graph, pl.Cluster.uniform(3)), "heft", "pct")
     problem = pl.Problem(graph, pl.Cluster.uniform(3, memory=0.7 * free.peak_memory.max()))
@@ -155,7 +155,7 @@ def column(figure, name, label):
 
 
 def test_memory_curves_are_the_schedules(crowded):
-    """Panel by panel: times, bytes, the capacity, the spans out of memory, in the units of the axes."""
+    """In each panel: times, bytes, capacity and spans out of memory, in the units of the axes."""
     drawn = panels(pl.plots.memory(crowded))
     time = {"time [ms]": 1e-3, "time [µs]": 1e-6}[drawn[-1].xaxis[0].axis_label]
     size = {"memory [MB]": 1e6, "memory [kB]": 1e3}[drawn[0].yaxis[0].axis_label]
@@ -175,7 +175,7 @@ def test_memory_curves_are_the_schedules(crowded):
 
 
 def test_memory_that_nothing_limits():
-    """No capacity is drawn, nor said; one that is far above all use is said only."""
+    """An unlimited capacity is neither drawn nor written; one far above all use is only written."""
     for memory, model, text in ((None, "none", ""), (16e12, "none", ""), (16e12, "dynamic", "capacity 16 TB")):
         problem = pl.Problem(pl.generators.layered(30), pl.Cluster.uniform(2, memory=memory), memory=model)
         for panel in panels(pl.plots.memory(pl.solve(problem, "heft", "pct"))):
@@ -184,7 +184,7 @@ def test_memory_that_nothing_limits():
 
 
 def test_memory_of_many_devices_and_of_nothing():
-    """The fullest sixteen of fifty; a graph that holds nothing is a figure, too."""
+    """Of fifty devices the fullest sixteen are drawn; a graph without memory is a figure, too."""
     problem = pl.Problem(pl.generators.layered(300), pl.clusters.mayer50())
     schedule = pl.solve(problem, "heft", "pct")
     drawn = [panel.title.text.partition(":")[0] for panel in panels(pl.plots.memory(schedule))]
@@ -195,7 +195,7 @@ def test_memory_of_many_devices_and_of_nothing():
 
 
 def test_the_pair_selected_has_a_frame_of_two_colours(schedule):
-    """One of them is seen on any cell; only the cells answer a hover, not the frames over them."""
+    """One of them contrasts with any cell; only cells react to hover, not the frames over them."""
     plot = pl.plots.comparison(pl.compare(schedule.problem, ["heft"], ["fifo"]))
     frames = [r for r in plot.renderers if getattr(r.glyph, "line_alpha", None) == 0.0]
     assert [r.selection_glyph.line_color for r in frames] == ["black", "white"]

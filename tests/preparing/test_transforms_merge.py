@@ -1,4 +1,4 @@
-"""Merging ops: what is placed small and expanded is legal, no merge makes a cycle, and nothing that ops cost gets lost."""
+"""Merging ops: expanded placements are legal, no merge makes a cycle, and all costs of ops are kept."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ each = pytest.mark.parametrize("prepare", PIPELINES.values(), ids=PIPELINES)
 
 
 def graph_of(*edges, groups=(), n=None, **costs):
-    """Ops 0 … n - 1 of one operation, called by their numbers, tensors of one byte."""
+    """Ops 0 … n - 1 of one operation, named by number, with tensors of one byte."""
     n = n or max(max(edge) for edge in edges) + 1
     return pl.OpGraph.from_arrays(
         [str(v) for v in range(n)], costs.pop("compute", 1.0), edges, edge_bytes=1.0, groups=groups, **costs
@@ -43,12 +43,12 @@ def graph_of(*edges, groups=(), n=None, **costs):
 
 
 def on_two(graph, **facts):
-    """The graph on two equal devices, a byte taking a second between them."""
+    """The graph on two equal devices, with links of one byte per second."""
     return pl.Problem(graph, pl.Cluster([1, 1], bandwidth=1), **facts)
 
 
 def placements(small):
-    """What several partitioners make of a problem, as far as they find room."""
+    """Placements of a problem by several partitioners, without infeasible ones."""
     for name in PLANNERS:
         with suppress(pl.InfeasibleError):
             yield pl.place(small, name, trace=True)
@@ -67,7 +67,7 @@ def respects_edges(placement):
 
 @pytest.mark.parametrize("prepare", [*PIPELINES.values(), post_adjust], ids=[*PIPELINES, "post-adjust"])
 def test_what_is_placed_small_is_legal_in_full(prepare):
-    """Groups, device constraints, precedence under two schedulers; the planned order respects every edge."""
+    """Groups, device constraints and precedence under two schedulers; the planned order respects every edge."""
 
     @settings(max_examples=40)
     @given(problem=problems())
@@ -89,7 +89,7 @@ def test_what_is_placed_small_is_legal_in_full(prepare):
 
 @each
 def test_devices_hold_as_much_as_in_the_small_problem(prepare):
-    """Reserved and persistent bytes per device are equal, so capacities that the small placement keeps are kept."""
+    """Reserved and persistent bytes per device are equal, so expansion keeps within capacities."""
     for problem in many(40, seed=11):
         small, expand = prepare(problem)
         for placed in placements(small):
@@ -102,7 +102,7 @@ def test_devices_hold_as_much_as_in_the_small_problem(prepare):
 
 @each
 def test_work_is_preserved(prepare):
-    """On every device where all ops have a time, all ops together take as long as before."""
+    """On every device where all ops have a time, the total time is unchanged."""
     for problem in many(60, seed=12):
         small, _ = prepare(problem)
         for d in range(problem.cluster.n_devices):
@@ -112,7 +112,7 @@ def test_work_is_preserved(prepare):
 
 @each
 def test_every_op_knows_why_it_is_where_it_is(prepare):
-    """An expanded trace has a decision about every op or its group, on the device where the op is."""
+    """An expanded trace has a decision about every op or its group, with the op's device."""
     for problem in many(25, seed=13):
         small, expand = prepare(problem)
         for placed in placements(small):
@@ -123,7 +123,7 @@ def test_every_op_knows_why_it_is_where_it_is(prepare):
 
 
 def test_an_expanded_placement_claims_nothing_of_the_full_problem():
-    """The estimate and the bound were those of fewer ops; the notes say what was placed."""
+    """Estimate and bound hold for fewer ops and are dropped; the notes tell what was placed."""
     problem = on_two(graph_of((0, 1), (1, 2), groups=[[0, 1]]))
     small, expand = fuse(problem)
     placed = pl.place(small, "heft")
@@ -142,7 +142,7 @@ def test_a_placement_of_another_problem_is_not_expanded():
 
 
 def test_pins_reach_the_merged_op():
-    """An op that is merged takes its pin along; the merged op can be pinned by its first member's name."""
+    """A merged op keeps its members' pins, and can be pinned by its first member's name."""
     problem = on_two(graph_of((0, 1), (1, 2), groups=[[0, 1]]))
     pinned, _ = fuse(problem.pin({"1": "dev1"}))
     assert pinned.graph.names.tolist() == ["0", "2"]
@@ -152,7 +152,7 @@ def test_pins_reach_the_merged_op():
 
 
 def test_tensors_that_leave_stay_apart_and_those_inside_disappear():
-    """Two tensors between two merged ops are two still; a tensor read inside and outside leaves once per reader outside."""
+    """Two tensors between two merged ops stay two; a tensor read inside and outside is sent once per outside reader."""
     graph = pl.OpGraph.from_arrays(
         ["a", "b", "c", "d"],
         1.0,
@@ -168,7 +168,7 @@ def test_tensors_that_leave_stay_apart_and_those_inside_disappear():
 
 
 def test_temporary_bytes_are_the_peak_of_the_members_in_turn():
-    """A chain of three: while the second runs, its scratch, its input and its output inside the block are there at once."""
+    """A chain of three: while the second runs, its scratch memory, input and output are held together."""
     graph = pl.OpGraph.from_arrays(
         ["a", "b", "c", "d"],
         1.0,
@@ -207,14 +207,14 @@ def baechi_figure_6():
 
 
 def test_baechi_figure_6():
-    """ETF spreads Grad and Step and waits for the transfer, 7 in all; after fusion it needs 3."""
+    """ETF separates Grad and Step and waits for the transfer, 7 in all; after fusion it takes 3."""
     problem = baechi_figure_6()
     assert pl.solve(problem, "etf", "planned").makespan == 7
     assert pl.solve(problem, "etf", "planned", prepare="fuse").makespan == 3
 
 
 def test_baechi_figure_4():
-    """Step with UpdateStep and Weight with ApplyGrad are never merged both, which would make a cycle."""
+    """Step with UpdateStep and Weight with ApplyGrad are not both merged, as that would make a cycle."""
     names = ["Weight", "Step", "MatMul", "Grad", "UpdateStep", "ApplyGrad"]
     edges = [(0, 2), (2, 3), (3, 4), (1, 4), (3, 5), (4, 5), (0, 4)]
     graph = pl.OpGraph.from_arrays(names, 1.0, edges, groups=[[0, 5], [1, 4]])
@@ -236,14 +236,14 @@ def test_baechi_figure_4():
     ],
 )
 def test_rules(edges, group, safe, exact):
-    """Ops left by both rules on small graphs after Baechi's Fig. 5."""
+    """Number of ops after both rules on small graphs after Baechi's Fig. 5."""
     problem = on_two(graph_of(*edges, groups=[group]))
     assert fuse(problem)[0].graph.n_ops == safe
     assert EXACT(problem)[0].graph.n_ops == exact
 
 
 def test_exact_merges_at_least_as_much_as_safe():
-    """On random graphs whose ops are in few large groups; sometimes more."""
+    """On random graphs with few large groups it sometimes merges more."""
     more = 0
     for problem in many(150, seed=14, ops=14, restricted=False):
         rest = [name for name in problem.graph.names if name not in {op for group in problem.groups for op in group}]
@@ -255,7 +255,7 @@ def test_exact_merges_at_least_as_much_as_safe():
 
 
 def test_exact_leaves_nothing_to_merge():
-    """Between any two ops of a group that an edge joins there is another path in the end: checked by listing paths."""
+    """Every remaining edge inside a group has another path between its ops, as a list of all paths shows."""
     for problem in many(120, seed=15, ops=12, restricted=False):
         small, _ = EXACT(problem)
         graph = nx.DiGraph(small.graph.edges.tolist())
@@ -265,7 +265,7 @@ def test_exact_leaves_nothing_to_merge():
 
 
 def test_an_op_with_many_inputs_is_fused_in_linear_time(monkeypatch):
-    """Ops that one op reads become one with it; its neighbours are looked at and handed over a few times each, not n times."""
+    """An op's inputs are fused with it; its neighbours are processed a few times each, not n times."""
     work = []
 
     class Counted(list):
@@ -299,7 +299,7 @@ def test_only_ops_of_one_group_are_merged():
 
 
 def test_an_unknown_rule_is_named():
-    """The error says which rules there are."""
+    """The error lists the rules."""
     with pytest.raises(pl.UnsupportedError, match="expected safe, exact"):
         fuse(baechi_figure_6(), rule="quick")
 
@@ -308,20 +308,20 @@ def test_an_unknown_rule_is_named():
 
 
 def test_colocate_merges_groups_whole_where_no_path_comes_back():
-    """Each group becomes one op, its members being neighbours or not."""
+    """Each group becomes one op, also if its members are not neighbours."""
     problem = on_two(graph_of((0, 1), (0, 2), (2, 4), (1, 3), groups=[[1, 2], [3, 4]]))
     small, _ = colocate(problem)
     assert small.graph.names.tolist() == ["0", "1", "3"]
 
 
 def test_colocate_splits_a_group_where_a_path_leaves_and_returns():
-    """What lies between two members keeps them apart; they stay one colocation group."""
+    """An op between two members keeps them apart; they stay one colocation group."""
     small, _ = colocate(on_two(graph_of((0, 1), (1, 2), (2, 3), groups=[[0, 2, 3]])))
     assert small.graph.names.tolist() == ["0", "1", "2"] and small.groups == (("0", "2"),)
 
 
 def test_coplace_ties_an_op_to_the_only_reader_of_its_output():
-    """Control edges carry no output; a tensor that two ops read ties nobody."""
+    """Control edges carry no output; a tensor with two readers ties no ops."""
     graph = graph_of((0, 1), (1, 2), (1, 3), (3, 4), (2, 4))
     assert coplace(on_two(graph))[0].groups == (("0", "1"), ("2", "3", "4"))
     graph = graph_of((0, 1), (0, 2), edge_control=[False, True])
@@ -341,7 +341,7 @@ def test_coplace_ties_gradients_to_their_ops():
 
 @pytest.mark.parametrize("memory", ["reserved", "dynamic"])
 def test_coplace_leaves_apart_what_fits_nowhere(memory):
-    """A joined group larger than every device falls back to its colocation groups, and the notes say so."""
+    """A joined group larger than every device is split into its colocation groups, with a note."""
     chain = graph_of((0, 1), (1, 2), (3, 4), groups=[[0, 1]], persistent=[2.0, 2.0, 3.0, 1.0, 1.0])
     problem = pl.Problem(chain, pl.Cluster([1, 1], memory=[6, 6], bandwidth=1), memory=memory)
     small, expand = coplace(problem)
@@ -352,7 +352,7 @@ def test_coplace_leaves_apart_what_fits_nowhere(memory):
 
 
 def test_coplace_keeps_an_estimate_that_holds():
-    """The ops are the same, so a plan is worth what it was."""
+    """The ops are the same, so a plan's estimate stays valid."""
     problem = on_two(pl.generators.layered(30, seed=2))
     small, expand = coplace(problem)
     placed = expand(pl.place(small, "heft"))
@@ -382,7 +382,7 @@ def test_a_group_moves_to_its_dominant_member(by, device):
 
 
 def test_coarsen_reaches_its_target():
-    """Without constraints ρ falls to any target, ops being merged until none is left to send anything at worst."""
+    """Without constraints ρ falls to any target, in the worst case by merging all ops that send tensors."""
     for problem in many(80, seed=17, groups=False, restricted=False, memory=("none",)):
         for rho in (0.0, 0.3, 1.0, 5.0):
             small, _ = coarsen(problem, rho=rho)
@@ -399,7 +399,7 @@ def test_coarsen_merges_the_pair_that_talks_too_long_first():
 
 
 def test_coarsen_says_when_it_cannot():
-    """Two small ops that may not share a device stay, and the placement notes the ρ that was reached."""
+    """Two small ops that may not share a device stay apart, and the placement notes the ρ that was reached."""
     graph = pl.OpGraph.from_arrays(["a", "b", "c"], 1.0, [(0, 1), (1, 2)], edge_bytes=4.0, devices={0: ["x"], 1: ["y"]})
     problem = pl.Problem(graph, pl.Cluster([1, 1], bandwidth=1, names=["x", "y"]))
     small, expand = coarsen(problem)
@@ -419,7 +419,7 @@ def test_coarsen_says_when_it_cannot():
     ],
 )
 def test_fusion_shrinks_the_networks(network, left):
-    """Ops left after co-placement and fusion, by the safe and the exact rule, of both passes and of forward ops only."""
+    """Number of ops after co-placement and fusion, by the safe and the exact rule, of both passes and of forward ops only."""
     problem = pl.Problem(pl.load(network), pl.clusters.pcie_box())
     steps = [(*first, coplace, rule) for first in ((), (forward_only,)) for rule in (fuse, EXACT)]
     assert [pipeline(each_step)(problem)[0].graph.n_ops for each_step in steps] == left
@@ -428,7 +428,7 @@ def test_fusion_shrinks_the_networks(network, left):
 @pytest.mark.parametrize("network", NETWORKS)
 @each
 def test_networks_stay_legal(network, prepare):
-    """A real model, with its groups, placed small under memory that one device alone has not."""
+    """A real model with its groups, made smaller and placed within memory that one device alone does not have."""
     graph = pl.load(network)
     problem = pl.Problem(
         graph, pl.clusters.pcie_box().replace(memory=[0.6 * graph.memory.sum()] * 4), memory="reserved"
@@ -439,7 +439,7 @@ def test_networks_stay_legal(network, prepare):
 
 
 def test_levels_are_topological():
-    """Parts of a colocated group come in the order of their levels: no pair of consecutive parts is joined backwards."""
+    """Parts of a colocated group follow their levels: no edge leads from a part to an earlier one."""
     small, _ = PIPELINES["coplace, colocate"](pl.Problem(pl.load("dynamic_rnn"), pl.clusters.pcie_box()))
     graph = nx.DiGraph(small.graph.edges.tolist())
     for group in small.groups:
@@ -448,7 +448,7 @@ def test_levels_are_topological():
 
 
 def test_nothing_to_merge_is_said():
-    """Two ops pinned apart stay two; the note tells which ρ was reached."""
+    """Two ops pinned to different devices stay two; the note gives the ρ that was reached."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [1.0, 1.0], [(0, 1)], edge_bytes=5.0)
     problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=1.0)).pin({"a": "dev0", "b": "dev1"})
     (note,) = pl.place(problem, "heft", prepare="coarsen").notes

@@ -18,7 +18,7 @@ NETWORK = pl.Problem(pl.load("convolutional_network"), pl.clusters.pcie_box())
 
 
 def test_the_catalogue_names_what_prepares_a_problem():
-    """With a summary, a source and options that controls can be made of."""
+    """Each entry has a summary, a source, and options for which controls can be made."""
     catalogue = transforms.catalogue()
     assert {"colocate", "coplace", "fuse", "forward-only", "coarsen"} <= set(catalogue)
     for name, function in catalogue.items():
@@ -27,19 +27,19 @@ def test_the_catalogue_names_what_prepares_a_problem():
 
 
 def test_each_entry_of_the_catalogue_prepares_any_problem():
-    """With its default options it gives a problem and a way back, on which a partitioner works."""
+    """With default options it returns a problem, which a partitioner can place, and a function that expands."""
     for name in transforms.catalogue():
         for problem in many(30, seed=31, memory=("none",)):
             assert pl.place(problem, "heft", prepare=name).problem is problem
 
 
 def test_a_transformation_of_one_cell_can_prepare(monkeypatch):
-    """A decorated function is in the catalogue at once; what is returned must be a pair."""
+    """A decorated function is in the catalogue at once; it must return a pair."""
     monkeypatch.setattr(strategies, "_transforms", dict(strategies._transforms))
 
     @transforms.transform
     def nothing(problem):
-        """Leave it."""
+        """Return the problem unchanged."""
         return problem, lambda placement: placement
 
     @transforms.transform
@@ -54,7 +54,7 @@ def test_a_transformation_of_one_cell_can_prepare(monkeypatch):
 
 
 def test_the_partitioner_sees_the_small_problem_and_the_user_the_full_one():
-    """By name, by function, with options; one step or several."""
+    """Steps by name, by function, with options; one step or several."""
     exact = partial(fuse, rule="exact")
     for steps in ("fuse", fuse, exact, ("coplace", exact), ["coplace", "fuse", "coarsen"]):
         small, expand = pipeline(steps)(NETWORK)
@@ -67,7 +67,7 @@ def test_the_partitioner_sees_the_small_problem_and_the_user_the_full_one():
 
 
 def test_nothing_to_do_changes_nothing():
-    """Without steps a placement is what it was, estimate and trace included."""
+    """Without steps a placement is unchanged, estimate and trace included."""
     plain, prepared = pl.place(NETWORK, "heft", trace=True), pl.place(NETWORK, "heft", trace=True, prepare=())
     assert plain.estimate == prepared.estimate and prepared.notes == plain.notes
     assert plain.device.tolist() == prepared.device.tolist()
@@ -75,7 +75,7 @@ def test_nothing_to_do_changes_nothing():
 
 @pytest.mark.parametrize("entry", transforms.catalogue().values(), ids=transforms.catalogue())
 def test_only_problems_are_prepared(entry):
-    """A graph, say, is refused by name."""
+    """The error names another type, such as a graph."""
     with pytest.raises(pl.FormatError, match="needs a Problem, found an OpGraph"):
         entry(NETWORK.graph)
 
@@ -90,13 +90,13 @@ def test_what_cannot_prepare_is_named():
 
 
 def test_prepare_is_no_option_of_a_strategy():
-    """It is given to solve itself."""
+    """`prepare` is an argument of solve itself."""
     with pytest.raises(pl.UnsupportedError, match="'prepare' is no option of a strategy"):
         pl.solve(NETWORK, "heft", partitioner_options={"prepare": "fuse"})
 
 
 def test_comparisons_prepare_once():
-    """All rows are of the full problem; a step that fails is each row's reason."""
+    """All rows are of the full problem; a step that fails is the reason in each row."""
     seen = []
 
     def watched(problem):
@@ -115,7 +115,7 @@ def test_comparisons_prepare_once():
 
 
 def test_no_ratio_is_claimed_of_a_plan_for_fewer_ops():
-    """What is proven of the small problem's plan is not said about the full one's."""
+    """Notes on the small problem's proven ratio are not copied to the full problem."""
     graph = pl.OpGraph.from_arrays(list("abcd"), [8.0, 1, 8, 8], [(0, 1), (1, 2), (0, 3)], edge_bytes=[2.0, 2, 2])
     problem = pl.Problem(graph, pl.Cluster([1, 1], bandwidth=1))
     small, _ = transforms.coarsen(problem)
@@ -124,7 +124,7 @@ def test_no_ratio_is_claimed_of_a_plan_for_fewer_ops():
 
 
 def test_the_same_small_problem_in_every_process():
-    """Whatever PYTHONHASHSEED: no order of a set reaches a result."""
+    """For any PYTHONHASHSEED: no result depends on the order of a set."""
     code = (
         "import hashlib, placelab as pl;"
         "p = pl.Problem(pl.load('recurrent_network'), pl.clusters.pcie_box());"
@@ -152,7 +152,7 @@ def test_the_same_small_problem_in_every_process():
 
 @pytest.mark.parametrize("distribution", ["uniform", "extremes"])
 def test_perturbed_costs_stay_within_the_factor(distribution):
-    """Computes, times and transfers, each by its own factor; extremes are at the ends; everything else stays."""
+    """Each op and tensor has its own factor within the limits; extremes are at the limits; all else stays."""
     for problem in many(40, seed=32, zero=False):
         graph, other = problem.graph, perturb(problem, factor=0.3, seed=5, distribution=distribution)
         data = ~graph.tensor_control
@@ -196,7 +196,7 @@ def test_what_cannot_be_perturbed_is_named():
 
 
 def test_a_pinned_problem_stays_pinned_when_perturbed():
-    """Pins and groups that were added to a problem are not the graph's, but stay."""
+    """Pins and groups that were added to a problem are kept."""
     problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2), groups=[["stage0/branch0", "join"]]).pin(
         {"join": 1}
     )

@@ -7,7 +7,7 @@ import placelab as pl
 
 
 def test_scalars_fill_matrices_and_the_diagonal_is_ignored():
-    """One bandwidth is all bandwidths; within a device nothing travels."""
+    """One bandwidth fills the matrix; transfers within a device take no time."""
     c = pl.Cluster([1, 2], bandwidth=[[0, 3], [4, np.nan]], latency=0.5)
     assert c.bandwidth.tolist() == [[np.inf, 3], [4, np.inf]]
     assert c.latency.tolist() == [[0, 0.5], [0.5, 0]]
@@ -15,7 +15,7 @@ def test_scalars_fill_matrices_and_the_diagonal_is_ignored():
 
 
 def test_from_hosts_joins_devices_by_two_kinds_of_link():
-    """Inside a host one link, between hosts the other."""
+    """One link within a host, another between hosts."""
     c = pl.Cluster.from_hosts(
         {"host0": 2, "host1": 1}, speed=1e13, memory=16e9, inside=(300e9, 5e-6), between=(12e9, 50e-6)
     )
@@ -26,7 +26,7 @@ def test_from_hosts_joins_devices_by_two_kinds_of_link():
 
 
 def test_replace_makes_a_new_cluster():
-    """The old one stays as it was."""
+    """The original is unchanged."""
     c = pl.Cluster.uniform(2, speed=1.0)
     faster = c.replace(speed=[2.0, 3.0])
     assert c.speed.tolist() == [1, 1]
@@ -53,13 +53,13 @@ def test_replace_makes_a_new_cluster():
     ],
 )
 def test_bad_clusters_are_refused_with_the_device_named(arguments, words):
-    """One clear error each."""
+    """One clear error for each."""
     with pytest.raises(pl.FormatError, match=words):
         pl.Cluster(**arguments)
 
 
 def test_devices_are_found_by_name_type_and_host():
-    """What an op's devices and pins may say."""
+    """An op's devices and pins use the same names."""
     c = pl.clusters.parameter_server(2)
     assert c.matching("ps").tolist() == [0]
     assert c.matching("gpu").tolist() == [1, 2]
@@ -85,7 +85,7 @@ def test_mayer50_draws_the_ranges_of_section_5_1():
     ("preset", "device", "link", "n"), [("rtx2080ti_box", "rtx2080ti", "pcie3", 4), ("h100_box", "h100", "nvlink4", 8)]
 )
 def test_presets_of_real_devices_have_the_figures_of_their_specs(preset, device, link, n):
-    """So that models come with seconds for just these types at just these speeds."""
+    """So models have seconds for exactly these types and speeds."""
     made, c = pl.costs.cluster(device, n, link=link), pl.clusters.preset(preset)
     assert set(c.types) == set(made.types) == {device} and c.n_devices == n
     for column in ("speed", "memory", "bandwidth", "latency"):
@@ -94,7 +94,7 @@ def test_presets_of_real_devices_have_the_figures_of_their_specs(preset, device,
 
 @pytest.mark.parametrize("name", pl.clusters.PRESETS)
 def test_presets_make_clusters(name):
-    """Every preset works without arguments; an unknown one is answered with the list."""
+    """Every preset works without arguments; an unknown one raises an error with the list."""
     assert pl.clusters.preset(name).n_devices >= 4
     with pytest.raises(pl.FormatError, match="pcie_box"):
         pl.clusters.preset(name + "?")
@@ -116,6 +116,6 @@ def test_presets_make_clusters(name):
     ],
 )
 def test_arguments_of_the_wrong_kind_are_named(make, words):
-    """Each is one FormatError, never numpy's or Python's own."""
+    """Each raises a FormatError, never an exception of numpy or Python."""
     with pytest.raises(pl.FormatError, match=words):
         make()

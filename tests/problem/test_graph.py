@@ -1,4 +1,4 @@
-"""OpGraph: the order of ops, tensors and edges, and what it refuses."""
+"""OpGraph: the order of ops, tensors and edges, and refused input."""
 
 from random import Random
 
@@ -17,7 +17,7 @@ def graph(**columns):
 
 
 def test_ops_are_numbered_topologically_and_otherwise_keep_their_order():
-    """Among ready ops the one given first comes first."""
+    """Among ready ops, the one given first comes first."""
     g = pl.OpGraph.from_arrays(["sink", "x", "b", "a"], [1, 1, 1, 1], [(3, 0), (2, 0)])
     assert g.names.tolist() == ["x", "b", "a", "sink"]
     again = pl.OpGraph.from_arrays(g.names, g.compute, g.edges)
@@ -73,7 +73,7 @@ def test_control_edges_of_an_op_share_one_empty_tensor():
 
 
 def test_an_op_may_read_a_tensor_twice():
-    """Both edges stay, side by side, on one tensor."""
+    """Both edges stay, adjacent, on one tensor."""
     g = pl.OpGraph.from_arrays(["a", "square"], [1, 1], [(0, 1), (0, 1)], edge_bytes=[3, 3], edge_output=[0, 0])
     assert (g.n_edges, g.n_tensors, g.outputs.tolist()) == (2, 1, [3, 0])
 
@@ -86,7 +86,7 @@ def test_groups_that_share_an_op_are_one_group():
 
 
 def test_arrays_are_read_only():
-    """A graph that others hold cannot change under them."""
+    """A graph in use cannot change."""
     with pytest.raises(ValueError, match="read-only"):
         graph().compute[0] = 7
 
@@ -119,14 +119,14 @@ def test_arrays_are_read_only():
     ],
 )
 def test_bad_input_is_one_sentence_that_names_the_op(make, error, words):
-    """Each kind of bad graph has its error."""
+    """Each kind of invalid graph has its own error."""
     with pytest.raises(error, match=words) as caught:
         make()
     assert "\n" not in str(caught.value)
 
 
 def test_an_unknown_op_is_answered_with_the_closest():
-    """A typing slip is met with the name that was meant."""
+    """The error suggests the most similar name."""
     with pytest.raises(pl.FormatError, match="did you mean 'conv1/weights'"):
         pl.OpGraph.from_arrays(["conv1/weights"], [1], []).index("conv1/weigths")
 
@@ -139,7 +139,7 @@ def test_networkx_and_back_is_the_same_graph():
 
 
 def test_networkx_parallel_edges_become_a_multigraph():
-    """A plain DiGraph where it can hold the graph, else a MultiDiGraph."""
+    """The result is a DiGraph if that can hold the graph, else a MultiDiGraph."""
     twice = pl.OpGraph.from_arrays(["a", "b"], [1, 1], [(0, 1), (0, 1)])
     assert twice.to_networkx().is_multigraph()
     assert not graph().to_networkx().is_multigraph()
@@ -192,13 +192,13 @@ def test_networkx_bad_attributes_are_named():
     ],
 )
 def test_arrays_of_the_wrong_kind_are_named(columns, words):
-    """Nothing is cut off, wrapped round or counted from the end: one sentence says which column and what was expected."""
+    """Nothing is truncated, wrapped or indexed from the end: one sentence names the column and what was expected."""
     with pytest.raises(pl.FormatError, match=words):
         pl.OpGraph.from_arrays(**{**dict(names=["a", "b"], compute=[1, 1], edges=[]), **columns})
 
 
 def test_generators_and_single_texts_are_legal_columns():
-    """Whatever can be gone through once is read once; one device's name is that device, not its letters."""
+    """An iterator is read once; a single text is one device, not a list of its letters."""
     g = pl.OpGraph.from_arrays(
         (name for name in "ab"), [1, 2], ((u, v) for u, v in [(0, 1)]), devices={np.int64(0): "gpu"}
     )
@@ -208,7 +208,7 @@ def test_generators_and_single_texts_are_legal_columns():
 
 
 def test_replaced_columns_are_checked_too():
-    """A list will do; another size, another kind of column or an unknown one will not."""
+    """Lists are accepted; a column of another size or kind, or an unknown one, is refused."""
     assert graph().replace(compute=[4, 3, 2, 1]).compute.tolist() == [4, 3, 2, 1]
     for changes, words in (
         (dict(compute=[1]), "shape"),
@@ -243,12 +243,12 @@ def test_networkx_attributes_of_the_wrong_kind_are_named(node, edge, words):
 
 
 def test_messages_name_a_graph_on_one_line():
-    """Whatever its metadata call it."""
+    """Whatever name its metadata have."""
     assert pl.OpGraph.from_arrays(["a"], 1, [], metadata={"name": "a\nb"}).title == "a b"
 
 
 @pytest.mark.parametrize("name", ["", "a\nb", "\ud800"])
 def test_devices_that_no_device_can_be_called_are_refused(name):
-    """Names and types of devices are text on one line, as those of ops are."""
+    """Names and types of devices are text on one line, like op names."""
     with pytest.raises(pl.FormatError, match=r"devices holds .*; expected names or types"):
         pl.OpGraph.from_arrays(["a"], 1, [], devices={0: ["gpu", name]})

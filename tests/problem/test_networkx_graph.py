@@ -1,4 +1,4 @@
-"""networkx graphs whose attributes are anything at all: one sentence, or a graph (what they mean is in test_graph.py)."""
+"""networkx graphs with arbitrary attributes give a graph or one sentence (test_graph.py covers their meaning)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def graph(node: dict, edge: dict) -> nx.MultiDiGraph:
     st.dictionaries(st.sampled_from([*networkx_graph.EDGE, "width"]), st.sampled_from(ODD), max_size=2),
 )
 def test_whatever_an_attribute_is_only_a_placelab_error_comes_out(node, edge):
-    """On one line, however long or many-lined the value is."""
+    """The message has one line, for values of any length and number of lines."""
     said = ""
     try:
         pl.OpGraph.from_networkx(graph(node, edge))
@@ -52,7 +52,7 @@ def test_whatever_an_attribute_is_only_a_placelab_error_comes_out(node, edge):
     ],
 )
 def test_nodes_become_names_by_str(nodes, words):
-    """Whatever can be a node of networkx; what is no name, or no longer unique, is refused."""
+    """Any node of networkx; invalid and repeated names are refused."""
     network = nx.DiGraph()
     network.add_nodes_from(nodes, compute=1)
     if words is None:
@@ -63,7 +63,7 @@ def test_nodes_become_names_by_str(nodes, words):
 
 
 def test_cycles_and_loops_are_cycle_errors():
-    """Named by their ops."""
+    """The error names their ops."""
     network = nx.DiGraph([("a", "b"), ("b", "c"), ("c", "a")])
     nx.set_node_attributes(network, 1, "compute")
     with pytest.raises(pl.CycleError, match="has a cycle"):
@@ -71,7 +71,7 @@ def test_cycles_and_loops_are_cycle_errors():
 
 
 def test_attributes_of_the_graph_are_metadata():
-    """They travel as they are; keys that are not text are left out."""
+    """They are kept unchanged; keys that are not text are left out."""
     network = graph({}, {})
     network.graph.update({"name": "n", 3: "left out", "licence": "MIT"})
     assert pl.OpGraph.from_networkx(network).metadata == {"name": "n", "licence": "MIT"}

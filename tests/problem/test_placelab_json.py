@@ -46,7 +46,7 @@ def test_round_trip_is_exact(tmp_path):
 
 
 def test_the_same_graph_gives_the_same_bytes():
-    """In every process, whatever the hash seed."""
+    """In every process, for any hash seed."""
     code = (
         "import placelab as pl, hashlib; from placelab.files import saving; from placelab.problem import graph_json; "
     )
@@ -117,20 +117,20 @@ def test_a_cycle_in_a_file_is_a_cycle_error():
     ],
 )
 def test_bytes_that_are_not_json_are_refused(data, words):
-    """Truncated, binary, nested without end: one sentence."""
+    """Truncated, binary and endlessly nested input gives one sentence."""
     with pytest.raises(pl.FormatError, match=words):
         placelab_json.loads(data, "bad.json")
 
 
 def test_a_gzip_bomb_is_stopped():
-    """Unpacking stops at 32 MiB where that is more than a hundred times what was packed."""
+    """Unpacking stops at 32 MiB if that is more than a hundred times the packed size."""
     with pytest.raises(pl.FormatError, match="unpacks to more than 33,554,432 bytes"):
         placelab_json.loads(gzip.compress(b" " * (40 << 20), compresslevel=1), "bomb.json.gz")
 
 
 @given(st.data())
 def test_any_damage_to_a_file_is_a_placelab_error_or_harmless(data):
-    """Fuzz: a value anywhere in the file replaced by another kind of value never escapes as another exception."""
+    """Fuzz: replacing any value of the file by another kind of value raises no other exception."""
     parsed = json.loads(document())
     path = data.draw(
         st.sampled_from(
@@ -153,7 +153,7 @@ def test_any_damage_to_a_file_is_a_placelab_error_or_harmless(data):
 
 
 def test_load_says_what_it_expected(tmp_path):
-    """Neither a dataset nor a file; a file of no known format; not even a text."""
+    """An unknown name, a file of unknown format, and a value that is not text."""
     (tmp_path / "x.bin").write_bytes(b"")
     for what, words in (
         (tmp_path / "x.bin", "has no known format"),
@@ -167,7 +167,7 @@ def test_load_says_what_it_expected(tmp_path):
 
 
 def test_damaged_gzip_data_is_a_format_error():
-    """Any bytes of a compressed file replaced: the decompressor's own exception does not escape."""
+    """Replacing any bytes of a compressed file raises no exception of the decompressor."""
     whole = gzip.compress(json.dumps(json.loads(document())).encode(), mtime=0)
     for at in range(10, len(whole) - 4, 3):
         with pytest.raises(pl.FormatError, match=r"^bad\.json\.gz"):
@@ -175,7 +175,7 @@ def test_damaged_gzip_data_is_a_format_error():
 
 
 def test_a_key_given_twice_is_refused():
-    """JSON readers disagree about which one holds."""
+    """JSON readers differ in which value they use."""
     text = json.dumps(json.loads(document()))
     with pytest.raises(pl.FormatError, match="gives 'version' twice"):
         placelab_json.loads((text[:-1] + ', "version": 1}').encode())
@@ -183,13 +183,13 @@ def test_a_key_given_twice_is_refused():
 
 @pytest.mark.parametrize("path", ["a\0b.json", "\ud800.json", "x" * 5000, "x" * 5000 + ".json", ""])
 def test_paths_that_cannot_be(path):
-    """Neither pathlib's nor the file system's exception escapes."""
+    """No exception of pathlib or the file system is raised."""
     with pytest.raises(pl.FormatError):
         pl.load(path)
 
 
 def test_only_files_are_read(tmp_path):
-    """A pipe would be waited for for ever, a directory has no bytes."""
+    """Reading a pipe might never end, and a directory has no bytes."""
     os.mkfifo(tmp_path / "pipe.json")
     (tmp_path / "folder.json").mkdir()
     (tmp_path / "loop.json").symlink_to(tmp_path / "loop.json")
@@ -199,7 +199,7 @@ def test_only_files_are_read(tmp_path):
 
 
 def test_a_link_in_the_way_does_not_lead_to_another_file(tmp_path):
-    """Whoever may write into a folder may foresee what a file is called until it is complete."""
+    """Another user with write access to the folder may guess the name of the temporary file."""
     other = tmp_path / "other"
     other.write_text("precious")
     (tmp_path / "out.json.partial").symlink_to(other)
@@ -209,7 +209,7 @@ def test_a_link_in_the_way_does_not_lead_to_another_file(tmp_path):
 
 
 def test_a_graph_is_not_taken_for_a_placement(tmp_path):
-    """The sentence says what reads it; the other way round, too; problem and path cannot change places."""
+    """The sentence names the function that reads the file, also in the reverse case; problem and path cannot be swapped."""
     problem = pl.Problem(pl.generators.fork_join(2), pl.Cluster.uniform(2))
     pl.export.graph(problem.graph, tmp_path / "g.json")
     pl.place(problem).save(tmp_path / "p.json")
@@ -222,7 +222,7 @@ def test_a_graph_is_not_taken_for_a_placement(tmp_path):
 
 
 def test_completion_offers_what_is_public():
-    """No module that happens to be imported there, and nothing is missing."""
+    """Completion lists all public names, and no imported module."""
     assert set(dir(pl)) == set(pl.__all__) and all(hasattr(pl, name) for name in dir(pl))
     assert set(dir(pl.export)) == set(pl.export.__all__) and all(
         callable(getattr(pl.export, n)) for n in dir(pl.export)

@@ -19,13 +19,13 @@ PROBLEM = pl.Problem(GRAPH, CLUSTER)
 
 
 def test_memory_model_follows_the_cluster():
-    """No capacities: none; some: dynamic."""
+    """Without capacities the model is none, with some it is dynamic."""
     assert PROBLEM.memory == "none"
     assert pl.Problem(GRAPH, CLUSTER.replace(memory=5.0)).memory == "dynamic"
 
 
 def test_groups_of_the_caller_join_the_graphs():
-    """A group given here that shares an op with one of the graph is the same group."""
+    """A group given here is joined with a group of the graph that shares an op."""
     problem = pl.Problem(GRAPH, CLUSTER, groups=[["read/b", "out"]])
     assert problem.groups == (("read/a", "read/b", "out"),)
     assert problem.members(3).tolist() == [0, 1, 3]
@@ -42,13 +42,13 @@ def test_groups_of_the_caller_join_the_graphs():
     ],
 )
 def test_pins_name_an_op_a_group_or_a_pattern(key, device, expected):
-    """A pin is a new problem in which less is allowed; groups follow their member."""
+    """A pin makes a new problem with fewer allowed devices; groups follow their member."""
     assert PROBLEM.pin({key: device}).allowed == expected
     assert PROBLEM.allowed == {}
 
 
 def test_pins_add_up():
-    """A second pin narrows the first; when they do not meet, the op is named."""
+    """A second pin restricts the first; if no device is left, the error names the op."""
     once = PROBLEM.pin({"join": "gpu"})
     assert once.pin({"join": ["cpu:0", "gpu:1"]}).allowed == {"join": ("gpu:1",)}
     with pytest.raises(pl.InfeasibleError, match="op 'join' has no device left"):
@@ -64,7 +64,7 @@ def test_a_group_whose_devices_do_not_meet_names_two_members():
 
 
 def test_three_sets_that_meet_only_pairwise_are_infeasible():
-    """Pairs meet, all three do not."""
+    """Each pair has a common device, all three have none."""
     allowed = {"read/a": ["cpu:0", "gpu:0"], "read/b": ["gpu:0", "gpu:1"], "out": ["cpu:0", "gpu:1"]}
     with pytest.raises(pl.InfeasibleError, match="colocation group"):
         pl.Problem(GRAPH, CLUSTER, groups=[["read/a", "out"]], allowed=allowed)
@@ -88,14 +88,14 @@ def test_bad_problems_are_refused(arguments, words):
 
 
 def test_an_op_for_a_type_the_cluster_lacks_is_infeasible():
-    """An op of the graph that only runs on TPUs cannot be placed on this cluster, and is named."""
+    """The error names an op of the graph that may only run on TPUs."""
     only = pl.OpGraph.from_arrays(["x"], [1], [], devices={0: ["tpu"]})
     with pytest.raises(pl.InfeasibleError, match="op 'x' may only run on tpu"):
         pl.Problem(only, CLUSTER)
 
 
 def test_measured_times_go_before_compute():
-    """By device name, then type, then compute / speed; a measured time does not follow the speed."""
+    """By device name, then type, then compute / speed; measured times do not scale with the speed."""
     timed = pl.OpGraph.from_arrays(["x", "y"], [8, 8], [], time={"gpu:1": [0.5, np.nan], "gpu": [3.0, 3.0]})
     problem = pl.Problem(timed, CLUSTER)
     assert [problem.exec_time(0, d) for d in range(3)] == [8, 3, 0.5]
@@ -104,7 +104,7 @@ def test_measured_times_go_before_compute():
 
 
 def test_an_op_without_a_time_on_an_allowed_device_is_an_error():
-    """Unless the op may not run there."""
+    """It is no error if the op may not run there."""
     partly = dict(names=["x"], compute=[np.nan], edges=[], time={"gpu": [1.0]})
     with pytest.raises(pl.FormatError, match="op 'x' has no time for device 'cpu:0'"):
         pl.Problem(pl.OpGraph.from_arrays(**partly), CLUSTER)
@@ -112,21 +112,21 @@ def test_an_op_without_a_time_on_an_allowed_device_is_an_error():
 
 
 def test_transfer_time_is_latency_plus_bytes_over_bandwidth():
-    """And nothing within a device."""
+    """Within a device it is 0."""
     problem = pl.Problem(GRAPH, pl.Cluster([1, 1], bandwidth=4.0, latency=0.5))
     assert problem.transfer_time(0, 0, 1) == 0.75
     assert problem.transfer_time(0, 1, 1) == 0.0
 
 
 def test_replace_keeps_what_is_not_replaced():
-    """Rules survive a change of the model."""
+    """Rules are kept when a model changes."""
     pinned = PROBLEM.pin({"join": "gpu:1"})
     assert pinned.replace(transfers="channel").allowed == {"join": ("gpu:1",)}
     assert pinned.replace(transfers="channel").groups == PROBLEM.groups
 
 
 def test_pins_stay_when_the_cluster_is_edited():
-    """A faster link, or one more device, does not undo a pin; without its device the pin cannot hold."""
+    """A faster link or an added device keeps a pin; a pin to a removed device is an error."""
     pinned = PROBLEM.pin({"join": "gpu:1", "out": "gpu"})
     assert pinned.replace(cluster=CLUSTER.replace(bandwidth=9.0)).allowed == pinned.allowed
     more = pl.Cluster([1, 2, 4, 4], names=["cpu:0", "gpu:0", "gpu:1", "gpu:2"], types=["cpu", "gpu", "gpu", "gpu"])
@@ -144,7 +144,7 @@ def test_groups_of_the_caller_stay():
 
 
 def test_problems_of_the_maker_are_feasible():
-    """The random problems that other tests use always leave a device to every op."""
+    """The random problems for tests always leave a device for every op."""
     for problem in many(300):
         assert all(len(problem.feasible(v)) for v in range(problem.graph.n_ops))
 
@@ -170,14 +170,14 @@ def test_rules_of_the_wrong_kind_are_named(arguments, words):
 
 
 def test_pins_of_the_wrong_kind_are_named():
-    """Not a mapping, a key that is no text, devices that are none."""
+    """Not a mapping, a key that is not text, invalid devices."""
     for where in (["join"], {1: "gpu"}, {"join": None}):
         with pytest.raises(pl.FormatError):
             pl.Problem(GRAPH, CLUSTER).pin(where)
 
 
 def test_numbers_that_add_up_to_infinity_are_refused():
-    """Each number alone is finite, but no time of this problem could be computed with them."""
+    """Each number is finite, but times of this problem would overflow."""
     chain = pl.OpGraph.from_arrays(["a", "b"], [1e300, 1e300], [(0, 1)], edge_bytes=1e300)
     assert np.isfinite(pl.solve(pl.Problem(chain, pl.Cluster([1.0, 2.0]))).makespan)
     heavy = chain.replace(persistent=[1e308, 1e308])
@@ -191,14 +191,14 @@ def test_numbers_that_add_up_to_infinity_are_refused():
     "device", [None, "x", ["gpu:0"] * 3, [0.5] * 3, [2**40] * 3, np.array([2**32] * 3), [np.nan] * 3]
 )
 def test_devices_of_a_placement_are_whole_numbers(device):
-    """Fractions are not cut off, large numbers not wrapped round to a device that exists."""
+    """Fractions are not truncated, and large numbers are not wrapped to a valid device."""
     graph = pl.OpGraph.from_arrays(list("abc"), [1.0] * 3, [])
     with pytest.raises(pl.FormatError, match="whole numbers"):
         pl.Placement(pl.Problem(graph, CLUSTER), device)
 
 
 def test_where_ops_may_run_is_said_in_one_form_restricted_or_not():
-    """`may_run` and what is drawn from it agree; where nothing is restricted it is one byte, whatever its shape."""
+    """`may_run` agrees with what is derived from it; without restrictions it takes one byte for any shape."""
     free = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(4))
     bound = free.pin({free.graph.names[1]: [1, 2]})
     for problem in (free, bound):
@@ -214,7 +214,7 @@ def test_where_ops_may_run_is_said_in_one_form_restricted_or_not():
 
 
 def test_seconds_on_every_device_are_those_on_each():
-    """`exec_table` holds what `exec_times` and `exec_time` say; what may not run somewhere gets the number asked for."""
+    """`exec_table` agrees with `exec_times` and `exec_time`; devices that are not allowed get the given number."""
     problem, v = pl.datasets.problem("topcuoglu"), 3
     problem = problem.pin({problem.graph.names[v]: 0})
     table = problem.exec_table()

@@ -1,4 +1,4 @@
-"""Each transfer and memory model stands in one table; everybody else draws it from there."""
+"""Each transfer and memory model is defined in one table, which all other code reads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CODES = {name for name in vars(codes) if name.isupper()}
 
 
 def test_every_code_is_written_once():
-    """No kernel has numbers of its own for a model."""
+    """No kernel has its own codes of models."""
     for path in Path(codes.__file__).parent.glob("*.py"):
         assigned = {
             target.id
@@ -34,7 +34,7 @@ def test_every_code_is_written_once():
 
 
 def test_models_of_a_kind_differ():
-    """Memory models by the code by which kernels tell them apart, transfer models by it or by their queues."""
+    """Memory models differ in the code that kernels read, transfer models in code or queues."""
     assert len({model.code for model in MEMORY_MODELS.values()}) == len(MEMORY_MODELS)
     assert len({(model.code, model.queues(4, False)) for model in TRANSFER_MODELS.values()}) == len(TRANSFER_MODELS)
     assert all(name == model.name for models in (MEMORY_MODELS, TRANSFER_MODELS) for name, model in models.items())
@@ -42,7 +42,7 @@ def test_models_of_a_kind_differ():
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_is_documented_with_its_source(name):
-    """Where a problem is made."""
+    """The documentation is in `Problem`."""
     described = re.search(rf'``"{name}"`` \(([^)]*)\)', pl.Problem.__doc__)
     assert described and MODELS[name].source in " ".join(described[1].split())
 
@@ -50,7 +50,7 @@ def test_every_model_is_documented_with_its_source(name):
 @pytest.mark.parametrize("name", TRANSFER_MODELS)
 @pytest.mark.parametrize("duplex", [False, True])
 def test_transfers_occupy_queues_that_are_there(name, duplex):
-    """Of two devices, there and back: how many queues, and which ends occupy them; none where nothing is waited for."""
+    """Between two devices in both directions: number of queues, and the ends that occupy them; none without waiting."""
     model, there, back = TRANSFER_MODELS[name], np.array([0, 1]), np.array([1, 0])
     queues, ends = model.queues(2, duplex), model.ends(there, back, 2, duplex)
     assert all(((0 <= end) & (end < queues)).all() for end in ends)
@@ -73,7 +73,7 @@ HOSTS = TransferModel(
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("first", [False, True])
 def test_a_model_with_one_queue_per_transfer_is_a_row(monkeypatch, seed, first):
-    """The simulator lets one transfer at a time into each queue of the row, by priorities or not, and never idles it."""
+    """The simulator runs one transfer at a time per queue, with or without priorities, and never leaves a queue idle."""
     monkeypatch.setitem(TRANSFER_MODELS, "hosts", HOSTS)
     graph, cluster = pl.generators.layered(40, seed=seed), pl.Cluster.uniform(5)
     problem = pl.Problem(graph, cluster, transfers="hosts", transfer_ops=1e6 * (seed % 2))
@@ -90,7 +90,7 @@ def test_a_model_with_one_queue_per_transfer_is_a_row(monkeypatch, seed, first):
 
 
 def test_a_wait_for_a_queue_is_explained_by_who_had_it(monkeypatch):
-    """Two tensors from two devices over one queue: the second waits for the link that carried the first, not for memory."""
+    """Two tensors from two devices share a queue: the second waits for the first's link, not for memory."""
     monkeypatch.setitem(TRANSFER_MODELS, "hosts", HOSTS)
     graph = pl.OpGraph.from_arrays(["a", "b", "c"], [1.0, 1.0, 1.0], [(0, 2), (1, 2)], edge_bytes=[3.0, 3.0])
     problem = pl.Problem(graph, pl.Cluster([1.0] * 3, bandwidth=1.0), transfers="hosts")
@@ -102,15 +102,15 @@ def test_a_wait_for_a_queue_is_explained_by_who_had_it(monkeypatch):
 
 
 def test_the_validator_refuses_a_model_it_has_no_rule_for(monkeypatch):
-    """It does not pass, or judge by another model's rule, what it cannot check."""
+    """It neither accepts it unchecked nor applies another model's rule."""
     monkeypatch.setitem(TRANSFER_MODELS, "hosts", HOSTS)
     problem = pl.Problem(pl.generators.layered(10, seed=1), pl.Cluster.uniform(3), transfers="hosts")
     with pytest.raises(UnsupportedError, match="validate has no check of 'hosts' transfers"):
         pl.validate(pl.solve(problem, "round-robin", "fifo"))
 
 
-def test_what_lasts_is_counted_by_all_who_count():
-    """Memory over time is never below what ops keep for the whole run, and is that alone in a model without time."""
+def test_lasting_bytes_are_in_every_memory_count():
+    """Memory over time is at least the bytes held for the whole run, and equals them in a model without time."""
     for i, problem in enumerate(problems.many(60, seed=77)):
         schedule = pl.simulate(problem, problems.placement(Random(i).randint, problem), "fifo", oom="mark")
         for d in range(problem.cluster.n_devices):

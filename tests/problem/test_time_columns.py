@@ -1,4 +1,4 @@
-"""Seconds that a graph carries: for which device do they hold, and what does a faster device make of them?"""
+"""Measured seconds of a graph: the devices that they hold for, and their scaling with speed."""
 
 from __future__ import annotations
 
@@ -22,48 +22,48 @@ def timed(facts=None, **time):
 
 
 def version_1(times, **time):
-    """The same as a file of version 1, which had speeds and default in the metadata."""
+    """The same as a file of version 1, with speeds and default in the metadata."""
     return json.loads(graph_json.dumps(timed(**time))) | {"metadata": {"name": "old", "times": times}}
 
 
 def facts(graph):
-    """What is known of the columns of a graph."""
+    """Speeds and default of a graph's columns."""
     return graph.time_types, graph.time_speed.tolist(), graph.time_default
 
 
 def cluster(speeds, types):
-    """Devices of these speeds and types, well connected."""
+    """Devices of these speeds and types, with fast links."""
     return pl.Cluster(speeds, bandwidth=1e9, latency=0.0, types=types)
 
 
 def test_the_seconds_of_a_type_whose_speed_is_known_follow_the_device_speed():
-    """Twice as fast a device of the type takes half the seconds; at the known speed, exactly those."""
+    """A device twice as fast takes half the seconds; one of the known speed takes exactly the measured ones."""
     problem = pl.Problem(timed(KNOWN, small=[4.0, 2.0]), cluster([10.0, 20.0, 5.0], ["small"] * 3))
     assert [problem.exec_times(d).tolist() for d in range(3)] == [[4.0, 2.0], [2.0, 1.0], [8.0, 4.0]]
 
 
 def test_a_device_without_a_column_takes_the_default_one_at_its_own_speed():
-    """So an op that computes nothing but moves bytes has its time on devices of any type."""
+    """So an op that only moves bytes has a time on devices of any type."""
     problem = pl.Problem(timed(KNOWN, small=[4.0, 2.0], big=[1.0, 1.0]), cluster([20.0, 20.0], ["other", "big"]))
     assert problem.exec_times(0).tolist() == [2.0, 1.0]
     assert problem.exec_times(1).tolist() == [1.0, 1.0]  # its speed is not known: seconds hold as they are
 
 
 def test_without_a_speed_seconds_hold_whatever_the_speed_and_other_types_compute():
-    """Topcuoglu's table is such a one."""
+    """Topcuoglu's table is an example."""
     problem = pl.Problem(timed(small=[4.0, 2.0]), cluster([20.0, 20.0], ["small", "other"]))
     assert [problem.exec_times(d).tolist() for d in range(2)] == [[4.0, 2.0], [5.0, 0.0]]
 
 
 def test_where_a_column_has_no_seconds_compute_over_speed_holds():
-    """Also in a column that is scaled."""
+    """This holds also in a scaled column."""
     problem = pl.Problem(timed(KNOWN, small=[np.nan, 2.0]), cluster([20.0, 10.0], ["small"] * 2))
     assert [problem.exec_times(d).tolist() for d in range(2)] == [[5.0, 1.0], [10.0, 2.0]]
 
 
 @pytest.mark.parametrize("speed", [3.0, 10.0, 7e3])
 def test_the_validator_scales_by_itself(speed):
-    """It reads the columns by itself and finds every duration right, and a wrong one wrong."""
+    """It reads the columns independently, accepts every duration, and finds a wrong one."""
     problem = pl.Problem(timed(KNOWN, small=[4.0, np.nan]), cluster([speed, 20.0], ["small", "other"]))
     for device in (0, 1):
         schedule = pl.simulate(problem, pl.Placement.from_mapping(problem, {"a": device, "b": 1 - device}), "fifo")
@@ -75,7 +75,7 @@ def test_the_validator_scales_by_itself(speed):
 
 
 def test_the_columns_of_a_device():
-    """Name before type before default; NaN where a speed is not known."""
+    """Name before type before default; NaN if a speed is unknown."""
     graph = timed(KNOWN, small=[4.0, 2.0], big=[1.0, 1.0])
     assert graph.time_types == ("big", "small")
     assert np.array_equal(graph.time_speed, [np.nan, 10.0], equal_nan=True)
@@ -96,7 +96,7 @@ def test_the_columns_of_a_device():
     ],
 )
 def test_speeds_and_defaults_that_are_none_are_refused_where_the_graph_is_made(given, words):
-    """In one sentence."""
+    """The error is one sentence."""
     with pytest.raises(pl.FormatError, match=words):
         timed(given, small=[4.0, 2.0])
 
@@ -107,7 +107,7 @@ def test_speeds_and_defaults_that_are_none_are_refused_where_the_graph_is_made(g
     lambda graph: dot.dumps(graph).encode(),
 ])  # fmt: skip
 def test_speeds_and_default_survive_every_format_that_holds_times(again):
-    """placelab JSON, networkx and DOT."""
+    """These are placelab JSON, networkx and DOT."""
     graph = timed(KNOWN, small=[4.0, 2.0], big=[1.0, np.nan])
     found = again(graph)
     if isinstance(found, bytes):
@@ -119,7 +119,7 @@ def test_speeds_and_default_survive_every_format_that_holds_times(again):
 
 
 def test_files_of_version_1_have_their_speeds_and_default():
-    """Which stood in the metadata; those of columns that are not there are left out."""
+    """They are read from the metadata; entries for missing columns are left out."""
     document = version_1(VERSION_1, small=[4.0, 2.0], big=[1.0, 1.0])
     graph = pl.OpGraph.from_arrays(**graph_json.columns(document, "old.json"))
     assert graph_json.dumps(graph) == graph_json.dumps(
@@ -132,7 +132,7 @@ def test_files_of_version_1_have_their_speeds_and_default():
 
 @pytest.mark.parametrize("times", [7, {"speed": 7}, {"speed": {"small": "fast"}}, {"speed": {"small": -1}}])
 def test_metadata_of_version_1_that_are_not_speeds_are_refused_in_one_sentence(times, tmp_path):
-    """A file may hold anything there."""
+    """An untrusted file may hold any value there."""
     path = tmp_path / "old.json"
     path.write_text(json.dumps(version_1(times, small=[4.0, 2.0])))
     with pytest.raises(pl.FormatError, match=r"old\.json: .*(times|time_speed)"):
@@ -140,7 +140,7 @@ def test_metadata_of_version_1_that_are_not_speeds_are_refused_in_one_sentence(t
 
 
 def test_a_column_that_goes_takes_its_speed_with_it():
-    """And the default, if it was that; what stays keeps its own."""
+    """The default goes, too, if it was that column; other columns keep their speeds."""
     graph = timed(KNOWN, small=[4.0, 2.0], big=[1.0, 1.0])
     alone = graph.replace(time=graph.time[:, :1], time_types=("big",))
     assert np.array_equal(alone.time_speed, [np.nan], equal_nan=True) and alone.time_default is None
@@ -156,5 +156,5 @@ def test_a_column_that_goes_takes_its_speed_with_it():
     lambda graph: pl.place(pl.Problem(graph, cluster([1.0], ["small"])), "single", prepare="fuse").problem.graph,
 ])  # fmt: skip
 def test_transformed_graphs_keep_their_speeds_and_default(change):
-    """Whatever they do to ops and seconds."""
+    """Whatever a transformation does to ops and seconds."""
     assert facts(change(timed(KNOWN, small=[4.0, 2.0]))) == (("small",), [10.0], "small")

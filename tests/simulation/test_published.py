@@ -1,4 +1,4 @@
-"""Against what was published with Mayer 2017: makespans to the last digit, and the shape of Fig. 3."""
+"""Comparison with the results published with Mayer 2017: makespans to the last digit, and the shape of Fig. 3."""
 
 from __future__ import annotations
 

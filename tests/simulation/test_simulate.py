@@ -1,4 +1,4 @@
-"""The simulator equals a plainly written one on thousands of random problems, and the papers' published numbers."""
+"""The simulator equals the reference simulator on thousands of random problems, and the papers' published numbers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _catalogue_stays_as_it_was():
 
 
 def simulated(where: Placement, order: Order, **options) -> Schedule:
-    """The simulator under test, handed an order as it stands."""
+    """Result of the simulator under test for a given order."""
 
     @scheduler(static=True)
     def given_order(problem: Problem, placement: Placement) -> Order:
@@ -54,7 +54,7 @@ def simulated(where: Placement, order: Order, **options) -> Schedule:
 
 
 def some_order(pick: Pick, problem: Problem, rule: str | None = None) -> Order:
-    """An order with many ties: of a given rule or any, perhaps with priorities for transfers and Sends."""
+    """An order with many ties: of a given rule or any, sometimes with priorities for transfers and Sends."""
     n, t, k = problem.graph.n_ops, problem.graph.n_tensors, problem.cluster.n_devices
     rule = rule or RULES[pick(0, len(RULES) - 1)]
     draw = lambda *shape: np.array([float(pick(0, 3)) for _ in range(int(np.prod(shape)))]).reshape(shape)  # noqa: E731
@@ -72,7 +72,7 @@ def some_order(pick: Pick, problem: Problem, rule: str | None = None) -> Order:
 
 
 def precedence(graph: OpGraph, wish: np.ndarray) -> np.ndarray:
-    """A topological order close to `wish`: always the wished-for op all of whose inputs are there."""
+    """A topological order close to `wish`: always the op highest in it whose inputs are all there."""
     order, left = [], wish.tolist()
     while left:
         v = next(v for v in left if not set(graph.producer[graph.consumer == v].tolist()) & set(left))
@@ -82,7 +82,7 @@ def precedence(graph: OpGraph, wish: np.ndarray) -> np.ndarray:
 
 
 def outcome(run, *arguments, **options) -> Schedule | None:
-    """What a run gives, None where there is no room."""
+    """Result of a run; None if memory is missing."""
     try:
         return run(*arguments, **options)
     except InfeasibleError:
@@ -90,7 +90,7 @@ def outcome(run, *arguments, **options) -> Schedule | None:
 
 
 def assert_equal(made: Schedule | None, expected: Schedule | None) -> None:
-    """Both found no room, or all times, transfers and Sends are the same to the last bit, and legal."""
+    """Both lack memory, or all times, transfers and Sends agree to the last bit and are legal."""
     assert (made is None) == (expected is None), "one of the two found no room"
     if made is not None:
         for column in ("start", "finish", "transfers", "sends"):
@@ -136,7 +136,7 @@ def test_msr_counts_an_op_that_reads_a_tensor_twice_once():
 
 @pytest.mark.parametrize("memory", ["dynamic", "edges", "reserved", "none"])
 def test_waiting_for_room_equals_the_reference(memory):
-    """oom="wait", 800 problems each: who waits, who goes first, and when nobody can go on."""
+    """oom="wait", 800 problems each: the ops that wait, the order of their starts, and deadlocks."""
     waited = stuck = 0
     for i, problem in enumerate(many(800, seed=5, memory=[memory], ops=16, devices=3)):
         pick = Random(i).randint
@@ -155,14 +155,14 @@ def test_waiting_for_room_equals_the_reference(memory):
 @settings(max_examples=300)
 @given(placed(), st.data())
 def test_equals_the_reference_smallest_failure(where, data):
-    """The same through hypothesis, which shrinks what it finds."""
+    """The same through hypothesis, which shrinks failures."""
     order = some_order(lambda low, high: data.draw(st.integers(low, high)), where.problem)
     assume(not (order.rule == "msr" and where.problem.transfer_ops and reads_twice(where.problem.graph)))  # above
     assert_equal(simulated(where, order), reference_simulator.simulate(where, order))
 
 
 def test_plain_and_compiled_kernels_are_one(monkeypatch):
-    """The kernel's Python source gives what its machine code gives, to the last bit."""
+    """The kernel's Python source and machine code give the same bits."""
     for i, problem in enumerate(many(150, seed=6)):
         where, order = placement(Random(i).randint, problem), some_order(Random(i).randint, problem)
         runs = []
@@ -173,7 +173,7 @@ def test_plain_and_compiled_kernels_are_one(monkeypatch):
 
 
 def test_run_time_rule_sees_what_is_going_on():
-    """A Python rule is asked with the executable ops, and state that equals the reference's at every question."""
+    """A Python rule receives the executable ops, and a state that equals the reference's at every call."""
 
     def sees(time, device, ready, exec_time, idle, missing, since) -> tuple:
         ops, devices = range(problem.graph.n_ops), range(problem.cluster.n_devices)
@@ -234,7 +234,7 @@ def path_computation_time(where: Placement) -> Order:
 
 
 def test_priorities_per_transfer_are_those_by_tensor_and_destination():
-    """A row per transfer says the same as its place in the table of tensors × devices, for Sends and on links."""
+    """A row per transfer gives the same as the table of tensors × devices, for Sends and on links."""
     for i, problem in enumerate(many(200, seed=12, transfer_ops=[0, 1])):
         where = placement(Random(i).randint, problem)
         n, t, k = problem.graph.n_ops, problem.graph.n_tensors, problem.cluster.n_devices
@@ -298,7 +298,7 @@ def test_memory_curves_are_sums_over_what_is_held():
 
 
 def test_a_devices_curve_has_nothing_of_the_rounding_of_anothers():
-    """Next to a device that holds 1e15 bytes, one of 0.02 bytes that is to hold 0.03 is short of 0.01, for the validator, too."""
+    """Beside a device that holds 1e15 bytes, one of 0.02 bytes that needs 0.03 is short of 0.01, also for the validator."""
     graph = OpGraph.from_arrays(["big", "small"], [1, 1], [], persistent=[1e15, 0.03])
     for model in ("dynamic", "reserved"):
         problem = Problem(graph, pl.Cluster([1, 1], memory=[1e16, 0.02]), memory=model)
@@ -308,7 +308,7 @@ def test_a_devices_curve_has_nothing_of_the_rounding_of_anothers():
 
 
 def test_oom_raise_stops_exactly_where_mark_marks():
-    """oom="raise" is an error when, and only when, oom="mark" lists a shortage."""
+    """oom="raise" is an error if and only if oom="mark" lists a shortage."""
     for i, problem in enumerate(many(400, seed=10)):
         where, order = placement(Random(i).randint, problem), some_order(Random(i).randint, problem)
         marked = simulated(where, order)
@@ -335,7 +335,7 @@ def test_waiting_changes_nothing_where_no_memory_is_short(memory):
 
 
 def test_a_tensor_that_is_picked_up_at_once_needs_no_room():
-    """`edges`: b starts when a ends, so a tensor of 5 bytes is never on the device of 4; waiting does not ask for room for it."""
+    """`edges`: b starts when a ends, so a tensor of 5 bytes is never on the device of 4, and needs no memory."""
     graph = OpGraph.from_arrays(["a", "b"], [1, 1], [(0, 1)], edge_bytes=[5])
     problem = Problem(graph, pl.Cluster([1], memory=4), memory="edges")
     for name in ("fifo", "pct", "msr"):
@@ -343,7 +343,7 @@ def test_a_tensor_that_is_picked_up_at_once_needs_no_room():
             assert pl.simulate(problem, Placement(problem, [0, 0]), name, oom=oom).makespan == 2.0
 
 
-def test_wait_lets_an_op_wait_for_room_and_names_a_deadlock():
+def test_wait_delays_ops_until_memory_is_free_and_reports_deadlocks():
     """Two ops with 3 bytes of work space: on 4 bytes the second waits for the first's consumer to end; on 2 nothing runs."""
     graph = OpGraph.from_arrays(["a", "b", "c"], [1, 1, 1], [(0, 2)], edge_bytes=[2], temporary=[1, 3, 0])
     for memory, starts in ((4.0, [0, 2, 1]), (2.0, None)):
@@ -359,7 +359,7 @@ def test_wait_lets_an_op_wait_for_room_and_names_a_deadlock():
 
 
 def test_canonical_receive():
-    """A tensor goes once to a device, however many consumers it has there."""
+    """A tensor is sent to a device once, for any number of consumers there."""
     fork = OpGraph.from_arrays(["a", "b", "c"], [1, 1, 1], [(0, 1), (0, 2)], edge_bytes=[2, 2], edge_output=[0, 0])
     problem = Problem(fork, pl.Cluster([1, 1], bandwidth=1, latency=1))
     made = pl.simulate(problem, Placement(problem, [0, 1, 1]), "fifo")
@@ -393,7 +393,7 @@ def test_of_equals_the_one_that_has_waited_longest_goes_first(rule):
 
 
 def test_msr_among_many_equals_the_reference():
-    """Sixty ops on few devices, so that dozens wait at once, some for room: every choice is the reference's."""
+    """Sixty ops on few devices, so that dozens wait at once, some for memory: every choice equals the reference's."""
     for i, problem in enumerate(many(60, seed=12, ops=60, devices=3)):
         pick = Random(i).randint
         where, order = placement(pick, problem), some_order(pick, problem, "msr")
@@ -406,7 +406,7 @@ def test_msr_among_many_equals_the_reference():
 
 @pytest.mark.parametrize("edges", ["none", "pairs", "one sink"])
 def test_msr_is_not_quadratic_in_the_ops_that_wait(edges):
-    """80,000 ops of which most are executable at once: a second is ten times what it takes; comparing all for each choice, 20."""
+    """80,000 ops, most executable at once: the limit of a second is ten times the usual time; comparing all ops took 20."""
     n = 80_000
     ends = dict(none=[], pairs=[(i, i + n // 2) for i in range(n // 2)])
     ends["one sink"] = [(i, n - 1) for i in range(n - 1)]
@@ -428,7 +428,7 @@ def read_order(graph: OpGraph, reads: list[str], order: tuple[int, ...]) -> Orde
 
 @pytest.mark.parametrize(("order", "makespan", "efficiency"), [((0, 1), 3, 0.5), ((1, 0), 4, 0.0)])
 def test_hashemi_figure_1(order, makespan, efficiency):
-    """Two reads from a server, two convolutions: reading what the first one needs first makes 3 s, else 4 (Hashemi Fig. 1)."""
+    """Two reads from a server, two convolutions: 3 s if the first convolution's input is read first, else 4 (Hashemi Fig. 1)."""
     graph = OpGraph.from_arrays(
         ["read1", "read2", "conv1", "conv2"], [0, 0, 1, 1], [(0, 2), (2, 3), (1, 3)], edge_bytes=[1, 0, 1]
     )
@@ -449,7 +449,7 @@ def one_server(graph: OpGraph) -> Placement:
 
 
 def makespan_of_reads(where: Placement, order: tuple[int, ...]) -> float:
-    """Makespan when the reads go in this order."""
+    """Makespan with the reads in this order."""
     return simulated(
         where, read_order(where.problem.graph, [f"read{i + 1}" for i in range(len(order))], order)
     ).makespan
@@ -468,7 +468,7 @@ def test_every_order_of_reads_is_best_for_par_and_one_for_seq(n):
 
 
 def test_par_32_and_seq_32():
-    """Par-32: 33 in any order. Seq-32: 33 in the layers' order; two neighbours exchanged, or any shuffle, and it is more."""
+    """Par-32: 33 in any order. Seq-32: 33 in the layers' order; more after swapping two neighbours or after a shuffle."""
     side_by_side, chained, in_order = one_server(par(32)), one_server(seq(32)), tuple(range(32))
     assert makespan_of_reads(chained, in_order) == 33
     others = [(*in_order[:i], i + 1, i, *in_order[i + 2 :]) for i in range(31)]
@@ -482,7 +482,7 @@ def test_par_32_and_seq_32():
 
 
 def test_mayer_2017_in_the_reference(shared_data):
-    """The plain simulator of these tests reproduces a published makespan, too; test_published.py has all of them."""
+    """The reference simulator reproduces a published makespan, too; test_published.py has all of them."""
     folder = shared_data("mayer2017")
     problem = published.problem(folder, "convolutional_network", transfer_ops=10)
     placed_ops = published.placement(folder, problem, "convolutional_network", "critical_path")

@@ -1,4 +1,4 @@
-"""The exact optimum that bounds and solvers are measured against is itself exact."""
+"""The brute-force optimum, against which bounds and solvers are tested, is exact."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from placelab.strategies import Order
 
 
 def least_makespan(problem: Problem) -> float:
-    """Every placement, every order of the ops, without any thought."""
+    """Try every placement and every order of the ops, without pruning."""
     n, makespans = problem.graph.n_ops, []
     for device in product(*(problem.feasible(v) for v in range(n))):
         try:
@@ -33,7 +33,7 @@ def least_makespan(problem: Problem) -> float:
 
 
 def test_fork_of_unit_costs_takes_three():
-    """u → {a, b}, all times and transfers 1: on two devices or one, 3."""
+    """u → {a, b}, all times and transfers 1: 3, on two devices or one."""
     fork = OpGraph.from_arrays(["u", "a", "b"], [1, 1, 1], [(0, 1), (0, 2)], edge_bytes=[1, 1])
     assert optimum(Problem(fork, Cluster([1, 1], bandwidth=1))) == 3
     assert optimum(Problem(fork, Cluster([1], bandwidth=1))) == 3

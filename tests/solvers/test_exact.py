@@ -1,4 +1,4 @@
-"""The exact partitioners find what trying everything finds, prove it, and say how far they came where they cannot."""
+"""The exact partitioners agree with exhaustive search, prove their result, and report gaps if they stop early."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROUNDING = 1e-6
 
 
 def check_optimal(placement: pl.Placement, best: float) -> None:
-    """The placement claims and proves this makespan, and its run keeps every rule and has it."""
+    """The placement has this makespan as proven estimate, and its run keeps every rule and has it."""
     schedule = pl.simulate(placement.problem, placement, "planned")
     assert pl.validate(schedule) == []
     assert placement.estimate == schedule.makespan == pytest.approx(best, rel=ROUNDING, abs=1e-12)
@@ -32,7 +32,7 @@ def check_optimal(placement: pl.Placement, best: float) -> None:
 
 
 def test_optimal_agrees_with_the_note():
-    """The note says "proven optimal" exactly where placement.optimal is true, a rounding between estimate and bound or not."""
+    """The note "proven optimal" is present if and only if placement.optimal is true, also for differences by rounding."""
     said = set()
     for problem in problems.many(60, seed=8, ops=9, transfers=("parallel", "sequential"), memory=("none",)):
         for effort in (0.0, 1.0):
@@ -60,7 +60,7 @@ def test_equals_trying_everything(name, count):
 
 @pytest.mark.parametrize(("name", "count"), [("cp-sat", 80), ("ilp", 50)])
 def test_equals_trying_everything_within_reserved_memory(name, count):
-    """The same with capacities, and the error exactly where nothing fits."""
+    """The same with capacities; an error if and only if nothing fits."""
     nowhere = 0
     for problem in problems.many(count, seed=6, ops=6, devices=3, memory=("reserved",), **PLAIN):
         best = optimum(problem)
@@ -74,7 +74,7 @@ def test_equals_trying_everything_within_reserved_memory(name, count):
 
 
 def test_both_prove_the_same_bound_in_every_model():
-    """Up to 10 ops, every transfer and memory model, with Sends: what both solve is one and the same problem."""
+    """Up to 10 ops, every transfer and memory model, with Sends: both solve the same problem."""
     compared = 0
     for problem in problems.many(40, seed=7, ops=10):
         try:
@@ -100,7 +100,7 @@ def test_the_bound_holds_with_contention_sends_and_memory():
 
 
 def test_a_plan_is_as_long_as_it_says_in_every_model():
-    """The estimate is the makespan of the planned run, with contention for links and with Sends too."""
+    """The estimate is the makespan of the planned run, also with contention for links and with Sends."""
     for problem in problems.many(40, seed=9, ops=10, memory=("none",)):
         placement = pl.place(problem, "cp-sat")
         assert placement.estimate == pl.simulate(problem, placement, "planned").makespan
@@ -109,14 +109,14 @@ def test_a_plan_is_as_long_as_it_says_in_every_model():
 
 @pytest.mark.parametrize("name", EXACT)
 def test_topcuoglus_graph_takes_73(name):
-    """HEFT needs 80, CPOP 86."""
+    """HEFT takes 80, CPOP 86."""
     check_optimal(pl.place(pl.datasets.problem("topcuoglu"), name), 73)
 
 
 @pytest.mark.parametrize("devices", [2, 3, 4])
 @pytest.mark.parametrize("speeds", ["equal", "unequal"])
 def test_ten_tasks_of_every_structure_are_proven(devices, speeds):
-    """Trees, forks, joins, pipelines, stencils, series-parallel and random graphs with transfers, as solvers are compared on."""
+    """Trees, forks, joins, pipelines, stencils, series-parallel and random graphs with transfers."""
     cluster = pl.Cluster.uniform(devices)
     if speeds == "unequal":
         cluster = cluster.replace(speed=[1e13, 2e13, 1e13, 2e13][:devices])
@@ -126,7 +126,7 @@ def test_ten_tasks_of_every_structure_are_proven(devices, speeds):
 
 
 def test_a_model_of_forty_ops_is_the_same_twice():
-    """Stopped by its budget of work, the search gives the same bytes again, and other bytes never for another clock."""
+    """Stopped by its budget of work, not by time, the search gives the same bytes again."""
     problem = pl.Problem(pl.generators.layered(40, seed=1), pl.Cluster.uniform(4))
     one, again = (pl.place(problem, "cp-sat", effort=0.3, time_limit=limit) for limit in (60.0, 100.0))
     assert one.device.tobytes() == again.device.tobytes() and one.planned.tobytes() == again.planned.tobytes()
@@ -136,19 +136,19 @@ def test_a_model_of_forty_ops_is_the_same_twice():
 
 
 def large() -> pl.Problem:
-    """Too hard to be solved while one waits."""
+    """A problem too hard to be solved within a test."""
     return pl.Problem(pl.generators.layered(60, seed=2), pl.Cluster.uniform(4))
 
 
 def test_cancelling_returns_the_best_so_far():
-    """Asked to stop as soon as it begins, cp-sat has what the heuristics found, and says so."""
+    """Cancelled at its start, cp-sat returns the heuristics' best plan, with a note."""
     placement = pl.place(large(), "cp-sat", cancel=lambda: True)
     assert placement.notes[0].endswith("stopped on request")
     assert placement.bound <= placement.estimate <= pl.place(large(), "heft").estimate
 
 
 def test_cancelling_the_linear_program_returns_the_best_so_far():
-    """HiGHS asks too."""
+    """HiGHS also calls `cancel`."""
     problem = pl.Problem(pl.generators.independent(14, seed=1), pl.Cluster.uniform(4))
     placement = pl.place(problem, "ilp", max_ops=14, cancel=lambda: True)
     assert placement.bound <= placement.estimate <= pl.place(problem, "heft").estimate
@@ -157,7 +157,7 @@ def test_cancelling_the_linear_program_returns_the_best_so_far():
 
 @pytest.mark.parametrize(("name", "options"), [("cp-sat", {}), ("ilp", {"max_ops": 14})])
 def test_the_clock_stops_the_search(name, options):
-    """No time at all: the heuristics' plan and whatever bound costs nothing."""
+    """With a time limit of 0 it returns the heuristics' plan and a bound that needs no search."""
     problem = pl.Problem(pl.generators.independent(14, seed=1), pl.Cluster.uniform(4))
     placement = pl.place(problem, name, time_limit=0.0, **options)
     assert placement.notes[0].endswith("stopped by the time limit")
@@ -165,7 +165,7 @@ def test_the_clock_stops_the_search(name, options):
 
 @pytest.mark.parametrize(("name", "options"), [("cp-sat", {"effort": 0.5}), ("ilp", {"max_ops": 14})])
 def test_progress_only_gets_better(name, options):
-    """Makespans fall, bounds rise, fractions rise; the last word is the result."""
+    """Makespans fall, bounds and fractions rise; the last report is the result."""
     told: list[Progress] = []
     problem = pl.Problem(pl.generators.layered(14 if name == "ilp" else 30, seed=4), pl.Cluster.uniform(3))
     placement = pl.place(problem, name, progress=told.append, **options)
@@ -177,7 +177,7 @@ def test_progress_only_gets_better(name, options):
 
 
 def test_what_is_too_large_is_refused_with_a_remedy():
-    """And treated when the limit is raised."""
+    """It is solved when the limit is raised."""
     problem = pl.Problem(pl.generators.layered(20, seed=0), pl.Cluster.uniform(2))
     with pytest.raises(pl.UnsupportedError, match=r"ilp takes up to 12 ops, this problem has 20; place with 'cp-sat'"):
         pl.place(problem, "ilp")
@@ -189,7 +189,7 @@ def test_what_is_too_large_is_refused_with_a_remedy():
 
 
 def test_memory_over_time_rules_plans_out():
-    """Where the shortest plan runs out of memory, one that fits is returned and the bound stays below it."""
+    """If the shortest plan runs out of memory, another is returned, and the bound is not above its estimate."""
     graph = pl.OpGraph.from_arrays(
         list("abc"), [1.0, 2.0, 2.0], [(0, 1), (0, 2)], edge_bytes=[1.0, 1.0], temporary=[0, 3, 3]
     )
@@ -213,7 +213,7 @@ def test_packing_that_heuristics_miss(name):
 
 
 def test_a_failure_inside_the_solver_reaches_the_caller(monkeypatch):
-    """Not lost in the thread that the solver runs in."""
+    """It is not lost in the solver's thread."""
     from ortools.sat.python import cp_model
 
     def fail(*_):
@@ -225,7 +225,7 @@ def test_a_failure_inside_the_solver_reaches_the_caller(monkeypatch):
 
 
 def test_whole_units_round_nothing_but_down():
-    """Whole numbers, halves and quarters keep their values; others lose less than a unit."""
+    """Integers, halves and quarters are kept; other numbers lose less than a unit."""
     exact = pl.Problem(
         pl.OpGraph.from_arrays(list("ab"), [1.5, 2.25], [(0, 1)], edge_bytes=[3.0]), pl.Cluster([1.0, 2.0])
     )
@@ -237,7 +237,7 @@ def test_whole_units_round_nothing_but_down():
 
 
 def test_heads_and_tails_are_no_longer_than_any_run():
-    """The longest path through an op on its device, transfers included, fits into every run without contention."""
+    """The longest path through an op on its device, transfers included, is not longer than any run without contention."""
     for problem in problems.many(60, seed=10, ops=8, memory=("none",), **PLAIN):
         placement, table = pl.place(problem, "heft"), tables(problem)
         schedule, ops = pl.simulate(problem, placement, "planned"), np.arange(problem.graph.n_ops)
@@ -248,7 +248,7 @@ def test_heads_and_tails_are_no_longer_than_any_run():
 
 
 def test_interchangeable_devices_are_equal_in_everything():
-    """Speed, memory, links to all others, and what may run there."""
+    """In speed, memory, links to all others, and allowed ops."""
     graph = pl.OpGraph.from_arrays(
         ["a", "b"], [1.0, 1.0], [(0, 1)], edge_bytes=[1.0], devices={0: ["dev0", "dev1", "dev2"]}
     )
@@ -266,13 +266,13 @@ def test_interchangeable_devices_are_equal_in_everything():
     "order", [("highspy", "ortools.sat.python.cp_model"), ("ortools.sat.python.cp_model", "highspy")]
 )
 def test_both_solvers_live_in_one_process(order):
-    """Some versions of HiGHS and OR-tools cannot be imported together: what constraints.txt pins can, in either order."""
+    """Some versions of HiGHS and OR-tools cannot be imported together; the pinned ones can, in either order."""
     code = "; ".join(f"import {module}" for module in order)
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_cp_sat_refuses_to_start_after_tensorflow(monkeypatch):
-    """OR-tools crashes the whole process there: a sentence instead, which says what to do."""
+    """OR-tools would crash the process; the error is a sentence with a remedy."""
     monkeypatch.setitem(sys.modules, "tensorflow", sys)
     monkeypatch.delitem(sys.modules, "ortools.sat.python.cp_model", raising=False)
     with pytest.raises(pl.UnsupportedError, match=r"import ortools\.sat\.python\.cp_model before tensorflow"):

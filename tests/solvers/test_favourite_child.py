@@ -1,4 +1,4 @@
-"""The linear program of SCT: its optimum, which of its optima is taken, and the favourite children that follow."""
+"""The linear program of SCT: its optimum, the choice among optimal x, and the favourite children."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OTHERS = {
 
 
 def random_arcs(seed: int, ops: int = 40) -> Arcs:
-    """Few and whole times, so that ties abound, or fractions; zeros among both."""
+    """Few and integer times, so that ties abound, or fractions; zeros among both."""
     draw = Random(seed)
     n = draw.randint(2, ops)
     edges = [(draw.randrange(max(0, v - 8), v), v) for v in range(1, n) for _ in range(draw.randint(0, 3))]
@@ -47,7 +47,7 @@ def random_arcs(seed: int, ops: int = 40) -> Arcs:
 
 
 def whole_program(arcs: Arcs) -> float:
-    """Optimum of the program with every row, stated for HiGHS itself [s]."""
+    """Optimum of the program with every row, passed to HiGHS directly [s]."""
     n, m = len(arcs.time), arcs.n
     h = highspy.Highs()
     h.setOptionValue("output_flag", False)
@@ -75,7 +75,7 @@ def is_feasible(arcs: Arcs, x: np.ndarray, w: float) -> bool:
 
 
 def test_fork():
-    """u → a, b, all times 1: w = 2.5 at x = ½, ½, so no favourite child at θ = 0.5, which is strict; one at θ = 0.6."""
+    """u → a, b, all times 1: w = 2.5 at x = ½, ½, so no favourite child at θ = 0.5, a strict threshold; one at θ = 0.6."""
     problem = pl.Problem(FORK, pl.Cluster([1.0] * 3))
     found = favourite_children(problem)
     assert (found.w, found.x.tolist(), found.rule) == (2.5, [0.5, 0.5], PROGRAM)
@@ -84,7 +84,7 @@ def test_fork():
 
 
 def test_optimum_is_that_of_all_rows():
-    """Rows left out and arcs dropped change nothing: HiGHS finds the same w for the program as printed."""
+    """Omitted rows and dropped arcs do not matter: HiGHS finds the same w for the published program."""
     for seed in range(60):
         arcs = random_arcs(seed, 25)
         if arcs.n:
@@ -92,13 +92,13 @@ def test_optimum_is_that_of_all_rows():
 
 
 def test_arcs_are_dropped():
-    """... and arcs are dropped: of a random graph of 3,000 ops two in five lie on no path that could become the longest."""
+    """In a random graph of 3,000 ops two in five arcs lie on no path that could become the longest."""
     arcs = mean_arcs(pl.Problem(pl.generators.layered(3000, seed=1), UNIFORM))
     assert 0.5 * arcs.n < len(arcs.critical) < 0.7 * arcs.n
 
 
 def test_certificate_is_the_optimum_from_below():
-    """What the dual values prove is w to 12 digits, and no more; rough values prove less, never more."""
+    """The dual values prove w to 12 digits, and no more; rough values prove less, never more."""
     for seed in range(40):
         best = least_makespan(random_arcs(seed))
         assert best.w * (1 - 1e-12) <= best.certified <= best.w * (1 + 1e-12)
@@ -114,13 +114,13 @@ def test_certificate_is_the_optimum_from_below():
     )
 )
 def test_bound_is_a_bound(problem):
-    """Where there is one, no schedule of a small problem, found by trying all, is shorter."""
+    """No schedule of a small problem, by exhaustive search, is shorter than the bound."""
     bound = infinite_machine_bound(problem)
     assert bound is None or bound <= optimum(problem) * (1 + 1e-9)
 
 
 def test_no_bound_beyond_its_assumption():
-    """A transfer longer than an op, an op of no time, one device: None. Links and devices count with the best they offer."""
+    """None with a transfer longer than an op, an op of no time, or one device. Best links and devices count."""
     assert infinite_machine_bound(pl.Problem(FORK, pl.Cluster([1.0, 1.0], bandwidth=0.9))) is None
     assert infinite_machine_bound(pl.Problem(FORK.replace(compute=[1, 1, 0]), pl.Cluster([1.0, 1.0]))) is None
     assert infinite_machine_bound(pl.Problem(FORK, pl.Cluster([1.0]))) is None
@@ -132,7 +132,7 @@ def test_no_bound_beyond_its_assumption():
 
 
 def test_no_solver_chooses():
-    """The x that is taken is feasible, optimal, and the same for every solver, on random graphs full of ties."""
+    """The chosen x is feasible, optimal, and the same for every solver, on random graphs with many ties."""
     for seed in range(30):
         arcs = random_arcs(seed)
         best = least_makespan(arcs)
@@ -143,7 +143,7 @@ def test_no_solver_chooses():
 
 
 def test_solvers_would_choose():
-    """Without that choice they differ: the x that interior point and dual simplex return have one w and other favourites."""
+    """Without that choice they differ: x from interior point and dual simplex have one w and other favourites."""
     problem = pl.Problem(pl.load("convolutional_network"), UNIFORM)
     one, two = (least_makespan(mean_arcs(problem), **how) for how in ({}, OTHERS["interior point with crossover"]))
     assert one.w == pytest.approx(two.w, rel=1e-9)
@@ -151,7 +151,7 @@ def test_solvers_would_choose():
 
 
 def families() -> dict[str, pl.OpGraph]:
-    """Graphs that solvers are apt to disagree on: regular, dense, with equal costs, with loops unrolled."""
+    """Graphs on which solvers tend to differ: regular, dense, with equal costs, with loops unrolled."""
     g = pl.generators
     return {
         "recurrent_network": pl.load("recurrent_network"),
@@ -182,7 +182,7 @@ def test_networks_have_one_answer(name):
 )
 @pytest.mark.parametrize("name", ["stencil", "fft", "gauss", "equal"])
 def test_regular_graphs_have_one_answer(name, cluster):
-    """Not the children alone, every x: where many optima weigh nearly the same, with any ratio of transfers to ops."""
+    """All of x is the same, not only the children, if many optima are nearly equal, for any ratio of transfers to ops."""
     arcs = mean_arcs(pl.Problem(families()[name], cluster, memory="none"))
     first = canonical(least_makespan(arcs))
     for how in ("interior point with crossover", "another program"):
@@ -232,7 +232,7 @@ def solve_warm(lp, solver, options, patience) -> bool:
 
 
 def test_no_start_chooses(monkeypatch):
-    """Starting warm, from the optimum for other costs, ends in the same x as starting cold."""
+    """A warm start, from the optimum for other costs, ends in the same x as a cold start."""
     graphs = {seed: random_arcs(seed) for seed in range(30)}
     network = mean_arcs(pl.Problem(pl.load("convolutional_network"), UNIFORM))
     cold = {seed: canonical(least_makespan(arcs)) for seed, arcs in (graphs | {"network": network}).items()}
@@ -247,7 +247,7 @@ def test_no_start_chooses(monkeypatch):
 @settings(max_examples=60)
 @given(problem=problems.problems())
 def test_at_most_one_child_and_parent(problem):
-    """At any θ; ops that favour each other do so both ways; θ = 0.1 finds a part of what θ = 0.5 finds."""
+    """At any θ; favourite child and parent agree; θ = 0.1 finds a part of those at θ = 0.5."""
     found = {threshold: favourite_children(problem, threshold) for threshold in (0.1, 0.5, 0.9)}
     for favourites in found.values():
         ops = np.flatnonzero(favourites.child >= 0)
@@ -258,7 +258,7 @@ def test_at_most_one_child_and_parent(problem):
 
 
 def test_costless_and_parallel_edges():
-    """Edges between the same two ops have one x, from the largest tensor; what costs nothing is always waited for."""
+    """Edges between the same two ops have one x, from the largest tensor; a costless one is always waited for."""
     edges = [(0, 1), (0, 1), (0, 2), (1, 3)]
     graph = pl.OpGraph.from_arrays(list("uvwx"), [1.0] * 4, edges, edge_bytes=[1.0, 9.0, 2.0, 0.0])
     found = favourite_children(pl.Problem(graph, pl.Cluster([1.0, 1.0])))
@@ -268,7 +268,7 @@ def test_costless_and_parallel_edges():
 
 
 def test_means():
-    """The cluster's mean speed, bandwidth and latency; with measured times their mean over the devices an op may use."""
+    """The cluster's mean speed, bandwidth and latency; measured times count with their mean over allowed devices."""
     cluster = pl.Cluster([1.0, 3.0], bandwidth=[[1, 2], [6, 1]], latency=[[0, 1], [2, 0]])
     arcs = mean_arcs(pl.Problem(FORK, cluster))
     assert arcs.time.tolist() == [0.5] * 3 and arcs.cost.tolist() == [1.75] * 2
@@ -281,14 +281,14 @@ def test_means():
 
 
 def test_threshold_is_a_share():
-    """θ ≤ 0 or above 1 is refused, with what was expected."""
+    """θ ≤ 0 or above 1 is refused; the error says what was expected."""
     for threshold in (0.0, -1.0, 1.5):
         with pytest.raises(pl.FormatError, match="expected above 0, and 1 or less"):
             favourite_children(pl.Problem(FORK, UNIFORM), threshold)
 
 
 def test_solved_once(monkeypatch):
-    """The same graph and times are solved once, by threads that ask at the same moment too; other times anew."""
+    """The same graph and times are solved once, also by concurrent threads; other times anew."""
     solved = []
     monkeypatch.setattr(favourite_child, "least_makespan", lambda *given: solved.append(1) or least_makespan(*given))
     problem = pl.Problem(pl.generators.layered(200, seed=9), UNIFORM)
@@ -304,7 +304,7 @@ def test_solved_once(monkeypatch):
 
 
 def test_preview_and_cancel_match_greedily():
-    """Neither solves; the matching goes along the longest paths. Once solved, a preview is the solution."""
+    """Neither solves the program; matching follows the longest paths. A preview uses a cached solution."""
     problem = pl.Problem(pl.generators.layered(200, seed=10), UNIFORM)
     told = []
     preview = favourite_children(problem, preview=True)
@@ -319,7 +319,7 @@ def test_preview_and_cancel_match_greedily():
 
 
 def test_a_program_of_too_many_steps_is_given_up(monkeypatch):
-    """Large programs have a fixed number of steps; then ops are matched, the same every time, and not tried again."""
+    """Large programs have a fixed number of steps; then ops are matched, deterministically, without another attempt."""
     problem = pl.Problem(pl.generators.layered(300, seed=11), UNIFORM)
     solved = []
     with monkeypatch.context() as impatient:
@@ -329,7 +329,7 @@ def test_a_program_of_too_many_steps_is_given_up(monkeypatch):
         given_up = favourite_children(problem)
         again = favourite_children(problem, 0.1)
         preview = favourite_children(problem, preview=True)
-        assert least_makespan(mean_arcs(problem)).w > 0  # a bound that somebody asks for has no limit
+        assert least_makespan(mean_arcs(problem)).w > 0  # an explicitly requested bound has no limit
     assert len(solved) == 1
     assert given_up.rule == again.rule == preview.rule == UNFINISHED
     matched = favourite_child.matched(mean_arcs(problem))
@@ -339,7 +339,7 @@ def test_a_program_of_too_many_steps_is_given_up(monkeypatch):
 
 
 def test_cancel_is_asked_before_each_call_of_the_solver():
-    """A second call does not begin when somebody asked to stop during the first."""
+    """A second call does not begin if the first was cancelled."""
     problem = pl.Problem(pl.generators.stencil(12, 12), UNIFORM)
     asked = []
     stopped = favourite_children(problem, cancel=lambda: asked.append(1) or len(asked) > 1)

@@ -18,7 +18,7 @@ NETWORKS = ("convolutional_network", "recurrent_network", "dynamic_rnn")
 
 
 def alike_both_ways(problem, latency=True):
-    """The problem on links as fast back as forth; without latency a constant ratio of bytes is one of times."""
+    """The problem with symmetric links without latency, so that a constant ratio of bytes is one of times."""
     cluster = problem.cluster
     both = lambda matrix: np.maximum(matrix, matrix.T)  # noqa: E731
     return problem.replace(
@@ -30,7 +30,7 @@ def alike_both_ways(problem, latency=True):
 
 
 def test_backward_mirrors_every_edge():
-    """Gradient op of v reads from those of v's consumers; computes and bytes are the ratio's multiple."""
+    """The gradient op of v reads from those of v's consumers; computes and bytes are multiplied by the ratio."""
     for problem in many(60, seed=21):
         graph = problem.graph
         mirrored = backward(graph, 2.0, forward=False)
@@ -46,7 +46,7 @@ def test_backward_mirrors_every_edge():
 
 
 def test_a_training_graph_has_both_passes():
-    """2 n ops; each gradient op is colocated with its op and follows all of the forward ops that depend on it."""
+    """2 n ops; each gradient op is colocated with its op and follows all forward ops that depend on it."""
     for problem in many(60, seed=22):
         training = backward(problem)
         graph, n = training.graph, problem.graph.n_ops
@@ -64,7 +64,7 @@ def test_a_training_graph_has_both_passes():
 
 
 def test_a_ratio_per_op_needs_one_per_edge():
-    """Or one number for all edges; the error says so, and says what was found."""
+    """One number for all edges is also accepted; the error names the values found."""
     graph = pl.generators.fork_join(3)
     with pytest.raises(pl.FormatError, match="give transfer_ratio, too"):
         backward(graph, [1.0] * 5)
@@ -81,7 +81,7 @@ def test_a_ratio_per_op_needs_one_per_edge():
 @settings(max_examples=150)
 @given(placement=placed(**PLAIN), seed=st.integers(0, 99))
 def test_theorem_5_1(placement, seed):
-    """Whatever the ratios: the mirrored schedule is legal, and at most C0 times as long."""
+    """For any ratios, the mirrored schedule is legal and at most C0 times as long."""
     problem, rng = alike_both_ways(placement.problem), np.random.default_rng(seed)
     schedule = pl.simulate(problem, pl.Placement(problem, placement.device), "pct")
     ratio, moved = rng.uniform(0.2, 3, problem.graph.n_ops), rng.uniform(0.2, 3, problem.graph.n_edges)
@@ -106,14 +106,14 @@ def test_theorem_5_1_holds_with_equality_for_a_constant_ratio(placement):
 
 
 def test_theorem_5_2():
-    """With a constant ratio the optimum of the mirrored problem is C0 times the optimum: both by brute force."""
+    """With a constant ratio the optimum of the mirrored problem is C0 times the optimum, both by brute force."""
     for problem in many(40, seed=23, ops=6, devices=3, **PLAIN):
         problem = alike_both_ways(problem, latency=False)
         assert optimum(backward(problem, 3.0, forward=False)) == pytest.approx(3 * optimum(problem), rel=1e-9)
 
 
 def test_theorem_5_3():
-    """So the mirror of a schedule is as far from its optimum as the schedule is from its own."""
+    """The mirror of a schedule has the same ratio to its optimum as the schedule."""
     for problem in many(30, seed=24, ops=6, devices=3, zero=False, **PLAIN):
         problem = alike_both_ways(problem, latency=False)
         schedule = pl.solve(problem, "heft", "pct")
@@ -124,7 +124,7 @@ def test_theorem_5_3():
 
 
 def test_a_zero_that_becomes_positive_raises():
-    """No constant is large enough; pairs that are zero both ways do not matter."""
+    """No constant is large enough; pairs that are both zero do not matter."""
     graph = pl.OpGraph.from_arrays(["a", "b"], [0.0, 1.0], [(0, 1)], edge_bytes=[0.0])
     problem = pl.Problem(graph, pl.Cluster([1, 1], bandwidth=1))
     schedule = pl.simulate(problem, pl.Placement(problem, [0, 1]), "fifo")
@@ -137,7 +137,7 @@ def test_a_zero_that_becomes_positive_raises():
 
 
 def test_a_constant_that_is_too_small_raises():
-    """Latency does not shrink with the ratio, so half the time is not enough for it."""
+    """Latency does not shrink with the ratio, so half the time is not enough."""
     graph = pl.OpGraph.from_arrays(["a", "b"], 1.0, [(0, 1)], edge_bytes=[1.0])
     problem = pl.Problem(graph, pl.Cluster([1, 1], bandwidth=1, latency=1.0))
     schedule = pl.simulate(problem, pl.Placement(problem, [0, 1]), "fifo")
@@ -147,7 +147,7 @@ def test_a_constant_that_is_too_small_raises():
 
 
 def test_what_cannot_be_mirrored_is_refused():
-    """Queues for links; a schedule without ratio or graph; a graph that is another one's mirror."""
+    """Queues for links; a schedule without ratio or graph; a graph that is the mirror of another."""
     problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2), transfers="sequential")
     with pytest.raises(pl.UnsupportedError, match="parallel transfers"):
         backward_schedule(pl.solve(problem, "heft", "pct"), 1.0)
@@ -167,7 +167,7 @@ def test_what_cannot_be_mirrored_is_refused():
 
 
 def test_a_graph_with_its_backward_pass_gets_no_second_one():
-    """Its gradient ops would have the names of those that are there."""
+    """Its gradient ops would repeat existing names."""
     both = backward(pl.generators.fork_join(3))
     with pytest.raises(pl.FormatError, match=r"has an op 'gradients/.*_grad' already.* forward pass alone"):
         backward(both)
@@ -177,7 +177,7 @@ def test_a_graph_with_its_backward_pass_gets_no_second_one():
 
 
 def test_forward_only_expands_to_legal_placements():
-    """Random training graphs: the small problem has the forward ops, all else follows, and the planned order holds."""
+    """Random training graphs: the small problem has the forward ops, gradient ops follow, and the planned order holds."""
 
     for problem in many(80, seed=25, memory=("none",)):
         training = backward(problem)
@@ -194,7 +194,7 @@ def test_forward_only_expands_to_legal_placements():
 
 
 def test_a_gradient_op_goes_where_its_op_is():
-    """In the networks, too; the weight updates go where their variables are."""
+    """This holds in the networks, too; weight updates are placed with their variables."""
     for network in NETWORKS:
         problem = pl.Problem(pl.load(network), pl.clusters.pcie_box())
         small, expand = forward_only(problem)
@@ -218,7 +218,7 @@ def test_backward_bytes_count_with_the_op_they_follow():
 
 
 def test_short_of_memory_both_passes_are_placed():
-    """When no device holds the whole model, all ops stay, each gradient op tied to its forward op."""
+    """If no device holds the whole model, all ops stay, each gradient op colocated with its forward op."""
     graph = backward(pl.generators.fork_join(3))
     problem = pl.Problem(
         graph.replace(persistent=np.ones(graph.n_ops), memory=np.ones(graph.n_ops)),
@@ -235,7 +235,7 @@ def test_short_of_memory_both_passes_are_placed():
 
 
 def test_a_device_that_may_not_run_all_ops_does_not_hold_the_model():
-    """Ops restricted to different devices: both passes are placed."""
+    """With ops restricted to different devices, both passes are placed."""
     problem = pl.Problem(
         backward(pl.generators.fork_join(2)), pl.Cluster.uniform(2), allowed={"stage0/fork": 0, "stage0/branch0": 1}
     )
@@ -243,7 +243,7 @@ def test_a_device_that_may_not_run_all_ops_does_not_hold_the_model():
 
 
 def test_a_graph_without_gradients_stays():
-    """Nothing has a name that tells; the problem is its own."""
+    """No name marks a gradient, so the problem is unchanged."""
     problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))
     small, expand = forward_only(problem)
     placement = pl.place(small, "heft")
@@ -251,7 +251,7 @@ def test_a_graph_without_gradients_stays():
 
 
 def test_names_of_gradients():
-    """Scopes of TensorFlow 1, the longest name that is an op's; a gradient of a gradient belongs to the gradient."""
+    """Scopes of TensorFlow 1: the longest op name counts; a gradient of a gradient belongs to the gradient."""
     names = [
         "a",
         "a/b",

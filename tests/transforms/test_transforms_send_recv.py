@@ -1,4 +1,4 @@
-"""Cutting a placed graph into one graph per device."""
+"""A placed graph is split into one graph per device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from placelab.transforms import send_recv
 
 @given(placement=placed())
 def test_glued_together_the_parts_are_the_graph(placement):
-    """Each op is in its device's part; contracting Send → Receive pairs gives every edge with its bytes back, and no cycle."""
+    """Each op is in its device's part; contracting Send → Receive pairs restores every edge with its bytes, without a cycle."""
     problem, graph = placement.problem, placement.problem.graph
     parts = send_recv(problem, placement)
     ends, edges, ops = {}, [], {}
@@ -78,7 +78,7 @@ def test_one_pair_per_tensor_and_destination():
 
 
 def test_an_empty_device_has_no_part():
-    """Work is what is cut: groups, persistent bytes and unread outputs are all there."""
+    """Parts contain work only; groups, persistent bytes and unread outputs are kept."""
     problem = pl.Problem(pl.load("convolutional_network"), pl.clusters.pcie_box())
     placement = pl.place(problem, "tf-greedy")
     parts = send_recv(problem.graph, placement)

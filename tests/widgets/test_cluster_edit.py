@@ -1,4 +1,4 @@
-"""What edits on the cluster canvas mean, and what of them can be undone."""
+"""Edits on the cluster canvas: their meaning, and undo."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def assert_links_follow_hosts(cluster: Cluster) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(2, 4), min_size=2, max_size=4), st.data())
 def test_any_walk_between_hosts_keeps_links_and_hosts_in_step(sizes: list[int], data: st.DataObject) -> None:
-    """While some host has two other devices, moved, added and copied devices get exactly the links of their place."""
+    """If some host has two other devices, moved, added and copied devices get exactly the links of their place."""
     cluster = hosts(**{f"h{i}": n for i, n in enumerate(sizes)})
     state = cluster, Layout.of(cluster)
     for _ in range(6):
@@ -59,7 +59,7 @@ def test_any_walk_between_hosts_keeps_links_and_hosts_in_step(sizes: list[int], 
 
 
 def test_a_device_that_leaves_the_only_host_has_slower_links() -> None:
-    """No link between hosts is there to follow: a tenth of the bandwidth, twice the latency; the way back restores."""
+    """Without a link between hosts to copy: a tenth of the bandwidth, twice the latency; moving back restores them."""
     out = edited(clusters.pcie_box(4), kind="host", device=1, host=None)
     assert out.hosts == ("server", "host0", "server", "server")
     assert set(out.bandwidth[1, [0, 2, 3]]) == set(out.bandwidth[[0, 2, 3], 1]) == {6e8}
@@ -70,7 +70,7 @@ def test_a_device_that_leaves_the_only_host_has_slower_links() -> None:
 
 
 def test_two_machines_that_become_one_have_faster_links() -> None:
-    """No host has two devices to follow: ten times the bandwidth and half the latency of the link between them."""
+    """Without a host of two devices to copy: ten times the bandwidth and half the latency of the link between them."""
     joined = edited(clusters.parameter_server(2), kind="host", device=2, host="worker0")
     assert joined.bandwidth[1, 2] == joined.bandwidth[2, 1] == 12.5e9
     assert joined.latency[2, 1] == 25e-6
@@ -78,7 +78,7 @@ def test_two_machines_that_become_one_have_faster_links() -> None:
 
 
 def test_links_of_each_direction_follow_their_own_direction() -> None:
-    """What the host's devices send and what they receive may differ; a newcomer has both."""
+    """Send and receive links of a host's devices may differ; an added device has both."""
     cluster = hosts(a=2, b=2)
     bandwidth = cluster.bandwidth.copy()
     bandwidth[:2, 2:] = 1e9  # from a to b
@@ -96,7 +96,7 @@ def test_a_new_device_is_like_its_host() -> None:
 
 
 def test_a_copy_has_the_links_of_its_model() -> None:
-    """To every other device what the model has; between the two what devices of their host have."""
+    """It has the model's links to all other devices; model and copy are linked like devices of their host."""
     cluster = edited(hosts(a=3, b=1), kind="bandwidth", pairs=[[0, 3]], value=7e9)
     copied = edited(cluster, kind="copy", device=0)
     assert copied.names[4] == "a/gpu:3"
@@ -106,7 +106,7 @@ def test_a_copy_has_the_links_of_its_model() -> None:
 
 @pytest.mark.parametrize(("like", "new"), [("gpu:0", "gpu:1"), ("a9", "a10"), ("tpu", "tpu 2"), ("7", "8")])
 def test_a_copy_takes_the_next_free_name(like: str, new: str) -> None:
-    """The number at the end counts on; a name without one gets it."""
+    """The number at the end is increased; a name without a number gets one."""
     assert edited(Cluster(speed=[1.0], names=[like]), kind="copy", device=0).names[1] == new
 
 
@@ -149,7 +149,7 @@ def test_links_are_set_or_scaled() -> None:
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(edit: dict, says: str) -> None:
-    """A refused edit names what was found; no message of a browser raises anything else."""
+    """A refused edit names the value found; no message of a browser raises another exception."""
     with pytest.raises(PlacelabError, match=re.escape(says)):
         edited(hosts(a=2, b=1), **edit)
 
@@ -171,7 +171,7 @@ def test_removing_keeps_the_order_of_the_cards() -> None:
 
 
 def test_places_are_counted_within_a_host() -> None:
-    """Slot 0 is the first card of the host, whatever stands between; too large a slot is the last."""
+    """Slot 0 is the first card of the host, regardless of other cards; a slot that is too large means the last."""
     layout = Layout((0, 2, 1, 3))
     on = ("a", "a", "b", "a")
     assert layout.move(on, 3, 0).order == (3, 0, 2, 1)
@@ -180,7 +180,7 @@ def test_places_are_counted_within_a_host() -> None:
 
 
 def test_a_drag_is_one_step_and_only_its_newest_message_counts() -> None:
-    """Factors of one drag do not multiply; undo leads back to before the drag, redo forth again."""
+    """Factors of one drag do not multiply; undo restores the state before the drag, redo the state after it."""
     history = History.of(hosts(a=2))
     for factor in (2.0, 5.0, 10.0):
         history = history.handle({"kind": "bandwidth", "pairs": [[0, 1]], "factor": factor, "gesture": 7})
@@ -193,7 +193,7 @@ def test_a_drag_is_one_step_and_only_its_newest_message_counts() -> None:
 
 
 def test_a_drag_that_comes_back_is_no_step() -> None:
-    """Neither undo nor redo know of it."""
+    """It adds no step to undo and redo."""
     history = History.of(hosts(a=2)).handle({"kind": "speed", "device": 0, "value": 1.0, "gesture": 1}).settle().undo()
     history = history.handle({"kind": "host", "device": 0, "host": None, "gesture": 2})
     history = history.handle({"kind": "move", "device": 0, "slot": 0, "gesture": 2}).settle()
@@ -201,7 +201,7 @@ def test_a_drag_that_comes_back_is_no_step() -> None:
 
 
 def test_the_widget_follows_python_and_keeps_the_last_good_cluster() -> None:
-    """A cluster set in Python is an undoable step; a refused edit sets `error`, is acknowledged, and loses nothing."""
+    """A cluster set in Python is an undoable step; a refused edit sets `error`, is acknowledged, and changes nothing."""
     canvas = ClusterCanvas(clusters.pcie_box())
     canvas.value = clusters.two_nodes()
     assert len(canvas.cluster["devices"]) == 8 and canvas.can_undo
@@ -213,7 +213,7 @@ def test_the_widget_follows_python_and_keeps_the_last_good_cluster() -> None:
 
 
 def test_the_widget_says_when_a_hand_drags() -> None:
-    """`dragging` is true from the first message of a drag to its last, and the browser's copy comes at the end."""
+    """`dragging` is true from the first message of a drag to its last; the browser gets the cluster at the end."""
     canvas = ClusterCanvas(clusters.pcie_box())
     canvas.edit = {"seq": 1, "gesture": 1, "final": False, "kind": "speed", "device": 0, "value": 2e13}
     assert canvas.dragging and canvas.value.speed[0] == 2e13 and canvas.cluster["devices"][0]["speed"] == 1e13
@@ -222,7 +222,7 @@ def test_the_widget_says_when_a_hand_drags() -> None:
 
 
 def test_an_observer_that_fails_does_not_stall_the_browser() -> None:
-    """The message is acknowledged all the same."""
+    """The message is still acknowledged."""
     canvas = ClusterCanvas(clusters.pcie_box())
     canvas.observe(lambda _: 1 / 0, "value")
     with pytest.raises(ZeroDivisionError):

@@ -1,4 +1,4 @@
-"""The chart is sent the memory it shows, when it shows it."""
+"""The chart receives memory curves only while it shows them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from placelab.widgets.gantt.wire import pack_memory
 
 
 def scheduled(memory: float, model: str = "dynamic", n_ops: int = 60) -> pl.Schedule:
-    """A layered graph dealt out to two devices with this much memory."""
+    """A layered graph, ops assigned in turn to two devices with this much memory."""
     graph = pl.generators.layered(n_ops, seed=0)
     problem = pl.Problem(graph, pl.Cluster.uniform(2, memory=memory), memory=model)
     return pl.simulate(problem, pl.Placement(problem, np.arange(n_ops) % 2), "fifo")
@@ -32,15 +32,15 @@ PEAK = scheduled(np.inf, "none").peak_memory.max()
     ids=["short", "scarce", "plenty", "not counted"],
 )
 def test_lanes_appear_when_memory_gets_scarce(memory, model, shown):
-    """Where it is short or more than half used; and only then are curves sent."""
+    """Lanes appear at a shortage or above half of the capacity; only then are curves sent."""
     schedule = scheduled(memory, model)
     chart = Gantt.of(schedule)
     assert chart.memory_shown == memory_matters(schedule) == shown
     assert chart.memory == pack_memory(schedule, curves=shown)
 
 
-def test_who_chooses_is_obeyed():
-    """What the button or a cell has set stays, whatever is shown next; until then lanes that appeared stay."""
+def test_a_choice_of_lanes_is_kept():
+    """A choice by button or cell stays for later schedules; without one, lanes that appeared stay."""
     chart = Gantt.of(scheduled(3 * PEAK))
     chart.show(scheduled(0.5 * PEAK))
     assert chart.memory_shown
@@ -57,7 +57,7 @@ def test_who_chooses_is_obeyed():
 
 
 def test_a_dragging_hand_waits_for_no_curve(monkeypatch):
-    """Curves that only the lanes need are left out of a large graph and sent on release; no lane appears under the hand."""
+    """During a drag of a large graph, curves that only the lanes need are omitted until release, and no lane appears."""
     monkeypatch.setattr(gantt_chart, "MANY", 50)
     free = scheduled(np.inf, "none")
     chart = Gantt.of(free, memory_shown=True)

@@ -1,4 +1,4 @@
-"""The server extension turns the delay off, and leaves any server it does not understand alone."""
+"""The server extension turns the delay off, and leaves unknown servers unchanged."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Connection:
 
 
 class Handler(WebSocketHandler):
-    """Connects as Jupyter's handler does, then tells what became of its socket."""
+    """Connects as Jupyter's handler does, then reports the state of its socket."""
 
     async def open(self):
         connected = await self.settings[nodelay.SETTING](self).connect()
@@ -40,7 +40,7 @@ class Handler(WebSocketHandler):
 
 
 def server(settings: dict) -> SimpleNamespace:
-    """Stand-in for Jupyter's ServerApp: only its settings matter here."""
+    """Stand-in for Jupyter's ServerApp with its settings only."""
     return SimpleNamespace(web_app=SimpleNamespace(settings=settings))
 
 
@@ -59,7 +59,7 @@ async def answer_of(settings: dict) -> list:
 
 @pytest.mark.parametrize("enabled", [False, True])
 def test_sets_tcp_nodelay_on_the_socket(enabled):
-    """TCP_NODELAY is off on a websocket by itself, on with the extension; the connection is made either way."""
+    """TCP_NODELAY is off by default and on with the extension; the connection is made in both cases."""
     settings = {nodelay.SETTING: Connection}
     if enabled:
         nodelay._load_jupyter_server_extension(server(settings))
@@ -69,7 +69,7 @@ def test_sets_tcp_nodelay_on_the_socket(enabled):
 
 
 def test_extends_the_connection_that_jupyter_uses():
-    """Jupyter's own class stays the base, so everything but the flag is Jupyter's."""
+    """Jupyter's class stays the base, so only the flag changes."""
     settings = {nodelay.SETTING: ZMQChannelsWebsocketConnection, "other": 1}
     nodelay._load_jupyter_server_extension(server(settings))
     assert issubclass(settings.pop(nodelay.SETTING), ZMQChannelsWebsocketConnection)
@@ -78,13 +78,13 @@ def test_extends_the_connection_that_jupyter_uses():
 
 @pytest.mark.parametrize("settings", [{}, {nodelay.SETTING: None}, {nodelay.SETTING: object}])
 def test_leaves_a_different_server_alone(settings):
-    """No such setting, or a class that does not connect this way: nothing changes, nothing is raised."""
+    """If the setting is missing or the class connects differently, nothing changes and nothing is raised."""
     before = dict(settings)
     nodelay._load_jupyter_server_extension(server(settings))
     assert settings == before
 
 
 def test_connects_even_if_the_flag_cannot_be_set():
-    """A socket without the flag, such as a Unix one, still gets its kernel."""
+    """A socket without the flag, such as a Unix one, still connects."""
     connection = nodelay.without_delay(Connection)(websocket_handler=None)
     assert asyncio.run(connection.connect()) == "connected"

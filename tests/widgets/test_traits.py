@@ -1,4 +1,4 @@
-"""Python and TypeScript name the same traits: a misspelt one would be sent and silently ignored."""
+"""Python and TypeScript declare the same traits: a misspelt one would be sent and silently ignored."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ KINDS = {  # what a trait's value is in the browser
     traitlets.Unicode: "string",
     traitlets.Bool: "boolean",
     traitlets.Int: "number",
+    traitlets.Enum: "string",
     traitlets.Float: "number",
     traitlets.List: "array",
     traitlets.Dict: "object",
@@ -58,7 +59,7 @@ def test_both_sides_declare_the_same_traits(widget, view, interface):
 
 @pytest.mark.parametrize(("widget", "view", "interface"), WIDGETS, ids=[view for _, view, _ in WIDGETS])
 def test_the_view_asks_only_for_traits_that_exist(widget, view, interface):
-    """Every name in a change event and in get and set is a trait."""
+    """Every name in a change event, get or set is a trait."""
     asked = set()
     for path in (SOURCES / view).glob("*.ts"):
         if not path.name.endswith(".test.ts"):

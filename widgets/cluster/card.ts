@@ -7,6 +7,8 @@ import { pill } from "./pill";
 import { fitted, s, set } from "./svg";
 import { memoryOf, speedOf, type Target } from "./targets";
 
+const WIDE = 140; // pixels from which a card has room for its type
+
 export interface Card {
   readonly element: SVGGElement;
   /** Shows the present values; `peak` in bytes, NaN when not known. */
@@ -49,10 +51,10 @@ function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect
   const speed = pill(adjust, speedOf(device, name)), memory = pill(adjust, memoryOf(device, name));
   const used = s("text.faint.amount", { x: 10, y: 69 });
   const caption = s("text.faint", { x: 10, y: 39 });
-  const kind = fitted(type, 48, "11px sans-serif");
+  const kind = w < WIDE ? "" : fitted(type, 48, "11px sans-serif"); // else it is under the pointer
   element.append(
     grip(),
-    titled(s("text.name", { x: 19, y: 18 }, fitted(name, w - 38 - 6.2 * kind.length, "600 13px sans-serif")), name),
+    titled(s("text.name", { x: 19, y: 18 }, fitted(name, w - 38 - 6.2 * kind.length, "600 13px sans-serif")), `${name}, ${type}`),
     titled(s("text.faint", { x: w - 10, y: 18, "text-anchor": "end" }, kind), type),
     caption,
     speed.element,
@@ -63,7 +65,7 @@ function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect
     caption.textContent = w - speed.width > 54 ? "speed" : "";
     speed.update(w - 8 - speed.width, 35); // the middle of the card stays free to be dragged
     memory.update(w - 8 - memory.width, 65);
-    used.textContent = Number.isNaN(peak) ? "memory" : `${bytes(peak)} of`;
+    used.textContent = Number.isNaN(peak) ? (w < WIDE ? "" : "memory") : `${bytes(peak)}${w < WIDE ? "" : " of"}`;
   };
 }
 

@@ -8,7 +8,6 @@ import { deviceLinks, hostLinks, type Links } from "./links";
 import { fitted, s, set } from "./svg";
 
 const MARGIN = 10;
-const BELOW = 40; // height of the space where a card can be dropped outside every host
 
 export interface Diagram {
   readonly svg: SVGSVGElement;
@@ -43,7 +42,7 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
       s("g.labels", {}, ...own.flatMap((link) => link.labels)),
     );
     set(svg, {
-      viewBox: `${-MARGIN} ${-MARGIN} ${scene.width + 2 * MARGIN} ${scene.height + MARGIN + (small ? MARGIN : BELOW)}`,
+      viewBox: `${-MARGIN} ${-MARGIN} ${scene.width + 2 * MARGIN} ${scene.height + MARGIN + scene.sizes.below}`,
       width: scene.width + 2 * MARGIN,
     });
     for (const device of ordered) {

@@ -1,13 +1,12 @@
 /** The cluster canvas: devices, hosts and links to drag and edit. */
 import type { AnyModel, Render } from "@anywidget/types";
 import { h, listen, style } from "../shared/dom";
-import { min, round } from "../shared/math";
 import { readTheme, THEME_CSS, watchTheme } from "../shared/theme";
 import { adjust, type Adjust } from "./adjust";
 import { diagram, type Diagram } from "./diagram";
 import { editor, type Editor } from "./editor";
 import { entry } from "./entry";
-import { gridScene, graphScene, type Scene } from "./geometry";
+import { gridScene, graphScene, LARGE, SNUG, type Scene } from "./geometry";
 import { matrix, type Matrix } from "./matrix";
 import { roomIn } from "./room";
 import { ruler } from "./ruler";
@@ -47,6 +46,7 @@ class Canvas {
     const say = (text: string) => this.#say(text);
     this.#diagram = diagram(this.#adjust, say);
     this.#matrix = matrix(this.#adjust, say);
+    this.root.classList.toggle("embedded", model.get("embedded"));
     this.root.append(style(THEME_CSS, css), this.#toolbar.element, this.#error, this.#body, this.#status, this.#entry.element, scale.element);
     this.#listen();
     this.#say("");
@@ -71,7 +71,7 @@ class Canvas {
     this.#stop.push(watchTheme(() => this.#later(true)));
     let width = 0;
     const observer = new ResizeObserver(([entry]) => {
-      const now = round(entry!.contentRect.width);
+      const now = Math.round(entry!.contentRect.width);
       if (now !== width) this.#later(true);
       width = now;
     });
@@ -116,11 +116,11 @@ class Canvas {
     this.#focus = null;
     if (focused) this.root.focus({ preventScroll: true }); // never to the page meanwhile: a notebook would take it for its cells
     const graph = drawing(cluster) === "graph", beside = width >= SIDE_BY_SIDE;
-    this.#scene = graph ? graphScene(cluster) : gridScene(cluster, (beside ? width / 2 : width) - 36);
+    this.#scene = graph ? graphScene(cluster, this.#model.get("embedded") ? SNUG : LARGE) : gridScene(cluster, (beside ? width / 2 : width) - 36);
     this.#diagram.build(this.#scene, !graph, this.#model.get("selected"));
     this.#body.className = graph ? "body" : `body grid${beside ? " beside" : ""}`;
     this.#body.replaceChildren(h("div.frame", {}, this.#diagram.svg), ...(graph ? [] : [this.#matrix.element]));
-    if (!graph) this.#matrix.build(beside ? width / 2 - 8 : min(width, 520), theme);
+    if (!graph) this.#matrix.build(beside ? width / 2 - 8 : Math.min(width, 520), theme);
     if (focused) this.root.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
 
@@ -181,7 +181,7 @@ class Canvas {
 
   #remove(device: number): void {
     const { devices } = this.#editor.cluster;
-    this.#focus = `card:${min(device, devices.length - 2)}`;
+    this.#focus = `card:${Math.min(device, devices.length - 2)}`;
     if (devices.length > 1) this.#say(`${devices[device]!.name} removed`);
     if (this.#chosen >= 0 && devices.length > 1) this.#editor.select(-1);
     this.#editor.do({ kind: "remove", device });

@@ -7,6 +7,8 @@ export interface ClusterTraits {
   load: number[][];
   selected: number;
   error: string;
+  /** Inside a larger view, which has the undo buttons and gives the height. */
+  embedded: boolean;
   can_undo: boolean;
   can_redo: boolean;
 }

@@ -8,7 +8,7 @@ import type { CodeTraits } from "./traits.js";
 export function render({ model, el }: { model: Model<CodeTraits>; el: HTMLElement }): () => void {
   const ending = new AbortController();
   const { signal } = ending;
-  const button = h("button", { type: "button", "aria-expanded": "false", title: "Copy a cell that makes again exactly what is shown" }, "Copy as code");
+  const button = h("button", { type: "button", "aria-expanded": "false", title: "Copy a cell that makes again exactly what is shown" }, "Code");
   const said = h("span", { role: "status" });
   const close = h("button", { type: "button", "aria-label": "Close" }, "×");
   const text = h("pre", { tabindex: "0", "aria-label": "Cell" });

@@ -3,13 +3,16 @@
  */
 import type { Columns } from "./decode.js";
 
-export interface Bars {
-  readonly nOps: number;
-  readonly nSends: number;
-  readonly nTransfers: number;
+export interface Times {
   /** Seconds. */
   readonly start: Float32Array;
   readonly finish: Float32Array;
+}
+
+export interface Bars extends Times {
+  readonly nOps: number;
+  readonly nSends: number;
+  readonly nTransfers: number;
   /** Bars by start, ties by number. */
   readonly order: Uint32Array;
 }

@@ -1,9 +1,10 @@
 /** Describe a bar or a gap in words with units. */
-import { bytes, seconds } from "../shared/format.js";
-import { ceil, log10, max, min } from "../shared/math.js";
+import { bytes, count, percent, seconds } from "../shared/format.js";
 import type { Bars } from "./bars.js";
 import { IDLE_REASONS, type Columns } from "./decode.js";
 import type { Hit } from "./hit.js";
+import type { Kept } from "./kept.js";
+import { carriedAt, type Links } from "./links.js";
 import { usedAt, type Memory } from "./memory.js";
 import { IDLE_TEXT } from "./paint.js";
 import { deviceOf, nameOf, type Chart, type Labels } from "./scene.js";
@@ -14,7 +15,7 @@ export interface Description {
   readonly rows: readonly (readonly [string, string])[];
 }
 
-export function describe(chart: Chart, labels: Labels, hit: Exclude<Hit, { kind: "memory" }>): Description {
+export function describe(chart: Chart, labels: Labels, hit: Exclude<Hit, { kind: "memory" | "link" }>): Description {
   const { columns, bars } = chart;
   if (hit.kind === "idle") return describeIdle(columns, labels, hit.row);
   const times = timesOf(bars, hit.bar);
@@ -31,6 +32,30 @@ export function describe(chart: Chart, labels: Labels, hit: Exclude<Hit, { kind:
     title,
     rows: [["link", route], ...times, ...(hit.kind === "send" ? [] : criticalNote(columns, 1, hit.row))],
   };
+}
+
+/** A link: how much of the schedule it is busy, and what it carries at time `t`. */
+export function describeLink(chart: Chart, all: Links, labels: Labels, link: number, t: number): Description {
+  const { bars, columns } = chart;
+  const [source, destination] = all.pairs[link]!;
+  const carried = carriedAt(all, bars, link, t).map((bar) => columns.transfers.producer[bar - bars.nOps - bars.nSends]!);
+  const more = carried.length > 2 ? ` and ${carried.length - 2} more` : "";
+  const now = carried.slice(0, 2).map((op) => nameOf(labels, op)).join(", ") + more;
+  return {
+    title: `${deviceOf(labels, source)} → ${deviceOf(labels, destination)}`,
+    rows: [
+      ["now", now ? `output of ${now}` : "nothing"],
+      ["busy", percent(all.busy[link]! / columns.makespan)],
+      ["transfers", count(all.ptr[link + 1]! - all.ptr[link]!)],
+    ],
+  };
+}
+
+/** Where and when an op ran in the kept schedule. */
+export function keptNote(kept: Kept, labels: Labels, op: number): readonly [string, string] {
+  const [start, finish] = instants(kept.start[op]!, kept.finish[op]!);
+  const where = kept.device[op]! < kept.nDevices ? deviceOf(labels, kept.device[op]!) : "a device that is gone";
+  return ["kept", `${where}, ${start} to ${finish}`];
 }
 
 /** One line about an op for the live region and the selection. */
@@ -57,7 +82,7 @@ export function shortLine({ short }: Memory, row: number): string {
 export function eventLine(chart: Chart, labels: Labels, happenings: { start: number[]; finish: number[] }): string {
   const words = (bars: number[], verb: string) => {
     const ops = bars.filter((bar) => bar < chart.bars.nOps).map((bar) => nameOf(labels, bar));
-    const others = bars.length - min(ops.length, 2);
+    const others = bars.length - Math.min(ops.length, 2);
     const named = ops.slice(0, 2).join(", ");
     if (!bars.length) return "";
     return `${verb} ${named}${others && named ? ` and ${others} more` : named ? "" : `${others} transfer${others > 1 ? "s" : ""}`}`;
@@ -98,8 +123,8 @@ function timesOf(bars: Bars, bar: number) {
 
 /** Two times with enough digits to tell them apart, as far as single precision allows. */
 function instants(start: number, finish: number): [string, string] {
-  const apart = finish > start ? ceil(log10(finish / (finish - start))) : 0;
-  const digits = min(max(4, 2 + apart), 7);
+  const apart = finish > start ? Math.ceil(Math.log10(finish / (finish - start))) : 0;
+  const digits = Math.min(Math.max(4, 2 + apart), 7);
   return [seconds(start, digits), seconds(finish, digits)];
 }
 

@@ -113,6 +113,10 @@ export function sceneOf(rows: Rows, width = 900, height = 200, memory: Memory | 
     chart: all,
     labels: { names: [], kinds: new Uint8Array(all.bars.nOps), kindNames: [], devices: [] },
     memory,
+    kept: null,
+    links: null,
+    colours: new Uint8Array(all.bars.nOps),
+    match: null,
     layout: layout(all.lanes, width, height, 1, 100, memory !== null),
     paint: undefined as unknown as Paint, // what is under the pointer has no colour
     span: { from: 0, to: all.columns.makespan },

@@ -1,14 +1,14 @@
 /** Find what is under the pointer. Coordinates are device pixels of the canvas. */
-import { floor, max } from "../shared/math.js";
 import { barOf, type BarKind } from "./bars.js";
 import { firstAfter } from "./lanes.js";
-import { memoryAt, trackAt } from "./layout.js";
+import { linkAt, memoryAt, trackAt } from "./layout.js";
 import { windowOf, type Scene } from "./scene.js";
 
 export type Hit =
   | { readonly kind: BarKind; readonly bar: number; readonly row: number; readonly device: number }
   | { readonly kind: "idle"; readonly row: number; readonly device: number }
-  | { readonly kind: "memory"; readonly device: number };
+  | { readonly kind: "memory"; readonly device: number }
+  | { readonly kind: "link"; readonly link: number };
 
 const NEAR = 3; // pixels around a bar that still count as on it
 
@@ -18,10 +18,13 @@ export function hit(scene: Scene, x: number, y: number): Hit | null {
   if (x < layout.gutter || y < layout.axis) return null;
   const track = trackAt(layout, chart.lanes, y - layout.axis + scene.scroll);
   if (track < 0) {
-    const device = memoryAt(layout, chart.lanes.nDevices, y - layout.axis + scene.scroll);
+    const inside = y - layout.axis + scene.scroll;
+    const link = scene.links ? linkAt(layout, scene.links.pairs.length, inside) : -1;
+    if (link >= 0) return { kind: "link", link };
+    const device = memoryAt(layout, chart.lanes.nDevices, inside);
     return device < 0 ? null : { kind: "memory", device };
   }
-  const device = floor(track / chart.lanes.perDevice);
+  const device = Math.floor(track / chart.lanes.perDevice);
   const { from, perSecond } = windowOf(scene);
   const t = from + (x - layout.gutter) / perSecond;
   const bar = nearest(scene, track, t, (NEAR * layout.ratio) / perSecond);
@@ -37,7 +40,7 @@ function nearest(scene: Scene, track: number, t: number, reach: number): number 
   let distance = reach;
   for (let i = firstAfter(lanes, track, t - reach); i < lanes.ptr[track + 1]!; i++) {
     const bar = lanes.bar[i]!;
-    const away = max(bars.start[bar]! - t, t - bars.finish[bar]!, 0);
+    const away = Math.max(bars.start[bar]! - t, t - bars.finish[bar]!, 0);
     if (bars.start[bar]! > t + reach) break;
     if (away <= distance) [best, distance] = [bar, away];
   }

@@ -1,81 +1,103 @@
 /** The Gantt chart of a schedule, an anywidget view: connects the model's traits with the chart. */
 import { play } from "../player/player.js";
 import { decodeNames } from "./decode.js";
+import { decodeKept } from "./kept.js";
 import { decodeMemory } from "./memory.js";
 import { chart } from "./scene.js";
 import type { GanttTraits, Model } from "./traits.js";
-import { ganttView } from "./view.js";
-import { say } from "./words.js";
+import { GanttView } from "./view.js";
 
-export function render({ model, el }: { model: Model<GanttTraits>; el: HTMLElement }): () => void {
+interface Context {
+  readonly model: Model<GanttTraits>;
+  readonly el: HTMLElement;
+  /** There is no Python to ask. */
+  readonly alone?: boolean;
+}
+
+export function render({ model, el, alone = false }: Context): () => void {
   const send = <K extends keyof GanttTraits>(name: K, value: GanttTraits[K]) => {
     model.set(name, value);
     model.save_changes();
   };
-  const view = ganttView({
-    selected: (op) => send("selection", op),
-    lanes: (shown) => send("memory_shown", shown),
-  });
+  const tell = {
+    selected: (op: number) => send("selection", op),
+    memory: (shown: boolean) => send("memory_shown", shown),
+    links: (shown: boolean) => send("links_shown", shown),
+    axis: (kept: boolean) => send("keep_axis", kept),
+    colour: (way: string) => send("colour_by", way),
+  };
+  const view = new GanttView(tell, alone);
+  el.append(view.element);
+  const callbacks = connections(model, view, el);
+  for (const callback of new Set(callbacks.map(([, callback]) => callback))) callback();
+  for (const [name, callback] of callbacks) model.on(`change:${name}`, callback);
+  return () => {
+    for (const [name, callback] of callbacks) model.off(`change:${name}`, callback);
+    view.dispose();
+  };
+}
 
+/** What to do when a trait changes, and at first for all of them, in this order. */
+function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement): [keyof GanttTraits, () => void][] {
   /** A message that cannot be read leaves the previous schedule on show. */
   const read = (what: () => void) => () => {
     try {
       what();
     } catch (error) {
-      say(view.words.warning, error instanceof Error ? error.message : String(error));
+      view.warn(error instanceof Error ? error.message : String(error));
     }
   };
-  const onSchedule = read(() => {
-    const message = model.get("schedule");
-    if (message.byteLength) view.show(chart(message));
-  });
-  const onMemory = read(() => view.showMemory(decodeMemory(model.get("memory"))));
-  const onLanes = () => view.showLanes(model.get("memory_shown"));
-  const onLabels = () => {
-    const kinds = model.get("kinds");
+  const labels = () =>
     view.label({
       names: decodeNames(model.get("names")),
-      kinds: new Uint8Array(kinds.buffer, kinds.byteOffset, kinds.byteLength),
+      kinds: bytes(model.get("kinds")),
       kindNames: model.get("kind_names"),
       devices: model.get("devices"),
     });
-  };
-  const onNames = () => {
-    onLabels();
+  const names = () => {
+    labels();
     view.restart();
   };
-  const onWarning = () => say(view.words.warning, model.get("warning"));
-  const onDetail = () => say(view.words.detail, model.get("detail"));
-  const onNumbers = () => view.strip.show(model.get("numbers"));
-  const onStale = () => view.showStale(model.get("stale"));
-  const onHeight = () => view.resize(model.get("height"));
-  const onSelection = () => view.showSelection(model.get("selection"));
-
-  const listeners: [string, () => void][] = [
-    ["names", onNames],
-    ["kinds", onLabels],
-    ["kind_names", onLabels],
-    ["devices", onLabels],
-    ["numbers", onNumbers],
-    ["warning", onWarning],
-    ["detail", onDetail],
-    ["stale", onStale],
-    ["height", onHeight],
-    ["schedule", onSchedule],
-    ["memory", onMemory],
-    ["memory_shown", onLanes],
-    ["selection", onSelection],
-  ];
-  for (const callback of new Set(listeners.map(([, callback]) => callback))) callback();
-  for (const [name, callback] of listeners) model.on(`change:${name}`, callback);
-  el.append(view.element);
-  return () => {
-    for (const [name, callback] of listeners) model.off(`change:${name}`, callback);
-    view.dispose();
+  const schedule = read(() => {
+    const message = model.get("schedule");
+    if (message.byteLength) view.show(chart(message));
+  });
+  const height = () => {
+    el.classList.toggle("pl-gantt-fill", model.get("height") < 0);
+    view.resize(model.get("height"));
   };
+  const colours = () => view.colourBy(model.get("colour_by"), bytes(model.get("colours")), model.get("colour_names"));
+  return [
+    ["names", names],
+    ["kinds", labels],
+    ["kind_names", labels],
+    ["devices", labels],
+    ["embedded", () => view.embed(model.get("embedded"))],
+    ["numbers", () => view.strip.show(model.get("numbers"))],
+    ["warning", () => view.warn(model.get("warning"))],
+    ["detail", () => view.explain(model.get("detail"))],
+    ["stale", () => view.showStale(model.get("stale"))],
+    ["height", height],
+    ["schedule", schedule],
+    ["kept", read(() => view.showKept(decodeKept(model.get("kept"))))],
+    ["keep_axis", () => view.keepAxis(model.get("keep_axis"))],
+    ["memory", read(() => view.showMemory(decodeMemory(model.get("memory"))))],
+    ["memory_shown", () => view.showLanes(model.get("memory_shown"))],
+    ["links_shown", () => view.showLinks(model.get("links_shown"))],
+    ["colour_by", colours],
+    ["colours", colours],
+    ["colour_names", colours],
+    ["selection", () => view.showSelection(model.get("selection"))],
+    ["incoming", () => view.showIncoming(model.get("incoming"))],
+    ["candidates", () => view.showCandidates(model.get("candidates"))],
+  ];
 }
 
-// A page written by placelab.export.html contains this module and its data; elsewhere this does nothing.
+function bytes({ buffer, byteOffset, byteLength }: DataView): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+// A page written by placelab.export contains this module and its data; elsewhere this does nothing.
 void play(render);
 
 export default { render };

@@ -20,7 +20,12 @@ export type Action =
   | "restart"
   | "clear"
   | "to-selection"
-  | "memory";
+  | "memory"
+  | "links"
+  | "keep-axis"
+  | "find"
+  | "find-next"
+  | "find-previous";
 
 const KEYS: Record<string, Action> = {
   ArrowLeft: "previous",
@@ -41,12 +46,19 @@ const KEYS: Record<string, Action> = {
   ",": "step-back",
   r: "restart",
   m: "memory",
+  l: "links",
+  k: "keep-axis",
+  "/": "find",
+  n: "find-next",
+  N: "find-previous",
   Escape: "clear",
 };
 
 export const KEY_HELP =
   "arrows: op by op, device by device · Home, End: first, last op · +, −, 0: zoom, fit · z: zoom to the op · " +
-  "Shift+arrows: pan · Space: play · . and ,: next, previous event · r: back to the start · m: memory · Esc: clear";
+  "Shift+arrows: pan · Space: play · . and ,: next, previous event · r: back to the start · / and n: find, next match · " +
+  "m: memory · l: links · k: keep the axis · Esc: clear · Ctrl+wheel: zoom · drag: pan · Shift+drag: zoom to what is brushed · " +
+  "double-click: zoom to the op";
 
 /** The action of a key event; none for keys that belong to the page (with Ctrl, Alt or Meta). */
 export function actionOf(

@@ -4,24 +4,27 @@
  * Transfers of one device may overlap (the `parallel` model): each takes the first free track of its direction, and
  * beyond `MAX_TRACKS` at once they share the one that frees first.
  */
-import { max } from "../shared/math.js";
-import type { Bars } from "./bars.js";
+import type { Bars, Times } from "./bars.js";
 import type { Columns } from "./decode.js";
 
 export const MAX_TRACKS = 4;
 
-export interface Lanes {
+/** Bars on tracks. */
+export interface Tracks {
+  /** Bars of track k: bar[ptr[k]:ptr[k+1]], by start. */
+  readonly ptr: Uint32Array;
+  readonly bar: Uint32Array;
+  /** Latest finish up to here in the track, per entry: not decreasing, so that a search by time works. */
+  readonly reach: Float32Array;
+}
+
+export interface Lanes extends Tracks {
   readonly nDevices: number;
   /** Tracks of incoming and of outgoing transfers, the same for all devices; 0 when nothing travels. */
   readonly incoming: number;
   readonly outgoing: number;
   /** Tracks per device: 1 + incoming + outgoing. */
   readonly perDevice: number;
-  /** Bars of track k: bar[ptr[k]:ptr[k+1]], by start. */
-  readonly ptr: Uint32Array;
-  readonly bar: Uint32Array;
-  /** Latest finish up to here in the track, per entry: not decreasing, so that a search by time works. */
-  readonly reach: Float32Array;
 }
 
 export function lanes(columns: Columns, all: Bars): Lanes {
@@ -63,8 +66,20 @@ export function lanes(columns: Columns, all: Bars): Lanes {
   };
 }
 
+/** Bars on `n` tracks, each on the one that `trackOf` names, on none for -1; `order` is by start. */
+export function grouped(n: number, order: Uint32Array, trackOf: (bar: number) => number, all: Times): Tracks {
+  const ptr = new Uint32Array(n + 1);
+  const track = Int32Array.from(order, trackOf);
+  for (const k of track) if (k >= 0) ptr[k + 1]!++;
+  for (let k = 0; k < n; k++) ptr[k + 1]! += ptr[k]!;
+  const at = ptr.slice();
+  const bar = new Uint32Array(ptr[n]!);
+  order.forEach((b, i) => track[i]! >= 0 && (bar[at[track[i]!]!++] = b));
+  return { ptr, bar, reach: reach(ptr, bar, all) };
+}
+
 /** First entry of track `k` that finishes after `t`. */
-export function firstAfter(tracks: Lanes, k: number, t: number): number {
+export function firstAfter(tracks: Tracks, k: number, t: number): number {
   let low = tracks.ptr[k]!;
   let high = tracks.ptr[k + 1]!;
   while (low < high) {
@@ -76,7 +91,7 @@ export function firstAfter(tracks: Lanes, k: number, t: number): number {
 }
 
 /** The bar of track `k` that is running at `t` (start ≤ t < finish), -1 when none is. */
-export function runningAt(tracks: Lanes, all: Bars, k: number, t: number): number {
+export function runningAt(tracks: Tracks, all: Times, k: number, t: number): number {
   for (let i = firstAfter(tracks, k, t); i < tracks.ptr[k + 1]!; i++) {
     const bar = tracks.bar[i]!;
     if (all.start[bar]! > t) return -1;
@@ -99,18 +114,18 @@ function stack(device: Uint16Array, all: Bars, nDevices: number, makespan: numbe
     let k = 0;
     while (k < MAX_TRACKS && free[base + k]! > all.start[bar]! + slack) k++;
     if (k === MAX_TRACKS) for (let j = (k = 0); j < MAX_TRACKS; j++) if (free[base + j]! < free[base + k]!) k = j;
-    free[base + k] = max(free[base + k]!, all.finish[bar]!);
+    free[base + k] = Math.max(free[base + k]!, all.finish[bar]!);
     track[bar - first] = k;
-    tracks = max(tracks, k + 1);
+    tracks = Math.max(tracks, k + 1);
   }
   return { track, tracks };
 }
 
-function reach(ptr: Uint32Array, bar: Uint32Array, all: Bars): Float32Array {
+function reach(ptr: Uint32Array, bar: Uint32Array, all: Times): Float32Array {
   const latest = new Float32Array(bar.length);
   for (let k = 0; k + 1 < ptr.length; k++) {
     let most = 0;
-    for (let i = ptr[k]!; i < ptr[k + 1]!; i++) latest[i] = most = max(most, all.finish[bar[i]!]!);
+    for (let i = ptr[k]!; i < ptr[k + 1]!; i++) latest[i] = most = Math.max(most, all.finish[bar[i]!]!);
   }
   return latest;
 }

@@ -1,22 +1,19 @@
 /** The meaning of the colours and patterns that the schedule on show contains. */
 import { h } from "../shared/dom.js";
-import { CRITICAL, IDLE_REASONS, type Columns } from "./decode.js";
-import { IDLE_LOOK, IDLE_TEXT, TRANSFER, type Paint } from "./paint.js";
-import type { Labels } from "./scene.js";
+import type { Board } from "./board.js";
+import { CRITICAL, IDLE_REASONS } from "./decode.js";
+import { IDLE_LOOK, IDLE_TEXT, TRANSFER } from "./paint.js";
 
-/** Fills `box` with the legend of `columns`. */
-export function showLegend(
-  box: HTMLElement,
-  columns: Columns,
-  labels: Labels,
-  paint: Paint,
-  merged: boolean,
-  lanes: boolean,
-  short: boolean,
-): void {
-  const present = new Set(labels.kinds);
-  const items = labels.kindNames.flatMap((name, i) => (present.has(i) ? [item(swatch(paint.barCss[i]!), name)] : []));
-  if (columns.nTransfers) items.push(item(swatch(paint.barCss[TRANSFER]!), "transfer"));
+/** Fills `box` with the legend of what `board` shows. */
+export function showLegend(box: HTMLElement, board: Board): void {
+  if (!board.chart) return;
+  const { chart, look, colours, memory } = board;
+  const { columns } = chart;
+  const present = new Set(colours.index);
+  const items = colours.names.flatMap((name, i) =>
+    name && present.has(i) ? [item(swatch(look.barCss[i]!), name)] : [],
+  );
+  if (columns.nTransfers) items.push(item(swatch(look.barCss[TRANSFER]!), "transfer"));
   if (columns.critical.kind.length) items.push(item(h("i.swatch.underline"), "critical path"));
   const has = (kind: number) => columns.critical.kind.includes(kind);
   if (has(CRITICAL.wait)) items.push(item(h("i.swatch.waiting"), "critical path waits in line"));
@@ -27,9 +24,11 @@ export function showLegend(
     box.style.setProperty("--pl-mark", IDLE_LOOK[reason].colour);
     items.push(item(box, `idle: ${IDLE_TEXT[reason]}`));
   });
-  if (lanes) items.push(item(h("i.swatch.usage"), "memory in use, and its capacity"));
-  if (short) items.push(item(h("i.swatch.short"), "out of memory"));
-  if (merged) items.push(item(h("i.swatch.merged"), "merged: height shows the busy share"));
+  if (board.kept) items.push(item(h("i.swatch.kept"), "kept schedule"));
+  if (board.laned) items.push(item(h("i.swatch.usage"), "memory in use, and its capacity"));
+  if (memory?.short.start.length) items.push(item(h("i.swatch.short"), "out of memory"));
+  if (board.merged) items.push(item(h("i.swatch.merged"), "merged: height shows the busy share"));
+  if (board.picked >= 0 && columns.nTransfers) items.push(item(h("i.swatch.incoming"), "inputs of the selected op; its outputs undashed"));
   box.replaceChildren(...items);
 }
 

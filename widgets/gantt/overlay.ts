@@ -1,8 +1,8 @@
 /** Everything that moves over the bars: outlines, running devices, transfers in flight, the brush. Redrawn alone while playing. */
-import { abs, max, min } from "../shared/math.js";
 import { runningAt } from "./lanes.js";
-import { trackBox } from "./layout.js";
+import { linkBox, trackBox } from "./layout.js";
 import { colourOf, xOf, yOf, type Scene } from "./scene.js";
+import type { Candidate } from "./traits.js";
 import { drawUsed } from "./usage.js";
 
 export interface Moving {
@@ -10,6 +10,12 @@ export interface Moving {
   /** Whether the playhead stands inside the schedule, so that something can be running. */
   readonly inside: boolean;
   readonly selection: number;
+  /** Transfers that bring the inputs of the selected op. */
+  readonly incoming: readonly number[];
+  /** Where and when an op might run. */
+  readonly candidates: readonly Candidate[];
+  /** Ops that were looked for, when they are few enough to be marked one by one. */
+  readonly found: ArrayLike<number>;
   /** Bar under the pointer and the device whose row it was found in, or -1. */
   readonly hover: number;
   /** Pixels that a brush spans. */
@@ -28,8 +34,10 @@ export function drawOverlay(canvas: HTMLCanvasElement, scene: Scene, moving: Mov
   context.rect(gutter, axis, width - gutter, height - axis);
   context.clip();
   if (moving.inside) drawFlights(context, scene, moving.time);
+  for (let i = 0; i < moving.found.length; i++) outline(context, scene, moving.found[i]!, 1);
   if (moving.hover >= 0) outline(context, scene, moving.hover, 1);
-  if (moving.selection >= 0) drawSelection(context, scene, moving.selection);
+  if (moving.selection >= 0) drawSelection(context, scene, moving.selection, moving.incoming);
+  for (const candidate of moving.candidates) drawCandidate(context, scene, candidate);
   if (moving.brush) drawBrush(context, scene, moving.brush);
   context.restore();
 }
@@ -38,7 +46,7 @@ export function drawOverlay(canvas: HTMLCanvasElement, scene: Scene, moving: Mov
 function drawRunning(context: CanvasRenderingContext2D, scene: Scene, time: number): void {
   const { chart, layout, paint } = scene;
   for (let d = 0; d < chart.lanes.nDevices; d++) {
-    const y = yOf(scene, d) + min(layout.ops / 2, 8 * layout.ratio);
+    const y = yOf(scene, d) + Math.min(layout.ops / 2, 8 * layout.ratio);
     if (y < layout.axis || y > layout.height) continue;
     const bar = runningAt(chart.lanes, chart.bars, d * chart.lanes.perDevice, time);
     context.beginPath();
@@ -72,25 +80,54 @@ function drawFlights(context: CanvasRenderingContext2D, scene: Scene, time: numb
   }
 }
 
-/** The selected op, and the transfers that carry its outputs. */
-function drawSelection(context: CanvasRenderingContext2D, scene: Scene, op: number): void {
+/** The selected op, the transfers that carry its outputs, and, dashed, those that bring its inputs. */
+function drawSelection(context: CanvasRenderingContext2D, scene: Scene, op: number, incoming: readonly number[]): void {
   const { bars, columns } = scene.chart;
   if (op >= bars.nOps) return;
+  if (scene.kept && op < scene.kept.start.length) drawKept(context, scene, op);
   outline(context, scene, op, 2);
+  for (const t of incoming) if (t < bars.nTransfers) outline(context, scene, bars.nOps + bars.nSends + t, 1, true);
   columns.transfers.producer.forEach((producer, t) => {
     if (producer === op) outline(context, scene, bars.nOps + bars.nSends + t, 1);
   });
 }
 
-/** Outlines a bar wherever it is drawn: an op once, a transfer on both of its devices. */
-function outline(context: CanvasRenderingContext2D, scene: Scene, bar: number, thick: number): void {
+/** Where the selected op was in the kept schedule. */
+function drawKept(context: CanvasRenderingContext2D, scene: Scene, op: number): void {
+  const { start, finish, device, nDevices } = scene.kept!;
+  if (device[op]! >= nDevices) return;
+  const { layout, paint } = scene;
+  const [x0, x1] = [xOf(scene, start[op]!), xOf(scene, finish[op]!)];
+  context.strokeStyle = paint.theme.ink;
+  context.lineWidth = layout.ratio;
+  context.setLineDash([3 * layout.ratio, 2 * layout.ratio]);
+  context.strokeRect(x0, yOf(scene, device[op]!) + 0.5, Math.max(x1 - x0, 2), layout.ops - 1);
+  context.setLineDash([]);
+}
+
+/** A ghost of a bar on a device's lane. */
+function drawCandidate(context: CanvasRenderingContext2D, scene: Scene, { device, start, finish }: Candidate): void {
+  const { layout, paint } = scene;
+  const [x0, x1] = [xOf(scene, start), xOf(scene, finish)];
+  const box = [x0, yOf(scene, device) + layout.kept + 1, Math.max(x1 - x0, 3), layout.ops - layout.kept - 2] as const;
+  context.fillStyle = context.strokeStyle = paint.theme.accent;
+  context.globalAlpha = 0.28;
+  context.fillRect(...box);
+  context.globalAlpha = 1;
+  context.lineWidth = 1.5 * layout.ratio;
+  context.setLineDash([4 * layout.ratio, 3 * layout.ratio]);
+  context.strokeRect(...box);
+  context.setLineDash([]);
+}
+
+/** Outlines a bar wherever it is drawn: an op once, a transfer on both of its devices and on its link. */
+function outline(context: CanvasRenderingContext2D, scene: Scene, bar: number, thick: number, dashed = false): void {
   const { chart, layout, paint } = scene;
-  const x0 = max(xOf(scene, chart.bars.start[bar]!), layout.gutter - 10);
-  const x1 = min(xOf(scene, chart.bars.finish[bar]!), layout.width + 10);
+  const x0 = Math.max(xOf(scene, chart.bars.start[bar]!), layout.gutter - 10);
+  const x1 = Math.min(xOf(scene, chart.bars.finish[bar]!), layout.width + 10);
   if (x1 < layout.gutter || x0 > layout.width) return;
   const line = thick * layout.ratio;
-  for (const track of tracksOf(scene, bar)) {
-    const box = trackBox(layout, chart.lanes, track);
+  for (const box of boxesOf(scene, bar)) {
     const y = layout.axis + box.y - scene.scroll;
     for (const [colour, w] of [
       [paint.theme.bg, line + 2 * layout.ratio],
@@ -98,9 +135,21 @@ function outline(context: CanvasRenderingContext2D, scene: Scene, bar: number, t
     ] as const) {
       context.strokeStyle = colour;
       context.lineWidth = w;
-      context.strokeRect(x0 - 1, y, max(x1 - x0, 1) + 2, box.height);
+      if (dashed && w === line) context.setLineDash([3 * layout.ratio, 2 * layout.ratio]);
+      context.strokeRect(x0 - 1, y, Math.max(x1 - x0, 1) + 2, box.height);
+      context.setLineDash([]);
     }
   }
+}
+
+function boxesOf(scene: Scene, bar: number): { y: number; height: number }[] {
+  const { chart, layout, links } = scene;
+  const boxes = tracksOf(scene, bar).map((track) => trackBox(layout, chart.lanes, track));
+  const t = bar - chart.bars.nOps - chart.bars.nSends;
+  if (!links || t < 0) return boxes;
+  const { source, destination } = chart.columns.transfers;
+  const link = links.pairs.findIndex(([from, to]) => from === source[t] && to === destination[t]);
+  return [...boxes, linkBox(layout, link)];
 }
 
 function tracksOf(scene: Scene, bar: number): number[] {
@@ -121,6 +170,6 @@ function drawBrush(context: CanvasRenderingContext2D, scene: Scene, [a, b]: read
   const { height, axis } = scene.layout;
   context.globalAlpha = 0.2;
   context.fillStyle = scene.paint.theme.accent;
-  context.fillRect(min(a, b), axis, abs(b - a), height - axis);
+  context.fillRect(Math.min(a, b), axis, Math.abs(b - a), height - axis);
   context.globalAlpha = 1;
 }

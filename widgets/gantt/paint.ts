@@ -2,10 +2,12 @@
 import { inkOn, KINDS } from "../shared/palette.js";
 import type { Theme } from "../shared/theme.js";
 import type { IDLE_REASONS } from "./decode.js";
-import { pixel, type Pattern } from "./raster.js";
+import { blended, pixel, type Pattern } from "./raster.js";
 
 /** Colour index of transfers and Send ops, behind those of the op kinds. */
 export const TRANSFER = KINDS.length;
+/** Colour index of ops that are not looked for. */
+export const FADED = TRANSFER + 1;
 
 export type Reason = (typeof IDLE_REASONS)[number];
 /** A device with nothing left to run is not waiting, so its lane stays empty. */
@@ -37,7 +39,9 @@ export interface Paint {
   /** Memory in use in all of a column, and in some of it; the same where it is short. */
   readonly memory: readonly [number, number];
   readonly short: readonly [number, number];
-  /** Per colour index, transfers included. */
+  /** A kept schedule: its ops, and their outlines. */
+  readonly kept: Uint32Array;
+  /** Per colour index, transfers and faded ops included. */
   readonly bars: Uint32Array;
   readonly barCss: readonly string[];
   /** Ink that reads on each colour. */
@@ -45,8 +49,10 @@ export interface Paint {
   readonly idle: Record<Awaited, { readonly tint: number; readonly mark: number; readonly pattern: Pattern }>;
 }
 
-export function paint(theme: Theme): Paint {
-  const barCss = [...KINDS, transferColour(theme.dark)];
+/** The colours under `theme` with ops in the colours of `palette`; null: the critical path's and grey. */
+export function paint(theme: Theme, palette: readonly string[] | null = KINDS): Paint {
+  const ops = palette ?? [theme.critical, ...KINDS.slice(1)];
+  const barCss = [...ops, transferColour(theme.dark), blended(theme.ink, 0.16, theme.bg)];
   const over = (colour: string, alpha: number) => pixel(colour, alpha, theme.bg);
   const gap = (reason: Awaited) => {
     const { colour, pattern } = IDLE_LOOK[reason];
@@ -62,6 +68,7 @@ export function paint(theme: Theme): Paint {
     line: over(theme.ink, 0.6),
     memory: [over(theme.accent, 0.5), over(theme.accent, 0.25)],
     short: [pixel(theme.critical), over(theme.critical, 0.5)],
+    kept: Uint32Array.of(over(theme.ink, 0.34), over(theme.ink, 0.6)),
     bars: Uint32Array.from(barCss, (colour) => pixel(colour)),
     barCss,
     inks: barCss.map(inkOn),

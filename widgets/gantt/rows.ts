@@ -1,7 +1,8 @@
 /** The rows of a scene as pixels: lanes, memory, grid, idle gaps, bars, and the critical path's underline. */
-import { ceil, floor, max, min, round } from "../shared/math.js";
 import { axisTicks } from "./axis.js";
 import { CRITICAL, IDLE_REASONS } from "./decode.js";
+import { paintKept } from "./kept.js";
+import { paintLinks } from "./linklanes.js";
 import { paintTrack, paintTransfers, type Label } from "./level.js";
 import { TRANSFER } from "./paint.js";
 import { fill, hatch, type Raster } from "./raster.js";
@@ -14,9 +15,10 @@ const LABEL_FROM = 34; // CSS pixels that a bar needs to carry text
 export function paintRows(r: Raster, scene: Scene, share: Float32Array, labels: Label[]): boolean {
   const { chart, layout, paint } = scene;
   r.pixels.fill(paint.background);
-  const first = max(0, floor(scene.scroll / layout.row));
-  const last = min(chart.lanes.nDevices, ceil((scene.scroll + layout.height - layout.axis) / layout.row));
+  const first = Math.max(0, Math.floor(scene.scroll / layout.row));
+  const last = Math.min(chart.lanes.nDevices, Math.ceil((scene.scroll + layout.height - layout.axis) / layout.row));
   for (let d = first; d < last; d++) paintLane(r, scene, d);
+  paintLinks(r, scene);
   paintUsage(r, scene);
   paintGrid(r, scene);
   paintIdle(r, scene);
@@ -33,7 +35,9 @@ export function paintRows(r: Raster, scene: Scene, share: Float32Array, labels: 
   for (let d = first; d < last; d++) {
     const y = yOf(scene, d);
     const k = d * lanes.perDevice;
-    merged = paintTrack(r, lanes, bars, k, view, y, layout.ops - underline(scene), style, labels) || merged;
+    paintKept(r, scene, d, share);
+    const high = layout.ops - layout.kept - underline(scene);
+    merged = paintTrack(r, lanes, bars, k, view, y + layout.kept, high, style, labels) || merged;
     const split = k + 1 + lanes.incoming;
     const middle = y + layout.ops + lanes.incoming * layout.transfer;
     paintTransfers(r, lanes, bars, k + 1, split, view, y + layout.ops, layout.transfer, colour, share);
@@ -41,6 +45,7 @@ export function paintRows(r: Raster, scene: Scene, share: Float32Array, labels: 
   }
   paintShort(r, scene);
   paintCritical(r, scene);
+  paintEnds(r, scene);
   return merged;
 }
 
@@ -53,9 +58,20 @@ function paintLane(r: Raster, scene: Scene, device: number): void {
 
 function paintGrid(r: Raster, scene: Scene): void {
   for (const t of axisTicks(scene).values) {
-    const x = round(xOf(scene, t));
+    const x = Math.round(xOf(scene, t));
     fill(r, x, scene.layout.axis, x + 1, scene.layout.height, scene.paint.grid);
   }
+}
+
+/** The end of the schedule where the axis goes on, and that of the kept one. */
+function paintEnds(r: Raster, scene: Scene): void {
+  const { layout, paint, kept, chart } = scene;
+  const end = (t: number, colour: number, step: number) => {
+    const x = Math.round(xOf(scene, t));
+    for (let y = layout.axis; y < layout.height; y += step) fill(r, x, y, x + 2, y + Math.ceil(step / 2), colour);
+  };
+  if (kept) end(kept.makespan, paint.kept[1]!, Math.round(6 * layout.ratio));
+  if (scene.span.to > 1.02 * chart.columns.makespan) end(chart.columns.makespan, paint.line, 2);
 }
 
 /** Idle gaps at least a pixel wide; narrower ones show as the missing height of merged columns. */
@@ -63,8 +79,8 @@ function paintIdle(r: Raster, scene: Scene): void {
   const { idle } = scene.chart.columns;
   const { ratio, ops, height } = scene.layout;
   for (let i = 0; i < idle.start.length; i++) {
-    const x0 = round(xOf(scene, idle.start[i]!));
-    const x1 = round(xOf(scene, idle.start[i]! + idle.duration[i]!));
+    const x0 = Math.round(xOf(scene, idle.start[i]!));
+    const x1 = Math.round(xOf(scene, idle.start[i]! + idle.duration[i]!));
     const y = yOf(scene, idle.device[i]!);
     const reason = IDLE_REASONS[idle.reason[i]!];
     if (
@@ -79,13 +95,13 @@ function paintIdle(r: Raster, scene: Scene): void {
       continue;
     const look = scene.paint.idle[reason];
     fill(r, x0, y, x1, y + ops, look.tint);
-    hatch(r, x0, y, x1, y + ops, look.mark, look.pattern, round(8 * ratio));
+    hatch(r, x0, y, x1, y + ops, look.mark, look.pattern, Math.round(8 * ratio));
   }
 }
 
 /** Height of the critical path's underline, part of the ops track. */
 export function underline(scene: Scene): number {
-  return max(2, round(scene.layout.ops / 11));
+  return Math.max(2, Math.round(scene.layout.ops / 11));
 }
 
 function paintCritical(r: Raster, scene: Scene): void {
@@ -93,8 +109,8 @@ function paintCritical(r: Raster, scene: Scene): void {
   const { kind, row, start, duration } = columns.critical;
   const thick = underline(scene);
   for (let i = 0; i < kind.length; i++) {
-    const x0 = round(xOf(scene, start[i]!));
-    const x1 = max(round(xOf(scene, start[i]! + duration[i]!)), x0 + 1);
+    const x0 = Math.round(xOf(scene, start[i]!));
+    const x1 = Math.max(Math.round(xOf(scene, start[i]! + duration[i]!)), x0 + 1);
     if (x1 < r.left || x0 > r.width) continue;
     const under = (device: number) => {
       const y = yOf(scene, device) + scene.layout.ops;
@@ -106,7 +122,7 @@ function paintCritical(r: Raster, scene: Scene): void {
     else {
       for (const d of [columns.transfers.source[t]!, columns.transfers.destination[t]!]) {
         const y = yOf(scene, d) + scene.layout.tracks;
-        fill(r, x0, y, x1, y + max(1, thick - 1), scene.paint.critical);
+        fill(r, x0, y, x1, y + Math.max(1, thick - 1), scene.paint.critical);
       }
     }
   }

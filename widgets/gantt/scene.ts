@@ -2,11 +2,13 @@
 import type { Span } from "../shared/scale.js";
 import { bars, type Bars } from "./bars.js";
 import { decode, type Columns } from "./decode.js";
+import type { Kept } from "./kept.js";
 import { lanes, type Lanes } from "./lanes.js";
 import type { Layout } from "./layout.js";
 import type { Window } from "./level.js";
+import type { Links } from "./links.js";
 import type { Memory } from "./memory.js";
-import { TRANSFER, type Paint } from "./paint.js";
+import { FADED, TRANSFER, type Paint } from "./paint.js";
 
 /** A schedule, indexed for look-ups. */
 export interface Chart {
@@ -29,6 +31,14 @@ export interface Scene {
   /** Of the chart's devices; null when not known. */
   readonly memory: Memory | null;
   readonly labels: Labels;
+  /** Drawn behind the chart; null for none. */
+  readonly kept: Kept | null;
+  /** With lanes of their own; null when these are not shown. */
+  readonly links: Links | null;
+  /** Colour index per op. */
+  readonly colours: Uint8Array;
+  /** 1 for each op that is looked for; null when none is. */
+  readonly match: Uint8Array | null;
   readonly layout: Layout;
   readonly paint: Paint;
   readonly span: Span;
@@ -59,7 +69,8 @@ export function yOf(scene: Scene, device: number): number {
 }
 
 export function colourOf(scene: Scene, bar: number): number {
-  return bar < scene.chart.bars.nOps ? (scene.labels.kinds[bar] ?? TRANSFER - 1) : TRANSFER;
+  if (bar >= scene.chart.bars.nOps) return TRANSFER;
+  return scene.match && !scene.match[bar] ? FADED : (scene.colours[bar] ?? TRANSFER - 1);
 }
 
 export function nameOf(labels: Labels, op: number): string {

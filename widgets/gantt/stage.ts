@@ -1,6 +1,5 @@
 /** The scrolling, zooming surface: canvases, playhead, and the pointer's actions on them. Coordinates are CSS pixels. */
 import { h } from "../shared/dom.js";
-import { abs, hypot, max } from "../shared/math.js";
 
 export interface Stage {
   readonly element: HTMLElement;
@@ -10,6 +9,7 @@ export interface Stage {
   size(): { width: number; height: number };
   /** Vertical scroll in CSS pixels; set to bring a row into view. */
   scroll: number;
+  /** CSS height of the chart, -1 for all there is, and of what is in it: more than that scrolls. */
   resize(height: number, content: number): void;
   /** Puts the playhead at `x` of the plot that begins at `left`. */
   playhead(x: number, left: number, axis: number): void;
@@ -38,9 +38,10 @@ export function stage(): Stage {
       element.scrollTop = y;
     },
     resize(height, all) {
-      tall = height;
-      element.style.height = sticky.style.height = `${height}px`;
-      content.style.height = `${max(all, height)}px`;
+      element.style.height = height < 0 ? "" : `${height}px`;
+      tall = height < 0 ? element.clientHeight : height;
+      sticky.style.height = `${tall}px`;
+      content.style.height = `${Math.max(all, tall)}px`;
     },
     playhead(x, left, axis) {
       plot.style.left = `${left}px`;
@@ -89,7 +90,7 @@ export function watchPointer(element: HTMLElement, on: PointerEvents, signal: Ab
   listen("pointermove", (event) => {
     const [x, y] = at(event);
     if (!drag) return on.hover(x, y);
-    drag.moved ||= hypot(x - drag.x0, y - drag.y0) >= CLICK;
+    drag.moved ||= Math.hypot(x - drag.x0, y - drag.y0) >= CLICK;
     if (!drag.moved) return;
     on.leave();
     if (drag.kind === "scrub") on.scrub(x);
@@ -114,11 +115,14 @@ export function watchPointer(element: HTMLElement, on: PointerEvents, signal: Ab
   listen("wheel", (event) => {
     const [x] = at(event);
     const lines = event.deltaMode === 1 ? 16 : 1;
-    const sideways = event.shiftKey || abs(event.deltaX) > abs(event.deltaY);
+    const sideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
     if (sideways) {
       on.pan(-(event.deltaX || event.deltaY) * lines, 0);
       return event.preventDefault();
     }
+    const held = event.ctrlKey || event.metaKey;
+    if (!held && element.scrollHeight > element.clientHeight + 1) return; // the wheel scrolls the lanes
+    if (held) event.preventDefault(); // never zooms the page
     if (on.zoom(x, Math.exp(event.deltaY * lines * 0.0018))) event.preventDefault();
   });
 }

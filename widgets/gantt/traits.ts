@@ -24,8 +24,31 @@ export interface GanttTraits {
   warning: string;
   /** Whether what is shown is being recomputed. */
   stale: boolean;
-  /** Height of the chart in CSS pixels; 0 lets the number of devices decide. */
+  /** Height of the chart in CSS pixels; 0 lets the number of devices decide, -1 fills the element that the view is in. */
   height: number;
+  /** A schedule to compare with, drawn behind; see kept.ts and placelab/widgets/gantt/wire.py. */
+  kept: DataView;
+  /** Whether the time axis stays as it is when the makespan changes; both ways. */
+  keep_axis: boolean;
+  /** What the colours of the ops mean, see colouring.ts; both ways. */
+  colour_by: string;
+  /** Colour index per op, uint8, for the ways to colour that only Python can work out, and their meanings. */
+  colours: DataView;
+  colour_names: string[];
+  /** Whether lanes of links are drawn; both ways. */
+  links_shown: boolean;
+  /** An op, and the transfers that bring its inputs, by row. */
+  incoming: number[];
+  /** Where and when an op might run: ghosts of bars. */
+  candidates: Candidate[];
+  /** Whether numbers and warning are shown elsewhere. */
+  embedded: boolean;
+}
+
+export interface Candidate {
+  device: number;
+  start: number;
+  finish: number;
 }
 
 export interface NumberItem {

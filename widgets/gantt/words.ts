@@ -1,8 +1,8 @@
 /** The chart's texts: warning, legend, the line for screen readers, the explanation of the selected op. */
 import { h } from "../shared/dom.js";
 import { count, seconds } from "../shared/format.js";
-import { max } from "../shared/math.js";
 import { opLine, shortLine, usageLine } from "./describe.js";
+import { KEY_HELP } from "./keyboard.js";
 import type { Memory } from "./memory.js";
 import { deviceOf, type Chart, type Labels } from "./scene.js";
 
@@ -13,14 +13,24 @@ export interface Words {
   readonly legend: HTMLElement;
   readonly status: HTMLElement;
   readonly detail: HTMLElement;
+  /** The row of status and detail. Where a height is given, one of them is seen, and the button opens the legend. */
+  readonly foot: HTMLElement;
+  readonly more: HTMLButtonElement;
+  /** What keys and pointer do. */
+  readonly keys: HTMLElement;
 }
 
 export function words(): Words {
+  const status = h("div.status", { role: "status", "aria-live": "polite" });
+  const detail = h("div.detail", { hidden: true });
+  const more = h("button.more", { type: "button", "aria-expanded": "false" }, "legend");
+  const help = KEY_HELP.split(" · ").map((line) => h("li", {}, line));
   return {
     warning: h("div.warning", { role: "status", hidden: true }),
-    legend: h("div.legend"),
-    status: h("div.status", { role: "status", "aria-live": "polite" }),
-    detail: h("div.detail", { hidden: true }),
+    legend: h("div.legend", { role: "group", "aria-label": "Legend" }),
+    ...{ status, detail, more },
+    foot: h("div.foot", {}, h("div.said", {}, status, detail), more),
+    keys: h("ul.keys", { hidden: true }, ...help),
   };
 }
 
@@ -41,7 +51,7 @@ export function summary(chart: Chart, labels: Labels, selection: number): string
 export function memorySummary(memory: Memory, labels: Labels): string {
   const share = memory.peak.map((peak, d) => peak / memory.capacity[d]! || peak);
   const all = Array.from(share, (_, d) => d);
-  const named = all.length > FEW ? [share.indexOf(max(...share))] : all;
+  const named = all.length > FEW ? [share.indexOf(Math.max(...share))] : all;
   const { device, bytes } = memory.short;
   const worst = bytes.reduce((most, b, i) => (b > bytes[most]! ? i : most), 0);
   const short = device.length ? `${deviceOf(labels, device[worst]!)} out of memory, ${shortLine(memory, worst)} · ` : "";

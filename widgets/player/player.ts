@@ -8,14 +8,14 @@ import type { GanttTraits, Model } from "../gantt/traits.js";
 
 export const PAYLOAD = "placelab-schedule"; // id of the script element that holds the data
 
-type Render = (context: { model: Model<GanttTraits>; el: HTMLElement }) => void;
+type Render = (context: { model: Model<GanttTraits>; el: HTMLElement; alone: boolean }) => void;
 
 /** Shows the schedule in this page; does nothing in a page without one. */
 export async function play(render: Render): Promise<void> {
   const payload = document.getElementById(PAYLOAD);
   if (!payload) return;
   const traits = unpack(await gunzip(Uint8Array.from(atob(payload.textContent!), (c) => c.charCodeAt(0))));
-  render({ model: modelOf(traits), el: document.body.appendChild(document.createElement("main")) });
+  render({ model: modelOf(traits), el: document.body.appendChild(document.createElement("main")), alone: true });
 }
 
 export function unpack(data: Uint8Array): GanttTraits {

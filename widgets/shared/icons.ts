@@ -11,6 +11,7 @@ const PATHS = {
   minus: "M3 7h10v2H3z",
   fit: "M1 3h1.5v10H1zM13.5 3H15v10h-1.5zM3 8l3-3v2.2h4V5l3 3-3 3V8.8H6V11z",
   memory: "M2 14V9.5h3V5h3v3h3V2h3v12z",
+  links: "M2 4h5v2H2zM9 4h5v2H9zM2 10h3v2H2zM6 10h8v2H6zM1 7.5h14v1H1z",
   table: "M2 3h12v10H2zM3.5 6.5v1.5h3V6.5zM8 6.5v1.5h4.5V6.5zM3.5 9.5V11h3V9.5zM8 9.5V11h4.5V9.5z",
 } as const;
 

@@ -1,9 +1,10 @@
-"""The buttons to undo, redo, copy as code, and export."""
+"""The buttons to undo, redo, copy as code, download, and keep a schedule to compare others with."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import ipywidgets as w
@@ -11,16 +12,19 @@ import ipywidgets as w
 from placelab.explorer import code
 from placelab.explorer.engine.failure import sentence
 from placelab.explorer.panels.buttons import button
+from placelab.explorer.panels.popover import Popover
 from placelab.explorer.panels.strip import Item
 from placelab.explorer.state import State, Steps
 from placelab.schedule.schedule import Schedule
 from placelab.widgets.code_view import CodeButton
+from placelab.widgets.frame import Frame
 
 Shown = Callable[[], tuple[State, Schedule, list[Item]]]  # raises what kept the strategies from scheduling
+KEEP_TIP = "Keep this schedule: its outline stays behind the next ones, and numbers show the change"
 
 
 class Actions:
-    """The buttons at the right end of the top row.
+    """The buttons at the right end of the top bar.
 
     Parameters
     ----------
@@ -28,8 +32,15 @@ class Actions:
         Called by the first two.
     state, shown
         Return the present state; state, schedule and numbers that are shown.
+    keep
+        Called with whether the schedule shown is to be kept.
     say
         Shows a sentence in a tone.
+
+    Attributes
+    ----------
+    frame
+        Full screen, presenting and the splitter; it hands downloads to the browser.
     """
 
     def __init__(
@@ -38,6 +49,7 @@ class Actions:
         redo: Callable[[], None],
         state: Callable[[], State],
         shown: Shown,
+        keep: Callable[[bool], None],
         say: Callable[[str, str], None],
     ) -> None:
         self._state, self._shown, self._say = state, shown, say
@@ -45,11 +57,13 @@ class Actions:
         self.redo = button("↷", "Redo what was undone", redo)
         self.code = CodeButton()
         self.code.observe(lambda _: self.save_graph(), "copies")
-        page = button(
-            "⤓ Page", "Write a web page beside the notebook that plays this schedule without a kernel", self._page
-        )
-        trace = button("⤓ Trace", "Write a Chrome trace beside the notebook, which ui.perfetto.dev opens", self._trace)
-        self.box = w.HBox([self.undo, self.redo, self.code, page, trace]).add_class("pl-actions")
+        self.frame = Frame()
+        self.keep = w.ToggleButton(description="◈ Keep", tooltip=KEEP_TIP, layout=w.Layout(width="auto"))
+        self.keep.observe(lambda change: keep(change["new"]), "value")
+        self.downloads = {text: button(text, tip, self._saver(text)) for text, (tip, *_) in DOWNLOADS.items()}
+        self.download = Popover("⤓", "Download", *self.downloads.values())
+        widgets = [self.undo, self.redo, self.code, self.download.box, self.keep, self.frame]
+        self.box = w.HBox(widgets).add_class("pl-actions")
 
     def show(self, steps: Steps) -> None:
         """Enable undo and redo where there are steps."""
@@ -67,22 +81,49 @@ class Actions:
             state.model.graph.save(path)
             self.code.note = f"The graph is saved as {path}, beside the notebook."
 
-    def _page(self) -> None:
-        from placelab.export import html
+    def _saver(self, text: str) -> Callable[[], None]:
+        return lambda: self._save(*DOWNLOADS[text][1:])
 
-        self._export(lambda schedule, path, numbers: html(schedule, path, numbers=numbers), ".html")
-
-    def _trace(self) -> None:
-        from placelab.export import chrome_trace
-
-        self._export(lambda schedule, path, numbers: chrome_trace(schedule, path), ".trace.json")
-
-    def _export(self, write: Callable[[Schedule, Path, list[Item]], Any], suffix: str) -> None:
+    def _save(self, suffix: str, kind: str, write: Callable[[Schedule, Path, list[Item]], Any]) -> None:
+        """Write a file where the kernel runs, hand it to the browser, and delete it."""
+        self.download.close()
         try:
             state, schedule, numbers = self._shown()
             stem = code.file_name(state).removesuffix(".json.gz")
-            path = Path(f"{stem}-{state.partitioner}-{state.scheduler}{suffix}").resolve()
-            write(schedule, path, numbers)
-            self._say(f"Written: {path}", "note")
+            name = f"{stem}-{state.partitioner}-{state.scheduler}{suffix}"
+            with TemporaryDirectory() as folder:
+                path = Path(folder) / name
+                write(schedule, path, numbers)
+                self.frame.download(name, path.read_bytes(), kind)
         except Exception as error:
             self._say(sentence(error), "bad")
+
+
+def _page(schedule: Schedule, path: Path, numbers: list[Item]) -> None:
+    from placelab.export import html
+
+    html(schedule, path, numbers=numbers)
+
+
+def _trace(schedule: Schedule, path: Path, _: list[Item]) -> None:
+    from placelab.export import chrome_trace
+
+    chrome_trace(schedule, path)
+
+
+def _ops(schedule: Schedule, path: Path, _: list[Item]) -> None:
+    from placelab.export import csv
+
+    csv(schedule, path)
+
+
+def _figures(_: Schedule, path: Path, numbers: list[Item]) -> None:
+    path.write_text("".join(f"{item['label']}\t{item['value']}\n" for item in numbers), encoding="utf-8")
+
+
+DOWNLOADS: dict[str, tuple[str, str, str, Callable[[Schedule, Path, list[Item]], Any]]] = {
+    "Page": ("A web page that plays this schedule without a kernel", ".html", "text/html", _page),
+    "Trace": ("A Chrome trace, which ui.perfetto.dev opens", ".trace.json", "application/json", _trace),
+    "Ops": ("A row per op: device, start, finish, as comma-separated values", ".csv", "text/csv", _ops),
+    "Numbers": ("The numbers as a table, separated by tabs", ".tsv", "text/tab-separated-values", _figures),
+}

@@ -1,4 +1,4 @@
-"""The controls above the canvas: menus for problem and strategies, each calling the explorer with a change of the state."""
+"""The controls in the top bar: menus for problem and strategies, each calling the explorer with a change of the state."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from placelab.explorer.panels.choose import choose
 from placelab.explorer.panels.costs import CostsPicker
 from placelab.explorer.panels.models import ModelPicker
 from placelab.explorer.panels.options import Controls
+from placelab.explorer.panels.popover import Popover
 from placelab.explorer.panels.prepare import PreparePicker
 from placelab.explorer.state import GIVEN, Change, Preset, State, preset
 from placelab.problem.clusters import PRESETS
@@ -32,7 +33,7 @@ SEED_TIP = "For strategies with a random part, and for ties."
 
 
 class Pickers:
-    """The row of menus for the problem, and the row for the two strategies with their options.
+    """The menus for the problem and the two strategies; what is set seldom is in panels that open over the page.
 
     Parameters
     ----------
@@ -70,28 +71,29 @@ class Pickers:
         self.prepare = PreparePicker(self._ask)
         self.options = {kind: Controls(self._pick_option(kind)) for kind in ("partitioner", "scheduler")}
         self.about = {kind: w.HTML().add_class("pl-about") for kind in self.options}
+        self.settings = {
+            kind: Popover("⚙", f"What this {kind} does, and its options", self.about[kind], self.options[kind].box)
+            for kind in self.options
+        }
+        self.more = Popover(
+            "⋯", "Open a file, prepare the graph, costs, seed", *self._seldom(), self.models.panel, self.costs.panel
+        )
 
     @property
-    def rows(self) -> list[w.Widget]:
-        """The row of the problem and that of the strategies, each followed by the panels that it opens."""
-        problem = [
-            self.models.menu,
-            self.models.toggle,
-            self.cluster,
-            self.transfers,
-            self.memory,
-            self.costs.menu,
-            self.costs.toggle,
+    def bar(self) -> list[w.Widget]:
+        """The menus, from left to right, in groups."""
+        problem = [self.models.menu, w.HTML("on").add_class("pl-word"), self.cluster]
+        strategies = [
+            *(self.partitioner, self.settings["partitioner"].box, w.HTML("+").add_class("pl-word")),
+            *(self.scheduler, self.settings["scheduler"].box),
         ]
-        strategies = [self.prepare.box, self._strategy("partitioner"), self._strategy("scheduler"), self.seed]
-        return [
-            w.HBox(problem).add_class("pl-row"),
-            self.models.panel,
-            self.costs.panel,
-            self.models.opening.box,
-            w.HBox(strategies).add_class("pl-row").add_class("pl-strategies"),
-            self.prepare.panel,
-        ]
+        rules = [self.transfers, self.memory, self.more.box]
+        return [w.HBox(group).add_class("pl-group") for group in (problem, strategies, rules)]
+
+    def _seldom(self) -> list[w.Widget]:
+        """What is set seldom: a row of buttons and menus, and the transformations before placing."""
+        row = w.HBox([self.models.toggle, self.costs.menu, self.costs.toggle, self.seed, self.prepare.box])
+        return [row.add_class("pl-row"), self.prepare.panel]
 
     def show(self, state: State) -> None:
         """Show `state` in every control, without calling `change`."""
@@ -129,15 +131,12 @@ class Pickers:
         self.options[kind].show(function, state.options_of(kind))
         source = f" <span>{escape(function.source)}</span>" if function.source else ""
         summary = function.summary.replace("``", "")
-        tip = f"{summary} {function.source}".strip()
-        self.about[kind].value = f'<div title="{escape(tip)}">{escape(summary)}{source}</div>'
-
-    def _strategy(self, kind: str) -> w.Widget:
-        row = w.HBox([getattr(self, kind), self.options[kind].box]).add_class("pl-choice")
-        return w.VBox([row, self.about[kind]]).add_class("pl-strategy")
+        self.about[kind].value = f"<div><b>{escape(name)}</b> {escape(summary)}{source}</div>"
 
     def _menu(self, label: str, pick: Callable[[str], None], tip: str, choices: Any = ()) -> w.Dropdown:
-        menu = w.Dropdown(options=list(choices), description=label, tooltip=tip, layout=w.Layout(width="auto"))
+        menu = w.Dropdown(
+            options=list(choices), description=label, tooltip=f"{label}. {tip}", layout=w.Layout(width="auto")
+        )
 
         def chosen(change: dict[str, Any]) -> None:
             if change["new"] is not None:

@@ -1,4 +1,4 @@
-"""Show a result, or why there is none, in the chart, on the canvas and in the lines around them."""
+"""Show a result, or why there is none, in the chart, the numbers, the tabs and on the canvas."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ from collections.abc import Callable
 
 import ipywidgets as w
 import numpy as np
+import traitlets
 
 from placelab.errors import InfeasibleError
 from placelab.explorer.engine.failure import Failure
 from placelab.explorer.engine.search import StoppedError
 from placelab.explorer.engine.solving import Result
 from placelab.explorer.panels.message import Message
-from placelab.explorer.panels.pickers import ChangeState
-from placelab.explorer.panels.prepare import PreparePicker
+from placelab.explorer.panels.numbers import Numbers
+from placelab.explorer.panels.panel import Shared
+from placelab.explorer.panels.pickers import ChangeState, Pickers
 from placelab.explorer.panels.rejection import Rejection
 from placelab.explorer.panels.search_line import SearchLine
-from placelab.explorer.panels.strip import Item, link_load
+from placelab.explorer.panels.strip import Item, link_load, with_change
+from placelab.explorer.panels.tabs import Tabs
 from placelab.problem.problem import Problem
+from placelab.schedule.schedule import Schedule
 from placelab.widgets.cluster.canvas import ClusterCanvas
 from placelab.widgets.gantt.gantt_chart import Gantt
 
@@ -25,12 +29,14 @@ FEW = 10  # devices; the canvas does not draw the links of more, so their load i
 
 
 class ResultView:
-    """The Gantt chart, the line above it, and the panel that explains why nothing fits.
+    """The Gantt chart, the numbers, the tabs, and the panel that explains why nothing fits.
 
     Parameters
     ----------
-    canvas, message, prepare
+    canvas, message, pickers
         Also show parts of a result: use of memory and links, errors, number of ops placed.
+    shared
+        What the tabs share; its selection is that of the chart.
     change, undo
         Called by the remedies that the panel offers.
     again
@@ -40,32 +46,49 @@ class ResultView:
     ----------
     aside
         A sentence about a side effect of the latest change, shown with the notes of its result; "" for none.
+    kept
+        The schedule that the others are compared with; None while none is kept.
     """
 
     def __init__(
         self,
         canvas: ClusterCanvas,
         message: Message,
-        prepare: PreparePicker,
+        pickers: Pickers,
+        shared: Shared,
         change: ChangeState,
         undo: Callable[[], None],
         again: Callable[[], None],
     ) -> None:
-        self._canvas, self._prepare = canvas, prepare
+        self._canvas, self._prepare = canvas, pickers.prepare
         self.say, self.aside = message.say, ""
-        self.gantt = Gantt()
+        self.kept: Schedule | None = None
+        self._shown: Schedule | None = None
+        self.gantt = Gantt(embedded=True, height=-1)
         self.line = SearchLine(again)
+        self.numbers = Numbers(message, pickers.models.opening.box, self.line.box)
         self.rejection = Rejection(self._select, change, undo)
+        self.tabs = Tabs(shared)
         self.box = w.Box([self.gantt, self.rejection.box]).add_class("pl-chart")
+        self.gantt.observe(self._write_numbers, ["numbers", "warning"])
+        traitlets.link((self.gantt, "selection"), (shared, "selection"))
+
+    def keep(self, schedule: Schedule | None) -> None:
+        """Compare the schedules to come with this one; None: with none."""
+        self.kept = schedule
+        self.gantt.keep(schedule)
+        self._write_numbers()
 
     def show(self, result: Result, numbers: list[Item], warning: str) -> None:
         """Show a result with its numbers and its warning."""
         schedule, gantt = result.schedule, self.gantt
+        self._shown = schedule
         with gantt.hold_sync():
             gantt.show(schedule, dragging=self._canvas.dragging)
             gantt.numbers, gantt.warning, gantt.detail = numbers, warning, ""
         self.rest(result)
         self._prepare.show_count(schedule.problem.graph.n_ops, result.ops)
+        self.tabs.result(result)
         limited = result.state.memory != "none" and np.isfinite(schedule.problem.cluster.memory).any()
         with self._canvas.hold_sync():
             self._canvas.peak = schedule.peak_memory.tolist() if limited else []
@@ -81,6 +104,7 @@ class ResultView:
         error = failure.error
         self.box.add_class("pl-failed")
         self.clear_canvas()
+        self.tabs.result(None)
         self.line.rest((), stopped=isinstance(error, StoppedError))
         if isinstance(error, InfeasibleError) and error.devices:
             self.rejection.show(error, problem, selectable)
@@ -100,8 +124,12 @@ class ResultView:
         self._canvas.peak, self._canvas.load = [], []
 
     def close(self) -> None:
-        """End the thread of the panel."""
+        """End the threads of the panels."""
         self.rejection.close()
+        self.tabs.close()
+
+    def _write_numbers(self, _: object = None) -> None:
+        self.numbers.show(with_change(self.gantt.numbers, self._shown, self.kept), self.gantt.warning)
 
     def _select(self, op: int) -> None:
         self.gantt.selection = op

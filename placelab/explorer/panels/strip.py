@@ -37,6 +37,18 @@ def numbers(schedule: Schedule, m: dict[str, float], violations: Sequence[Violat
     ]
 
 
+def with_change(items: Sequence[Item], schedule: Schedule | None, kept: Schedule | None) -> list[Item]:
+    """The numbers, the makespan with its change against a kept schedule of the same graph."""
+    if schedule is None or kept is None or kept is schedule or not kept.makespan:
+        return list(items)
+    change = schedule.makespan / kept.makespan - 1
+    sign, tone = ("▼", "good") if change < 0 else ("▲", "bad") if change > 0 else ("=", "")
+    text = f"{sign} {percent(abs(change))} of ◈ {seconds(kept.makespan)}"
+    return [
+        {**item, "value": f"{item['value']} {text}", "tone": tone} if item["key"] == "makespan" else item for item in items
+    ]
+
+
 def link_load(schedule: Schedule) -> np.ndarray:
     """Share of the makespan in which each link is busy, shape (n_devices, n_devices); overlapping transfers count once."""
     k, moved, end = schedule.problem.cluster.n_devices, schedule.transfers, schedule.makespan

@@ -56,6 +56,7 @@ class ClusterCanvas(anywidget.AnyWidget):
     load: traitlets.List[list[float]] = traitlets.List().tag(sync=True)  # busy fraction of links; empty: not known
     selected = traitlets.Int(-1).tag(sync=True)  # device number or -1
     error = traitlets.Unicode("").tag(sync=True)  # why the last edit was refused
+    embedded = traitlets.Bool(False).tag(sync=True)  # inside a larger view, which has the undo buttons and gives the height
     can_undo = traitlets.Bool(False).tag(sync=True)
     can_redo = traitlets.Bool(False).tag(sync=True)
 

@@ -9,9 +9,10 @@ from typing import Any
 import anywidget
 import traitlets
 
-from placelab.analysis.explanation import why
+from placelab.analysis.explanation import carriers, why
 from placelab.schedule.schedule import Schedule
-from placelab.widgets.gantt.wire import pack_kinds, pack_memory, pack_names, pack_schedule
+from placelab.widgets.gantt.colouring import WAYS, colours_of, pack_kinds
+from placelab.widgets.gantt.wire import pack_kept, pack_memory, pack_names, pack_schedule
 
 MANY = 5_000  # ops; the memory curves of more take too long to compute during a drag
 PAGE_POINTS = 12_000  # of the memory curves on a page, to keep its file small
@@ -48,6 +49,15 @@ def reason(schedule: Schedule, op: int) -> str:
     return "\n".join([*decision, why(schedule, op)])
 
 
+def inputs_of(schedule: Schedule, op: int) -> list[int]:
+    """Op number `op` and the rows of the transfers that bring its inputs; nothing for -1."""
+    graph = schedule.problem.graph
+    if not 0 <= op < graph.n_ops:
+        return []
+    rows = carriers(schedule)[graph.pred_edge[graph.pred_ptr[op] : graph.pred_ptr[op + 1]]]
+    return [op, *sorted({int(row) for row in rows if row >= 0})]
+
+
 class Gantt(anywidget.AnyWidget):
     """An animated Gantt chart: ops and transfers per device, critical path, idle gaps and their reasons, memory in use.
 
@@ -77,11 +87,23 @@ class Gantt(anywidget.AnyWidget):
     numbers = traitlets.List(traitlets.Dict()).tag(sync=True)  # strip: key, label, value, title, tone
     warning = traitlets.Unicode("").tag(sync=True)  # one sentence above the chart
     stale = traitlets.Bool(False).tag(sync=True)  # what is shown is being recomputed
-    height = traitlets.Int(0).tag(sync=True)  # of the chart in CSS pixels; 0: the devices decide
+    height = traitlets.Int(0).tag(sync=True)  # of the chart in CSS pixels; 0: the devices decide; -1: all there is
+    kept = traitlets.Bytes().tag(sync=True)  # a schedule drawn behind, see `keep`
+    keep_axis = traitlets.Bool(False).tag(sync=True)  # the time axis stays when the makespan changes; both ways
+    colour_by = traitlets.Enum(WAYS, "kind").tag(sync=True)  # what the colours of the ops mean; both ways
+    colours = traitlets.Bytes().tag(sync=True)  # colour index per op, uint8, where only Python can work it out
+    colour_names = traitlets.List(traitlets.Unicode()).tag(sync=True)  # meaning of each of these indices
+    links_shown = traitlets.Bool(False).tag(sync=True)  # lanes of links are drawn; both ways
+    incoming = traitlets.List(traitlets.Int()).tag(sync=True)  # the selected op, and the transfers to it, by row
+    candidates = traitlets.List(traitlets.Dict()).tag(sync=True)  # ghosts of bars: device (number), start, finish [s]
+    embedded = traitlets.Bool(False).tag(sync=True)  # numbers and warning are shown elsewhere
 
     _shown: Schedule | None = None
     _postponed = False  # the last `show` was during a drag, which postpones the memory curves and their lanes
     _chosen = False  # a user or the program has set `memory_shown`, which then no longer depends on the schedule
+    _offering = False  # `memory_shown` is being set by the chart itself
+    _curves = False  # the last message held the memory curves
+    _kept: Schedule | None = None
 
     def __init__(self, **traits: object) -> None:
         self._lock = threading.RLock()  # the button's message may arrive on another thread than schedules
@@ -106,14 +128,20 @@ class Gantt(anywidget.AnyWidget):
         """
         graph = schedule.problem.graph
         with self._lock, self.hold_sync():
-            another = self._shown is None or graph is not self._shown.problem.graph
+            before, cluster = self._shown, schedule.problem.cluster
+            another = before is None or graph is not before.problem.graph
             if another:
                 self.names = pack_names(graph.names)
                 self.kinds, self.kind_names = pack_kinds(graph)
                 self.selection = -1
-            self.devices = list(schedule.problem.cluster.names)
+            self.devices = list(cluster.names)
             self.schedule = pack_schedule(schedule)
             self._shown, self._postponed = schedule, dragging
+            if self._kept is not None and (before is None or another or cluster.names != before.problem.cluster.names):
+                self.kept = pack_kept(self._kept, schedule.problem)
+            if another or self.colour_by == "slack":
+                self._recolour()
+            self.incoming = inputs_of(schedule, self.selection)
             if not dragging:
                 self._offer_lanes(schedule, self.memory_shown and not another)
             counted = schedule.problem.memory != "none"  # then the simulator has computed the curves already
@@ -125,23 +153,46 @@ class Gantt(anywidget.AnyWidget):
             if self._postponed and self._shown is not None:
                 self._postponed = False
                 self._offer_lanes(self._shown, self.memory_shown)
-                self._send_memory(self._shown)
+                if self.memory_shown and not self._curves:
+                    self._send_memory(self._shown)
+
+    def keep(self, schedule: Schedule | None) -> None:
+        """Draw a schedule behind the one on show, to compare them; None draws none. Ops and devices are told by their names."""
+        with self._lock:
+            self._kept = schedule
+            shown = self._shown or schedule
+            self.kept = pack_kept(schedule, shown.problem) if schedule is not None and shown is not None else b""
 
     def _offer_lanes(self, schedule: Schedule, already: bool) -> None:
         """Show the lanes when memory gets scarce, and keep them, unless `memory_shown` was set."""
         if not self._chosen:
+            self._offering = True
             self.memory_shown = already or memory_matters(schedule)
-            self._chosen = False
+            self._offering = False
 
     def _send_memory(self, schedule: Schedule, curves: bool = True) -> None:
-        self.memory = pack_memory(schedule, curves=curves and self.memory_shown)
+        self._curves = curves and self.memory_shown
+        self.memory = pack_memory(schedule, curves=self._curves)
 
     @traitlets.observe("memory_shown")
     def _on_lanes(self, change: object) -> None:
         with self._lock:
+            if self._offering:
+                return
             self._chosen = True
             if self._shown is not None:
                 self._send_memory(self._shown)
+
+    @traitlets.observe("colour_by")
+    def _recolour(self, change: object = None) -> None:
+        with self._lock, self.hold_sync():
+            if self._shown is not None:
+                self.colours, self.colour_names = colours_of(self.colour_by, self._shown)
+
+    @traitlets.observe("selection")
+    def _follow(self, change: dict[str, Any]) -> None:
+        with self._lock:
+            self.incoming = [] if self._shown is None else inputs_of(self._shown, change["new"])
 
     def _explain(self, change: dict[str, Any]) -> None:
         if self._shown is not None:

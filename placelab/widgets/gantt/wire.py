@@ -28,6 +28,9 @@ out of memory  u2 device, f4 start, f4 duration, f4 bytes short at most
 =============  ====================================================================================================
 
 Differences of neighbours are small numbers, which compress well: the memory of 20,000 ops adds about a sixth to a page.
+
+A kept schedule, read by ``widgets/gantt/kept.ts``: a header of four uint32 (version, ops, devices, 0), f8 makespan, then
+u2 device (65535: nowhere), f4 start, f4 finish; row = op number of the schedule on show, ops that it lacks behind them.
 """
 
 from __future__ import annotations
@@ -36,12 +39,12 @@ import numpy as np
 
 from placelab.analysis.explanation import GAP, STEP, critical_steps, idle_gaps
 from placelab.kernels.explain import BY_SEND, TRANSFER
-from placelab.problem.graph import OpGraph
+from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 
 VERSION = 1
 FULL = 65535  # level of the peak of a device
-COLOURS = 8  # of widgets/shared/palette.ts; the last one is for ops of rare kinds or none
+NOWHERE = 65535  # device of an op that a kept schedule does not place
 SEND = 3  # kind of a Send op on the critical path
 
 
@@ -140,20 +143,25 @@ def pack_names(names: np.ndarray) -> bytes:
     return text.encode()
 
 
-def pack_kinds(graph: OpGraph) -> tuple[bytes, list[str]]:
-    """A colour index for each op, and the meaning of the indices.
+def pack_kept(kept: Schedule, shown: Problem) -> bytes:
+    """A schedule to compare with, its ops and devices numbered as those of the same names in the problem on show.
 
-    The kinds with the most compute get colours of their own (ties: more ops, then name); the rest share the last one.
+    Ops that the problem on show lacks come behind its own; ops that were not there, and devices that are gone, have no device.
     """
-    kinds, index, n = np.unique(graph.kind.astype(str), return_inverse=True, return_counts=True)
-    if len(kinds) == 1:
-        return bytes(graph.n_ops), [str(kinds[0]) or "op"]
-    work = np.bincount(index, weights=graph.compute, minlength=len(kinds))
-    own = [i for i in np.lexsort((kinds, -n, -work)) if kinds[i]][: COLOURS - 1]
-    colour = np.full(len(kinds), COLOURS - 1, np.uint8)
-    colour[own] = np.arange(len(own))
-    legend = [str(kinds[i]) for i in own]
-    return colour[index].tobytes(), legend + [""] * (COLOURS - 1 - len(legend)) + ["other"]
+    graph, n = kept.problem.graph, shown.graph.n_ops
+    there = {name: d for d, name in enumerate(shown.cluster.names)}
+    device = np.array([there.get(name, NOWHERE) for name in kept.problem.cluster.names], "<u2")[kept.device]
+    row = np.arange(n)
+    if graph is not shown.graph:
+        number = {name: op for op, name in enumerate(shown.graph.names)}
+        row = np.array([number.get(name, -1) for name in graph.names])
+        row[row < 0] = n + np.arange((row < 0).sum())
+    size = max(n, int(row.max()) + 1)
+    place, start, finish = np.full(size, NOWHERE, "<u2"), *np.zeros((2, size), "<f4")
+    place[row], start[row], finish[row] = device, kept.start, kept.finish
+    header = np.array([VERSION, size, shown.cluster.n_devices, 0], "<u4")
+    columns = header, np.array([kept.makespan], "<f8"), place, start + np.float32(0), finish
+    return b"".join(_padded(column) for column in columns)
 
 
 def _span(start: np.ndarray, finish: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,64 @@
+"""The tabs beside the canvas, each a :class:`~placelab.explorer.panels.panel.Panel`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ipywidgets as w
+
+from placelab.explorer.engine.solving import Result
+from placelab.explorer.panels.comparison import Comparison
+from placelab.explorer.panels.panel import Panel, PanelFactory, Shared
+from placelab.explorer.state import State
+from placelab.problem.problem import Problem
+
+PANELS: tuple[PanelFactory, ...] = (Comparison,)  # in the order of their tabs
+
+
+class Tabs:
+    """The panels, of which one is seen.
+
+    Attributes
+    ----------
+    box
+        The row of titles, and the panel below it.
+    panels
+        By title.
+    """
+
+    def __init__(self, shared: Shared) -> None:
+        self.panels: dict[str, Panel] = {panel.title: panel for panel in (make(shared) for make in PANELS)}
+        self._result: Result | None = None
+        self.titles = w.ToggleButtons(options=list(self.panels), tooltips=[""] * len(self.panels))
+        self.titles.add_class("pl-titles")
+        self.stack = w.Stack([panel.box for panel in self.panels.values()], selected_index=0).add_class("pl-stack")
+        self.box = w.VBox([self.titles, self.stack]).add_class("pl-tabs")
+        self.titles.observe(self._choose, "value")
+        self._choose()
+
+    def show(self, state: State, problem: Problem, dragging: bool) -> None:
+        """Tell all panels of the newest state."""
+        for panel in self.panels.values():
+            panel.show(state, problem, dragging)
+
+    def result(self, result: Result | None) -> None:
+        """Tell all panels of the newest result."""
+        self._result = result
+        for panel in self.panels.values():
+            panel.result(result)
+
+    def close(self) -> None:
+        """End the panels' threads."""
+        for panel in self.panels.values():
+            panel.close()
+
+    def _choose(self, _: Any = None) -> None:
+        """Show the panel whose title is pressed; only it computes."""
+        for i, (title, panel) in enumerate(self.panels.items()):
+            chosen = title == self.titles.value
+            appears = chosen and not panel.visible
+            panel.visible = chosen
+            if chosen:
+                self.stack.selected_index = i
+            if appears and self._result is not None:
+                panel.result(self._result)

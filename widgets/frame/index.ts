@@ -1,0 +1,99 @@
+/** What surrounds the explorer's views: splitter, full screen, presenting, panels that close, downloads. */
+import type { Render } from "@anywidget/types";
+import { h, listen, style } from "../shared/dom";
+import css from "./frame.css";
+import { bounded, byKey } from "./split";
+import type { Download, FrameTraits } from "./traits";
+
+const ROOT = ".placelab-explorer";
+const OPENED = ".pl-opens.mod-active"; // buttons whose panel is open
+
+const render: Render<FrameTraits> = ({ model, el }) => {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const button = (text: string, label: string) =>
+    h("button", { type: "button", title: label, "aria-label": label }, text) as HTMLButtonElement;
+  const present = button("▣", "Present: larger type, and nothing but the views");
+  const full = button("⤢", "Full screen");
+  const splitter = h("div.pl-splitter", { role: "separator", tabindex: 0, "aria-orientation": "horizontal", "aria-label": "height of the chart" });
+  el.append(h("div.pl-frame", { "data-lm-suppress-shortcuts": "true" }, style(css), present, full));
+
+  const root = () => el.closest<HTMLElement>(ROOT);
+  const setSplit = (share: number) => {
+    model.set("split", bounded(share));
+    model.save_changes();
+  };
+  const showSplit = () => {
+    root()?.style.setProperty("--pl-split", String(model.get("split")));
+    splitter.setAttribute("aria-valuenow", String(Math.round(100 * model.get("split"))));
+  };
+  const attach = () => {
+    const found = root();
+    if (!found) return;
+    found.append(splitter);
+    showSplit();
+    listen(found, "keydown", (event) => event.key === "Escape" && shut(found), { signal });
+    listen(document, "pointerdown", (event) => outside(found, event.target), { signal });
+  };
+  requestAnimationFrame(attach); // the page attaches the element only now
+
+  listen(present, "click", () => present.setAttribute("aria-pressed", String(root()?.classList.toggle("pl-present"))), { signal });
+  listen(full, "click", () => void toggleFull(root()), { signal });
+  listen(splitter, "keydown", (event) => {
+    const share = byKey(event.key, model.get("split"));
+    if (share === null) return;
+    setSplit(share);
+    event.preventDefault();
+    event.stopPropagation();
+  }, { signal });
+  listen(splitter, "dblclick", () => setSplit(0), { signal });
+  dragged(splitter, root, setSplit, signal);
+
+  model.on("change:split", showSplit);
+  const onMessage = (message: Download, buffers: DataView[]) => save(message, buffers[0]!);
+  model.on("msg:custom", onMessage);
+  return () => {
+    ending.abort();
+    splitter.remove();
+    model.off("change:split", showSplit);
+    model.off("msg:custom", onMessage);
+  };
+};
+
+/** Dragging the splitter moves the border between the middle row and the chart. */
+function dragged(splitter: HTMLElement, root: () => HTMLElement | null, set: (share: number) => void, signal: AbortSignal): void {
+  listen(splitter, "pointerdown", (event) => {
+    splitter.setPointerCapture(event.pointerId);
+    event.preventDefault();
+  }, { signal });
+  listen(splitter, "pointermove", (event) => {
+    const box = root()?.getBoundingClientRect();
+    if (!box || !splitter.hasPointerCapture(event.pointerId)) return;
+    const top = parseFloat(getComputedStyle(splitter).getPropertyValue("--pl-top")) || 0;
+    set((event.clientY - box.top - top) / (box.height - top));
+  }, { signal });
+}
+
+function shut(root: HTMLElement): void {
+  for (const open of root.querySelectorAll<HTMLElement>(OPENED)) open.click();
+}
+
+/** A click beside an open panel closes it; one inside, or on its button, does not. */
+function outside(root: HTMLElement, target: EventTarget | null): void {
+  for (const open of root.querySelectorAll<HTMLElement>(OPENED))
+    if (target instanceof Node && !open.closest(".pl-pops")?.contains(target)) open.click();
+}
+
+async function toggleFull(root: HTMLElement | null): Promise<void> {
+  if (document.fullscreenElement) await document.exitFullscreen();
+  else await root?.requestFullscreen();
+}
+
+function save({ download, type }: Download, content: DataView): void {
+  const url = URL.createObjectURL(new Blob([content as BlobPart], { type }));
+  const link = h("a", { href: url, download }) as HTMLAnchorElement;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+export default { render };

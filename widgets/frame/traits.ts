@@ -1,0 +1,11 @@
+/** The synced traits of `placelab.widgets.frame.Frame`; a Python test compares names and kinds with the Python class. */
+export interface FrameTraits {
+  /** Share of the height below the top rows that the middle row takes, 0.15 to 0.7. */
+  split: number;
+}
+
+/** A message from Python: the file whose content is the message's first buffer is downloaded. */
+export interface Download {
+  download: string;
+  type: string;
+}

@@ -1,0 +1,65 @@
+/** Draws what has changed, on animation frames. */
+import type { Board } from "./board.js";
+import type { Commands } from "./commands.js";
+import { painter } from "./draw.js";
+import type { Damage } from "./frames.js";
+import { drawOverlay } from "./overlay.js";
+import type { Player } from "./playing.js";
+import type { Pointing } from "./pointing.js";
+import type { Report } from "./report.js";
+import { xOf, type Scene } from "./scene.js";
+
+export class Drawing {
+  readonly #drawRows;
+
+  constructor(
+    readonly root: HTMLElement,
+    readonly board: Board,
+    readonly player: Player,
+    readonly pointing: Pointing,
+    readonly commands: Commands,
+    readonly report: Report,
+  ) {
+    this.#drawRows = painter(board.surface.base);
+  }
+
+  /** `elapsed` seconds after the last frame; returns whether the next one has something to show, too. */
+  frame(damage: Damage, elapsed: number): boolean {
+    const { board, player } = this;
+    const { seen } = board;
+    player.frame(elapsed);
+    const scene = board.scene();
+    // A page that changes its theme hides itself for a moment: what is drawn without a size would be lost.
+    if (!scene && board.chart) board.redraw(damage);
+    if (scene && (damage === "all" || seen !== board.seen)) this.#drawBars(scene);
+    if (scene) this.#drawMoving(scene);
+    player.tell();
+    return player.head.playing;
+  }
+
+  #drawBars(scene: Scene): void {
+    const { board } = this;
+    const merged = this.#drawRows(scene);
+    if (merged !== board.merged) this.report.soon();
+    board.merged = merged;
+    const { width, ratio } = scene.layout;
+    for (const canvas of [board.surface.base, board.surface.overlay]) canvas.style.width = `${width / ratio}px`;
+    this.root.dataset.span = `${scene.span.from} ${scene.span.to}`;
+  }
+
+  #drawMoving(scene: Scene): void {
+    const { ratio, gutter, axis } = scene.layout;
+    const { picked, incoming, candidates, surface } = this.board;
+    const { time } = this.player.head;
+    drawOverlay(surface.overlay, scene, {
+      ...{ time, candidates, found: this.commands.found },
+      inside: this.player.inside,
+      selection: picked,
+      incoming: incoming[0] === picked ? incoming.slice(1) : [],
+      hover: this.pointing.bar,
+      brush: this.pointing.brushed,
+    });
+    surface.playhead((xOf(scene, time) - gutter) / ratio, gutter / ratio, axis / ratio);
+    this.root.dataset.time = String(time);
+  }
+}

@@ -1,0 +1,75 @@
+/** Keeps the chart's texts up to date: legend, status for screen readers, table. */
+import type { Board } from "./board.js";
+import { usageLine } from "./describe.js";
+import { showLegend } from "./legend.js";
+import type { Memory } from "./memory.js";
+import { table } from "./table.js";
+import { memorySummary, say, summary, type Words } from "./words.js";
+
+const QUIET = 350; // milliseconds without a new schedule before the texts are updated: a drag sends twenty a second
+
+export class Report {
+  readonly table;
+  #timer = 0;
+
+  constructor(
+    readonly board: Board,
+    readonly words: Words,
+    choose: (op: number) => void,
+  ) {
+    this.table = table(choose);
+  }
+
+  /** Updates everything once schedules stop arriving. */
+  soon(): void {
+    clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => {
+      this.now();
+      showLegend(this.words.legend, this.board);
+    }, QUIET);
+  }
+
+  /** Says what is selected, or what there is. */
+  now(): void {
+    const { chart, labels, picked, laned, memory } = this.board;
+    if (!chart) return;
+    const about = laned && memory ? ` · ${this.#memoryLine(memory)}` : "";
+    this.note(summary(chart, labels, picked) + about, false);
+    this.list();
+  }
+
+  /** Says something in the status line; `first`: rather than the explanation of the selected op, where there is room for one. */
+  note(text: string, first = true): void {
+    say(this.words.status, text);
+    this.words.foot.dataset.first = first ? "status" : "detail";
+  }
+
+  detail(text: string): void {
+    say(this.words.detail, text);
+    this.words.detail.title = text;
+    this.words.foot.dataset.first = "detail";
+  }
+
+  /** Opens or closes the table; returns whether it is open. */
+  toggleTable(): boolean {
+    this.table.element.hidden = !this.table.element.hidden;
+    this.list();
+    return !this.table.element.hidden;
+  }
+
+  list(): void {
+    const { chart, labels, picked, memory } = this.board;
+    if (chart && !this.table.element.hidden) this.table.show(chart, labels, picked, memory);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** Memory in words: where the selected op runs when it starts, else what each device uses at most. */
+  #memoryLine(memory: Memory): string {
+    const { chart, labels, picked } = this.board;
+    if (picked < 0) return memorySummary(memory, labels);
+    return `memory of ${usageLine(memory, labels, chart!.columns.ops.device[picked]!, chart!.bars.start[picked]!)}`;
+  }
+}
