@@ -212,7 +212,7 @@ class Computation:
         with self._answering(state, preview):
             self.failure = failure = failure_of(error, state)
         same_graph = self.result is not None and self.result.state.graph is state.graph
-        self._view.fail(failure, problem, same_graph)
+        self._view.fail(failure, state, problem, same_graph)
 
     def _check(self) -> None:
         """Run the validator where a drag could not wait for it."""

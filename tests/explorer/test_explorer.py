@@ -695,6 +695,6 @@ def test_a_group_without_room_is_named():
     )
     graph = pl.OpGraph.from_arrays(["<a>", "b"], [1.0, 1.0], [], groups=[[0, 1]], group_names=["pair"])
     cluster = pl.Cluster([1.0] * 21, names=[*(f"d{i}" for i in range(20)), "g"])
-    text = explained(error, pl.Problem(graph, cluster))
+    text = explained(error, pl.Problem(graph, cluster), "heft")
     assert "Colocation group &#x27;pair&#x27; of 2 ops, &#x27;&lt;a&gt;&#x27; the first, fits on no device" in text
     assert text.count("is not allowed") == 16 and "and so on for 5 more" in text

@@ -20,6 +20,7 @@ from placelab.explorer.panels.rejection import Rejection
 from placelab.explorer.panels.search_line import SearchLine
 from placelab.explorer.panels.strip import Item, link_load, with_change
 from placelab.explorer.panels.tabs import Tabs
+from placelab.explorer.state import State
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 from placelab.widgets.cluster.canvas import ClusterCanvas
@@ -99,7 +100,7 @@ class ResultView:
         notes = [] if result is None else [*result.notes, self.aside]
         self.line.rest([note for note in notes if note], result is not None and result.stopped)
 
-    def fail(self, failure: Failure, problem: Problem, selectable: bool) -> None:
+    def fail(self, failure: Failure, state: State, problem: Problem, selectable: bool) -> None:
         """Show why there is no result; `selectable`: the chart still shows a schedule of the same graph."""
         error = failure.error
         self.box.add_class("pl-failed")
@@ -107,7 +108,7 @@ class ResultView:
         self.tabs.result(None)
         self.line.rest((), stopped=isinstance(error, StoppedError))
         if isinstance(error, InfeasibleError) and error.devices:
-            self.rejection.show(error, problem, selectable)
+            self.rejection.show(error, state, problem, selectable)
             self.say("")
         else:
             self.rejection.hide()
