@@ -11,6 +11,7 @@ import traitlets
 from placelab.widgets.cluster.canvas import ClusterCanvas
 from placelab.widgets.code_view import CodeButton
 from placelab.widgets.file_picker import Files
+from placelab.widgets.frame import Frame
 from placelab.widgets.gantt.gantt_chart import Gantt
 
 SOURCES = Path(__file__).parents[2] / "widgets"
@@ -19,6 +20,7 @@ WIDGETS = [
     (ClusterCanvas, "cluster", "ClusterTraits"),
     (CodeButton, "code", "CodeTraits"),
     (Files, "files", "FilesTraits"),
+    (Frame, "frame", "FrameTraits"),
 ]
 KINDS = {  # what a trait's value is in the browser
     traitlets.Bytes: "DataView",
