@@ -557,7 +557,9 @@ def test_comparing_can_be_cancelled(explorer):
 def test_downloads_are_handed_to_the_browser(explorer, here, monkeypatch):
     """Page, trace, table of ops and numbers arrive whole, and nothing is left where the kernel runs."""
     sent = {}
-    monkeypatch.setattr(explorer.actions.frame, "send", lambda what, buffers: sent.update({what["download"]: buffers[0]}))
+    monkeypatch.setattr(
+        explorer.actions.frame, "send", lambda what, buffers: sent.update({what["download"]: buffers[0]})
+    )
     for button in explorer.actions.downloads.values():
         button.click()
     contents = {name.partition(".")[2]: content.decode() for name, content in sent.items()}

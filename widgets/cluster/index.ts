@@ -14,7 +14,7 @@ import { drawing, hostsOf, nextHost, structure } from "./state";
 import css from "./style.css";
 import { memoryOf } from "./targets";
 import { toolbar, type Action } from "./toolbar";
-import type { ClusterTraits, Edit } from "./traits";
+import type { ClusterTraits, Curve, Edit } from "./traits";
 
 const SIDE_BY_SIDE = 900; // pixels from which cards and matrix stand beside each other
 const MANY = 24; // devices beyond which a drawing with links is unreadable
@@ -33,6 +33,7 @@ class Canvas {
   readonly #status = h("div.status", { role: "status", "aria-live": "polite" });
   readonly #stop: (() => void)[] = [];
   #scene!: Scene;
+  #redrawRuler = () => {};
   #frame = 0;
   #rebuild = true;
   #built = ""; // structure that the elements belong to
@@ -41,7 +42,9 @@ class Canvas {
   constructor(model: AnyModel<ClusterTraits>) {
     this.#model = model;
     this.#editor = editor(model, (rebuild) => this.#later(rebuild));
-    const scale = ruler(this.root, () => roomIn(this.root, this.#body));
+    const curve = () => ("values" in model.get("curve") ? (model.get("curve") as Curve) : null);
+    const scale = ruler(this.root, () => roomIn(this.root, this.#body), curve);
+    this.#redrawRuler = () => scale.refresh();
     this.#adjust = adjust(this.#editor, scale, this.#entry);
     const say = (text: string) => this.#say(text);
     this.#diagram = diagram(this.#adjust, say);
@@ -66,6 +69,7 @@ class Canvas {
     on("change:ack", () => this.#editor.acknowledged());
     on("change:cluster", () => this.#editor.refresh());
     this.#hearOthers(on);
+    on("change:curve", () => this.#redrawRuler());
     on("change:selected", () => this.#later(true));
     for (const trait of ["peak", "load", "error", "can_undo", "can_redo"]) on(`change:${trait}`, () => this.#later(false));
     this.#stop.push(watchTheme(() => this.#later(true)));
