@@ -149,7 +149,7 @@ class State:
     def with_choices(
         self, partitioner: str | None, scheduler: str | None, options: Mapping[str, Any], prepare: tuple[str, ...]
     ) -> State:
-        """Other strategies where they are named, the partitioner's options, transformations; UnsupportedError for unknown names."""
+        """Other strategies where they are named, options, transformations; UnsupportedError for unknown names."""
         chosen = self
         for kind, name, catalogue in (
             ("partitioner", partitioner, partitioners()),
