@@ -1,5 +1,6 @@
 /** The cluster canvas: devices, hosts and links to drag and edit. */
 import type { AnyModel, Render } from "@anywidget/types";
+import { subscribe } from "../shared/bus";
 import { h, listen, style } from "../shared/dom";
 import { readTheme, THEME_CSS, watchTheme } from "../shared/theme";
 import { adjust, type Adjust } from "./adjust";
@@ -10,7 +11,7 @@ import { gridScene, graphScene, LARGE, SNUG, type Scene } from "./geometry";
 import { matrix, type Matrix } from "./matrix";
 import { roomIn } from "./room";
 import { ruler } from "./ruler";
-import { drawing, hostsOf, nextHost, structure } from "./state";
+import { drawing, hostsOf, nextHost, REST, structure, type Activity } from "./state";
 import css from "./style.css";
 import { memoryOf } from "./targets";
 import { toolbar, type Action } from "./toolbar";
@@ -66,6 +67,7 @@ class Canvas {
       this.#model.on(event, then);
       this.#stop.push(() => this.#model.off(event, then));
     };
+    this.#stop.push(subscribe<Activity>(this.root, "activity", (activity) => this.#light(activity)));
     on("change:ack", () => this.#editor.acknowledged());
     on("change:cluster", () => this.#editor.refresh());
     this.#hearOthers(on);
@@ -87,6 +89,12 @@ class Canvas {
       if (title) this.#renameHost(title);
     });
     listen(this.#body, "pointerdown", (event) => event.target === this.#diagram.svg && this.#editor.select(-1));
+  }
+
+  #light(activity: Activity): void {
+    if (structure(this.#editor.cluster) !== this.#built) return; // not shown yet
+    this.#diagram.light(activity);
+    if (drawing(this.#editor.cluster) === "grid") this.#matrix.light(activity.links);
   }
 
   /** Clears the message when another cluster arrives than the answer to an edit of this view. */
@@ -124,6 +132,7 @@ class Canvas {
     this.#diagram.build(this.#scene, !graph, this.#model.get("selected"));
     this.#body.className = graph ? "body" : `body grid${beside ? " beside" : ""}`;
     this.#body.replaceChildren(h("div.frame", {}, this.#diagram.svg), ...(graph ? [] : [this.#matrix.element]));
+    this.#matrix.light(REST.links);
     if (!graph) this.#matrix.build(beside ? width / 2 - 8 : Math.min(width, 520), theme);
     if (focused) this.root.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
