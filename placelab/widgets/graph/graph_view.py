@@ -28,6 +28,8 @@ class ModelGraph(anywidget.AnyWidget):
 
     Attributes
     ----------
+    problem
+        The one whose pins are marked.
     on_pin
         Called with op numbers and a device number when a user drags a box onto a device, -1 to take the pin away; None: nothing
         can be pinned.
@@ -63,6 +65,7 @@ class ModelGraph(anywidget.AnyWidget):
     can_pin = traitlets.Bool(False).tag(sync=True)  # whether boxes can be pinned to devices
 
     on_pin: OnPin | None = None
+    problem: Problem | None = None
 
     def __init__(self, **traits: Any) -> None:
         self._lock = threading.RLock()  # messages of the browser may arrive on another thread than results
@@ -114,6 +117,7 @@ class ModelGraph(anywidget.AnyWidget):
         """Mark the ops that the rules of a problem tie to devices."""
         with self._lock, self.hold_sync():
             if self._graph is not None and problem.graph.n_ops == self._graph.n_ops:
+                self.problem = problem
                 self.devices = list(problem.cluster.names)
                 self.pinned = pack_pins(problem)
 
