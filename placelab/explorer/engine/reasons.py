@@ -5,7 +5,7 @@ from __future__ import annotations
 from placelab.analysis import explanation
 from placelab.costs import describe_op
 from placelab.explorer.engine.solving import Result, function_of, place_state
-from placelab.schedule.placement import Trace
+from placelab.schedule.trace import Trace
 
 
 class Reasons:
