@@ -13,7 +13,7 @@ from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.trace import Ranks
 
-TOTAL_RANK = "total rank [share of the largest]"
+TOTAL_RANK = "relative total rank"
 
 
 def upward_ranks(problem: Problem, up: np.ndarray) -> Ranks:
