@@ -52,6 +52,7 @@ class Decisions(anywidget.AnyWidget):
     stale = traitlets.Bool(False).tag(sync=True)  # what is shown is being recomputed
 
     _traces: Traces | None = None
+    _showing = False  # the step changes because of another trace, not because a reader went there
 
     def __init__(self, **traits: object) -> None:
         self._lock = threading.RLock()  # the browser's messages may arrive on another thread than placements
@@ -87,7 +88,9 @@ class Decisions(anywidget.AnyWidget):
             if trace.ranks is None:
                 self.mode = "decisions"
             row = self._traces.row[self.selection] if 0 <= self.selection < problem.graph.n_ops else -1
+            self._showing = True
             self.step = int(row) if row >= 0 else min(self.step, len(trace.op) - 1)
+            self._showing = False
             self.generation += 1
             self._send_page(self._current_row())
 
@@ -121,6 +124,16 @@ class Decisions(anywidget.AnyWidget):
     def _on_mode(self, change: dict[str, Any]) -> None:
         with self._lock:
             self._send_page(self._current_row())
+
+    @traitlets.observe("step")
+    def _on_step(self, change: dict[str, Any]) -> None:
+        """Select the op that a reader went to; the browser does not know those of other pages."""
+        with self._lock:
+            traces, selection = self._traces, self.selection
+            if traces is None or self._showing or not 0 <= change["new"] < len(traces.trace.op):
+                return
+            if not 0 <= selection < len(traces.row) or traces.row[selection] != change["new"]:
+                self.selection = int(traces.trace.op[change["new"]])
 
     @traitlets.observe("selection")
     def _on_selection(self, change: dict[str, Any]) -> None:

@@ -33,7 +33,7 @@ suite("scores", () => {
 
   it("that span many orders of magnitude have exponents", () => {
     expect(marked([1, 1e-6, 1.5e-12], 2, "")).toEqual(["[_1.00e+0] ", "[_1.00e-6] ", "[1.50e-12] "]);
-    expect(marked([0, 1e-15], 0, "")).toEqual(["[0.00e+0] ", "[1.00e-15] "]);
+    expect(marked([0, 1e-15], 0, "")).toEqual(["[_0.00e+0] ", "[1.00e-15] "]);
   });
 
   it("need no more digits than a double has", () => {

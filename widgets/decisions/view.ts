@@ -108,7 +108,6 @@ export function decisionsView(on: Events) {
     quiz = guess(quiz, row.row, isRight(row, device));
     guessed = device;
     draw();
-    rows.element.focus({ preventScroll: true }); // the button that was pressed is gone
   }
 
   /** Asks for rows that are not known: first the current one, then those in sight. */
@@ -153,6 +152,7 @@ export function decisionsView(on: Events) {
     if (!facts) return;
     const { about, counts, choices, against, devices, differs, mode, selection, stale } = facts;
     const [row, total] = [current(), count()];
+    const focused = element.contains(document.activeElement) ? (document.activeElement as HTMLElement) : undefined;
     element.dataset.stale = String(stale);
     main.hidden = !total;
     note.textContent = facts.note;
@@ -165,6 +165,7 @@ export function decisionsView(on: Events) {
     for (const chosen of detail.querySelectorAll<HTMLElement>("li[data-chosen]")) intoSight(chosen);
     const lit = shown && "why" in shown && shown.op === selection && !hidden() ? ghosts(shown, about.times ?? "") : [];
     on.ghosts(lit);
+    if (focused && (!focused.isConnected || focused.matches(":disabled"))) rows.element.focus({ preventScroll: true }); // keys go on
     ask();
 
     function details(found: DecisionRow | RankRow): HTMLElement[] {
