@@ -10,6 +10,7 @@ import traitlets
 
 from placelab.widgets.cluster.canvas import ClusterCanvas
 from placelab.widgets.code_view import CodeButton
+from placelab.widgets.decisions_view import Decisions
 from placelab.widgets.file_picker import Files
 from placelab.widgets.frame import Frame
 from placelab.widgets.gantt.gantt_chart import Gantt
@@ -21,6 +22,7 @@ WIDGETS = [
     (CodeButton, "code", "CodeTraits"),
     (Files, "files", "FilesTraits"),
     (Frame, "frame", "FrameTraits"),
+    (Decisions, "decisions", "DecisionsTraits"),
 ]
 KINDS = {  # what a trait's value is in the browser
     traitlets.Bytes: "DataView",
