@@ -42,6 +42,8 @@ class InfeasibleError(PlacelabError):
     ----------
     op, group : str
         The op that was to be placed, and its colocation group; "" where no single one is the cause.
+    fixed : str
+        The device on which the strategy has placed other ops of the group before, so that this one must go there; "" for none.
     devices : dict of str
         Why each device rejected it, the one that came closest first; empty where that is not known by device.
     short : dict of float
@@ -55,11 +57,12 @@ class InfeasibleError(PlacelabError):
         *message: Any,
         op: str = "",
         group: str = "",
+        fixed: str = "",
         devices: Mapping[str, str] | None = None,
         short: Mapping[str, float] | None = None,
     ) -> None:
         super().__init__(*message)
-        self.op, self.group = op, group
+        self.op, self.group, self.fixed = op, group, fixed
         self.devices, self.short = dict(devices or {}), dict(short or {})
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from placelab.analysis.lower_bounds import best_bound
 from placelab.analysis.validation import validate
 from placelab.errors import PlacelabError
-from placelab.explorer.engine.pace import ON_RELEASE, PREVIEW
+from placelab.explorer.engine.abandonable import Abandoned
+from placelab.explorer.engine.failure import Failure, failure_of
+from placelab.explorer.engine.pace import FULL, LIVE, ON_RELEASE, PREVIEW
 from placelab.explorer.engine.reasons import Reasons
 from placelab.explorer.engine.search import Search
 from placelab.explorer.engine.solving import Result, function_of, searches
-from placelab.explorer.engine.timed_solver import TimedSolver
+from placelab.explorer.engine.timed_solver import TimedSolver, task
 from placelab.explorer.engine.worker import Worker
 from placelab.explorer.panels.result_view import ResultView
 from placelab.explorer.panels.strip import strip
@@ -23,9 +25,12 @@ from placelab.kernels import jit
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 
-PATIENCE = (
-    0.1  # seconds a browser's message waits for its result, so that the browser sends no faster than results come
-)
+# Seconds that a browser's message waits for its result, so that the browser sends no faster than results come. When results take
+# longer, the next value is there before they are.
+PATIENCE = 0.05
+SHOWN_AFTER = 0.3  # seconds before a call is shown, so that short ones do not flicker
+# Seconds after which a call is left for a newer state: of other strategies; of the same ones, a step of a slider, say.
+OTHER, SAME = 0.1, 0.3
 
 
 class Computation:
@@ -38,7 +43,7 @@ class Computation:
     dragging
         Whether a user is dragging on the canvas.
     comparing
-        Whether the comparison is being computed, which would disturb a measurement.
+        Not called: a drag is followed whether or not the comparison is being computed.
     view
         Shows the results.
     replace_scheduler
@@ -47,11 +52,16 @@ class Computation:
     afterwards
         Called after a full result.
 
+    Attributes
+    ----------
+    result, failure
+        The last result, and why the last state has none; None where there is none.
+
     Notes
     -----
-    The worker shows results under a lock of its own, so that a message that waits for a result does not block it. A search
-    whose state is outdated is stopped, and its result is discarded. States are compared by identity to see whether they were
-    computed: an equal but new state asks for a new computation.
+    The worker shows results under a lock of its own, so that a message that waits for a result does not block it. Strategies run
+    in another thread (:class:`placelab.explorer.engine.abandonable.Caller`), which is left when their state is outdated. States
+    are compared by identity to see whether they were computed: an equal but new state asks for a new computation.
     """
 
     def __init__(
@@ -63,16 +73,17 @@ class Computation:
         replace_scheduler: Callable[[State, State], bool],
         afterwards: Callable[[], None],
     ) -> None:
-        self._now, self._dragging, self._comparing = now, dragging, comparing
+        self._now, self._dragging = now, dragging
         self._view, self._replace_scheduler, self._afterwards = view, replace_scheduler, afterwards
-        self._answer = threading.Condition()  # guards what the worker computes, the next four and `result`
+        self._answer = threading.Condition()  # guards what the worker computes, the next three, `result` and `failure`
         self._answered: State | None = None
         self._previewed = False  # whether that answer is a preview
         self._awaited: State | None = None  # what a cell waits for, also during a drag
-        self._failure: Exception | None = None
+        self.failure: Failure | None = None
         self.result: Result | None = None
         self._reasons = Reasons()
-        self._solver = TimedSolver(lambda: not comparing())
+        self._solver = TimedSolver()
+        self._left: State | None = None  # what nobody waits for any more
         self._worker = Worker(self._catch_up, "schedule")
 
     @property
@@ -80,23 +91,30 @@ class Computation:
         """The schedule of the newest state; waits for it, and raises the exception that kept the strategies from making it."""
         if self._due:
             self._awaited = self._now()[0]
-            self._worker.wake()
+            self.wake()
         with self._answer:
             self._answer.wait_for(lambda: not self._due or self._worker.closed)
-            if self._failure:
-                raise self._failure
+            if self.failure:
+                raise self.failure.error
             if self.result is None:
                 raise PlacelabError("the explorer was closed before its first schedule; open another")
             return self.result.schedule
 
     def start(self) -> None:
-        """Compute the newest state, unless a drag is faster than the strategies."""
+        """Compute the newest state, or say why it waits for the end of a drag."""
         if self._keeps_up:
-            self._worker.wake()
+            self.wake()
+        else:
+            self._view.line.rest([self._solver.delay(self._now()[0])])
 
     def wake(self) -> None:
         """Do what is left to do for the newest state."""
+        self._left = None
         self._worker.wake()
+
+    def leave(self) -> None:
+        """End what is being computed, since nobody sees the explorer any more; `wake` begins it again."""
+        self._left = self._now()[0]
 
     def wait(self) -> None:
         """Give the worker a moment; a result that takes longer is shown as stale meanwhile."""
@@ -110,8 +128,9 @@ class Computation:
         return self._worker.settled(timeout)
 
     def close(self) -> None:
-        """End the thread."""
+        """End the threads."""
         self._worker.close()
+        self._solver.close()
 
     @property
     def _due(self) -> bool:
@@ -134,33 +153,50 @@ class Computation:
             if not self._keeps_up and self._awaited is not state:
                 return
             self._solve(state, problem)
-        for work in (self._view.gantt.settle, self._check, self._afterwards, self._explain, self._measure):
-            if self._worker.woken or self._dragging() or self._failure or self._due:
+        for work in (self._view.gantt.settle, self._check, self._afterwards, self._explain, self._await_compiler):
+            if self._worker.woken or self._dragging() or self.failure or self._due:
                 return
             work()
 
     def _solve(self, state: State, problem: Problem) -> None:
         """Compute and show the result of `state`; show nothing when a newer state has superseded the search."""
-        preview = self._dragging() and self._solver.mode(state) == PREVIEW
-        function, floor = function_of(state), best_bound(problem) if searches(function_of(state)) else 0.0
-        newer = lambda: self._now()[0] is not state or self._worker.closed  # noqa: E731
-        search = Search(state.partitioner, newer, "cancel" in function.reserved, preview, floor)
+        dragging = self._dragging()
+        preview = dragging and self._solver.mode(state) == PREVIEW
+        shown_after = LIVE if dragging else SHOWN_AFTER
+        floor = best_bound(problem) if searches(function_of(state)) else 0.0
+        search = Search(state.partitioner, lambda elapsed: self._outdated(state, preview, elapsed), floor)
+
+        def stop() -> bool:
+            if search.elapsed > shown_after:
+                self._view.line.show(search)
+            return search.stop()
+
         try:
-            if searches(function):
-                self._view.line.begin(search)
-            result = self._solver.solve(state, problem, search, preview=preview, dragging=self._dragging())
+            result = self._solver.solve(state, problem, search, stop, preview=preview, dragging=dragging)
             if result is None:
                 return self._view.rest(self.result)
             numbers, warning = strip(result.schedule, result.violations)
-        except Exception as error:  # a user's strategy may raise anything
+        except BaseException as error:  # a user's strategy may raise anything
             return self._view.rest(self.result) if search.superseded else self._fail(state, problem, error, preview)
         if result.state is not state and not self._replace_scheduler(state, result.state):
             return self._view.rest(self.result)
         with self._answering(result.state, preview):
-            recovered, self.result, self._failure = self._failure, result, None
+            recovered, self.result, self.failure = self.failure, result, None
             self._view.show(result, numbers, warning)
         if recovered:
             self._view.recover()
+
+    def _outdated(self, state: State, preview: bool, elapsed: float) -> bool:
+        """Whether to leave a call for a newer state; one that keeps up with a moving hand is let end, and shown."""
+        now = self._now()[0]
+        if self._worker.closed or self._left is state:
+            return True
+        if now is state:
+            return False
+        if task(now) != task(state):
+            return elapsed > OTHER
+        followed = self._dragging() and self._solver.mode(now) == (PREVIEW if preview else FULL)
+        return elapsed > (LIVE if followed else SAME)
 
     @contextmanager
     def _answering(self, state: State, preview: bool) -> Iterator[None]:
@@ -172,11 +208,11 @@ class Computation:
                 self._mark_stale()
                 self._answer.notify_all()
 
-    def _fail(self, state: State, problem: Problem, error: Exception, preview: bool) -> None:
+    def _fail(self, state: State, problem: Problem, error: BaseException, preview: bool) -> None:
         with self._answering(state, preview):
-            self._failure = error
+            self.failure = failure = failure_of(error, state)
         same_graph = self.result is not None and self.result.state.graph is state.graph
-        self._view.fail(error, state, problem, same_graph)
+        self._view.fail(failure, state, problem, same_graph)
 
     def _check(self) -> None:
         """Run the validator where a drag could not wait for it."""
@@ -188,13 +224,16 @@ class Computation:
 
     def _explain(self) -> None:
         """Explain the device and the start of the selected op."""
-        assert self.result is not None  # an answer is a result or a failure
-        self._view.gantt.detail = self._reasons.detail(self.result, self._view.gantt.selection)
+        result, op = self.result, self._view.gantt.selection
+        assert result is not None  # an answer is a result or a failure
+        with suppress(Abandoned):
+            detail = self._solver.call(
+                lambda: self._reasons.detail(result, op), lambda: self._worker.woken, result.state
+            )
+            self._view.gantt.detail = detail
 
-    def _measure(self) -> None:
-        """Measure the strategies again, now that nothing else is computed, if they might be fast enough for a drag."""
-        if not self._solver.worth_remeasuring(self._now()[0]):
-            return
+    def _await_compiler(self) -> None:
+        """Say why things take longer while kernels are being compiled."""
         if jit.compiling():
             self._view.say(
                 "Kernels are being compiled, once for this machine; until that is done things take longer.", "note"
@@ -203,7 +242,3 @@ class Computation:
                 if not self._worker.sleep(0.2):
                     return
             self._view.say("")
-        if self._comparing():  # it wakes the worker when it ends
-            return
-        search = Search("", lambda: self._worker.woken, can_stop=False)
-        self._solver.solve(*self._now(), search, preview=False, dragging=self._dragging())

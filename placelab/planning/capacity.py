@@ -249,14 +249,17 @@ def infeasible(problem: Problem, op: int, short: np.ndarray) -> InfeasibleError:
     absent = lambda d: "is not where its group is" if followed[d] else "is not allowed"  # noqa: E731
     state = lambda d: f"is short by {short[d]:.6g} bytes" if names[d] in missing else absent(d)  # noqa: E731
     devices = {names[d]: state(d) for d in closest}
-    op_name, group = str(problem.graph.names[op]), ""
+    op_name, group, fixed = str(problem.graph.names[op]), "", ""
     what = f"op {op_name!r}"
-    if len(members) > 1 and not followed.any():
+    if len(members) > 1:
         group, first = problem.group_names[problem.group[op]], problem.graph.names[members[0]]
-        what = f"colocation group {group!r} ({len(members)} ops, first {first!r})"
+        if followed.any():
+            fixed = next(iter(missing), "")
+        else:
+            what = f"colocation group {group!r} ({len(members)} ops, first {first!r})"
     why = listed([f"{name} {text}" for name, text in devices.items()])
     message = f"{what} fits on no device in memory model {problem.memory!r}: {why}"
-    return InfeasibleError(message, op=op_name, group=group, devices=devices, short=missing)
+    return InfeasibleError(message, op=op_name, group=group, fixed=fixed, devices=devices, short=missing)
 
 
 def listed(why: list[str]) -> str:

@@ -43,7 +43,7 @@ def test_a_search_shows_progress_and_is_cancelled(explore, screenshot):  # noqa:
     hand = explore('"convolutional_network"')
     hand.notebook.execute(PATIENT)
     hand.menu("Partitioner").select_option("patient")
-    expect(line(hand).get_by_role("button", name="Cancel")).to_be_visible()
+    expect(line(hand).get_by_role("button", name="Stop")).to_be_visible()
     top = hand.root.locator(".pl-gantt").bounding_box()["y"]
     expect(line(hand)).to_contain_text("≤ 0.4 % above optimum")
     expect(line(hand)).to_contain_text(re.compile(r"improving the best placement · best .*s · bound .*s"))
@@ -55,7 +55,7 @@ def test_a_search_shows_progress_and_is_cancelled(explore, screenshot):  # noqa:
     expect(line(hand)).not_to_contain_text("above optimum")
     hand.page.mouse.up()
     expect(line(hand)).to_contain_text("≤ 0.4 % above optimum")
-    line(hand).get_by_role("button", name="Cancel").click()
+    line(hand).get_by_role("button", name="Stop").click()
     expect(line(hand)).to_contain_text("Stopped by hand: this is the best so far. It was patient.")
     hand.settled()
     assert hand.root.locator(".pl-gantt").bounding_box()["y"] == top
@@ -126,7 +126,7 @@ def test_cp_sat_searches_is_cancelled_and_proves(explore, screenshot):  # noqa: 
         re.compile(r"cp-sat searching · best .*s · bound .*s · ≤ [\d.]+ % above optimum")
     )
     screenshot("searching")
-    line(hand).get_by_role("button", name="Cancel").click()
+    line(hand).get_by_role("button", name="Stop").click()
     expect(line(hand)).to_contain_text("Stopped by hand")
     hand.settled()
     assert hand.notebook.value("explorer.placement.partitioner") == "cp-sat"

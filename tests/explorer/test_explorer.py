@@ -36,8 +36,7 @@ from explorer_hands import (
 import placelab as pl
 from placelab.analysis import explanation
 from placelab.explorer import Explorer
-from placelab.explorer.engine import timed_solver
-from placelab.explorer.engine.pace import Pace
+from placelab.explorer.engine import pace, timed_solver
 from placelab.explorer.panels.options import Controls, control
 from placelab.explorer.panels.rejection import explained
 from placelab.explorer.state import Steps, initial_state, preset
@@ -214,7 +213,8 @@ def test_a_drag_shows_every_value_that_was_handled(explorer):
 
 
 def test_slow_strategies_catch_up_on_release(explorer, monkeypatch):
-    """A slow strategy does not run during a drag; its last result is shown as stale."""
+    """A strategy known to be slow is not called during a drag; its last result is shown as stale, and a line says why."""
+    monkeypatch.setattr(pace, "LIVE", 0.05)
     calls = []
 
     @pl.partitioner
@@ -228,9 +228,10 @@ def test_slow_strategies_catch_up_on_release(explorer, monkeypatch):
     seen = len(calls)
     drag(explorer, 1e9, 2e9, 3e9, release=False)
     assert len(calls) == seen and explorer.gantt.stale
+    assert "slow takes 10" in explorer.line.text.value and "its result follows on release." in explorer.line.text.value
     release(explorer)
     assert explorer.schedule.problem.cluster.bandwidth[0, 1] == 3e9 and not explorer.gantt.stale
-    assert calls[-1] is explorer.problem and len(calls) == seen + 1
+    assert calls[-1] is explorer.problem and len(calls) == seen + 1 and "release" not in explorer.line.text.value
 
 
 def test_newest_state_wins(explorer):
@@ -599,20 +600,6 @@ def test_opens_on_what_is_asked_for():
         pl.explore(problem, partitioner="heft", options={"speed": 3})
 
 
-def test_pace_is_measured_warm_and_alone():
-    """A first or disturbed measurement does not make a strategy slow; a second, undisturbed one does."""
-    first = Pace().measured(("a",), 0.5, alone=True, compiling=False)
-    assert first.unsure and not first.follows
-    assert first.measured(("a",), 0.01, alone=True, compiling=False).follows
-    slow = first.measured(("a",), 0.2, alone=True, compiling=False)
-    assert not slow.unsure and not slow.follows
-    assert slow.measured(("a",), 0.9, alone=False, compiling=False).seconds == 0.2
-    disturbed = Pace().measured(("b",), 0.2, alone=False, compiling=False)
-    assert disturbed.follows and disturbed.unsure
-    assert Pace().measured(("c",), 60.0, alone=False, compiling=True).unsure
-    assert not Pace().measured(("c",), 60.0, alone=True, compiling=False).unsure
-
-
 # ---------------------------------------------------------------- preparing
 
 
@@ -743,6 +730,6 @@ def test_a_group_without_room_is_named():
     )
     graph = pl.OpGraph.from_arrays(["<a>", "b"], [1.0, 1.0], [], groups=[[0, 1]], group_names=["pair"])
     cluster = pl.Cluster([1.0] * 21, names=[*(f"d{i}" for i in range(20)), "g"])
-    text = explained(error, pl.Problem(graph, cluster))
+    text = explained(error, pl.Problem(graph, cluster), "heft")
     assert "Colocation group &#x27;pair&#x27; of 2 ops, &#x27;&lt;a&gt;&#x27; the first, fits on no device" in text
     assert text.count("is not allowed") == 16 and "and so on for 5 more" in text

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from explorer_hands import CLUSTER, classes, drag, look, pick, press, release, shown, wait_for
+from explorer_hands import CLUSTER, drag, look, pick, press, release, shown, wait_for
 
 import placelab as pl
 from placelab import strategies
@@ -17,7 +17,7 @@ from placelab.errors import PlacelabError
 from placelab.explorer import Explorer
 from placelab.explorer.computation import Computation
 from placelab.explorer.engine import abandonable
-from placelab.explorer.engine.pace import FULL, ON_RELEASE, PREVIEW, Pace, Paces
+from placelab.explorer.engine.pace import FULL, LIVE, ON_RELEASE, PREVIEW, Pace
 from placelab.explorer.engine.search import Search
 from placelab.explorer.panels.search_line import SearchLine
 from placelab.explorer.state import initial_state
@@ -84,7 +84,7 @@ def test_a_search_says_how_far_it_is_and_can_be_cancelled(explorer):
     for words in ("<b>oracle</b>", "improving", f"best {pl.units.seconds(length)}", " s</div>"):
         assert words in line(explorer)
     assert shown(explorer.line.bar) and explorer.line.bar.value == 0.25 and explorer.gantt.stale
-    press(explorer.line.box, "Cancel")
+    press(explorer.line.box, "Stop")
     assert explorer.schedule.makespan == length and explorer.schedule.placement.partitioner == "oracle"
     assert "Stopped by hand" in line(explorer) and not shown(explorer.line.bar) and not explorer.gantt.stale
     oracle.may_finish.set()
@@ -147,39 +147,18 @@ def test_a_search_is_not_repeated_for_its_trace(explorer):
     assert explorer.settled(120) and len(oracle.begun) == 1
 
 
-def test_a_search_that_cannot_be_stopped_has_no_button(explorer):
-    """The line shows the elapsed time of the search, but no button."""
-    go = threading.Event()
-
-    @pl.partitioner(slow=True)
-    def stubborn(problem: pl.Problem) -> pl.Placement:
-        go.wait(30)
-        return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
-
-    pick(explorer, "Partitioner", "stubborn")
-    wait_for(lambda: "<b>stubborn</b> " in line(explorer) and " s</div>" in line(explorer))
-    assert not shown(explorer.line.cancel) and "pl-unknown" in classes(explorer.line.bar)
-    go.set()
-    assert explorer.schedule and not shown(explorer.line.bar)
-
-
-def test_progress_is_shown_at_most_ten_times_a_second():
-    """However often a search reports; a short search shows nothing."""
+def test_words_come_at_most_ten_times_a_second():
+    """However often a search is shown, and whatever it reports."""
     line, heard = SearchLine(lambda: None), []
     line.text.observe(lambda change: heard.append(change["new"]), "value")
-    search = Search("quick", never, can_stop=True)
-    line.begin(search)
+    search = Search("quick", lambda elapsed: False)
     until = time.monotonic() + 1.2
     while time.monotonic() < until:
         search.report(Progress(f"step {time.monotonic()}"))
-    line.rest()
-    assert 1 <= len(heard) - 1 <= 12
-    heard.clear()
-    line.begin(Search("quicker", never, can_stop=True))
+        line.show(search)
+    assert 1 <= len(heard) <= 12
     line.rest(["Done."])
-    time.sleep(0.5)
-    assert len(heard) == 1 and "Done." in heard[0]
-    line.close()
+    assert "Done." in heard[-1] and not shown(line.bar)
 
 
 class Deaf:
@@ -199,14 +178,14 @@ class Deaf:
 
 
 def test_a_search_that_ignores_stop_is_abandoned(explorer):
-    """A newer state does not wait for it; Cancel shows its preview instead; its result is discarded."""
+    """A newer state does not wait for it; Stop shows its preview instead; its result is discarded."""
     deaf = Deaf()
     pick(explorer, "Partitioner", "deaf")
     wait_for(lambda: deaf.begun)
     pick(explorer, "Seed", 1)
     wait_for(lambda: len(deaf.begun) >= 2)  # the first goes on
     wait_for(lambda: shown(explorer.line.cancel))
-    press(explorer.line.box, "Cancel")
+    press(explorer.line.box, "Stop")
     assert (explorer.placement.device == 1).all() and explorer.schedule.seed == 1
     assert "Stopped by hand before deaf had anything" in line(explorer) and not explorer.gantt.stale
     deaf.may_finish.set()
@@ -217,17 +196,21 @@ def test_a_search_that_ignores_stop_is_abandoned(explorer):
     assert (explorer.placement.device == 0).all()
 
 
-def test_few_calls_are_abandoned_at_once():
-    """A few abandoned calls may run on; above that number the next call waits. Exceptions of a call are raised."""
-    go, end = threading.Event(), threading.Event()
+def test_few_calls_of_one_key_are_abandoned_at_once():
+    """With so many, the next one waits, and can be left; those of another key do not wait. Exceptions are raised."""
+    end, caller = threading.Event(), abandonable.Caller()
     for _ in range(abandonable.MAX_ABANDONED):
         with pytest.raises(abandonable.Abandoned):
-            abandonable.run_abandonable(lambda: end.wait(60), lambda: True)
-    threading.Timer(1.0, go.set).start()
-    assert abandonable.run_abandonable(lambda: go.wait(30) and "came", lambda: True) == "came"
-    end.set()
+            caller.run(lambda: end.wait(60), lambda: True, "one")
+    begun = []
+    with pytest.raises(abandonable.Abandoned):
+        caller.run(lambda: begun.append(1), lambda: True, "one")
+    assert caller.run(lambda: "came", never, "another") == caller.run(lambda: "came", never) == "came"
+    threading.Timer(0.3, end.set).start()
+    assert caller.run(lambda: "waited", never, "one") == "waited" and end.is_set() and not begun
     with pytest.raises(ZeroDivisionError):
-        abandonable.run_abandonable(lambda: 1 / 0, never)
+        caller.run(lambda: 1 / 0, never)
+    caller.close()
 
 
 def test_closing_before_the_first_result_has_its_own_sentence():
@@ -260,7 +243,7 @@ class Draft:
 @pytest.mark.parametrize("note", [(), ("preview: by matching",)], ids=["its own words", "the explorer's words"])
 def test_a_preview_under_the_hand_and_the_result_on_release(explorer, note):
     """Each message of a drag shows a preview, labelled; the release shows the full result, even of the same state."""
-    draft = Draft(seconds=0.1, note=note)
+    draft = Draft(seconds=0.3, note=note)
     pick(explorer, "Partitioner", "draft")
     assert explorer.comparison.settled(120) and explorer.settled(120)
     draft.calls.clear()
@@ -287,22 +270,19 @@ def test_no_preview_where_the_whole_result_is_quick(explorer):
 
 
 def test_what_is_computed_during_a_drag():
-    """Full results of quick strategies; quick previews of others; nothing of strategies marked as slow."""
+    """Whatever takes up to two seconds or is not known to take longer; previews of what is not smooth without."""
     plain, search, drafts = (type("f", (), dict(reserved=r, slow=s)) for r, s in (((), 0), ((), 1), (("preview",), 0)))
-    quick = Paces().measured("task", 0.01, True, False, preview=False)
-    slow = Paces().measured("task", 0.5, True, False, preview=False)
-    assert [p.mode(plain, "task") for p in (Paces(), quick, slow)] == [FULL, FULL, ON_RELEASE]
-    assert [p.mode(search, "task") for p in (Paces(), quick, slow)] == [ON_RELEASE, ON_RELEASE, ON_RELEASE]
-    assert [p.mode(drafts, "task") for p in (Paces(), quick, slow)] == [PREVIEW, FULL, PREVIEW]
-    assert quick.mode(drafts, "another") == PREVIEW
-    again = slow.measured("task", 0.01, True, False, preview=False)  # the first call may have loaded something
-    assert again.mode(drafts, "task") == FULL
-    assert again.measured("task", 0.5, True, False, preview=False).mode(drafts, "task") == PREVIEW
-    lame = slow.measured("task", 0.5, True, False, preview=True)
-    assert lame.mode(drafts, "task") == PREVIEW  # it may have loaded something, too
-    lame = lame.measured("task", 0.5, True, False, preview=True)
-    assert lame.mode(drafts, "task") == ON_RELEASE and lame.mode(drafts, "another") == PREVIEW
-    assert Pace().follows
+    pace, task = Pace(), ("task",)
+    modes = lambda: [pace.mode(f, task) for f in (plain, search, drafts)]  # noqa: E731
+    assert modes() == [FULL, ON_RELEASE, PREVIEW]
+    for seconds, expected in ((0.01, FULL), (1.5, PREVIEW), (2.5, PREVIEW)):
+        pace.measured(task, seconds, preview=False)
+        assert modes() == [FULL if seconds < LIVE else ON_RELEASE] * 2 + [expected]
+    pace.measured(task, 2.5, preview=True)
+    assert modes() == [ON_RELEASE] * 3
+    pace.measured(task, 1.5, preview=False)
+    assert modes() == [FULL] * 3
+    assert [pace.mode(f, ("another",)) for f in (plain, search, drafts)] == [FULL, ON_RELEASE, PREVIEW]
 
 
 # ---------------------------------------------------------------- notes

@@ -1,68 +1,157 @@
-"""Run a call in a thread that can be abandoned; its result is then discarded."""
+"""Run calls in a thread that can be left: whatever a strategy does, its caller goes on."""
 
 from __future__ import annotations
 
+import ctypes
+import sys
 import threading
 from collections.abc import Callable
-from time import monotonic
+from contextlib import closing, suppress
+from queue import Empty, SimpleQueue
+from time import monotonic, sleep
+from types import FrameType
 from typing import Any, TypeVar
 
 from placelab.explorer.engine.worker import PREFIX
 
 T = TypeVar("T")
 POLL = 0.05  # seconds between two calls of `stop`
-GRACE = 0.4  # seconds that a call has to end by itself after `stop` has returned True
-MAX_ABANDONED = 3  # abandoned calls that may run at once; with so many, the next call is waited for
-_abandoned: list[threading.Thread] = []
+GRACE = 0.5  # seconds that a call has to end by itself after `stop` has returned True
+MAX_ABANDONED = 3  # abandoned calls of one key that may run on; with so many, the next call of that key waits
+AGAIN = 1.0  # seconds between two attempts to end an abandoned call
+FRAGILE = ("numba", "importlib", "_frozen_importlib")  # an exception in the midst of these would leave them damaged
+_left: list[tuple[Any, threading.Thread]] = []
 
 
 class Abandoned(Exception):
-    """The call runs on, and its result will be discarded."""
+    """The call was left; its result is discarded."""
 
 
-def run_abandonable(call: Callable[[], T], stop: Callable[[], bool]) -> T:
-    """Return what `call` returns, raise what it raises; raise Abandoned when it ignores `stop`.
+class _End(BaseException):
+    """Raised inside an abandoned call."""
 
-    Parameters
-    ----------
-    call
-        Computes and changes nothing.
-    stop
-        Polled while the call runs. A call that runs on for `GRACE` seconds after it has become True is abandoned.
+
+class Caller:
+    """A thread that runs one call after the other.
 
     Notes
     -----
-    The solver of a linear program, say, can be asked to stop before and after, but not in between.
+    An abandoned call keeps its thread, and the next one gets another. An exception ends it if it is Python; compiled code, a
+    sleep or the solver of a linear program runs on to its end. Handing a call over and its result back takes some 30 µs.
     """
-    outcome: dict[str, Any] = {}
-    thread = threading.Thread(target=_run, args=(call, outcome), name=f"{PREFIX}abandonable call", daemon=True)
-    thread.start()
-    stopped_at = None
-    while _runs_on(thread):
-        stopped_at = (stopped_at or monotonic()) if stop() else None
-        if stopped_at and monotonic() - stopped_at > GRACE and _abandon(thread):
+
+    def __init__(self) -> None:
+        self._thread: threading.Thread | None = None
+        self._calls: SimpleQueue = SimpleQueue()
+        self._outcomes: SimpleQueue = SimpleQueue()
+
+    def run(self, call: Callable[[], T], stop: Callable[[], bool], key: Any = None) -> T:
+        """Return what `call` returns, raise what it raises; raise Abandoned when it ignores `stop`.
+
+        Parameters
+        ----------
+        call
+            Computes and changes nothing.
+        stop
+            Polled while the call runs. A call that runs on for `GRACE` seconds after it has become True is abandoned.
+        key
+            What is called, so that few abandoned calls of it run at once; None for any number.
+        """
+        until = _Patience(stop)
+        while key is not None and sum(other == key for other, _ in _alive()) >= MAX_ABANDONED:
+            until.check()
+            sleep(POLL)
+        thread = self._thread or self._start()
+        self._calls.put(call)
+        while True:
+            try:
+                value, error = self._outcomes.get(timeout=POLL)
+                break
+            except Empty:
+                pass
+            try:
+                until.check()
+            except Abandoned:
+                self._leave(thread, key)
+                raise
+        if error is not None:
+            raise error
+        return value
+
+    def close(self) -> None:
+        """End the thread after its call."""
+        self._calls.put(None)
+        self._thread = None
+
+    def _start(self) -> threading.Thread:
+        self._calls, self._outcomes = SimpleQueue(), SimpleQueue()
+        name = f"{PREFIX}calls"
+        thread = threading.Thread(target=_serve, args=(self._calls, self._outcomes), name=name, daemon=True)
+        thread.start()
+        self._thread = thread
+        return thread
+
+    def _leave(self, thread: threading.Thread, key: Any) -> None:
+        self.close()
+        _left.append((key, thread))
+        threading.Thread(target=_end, args=(thread,), name=f"{PREFIX}ending a call", daemon=True).start()
+
+
+def run_abandonable(call: Callable[[], T], stop: Callable[[], bool]) -> T:
+    """Run one call in a thread of its own, as :meth:`Caller.run`."""
+    with closing(Caller()) as caller:
+        return caller.run(call, stop)
+
+
+class _Patience:
+    """Raise Abandoned once `stop` has been True for `GRACE` seconds."""
+
+    def __init__(self, stop: Callable[[], bool]) -> None:
+        self._stop = stop
+        self._since: float | None = None
+
+    def check(self) -> None:
+        self._since = (self._since or monotonic()) if self._stop() else None
+        if self._since and monotonic() - self._since > GRACE:
             raise Abandoned
-    if "error" in outcome:
-        raise outcome["error"]
-    return outcome["value"]
 
 
-def _runs_on(thread: threading.Thread) -> bool:
-    thread.join(POLL)
-    return thread.is_alive()
+def _serve(calls: SimpleQueue, outcomes: SimpleQueue) -> None:
+    """Run calls until None comes, or until one of them is ended."""
+    with suppress(_End):
+        while (call := calls.get()) is not None:
+            outcome: tuple[Any, BaseException | None]
+            try:
+                outcome = call(), None
+            except _End:
+                raise
+            except BaseException as error:  # also an exit, which a strategy may ask for
+                outcome = None, error
+            outcomes.put(outcome)
+            del call, outcome  # a result may be large, and the next call may be long in coming
 
 
-def _run(call: Callable[[], Any], outcome: dict[str, Any]) -> None:
-    try:
-        outcome["value"] = call()
-    except BaseException as error:
-        outcome["error"] = error
+def _end(thread: threading.Thread) -> None:
+    """Raise an exception in a thread's Python code until the thread has ended, also if the code catches everything."""
+    while thread.is_alive():
+        frame = sys._current_frames().get(thread.ident or 0)
+        if _may_be_ended(frame):
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_End))
+        thread.join(AGAIN)
 
 
-def _abandon(thread: threading.Thread) -> bool:
-    """Enter a thread among the abandoned ones; False when there are too many already."""
-    _abandoned[:] = [other for other in _abandoned if other.is_alive()]
-    if len(_abandoned) >= MAX_ABANDONED:
+def _may_be_ended(frame: FrameType | None) -> bool:
+    """Whether a thread whose innermost frame this is runs a call, and no import or compilation in it."""
+    if frame is None or frame.f_code is _serve.__code__:
         return False
-    _abandoned.append(thread)
-    return True
+    while frame is not None and frame.f_code is not _serve.__code__:
+        if frame.f_globals.get("__name__", "").partition(".")[0] in FRAGILE:
+            return False
+        frame = frame.f_back
+    return frame is not None
+
+
+def _alive() -> list[tuple[Any, threading.Thread]]:
+    """The abandoned calls that run on."""
+    _left[:] = [(key, thread) for key, thread in _left if thread.is_alive()]
+    return _left

@@ -1,4 +1,4 @@
-"""A partitioner's search, as it reports progress and is asked to stop."""
+"""A call of the strategies: what it reports, and whether it is to stop."""
 
 from __future__ import annotations
 
@@ -6,48 +6,43 @@ from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 
+from placelab.errors import PlacelabError
 from placelab.progress import Progress
 
-GRACE = 0.1  # seconds before a newer state ends a search, so that quick ones still return results during a drag
-PREVIEW_GRACE = 0.6  # the same, of a preview
+
+class StoppedError(PlacelabError):
+    """A user has stopped a strategy that had no result yet."""
 
 
 class Search:
-    """A search under way.
+    """A call under way.
 
     Parameters
     ----------
     title
         Name of the partitioner.
-    newer
-        Whether the result would be outdated.
-    can_stop
-        Whether the partitioner calls `stop`.
-    preview
-        Whether a preview is computed, which is wanted even if the state is a little outdated.
+    outdated
+        Whether the result is not wanted any more, of the seconds that the call has taken so far.
     floor
         A lower bound on every makespan [s], for searches that report none or a worse one.
 
     Attributes
     ----------
     superseded
-        Whether the search was stopped because its result would be outdated; it then has none.
+        Whether the call was stopped because its result would be outdated; it then has none.
     halted
         Whether a user has asked for the best placement so far.
     """
 
-    def __init__(
-        self, title: str, newer: Callable[[], bool], can_stop: bool, preview: bool = False, floor: float = 0.0
-    ) -> None:
-        self.title, self.can_stop, self._newer, self._floor = title, can_stop, newer, floor
-        self._grace = PREVIEW_GRACE if preview else GRACE
+    def __init__(self, title: str, outdated: Callable[[float], bool], floor: float = 0.0) -> None:
+        self.title, self._outdated, self._floor = title, outdated, floor
         self.halted = self.superseded = False
         self._progress = Progress("")
         self._started = perf_counter()
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the search began."""
+        """Seconds since the call began."""
         return perf_counter() - self._started
 
     @property
@@ -61,5 +56,5 @@ class Search:
 
     def stop(self) -> bool:
         """Whether the partitioner is to stop."""
-        self.superseded = self.superseded or (self.elapsed > self._grace and self._newer())
+        self.superseded = self.superseded or self._outdated(self.elapsed)
         return self.superseded or self.halted

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from placelab.analysis.validation import Violation
-from placelab.explorer.engine.abandonable import Abandoned, run_abandonable
+from placelab.analysis.validation import Violation, validate
 from placelab.explorer.engine.search import Search
 from placelab.explorer.state import State
 from placelab.placing import place
@@ -85,25 +84,6 @@ def place_state(state: State, problem: Problem, **extra: Any) -> tuple[Placement
     return placement, placed[0].graph.n_ops
 
 
-def place_stoppable(
-    state: State, problem: Problem, search: Search, preview: bool, trace: bool
-) -> tuple[Placement | None, int, bool]:
-    """Place a problem with a partitioner that may search; return placement, number of ops placed, whether it is a preview.
-
-    The placement is None when the search was superseded. A search that ignores `Search.stop` is abandoned; if a user has
-    asked for the best so far, the partitioner's preview takes its place.
-    """
-    extra = dict(progress=search.report, cancel=search.stop)
-    if preview or not searches(function_of(state)):
-        return *place_state(state, problem, preview=preview, **extra), preview
-    has_preview = "preview" in function_of(state).reserved
-    try:
-        full = lambda: place_state(state, problem, trace=trace, **extra)  # noqa: E731
-        return *run_abandonable(full, lambda: search.stop() and (search.superseded or has_preview)), False
-    except Abandoned:
-        return (None, 0, False) if search.superseded else (*place_state(state, problem, preview=True), True)
-
-
 def with_runnable_scheduler(state: State, placement: Placement) -> State:
     """The state, its scheduler replaced when that is ``planned`` and the placement has no plan."""
     lacks = placement.planned is None and state.scheduler == PLANNED
@@ -116,3 +96,28 @@ def simulate_state(state: State, placement: Placement) -> Schedule:
     """Simulate a placement under the scheduler of a state."""
     options = state.options_of("scheduler")
     return simulate(placement.problem, placement, state.scheduler, seed=state.seed, **options)
+
+
+def solve_state(
+    state: State, problem: Problem, search: Search, *, preview: bool, trace: bool, check: bool
+) -> Result | None:
+    """Place, simulate and validate; None when the search was superseded.
+
+    Parameters
+    ----------
+    preview
+        Use the partitioner's preview, which a user does not stop.
+    trace
+        Record the partitioner's decisions.
+    check
+        Run the validator.
+    """
+    cancel = (lambda: search.stop() and search.superseded) if preview else search.stop
+    extra = dict(preview=True) if preview else dict(trace=trace)
+    placement, ops = place_state(state, problem, progress=search.report, cancel=cancel, **extra)
+    if search.superseded:
+        return None
+    state = with_runnable_scheduler(state, placement)
+    schedule = simulate_state(state, placement)
+    violations = validate(schedule, memory=False) if check else None
+    return Result(state, schedule, violations, preview, stopped=search.halted, ops=ops)

@@ -1,72 +1,93 @@
-"""Solve a state and measure how long that takes, to know what can be recomputed during a drag."""
+"""Solve states in a thread that can be left, and measure how long each takes, to know what a drag can follow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import TypeVar
 
-from placelab.analysis.validation import validate
-from placelab.explorer.engine.pace import Paces
-from placelab.explorer.engine.search import Search
-from placelab.explorer.engine.solving import (
-    Result,
-    function_of,
-    place_stoppable,
-    simulate_state,
-    with_runnable_scheduler,
-)
+from placelab.explorer.engine.abandonable import Abandoned, Caller
+from placelab.explorer.engine.pace import LIVE, Pace
+from placelab.explorer.engine.search import Search, StoppedError
+from placelab.explorer.engine.solving import Result, function_of, solve_state
 from placelab.explorer.state import State
 from placelab.kernels import jit
 from placelab.problem.problem import Problem
+from placelab.strategies import schedulers
+from placelab.units import seconds
 
 MANY = 10_000  # ops; the validator takes several milliseconds for more, so it runs on release only
+T = TypeVar("T")
 
 
 class TimedSolver:
-    """Place, simulate and check states, and measure how long each takes.
+    """Place, simulate and check states; measure them."""
 
-    Parameters
-    ----------
-    alone
-        Whether nothing else is being computed, which would disturb a measurement.
-    """
-
-    def __init__(self, alone: Callable[[], bool]) -> None:
-        self._paces, self._alone = Paces(), alone
+    def __init__(self) -> None:
+        self._pace, self._caller = Pace(), Caller()
 
     def mode(self, state: State) -> str:
         """What to compute during a drag: ``FULL``, ``PREVIEW``, or nothing until ``ON_RELEASE``."""
-        return self._paces.mode(function_of(state), _task(state))
+        return self._pace.mode(function_of(state), task(state))
 
-    def worth_remeasuring(self, state: State) -> bool:
-        """Whether another measurement could show that the strategies of a state are fast enough for a drag."""
-        function = function_of(state)
-        return self._paces.full.unsure and not function.slow and "preview" not in function.reserved
+    def delay(self, state: State) -> str:
+        """A sentence on why nothing is computed during a drag."""
+        took = self._pace.seconds(task(state))
+        why = "searches for long" if took is None else f"takes {seconds(took)}"
+        return f"{state.partitioner} {why}: its result follows on release."
 
-    def solve(self, state: State, problem: Problem, search: Search, *, preview: bool, dragging: bool) -> Result | None:
+    def solve(
+        self, state: State, problem: Problem, search: Search, stop: Callable[[], bool], *, preview: bool, dragging: bool
+    ) -> Result | None:
         """Place, simulate and check; None when the search was superseded.
 
         Parameters
         ----------
+        stop
+            Polled meanwhile: whether to leave the strategies; returns `search.stop()`.
         preview
             Use the partitioner's preview.
         dragging
             Leave out the decision trace and, for large graphs, the validator.
+
+        Raises
+        ------
+        StoppedError
+            A user has stopped strategies that had nothing to show.
         """
         compiling = jit.compiling()
-        placement, ops, is_preview = place_stoppable(state, problem, search, preview, trace=not dragging)
-        schedule = None
-        if placement is not None and not search.superseded:
-            state = with_runnable_scheduler(state, placement)
-            schedule = simulate_state(state, placement)
-        compiling, alone = compiling or jit.compiling(), self._alone()
-        self._paces = self._paces.measured(_task(state), search.elapsed, alone and not compiling, compiling, preview)
-        if schedule is None:
+        check = not (dragging and state.graph.n_ops > MANY)
+        call = partial(solve_state, state, problem, search, trace=not dragging, check=check)
+        try:
+            result = self.call(partial(call, preview=preview), stop, state)
+        except Abandoned:
+            result = None if search.superseded else self._instead(state, search, call, stop)
+        ended = result is not None and not result.stopped
+        if (ended or search.elapsed > LIVE) and not (compiling or jit.compiling()):
+            self._pace.measured(task(result.state if result else state), search.elapsed, preview)
+        return result
+
+    def call(self, call: Callable[[], T], stop: Callable[[], bool], state: State) -> T:
+        """Run a call of the strategies of a state, as :meth:`Caller.run`."""
+        return self._caller.run(call, stop, (function_of(state), schedulers().get(state.scheduler)))
+
+    def close(self) -> None:
+        """End the thread."""
+        self._caller.close()
+
+    def _instead(self, state: State, search: Search, call: Callable, stop: Callable[[], bool]) -> Result | None:
+        """The preview, when a user has stopped a partitioner that had no result yet."""
+        taken, until = seconds(search.elapsed), search.elapsed + LIVE
+        with suppress(Abandoned):
+            if "preview" in function_of(state).reserved:
+                leave = lambda: stop() and (search.superseded or search.elapsed > until)  # noqa: E731
+                return self.call(partial(call, preview=True), leave, state)
+        if search.superseded:
             return None
-        later = dragging and state.graph.n_ops > MANY
-        violations = None if later else validate(schedule, memory=False)
-        return Result(state, schedule, violations, is_preview, stopped=search.halted, ops=ops)
+        raise StoppedError(f"{state.partitioner} + {state.scheduler}: stopped by hand after {taken}, without a result")
 
 
-def _task(state: State) -> tuple:
-    """What a measured time belongs to."""
+def task(state: State) -> tuple:
+    """What the time of a call depends on."""
     return state.graph, state.cluster.n_devices, state.preparation, state.partitioner, state.scheduler

@@ -70,8 +70,8 @@ class Worker:
         while self._next():
             try:
                 self._work()
-            except Exception:
-                log.exception("%s failed", self._name)  # the thread must survive to handle the next state
+            except BaseException:  # an exit, too: the thread must survive to handle the next state
+                log.exception("%s failed", self._name)
             finally:
                 with self._change:
                     self._busy = False

@@ -16,8 +16,8 @@ class Message(w.HTML):
         self.add_class("pl-message")
         self.say("")
 
-    def say(self, text: str, tone: str = "") -> None:
-        """Show `text` in the tone ``"bad"`` or ``"note"``; "" hides the line."""
+    def say(self, text: str, tone: str = "", details: str = "") -> None:
+        """Show `text` in the tone ``"bad"`` or ``"note"``; "" hides the line. `details` is HTML shown below the text."""
         role = "alert" if tone == "bad" else "status"
-        self.value = f'<div role="{role}" class="{tone}">{escape(text)}</div>' if text else ""
+        self.value = f'<div role="{role}" class="{tone}">{escape(text)}{details}</div>' if text else ""
         self.layout.display = "" if text else "none"

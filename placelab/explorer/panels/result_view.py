@@ -9,7 +9,8 @@ import numpy as np
 import traitlets
 
 from placelab.errors import InfeasibleError
-from placelab.explorer.engine.failure import blame
+from placelab.explorer.engine.failure import Failure
+from placelab.explorer.engine.search import StoppedError
 from placelab.explorer.engine.solving import Result
 from placelab.explorer.panels.message import Message
 from placelab.explorer.panels.numbers import Numbers
@@ -99,18 +100,19 @@ class ResultView:
         notes = [] if result is None else [*result.notes, self.aside]
         self.line.rest([note for note in notes if note], result is not None and result.stopped)
 
-    def fail(self, error: Exception, state: State, problem: Problem, selectable: bool) -> None:
+    def fail(self, failure: Failure, state: State, problem: Problem, selectable: bool) -> None:
         """Show why there is no result; `selectable`: the chart still shows a schedule of the same graph."""
+        error = failure.error
         self.box.add_class("pl-failed")
         self.clear_canvas()
         self.tabs.result(None)
-        self.line.rest()
+        self.line.rest((), stopped=isinstance(error, StoppedError))
         if isinstance(error, InfeasibleError) and error.devices:
-            self.rejection.show(error, problem, selectable)
+            self.rejection.show(error, state, problem, selectable)
             self.say("")
         else:
             self.rejection.hide()
-            self.say(blame(error, state), "bad")
+            self.say(failure.sentence, "bad", failure.details)
 
     def recover(self) -> None:
         """Take an error away after a result has been shown again."""
@@ -123,8 +125,8 @@ class ResultView:
         self._canvas.peak, self._canvas.load = [], []
 
     def close(self) -> None:
-        """End the threads of the line and the tabs."""
-        self.line.close()
+        """End the threads of the panels."""
+        self.rejection.close()
         self.tabs.close()
 
     def _write_numbers(self, _: object = None) -> None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from html import escape
+from time import monotonic
 
 import ipywidgets as w
 
 from placelab.explorer.engine.search import Search
-from placelab.explorer.engine.worker import Worker
 from placelab.explorer.panels.buttons import button
 from placelab.explorer.panels.strip import OPTIMAL, at_most
 from placelab.units import seconds
 
-DELAY = 0.3  # seconds before a search is shown, so that short ones do not flicker
 INTERVAL = 0.2  # seconds between two updates
 
 
@@ -30,72 +28,42 @@ class SearchLine:
     ----------
     box
         The whole line; `bar`, `text`, `cancel` and `again` are the widgets in it.
-
-    Notes
-    -----
-    A thread of its own updates the progress a few times a second, however often the search reports.
     """
 
     def __init__(self, again: Callable[[], None]) -> None:
-        self._lock = threading.Lock()
         self._search: Search | None = None
+        self._shown_at = 0.0
         self.bar = w.FloatProgress(0.0, min=0.0, max=1.0, tooltip="How far the search is")
         self.text = w.HTML()
-        self.cancel = button("Cancel", "Stop searching and show the best so far", self.halt)
+        self.cancel = button("Stop", "End the search and show the best so far", self.halt)
         self.again = button("Search again", "Search once more, to the end", again)
         self.box = w.HBox([self.bar, self.text, self.cancel, self.again]).add_class("pl-line")
-        self._worker = Worker(self._update, "progress")
         self.rest()
 
-    def begin(self, search: Search) -> None:
-        """Show a search that is under way."""
-        with self._lock:
-            self._search = search
-        self._worker.wake()
-
-    def rest(self, notes: Sequence[str] = (), stopped: bool = False) -> None:
-        """Show the notes of a result; `stopped` offers to search again."""
-        with self._lock:
-            self._search = None
-            lead = ' class="pl-preview"' if notes and notes[0].lower().startswith("preview") else ""
-            spans = " ".join(f"<span{lead if i == 0 else ''}>{escape(note)}</span>" for i, note in enumerate(notes))
-            self._write(f'<div role="status">{spans}</div>' if spans else "")
-            self._reveal(again=stopped)
-
-    def halt(self) -> None:
-        """End the search with the best placement so far."""
-        with self._lock:
-            if self._search is not None:
-                self._search.halted = True
-                self._show(self._search)
-
-    def settled(self, timeout: float | None = None) -> bool:
-        """Wait until no search is shown; return False when that takes longer."""
-        return self._worker.settled(timeout)
-
-    def close(self) -> None:
-        """End the thread."""
-        self._worker.close()
-
-    def _update(self) -> None:
-        search = self._search
-        if search is None or not self._worker.sleep(max(DELAY - search.elapsed, 0.0)):
+    def show(self, search: Search) -> None:
+        """Show a search that is under way; called as often as one likes, it changes a few times a second."""
+        if self._search is search and monotonic() - self._shown_at < INTERVAL:
             return
-        while True:
-            with self._lock:
-                if self._search is not search:
-                    return
-                self._show(search)
-            if not self._worker.sleep(INTERVAL):
-                return
-
-    def _show(self, search: Search) -> None:
+        self._search, self._shown_at = search, monotonic()
         fraction = search.progress.fraction
         self.bar.value = min(max(fraction or 0.0, 0.0), 1.0)
         (self.bar.add_class if fraction is None else self.bar.remove_class)("pl-unknown")
         self._write(f"<div><b>{escape(search.title)}</b> {escape(described(search))}</div>")
         self.cancel.disabled = search.halted
-        self._reveal(bar=True, cancel=search.can_stop)
+        self._reveal(bar=True, cancel=True)
+
+    def rest(self, notes: Sequence[str] = (), stopped: bool = False) -> None:
+        """Show the notes of a result; `stopped` offers to search again."""
+        self._search = None
+        lead = ' class="pl-preview"' if notes and notes[0].lower().startswith("preview") else ""
+        spans = " ".join(f"<span{lead if i == 0 else ''}>{escape(note)}</span>" for i, note in enumerate(notes))
+        self._write(f'<div role="status">{spans}</div>' if spans else "")
+        self._reveal(again=stopped)
+
+    def halt(self) -> None:
+        """End the search with the best placement so far."""
+        if search := self._search:
+            search.halted = self.cancel.disabled = True
 
     def _write(self, text: str) -> None:
         if self.text.value != text:
