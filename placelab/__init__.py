@@ -10,6 +10,7 @@ import placelab.scheduling  # noqa: F401
 from placelab import costs, datasets, generators, transforms
 from placelab.analysis.approximation import ratios
 from placelab.analysis.explanation import critical_path, idle_reasons
+from placelab.analysis.faster import what_if
 from placelab.analysis.lower_bounds import bounds
 from placelab.analysis.measures import metrics
 from placelab.analysis.validation import Violation, validate
@@ -69,6 +70,7 @@ __all__ = [
     "transforms",
     "upward_rank",
     "validate",
+    "what_if",
 ]
 
 
