@@ -28,6 +28,7 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation import simulate
 from placelab.strategies import Order, partitioner, partitioners, scheduler, schedulers
+from placelab.studies.over_values import sensitivity
 
 __all__ = [
     "Cluster",
@@ -64,6 +65,7 @@ __all__ = [
     "ratios",
     "scheduler",
     "schedulers",
+    "sensitivity",
     "simulate",
     "solve",
     "testing",

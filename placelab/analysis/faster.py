@@ -173,9 +173,9 @@ def faster(schedule: Schedule, part: Part, factor: float) -> Problem:
         speed = cluster.speed.copy()
         speed[d] *= factor
         column = graph.time_column(cluster.names[d], cluster.types[d])
-        fixed = column >= 0 and np.isnan(graph.time_speed[column])
-        changed = graph.replace(time=_divided(graph.time, (ops, column), factor)) if fixed else graph
-        return problem.with_costs(graph=changed, cluster=cluster.replace(speed=speed))
+        if graph.time is not None and column >= 0 and np.isnan(graph.time_speed[column]):
+            graph = graph.replace(time=_divided(graph.time, (ops, column), factor))
+        return problem.with_costs(graph=graph, cluster=cluster.replace(speed=speed))
     time = graph.time if graph.time is None else _divided(graph.time, ops, factor)
     return problem.with_costs(graph=graph.replace(compute=_divided(graph.compute, ops, factor), time=time))
 
