@@ -13,6 +13,7 @@ from placelab.analysis.explanation import critical_path, idle_reasons
 from placelab.analysis.faster import what_if
 from placelab.analysis.lower_bounds import bounds
 from placelab.analysis.measures import metrics
+from placelab.analysis.two_schedules import Difference, difference
 from placelab.analysis.validation import Violation, validate
 from placelab.comparing import compare
 from placelab.errors import CycleError, FormatError, InfeasibleError, PlacelabError, UnsupportedError
@@ -33,6 +34,7 @@ from placelab.studies.over_values import sensitivity
 __all__ = [
     "Cluster",
     "CycleError",
+    "Difference",
     "FormatError",
     "InfeasibleError",
     "ListScheduler",
@@ -51,6 +53,7 @@ __all__ = [
     "costs",
     "critical_path",
     "datasets",
+    "difference",
     "downward_rank",
     "explore",
     "export",
