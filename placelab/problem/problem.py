@@ -306,6 +306,14 @@ class Problem:
             rules[name] = (*rules.get(name, ()), texts_of(problem.cluster, devices))
         return problem._with_rules(rules)
 
+    def with_costs(self, *, graph: OpGraph | None = None, cluster: Cluster | None = None) -> Problem:
+        """This problem with other times: a graph of the same ops and edges, a cluster of the same devices; all rules stay."""
+        problem, changes = object.__new__(Problem), {"graph": graph or self.graph, "cluster": cluster or self.cluster}
+        for label in self.__dataclass_fields__:
+            object.__setattr__(problem, label, changes.get(label, getattr(self, label)))
+        check_range(problem)
+        return problem
+
     # ---------------------------------------------------------------- times
 
     @cached_property
