@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from inspect import signature
+from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from placelab.preparing.chain import Step, Steps, pipeline
 from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, never, silent
 from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule
 from placelab.seeds import seed_number
 from placelab.simulation import simulate
 from placelab.strategies import Partitioner, Scheduler, find
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("partitioner", "scheduler", "seed", "makespan", "bound_gap", "valid", "oom", "seconds", "error")
 Row = dict[str, Any]
+Measure = Callable[[Schedule], Mapping[str, Any]]
 
 
 @formerly("seeds", "progress", "cancel", "prepare")
@@ -41,6 +44,7 @@ def compare(
     progress: Report | None = None,
     cancel: Callable[[], bool] | None = None,
     prepare: Steps = (),
+    measure: Measure | None = None,
 ) -> pd.DataFrame:
     """Place with each partitioner, run each placement under each scheduler, for each seed.
 
@@ -59,6 +63,8 @@ def compare(
         returned.
     prepare
         Transformations before every partitioner, as for :func:`placelab.place`; applied once.
+    measure
+        Called with each schedule, as :func:`placelab.metrics` could be; what it returns are further columns.
 
     Returns
     -------
@@ -66,7 +72,8 @@ def compare(
         One row per (partitioner, seed, scheduler): ``makespan`` [s]; ``bound_gap``, makespan over the best lower
         bound minus 1, bounds included that a partitioner proved; ``valid``: the independent validator finds nothing
         wrong but memory; ``oom``: some device is short of memory at some time; ``seconds`` for placing and running,
-        without preparing; ``error``: why there is no result (makespan NaN then), else ``""``.
+        without preparing; ``error``: why there is no result (makespan NaN then), else ``""``. Columns of `measure` follow; they
+        are NaN where there is no result.
 
     Notes
     -----
@@ -90,11 +97,15 @@ def compare(
     )
     rows, bound = [], np.nan
     report = _reporting(progress or silent, len(where) * len(when) * len(each))
-    for row, bound in _rows(problem, where, when, each, cancel or never, pipeline(prepare)):
+    for row, bound in _rows(problem, where, when, each, cancel or never, pipeline(prepare), measure or _nothing):
         rows.append(row)
         report(rows, bound)
-    proven = [row | {"bound_gap": _gap(row["makespan"], bound)} for row in rows]
-    return pd.DataFrame(proven, columns=list(COLUMNS))
+    proven = [row | {"bound_gap": gap_to(row["makespan"], bound)} for row in rows]
+    return pd.DataFrame(proven, columns=list(dict.fromkeys([*COLUMNS, *chain.from_iterable(rows)])))
+
+
+def _nothing(schedule: Schedule) -> Row:
+    return {}
 
 
 def _reporting(progress: Callable, total: int) -> Callable[[list[Row], float], None]:
@@ -135,6 +146,7 @@ def _rows(
     seeds: list[int],
     cancel: Callable[[], bool],
     prepare: Step,
+    measure: Measure,
 ) -> Iterator[tuple[Row, float]]:
     """Rows, each with the best lower bound known by then."""
     bound, prepare = best_bound(problem), cache(prepare)
@@ -152,17 +164,25 @@ def _rows(
                 if cancel():
                     return
                 row = dict(partitioner=partitioner.name, scheduler=scheduler.name, seed=seed)
-                result = _run(problem, placement, scheduler, seed, bound, took) if placement else _failed(took, error)
+                result = _run(problem, placement, scheduler, seed, bound, took, measure) if placement else _failed(took, error)
                 yield row | result, bound
 
 
-def _run(problem: Problem, placement: Placement, scheduler: Scheduler, seed: int, bound: float, placing: float) -> Row:
+def _run(
+    problem: Problem,
+    placement: Placement,
+    scheduler: Scheduler,
+    seed: int,
+    bound: float,
+    placing: float,
+    measure: Measure,
+) -> Row:
     schedule, took, error = _timed(lambda: simulate(problem, placement, scheduler, seed=seed))
     if schedule is None:
         return _failed(placing + took, error)
-    return dict(
+    return {**measure(schedule)} | dict(
         makespan=schedule.makespan,
-        bound_gap=_gap(schedule.makespan, bound),
+        bound_gap=gap_to(schedule.makespan, bound),
         valid=not validate(schedule, memory=False),
         oom=bool(len(schedule.oom)),
         seconds=placing + took,
@@ -170,7 +190,8 @@ def _run(problem: Problem, placement: Placement, scheduler: Scheduler, seed: int
     )
 
 
-def _gap(makespan: float, bound: float) -> float:
+def gap_to(makespan: float, bound: float) -> float:
+    """Makespan over a lower bound minus 1; NaN where the bound says nothing."""
     return makespan / bound - 1 if bound > 0 else 0.0 if makespan == 0 else np.nan
 
 

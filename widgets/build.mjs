@@ -7,7 +7,7 @@ import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "..", "placelab", "widgets", "static");
-const views = ["gantt", "cluster", "code", "files"];
+const views = ["gantt", "cluster", "code", "files", "comparison"];
 // Fields of our own that get short names; `unambiguous` refuses one that anything else could be called by.
 const INTERNAL = `
   acknowledged barCss bars card cards chart colourOf column crest doubleClick dragging editor gutter incoming inside

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import ipywidgets as w
@@ -17,7 +18,7 @@ from placelab.explorer.computation import Computation
 from placelab.explorer.engine.failure import sentence
 from placelab.explorer.engine.solving import Result
 from placelab.explorer.panels.actions import Actions
-from placelab.explorer.panels.comparison import Comparison, load_bokeh
+from placelab.explorer.panels.comparison import Comparison
 from placelab.explorer.panels.message import Message
 from placelab.explorer.panels.pickers import Pickers
 from placelab.explorer.panels.result_view import ResultView
@@ -73,7 +74,10 @@ class Explorer(w.VBox):
             self._adopt_scheduler,
             self.actions.offer_code,
         )
-        self.comparison = Comparison(self._show_pair, self._computation.wake)
+        shared = SimpleNamespace(
+            change=self.change, dragging=lambda: self.canvas.dragging, bound=0.0, prove=lambda problem, bound: None
+        )
+        self.comparison = Comparison(shared, self._computation.wake)
         super().__init__(self._assemble())
         self.add_class("placelab-explorer")
         self._view_count = (
@@ -123,10 +127,6 @@ class Explorer(w.VBox):
     def settled(self, timeout: float | None = None) -> bool:
         """Wait until the newest state is computed and shown, the comparison aside; return False when that takes longer."""
         return self._computation.settled(timeout)
-
-    def _repr_mimebundle_(self, **options: Any) -> Any:
-        load_bokeh()
-        return super()._repr_mimebundle_(**options)
 
     def __repr__(self) -> str:
         state = self.state
@@ -219,15 +219,6 @@ class Explorer(w.VBox):
             self._compute()
         self._computation.wait()
 
-    def _show_pair(self, partitioner: str, scheduler: str) -> None:
-        """Show a pair of the comparison, with default options, as it was compared."""
-
-        def pair(state: State) -> State:
-            state = replace(state, partitioner=partitioner, scheduler=scheduler, requested_scheduler="")
-            return state.with_options("partitioner", {}).with_options("scheduler", {})
-
-        self.change(pair)
-
     # ---------------------------------------------------------------- the newest state
 
     def _adopt(self, state: State) -> None:
@@ -246,7 +237,7 @@ class Explorer(w.VBox):
             self._adopt(runnable)
             self._steps = self._steps.instead(self.state)
             self._show_controls(self.state)
-            self.comparison.follow(self.problem, self.state, self.canvas.dragging)
+            self.comparison.show(self.state, self.problem, self.canvas.dragging)
             self._say(
                 f"{asked.partitioner} plans no order for planned to follow; {self.state.scheduler} decides who runs next.",
                 "note",
@@ -255,7 +246,7 @@ class Explorer(w.VBox):
 
     def _compute(self) -> None:
         self._computation.start()
-        self.comparison.follow(self.problem, self.state, self.canvas.dragging)
+        self.comparison.show(self.state, self.problem, self.canvas.dragging)
 
     def _compute_again(self) -> None:
         """Compute the present state once more."""
@@ -287,7 +278,8 @@ class Explorer(w.VBox):
         )
         problem, *rows = self.pickers.rows
         top = w.HBox([problem, self.actions.box]).add_class("pl-top")
-        middle = w.HBox([w.Box([self.canvas]).add_class("pl-canvas"), self.comparison.box]).add_class("pl-middle")
+        comparison = w.Box([self.comparison.box]).add_class("pl-comparison-tab")
+        middle = w.HBox([w.Box([self.canvas]).add_class("pl-canvas"), comparison]).add_class("pl-middle")
         return [style, top, *rows, self.message, middle, self.line.box, self._view.box]
 
     def _listen(self) -> None:

@@ -1,130 +1,150 @@
-"""Compare all pairs of strategies on a heat map, computed in the background.
+"""Compare all pairs of strategies in the background, one partitioner after the other, and show them in a table.
 
-Partitioners that search for seconds run last, after the figure of all others is shown, and for graphs of more than `SMALL` ops
-only on request, since each change would keep the machine busy for minutes.
+Partitioners that search for seconds run only on request, or on graphs of at most `SMALL` ops: otherwise each change would keep
+the machine busy for minutes.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from html import escape
+from dataclasses import replace
+from functools import cache
+from time import monotonic, sleep
 from typing import Any
 
-import ipywidgets as w
-import numpy as np
 import pandas as pd
 
 from placelab.comparing import compare
 from placelab.explorer.engine.abandonable import Abandoned, run_abandonable
-from placelab.explorer.engine.solving import preparation
+from placelab.explorer.engine.known_pairs import KnownPairs, best_pair, measures
+from placelab.explorer.engine.solving import Result, preparation
 from placelab.explorer.engine.worker import Worker
-from placelab.explorer.panels.buttons import button
-from placelab.explorer.panels.strip import OPTIMAL, at_most
 from placelab.explorer.state import State
+from placelab.preparing.chain import pipeline
 from placelab.problem.problem import Problem
 from placelab.progress import Progress
-from placelab.strategies import partitioners
-from placelab.units import seconds
+from placelab.strategies import partitioners, schedulers
+from placelab.widgets.comparison_table import ComparisonTable
 
-ROW, LOW, COLUMN = 23, 18, 64  # pixels: height of a row, height of one of many, least width of a column
-MANY = 15  # partitioners; rows of more are low
-NAMES, LETTER = 104, 6.5  # pixels: least width of the column of names, width of a letter in it
-EDGE = 8  # pixels right of the cells
-PAUSE = 0.4  # seconds without a change before all pairs are computed again
+PAUSE = 0.4  # seconds without a change before all pairs are compared again
+REFRESH = 0.1  # seconds between two messages to the browser
+POLL = 0.02  # seconds between two looks at the hand that drags
 SMALL = 20  # ops; searches on smaller graphs end in about a second and run without a request
-PENDING = "This partitioner searches for long; “Search too” runs it here."
 
-Subject = tuple[Problem, int, tuple]  # problem (equal only to itself), seed, preparation
+Subject = tuple[Problem, int, tuple, int]  # problem (equal only to itself), seed, preparation, version of the catalogues
 
 
 class Comparison:
-    """The panel beside the canvas.
+    """The panel that compares.
 
     Parameters
     ----------
-    on_pick
-        Called with a partitioner and a scheduler when a user picks a pair.
-    on_end
-        Called when a run has ended.
+    shared
+        Of the explorer: ``change``, ``dragging``, ``bound``, ``prove``.
+    ended
+        Called when nothing is left to compare for now.
 
     Attributes
     ----------
-    box
-        The panel; `best`, `progress` and `figure` are widgets in it.
-    plot
-        The Bokeh figure shown; None before the first.
+    table
+        The widget, also called `box`.
+    visible
+        Whether anybody sees the panel; if not, nothing is compared.
 
     Notes
     -----
-    A drag stops a run and marks the figure as stale; a new run begins after the release.
+    A drag does not restart a run: it waits between two pairs until the release, and begins again if the problem has changed.
     """
 
-    def __init__(self, on_pick: Callable[[str, str], None], on_end: Callable[[], None]) -> None:
-        self._on_pick, self._on_end = on_pick, on_end
+    title = "Comparison"
+
+    def __init__(self, shared: Any, ended: Callable[[], None] = lambda: None) -> None:
+        self._shared, self._ended = shared, ended
         self._lock = threading.RLock()
-        self._subject: Subject | None = None
-        self._prepare: list[Callable] = []  # the transformations of its preparation
-        self._pair = ("", "")
-        self._paused = self._halted = self._search_too = False
-        self._status = ""
+        self._state: State | None = None
+        self._newest: Subject | None = None  # what the explorer shows
+        self._subject: Subject | None = None  # what is compared: the newest that no hand was dragging
+        self._prepare: Callable = pipeline()
+        self._version = 0
+        self._pairs = KnownPairs()
+        self._took: dict[str, float] = {}  # partitioner → seconds
+        self._asked: set[str] = set()  # partitioners that run although they search …
+        self._left_out: set[str] = set()  # … and those that do not although they are quick
+        self._now, self._halted, self._why = "", False, ""
+        self._sent = 0.0
         self._frame: pd.DataFrame | None = None
-        self._filled: Subject | None = None  # what the frame compares, once all quick partitioners are in it
-        self._known: list[pd.DataFrame] = []  # the parts of the frame
-        self._missing: list[str] = []  # partitioners that have not searched yet
-        self._cells: Any = None  # data source of the figure shown
-        self.plot: Any = None
         self._worker = Worker(self._run, "comparison")
-        self._title = w.HTML("All pairs").add_class("pl-label")
-        self.best = button("", "Show the best pair", self._pick_best)
-        self.progress = w.FloatProgress(0.0, min=0.0, max=1.0, tooltip="Pairs compared")
-        self._cancel = button("Cancel", "Stop comparing; the rest goes on", self.halt)
-        self._again = button("Compare", "Compare all pairs of partitioner and scheduler", self.resume)
-        self._search = button("Search too", "", self.search)
-        self.figure = w.VBox().add_class("pl-comparison-figure")
-        head = w.HBox([self._title, self.best, self.progress, self._cancel, self._again, self._search])
-        self.box = w.VBox([head.add_class("pl-comparison-head"), self.figure]).add_class("pl-comparison")
-        self._show_status("waiting")
+        self.visible = True
+        self.box = self.table = ComparisonTable()
+        self.table.observe(self._answer, "asked")
 
-    @property
-    def frame(self) -> pd.DataFrame | None:
-        """The latest result of :func:`placelab.compare`; None before the first."""
-        return self._frame
+    # ---------------------------------------------------------------- the panel
 
-    def follow(self, problem: Problem, state: State, dragging: bool) -> None:
-        """Compare for another problem or preparation, and mark the pair that the explorer shows."""
+    def show(self, state: State, problem: Problem, dragging: bool) -> None:
+        """Mark the pair that is shown; compare again for another problem, once no hand drags it."""
         with self._lock:
-            self._pair = (state.partitioner, state.scheduler)
-            self._mark_pair()
-            subject = (problem, state.seed, state.preparation)
-            if self._subject != subject or self._paused:
-                self._subject, self._prepare, self._paused = subject, preparation(state), dragging
-                self.figure.add_class("pl-stale")
-                self._worker.wake()
+            self._state = state
+            self.table.shown = [state.partitioner, state.scheduler]
+            newest, before = (problem, state.seed, state.preparation, self._version), self._newest
+            self._newest = newest
+            if not dragging and self._subject != newest:
+                self._begin()
+            elif (before == self._subject) != (newest == self._subject):
+                self._refresh()
+
+    def result(self, result: Result | None) -> None:
+        """Take over a bound that another view has proven, and compare what changed while nobody saw the panel."""
+        with self._lock:
+            if self._subject == self._newest and self._pairs.prove(self._shared.bound):
+                self._fill()
+                self._refresh()
+        self._wake()
 
     def again(self) -> None:
         """Compare again because the catalogues have changed."""
-        self._filled = None
-        self.figure.add_class("pl-stale")
-        self._worker.wake()
+        with self._lock:
+            self._version += 1
+            if self._newest:
+                self._newest = (*self._newest[:3], self._version)
+                self._begin()
 
-    def halt(self) -> None:
-        """Stop until `resume`, or until the problem changes."""
-        self._halted = True
+    def halt(self, partitioner: str = "") -> None:
+        """Stop, until `resume` or another problem; or leave one partitioner out and go on."""
+        with self._lock:
+            self._halted = self._halted or not partitioner
+            self._left_out |= {partitioner}
+            self._asked -= {partitioner} if partitioner else set(self._asked)
+            self._refresh()
 
     def resume(self) -> None:
-        """Compare now."""
-        self._worker.wake()
+        """Go on after `halt`."""
+        self._halted, self._why = False, ""
+        self._refresh()
+        self._wake()
 
-    def search(self) -> None:
-        """Compare now, with the partitioners that search for long."""
-        self._search_too = True
-        self._worker.wake()
+    def search(self, partitioner: str = "") -> None:
+        """Compare a partitioner that searches for long, by default all of them."""
+        with self._lock:
+            names = {partitioner} if partitioner else set(partitioners())
+            self._asked |= names
+            self._left_out -= names
+        self.resume()
+
+    @property
+    def frame(self) -> pd.DataFrame | None:
+        """The latest complete result of :func:`placelab.compare`, all quick partitioners at least; None before the first."""
+        return self._frame
+
+    @property
+    def best(self) -> tuple[str, str] | None:
+        """The pair of least makespan in `frame` that is legal and within memory; None where there is none."""
+        return None if self._frame is None else best_pair(self._frame)
 
     @property
     def running(self) -> bool:
         """Whether pairs are being compared now."""
-        return self._status in ("running", "searching")
+        return bool(self._now)
 
     def settled(self, timeout: float | None = None) -> bool:
         """Wait until nothing is being compared; return False when that takes longer."""
@@ -133,196 +153,151 @@ class Comparison:
     def close(self) -> None:
         """End the thread."""
         self._worker.close()
+        self.table.close()
+
+    # ---------------------------------------------------------------- what is to be compared
+
+    def _begin(self) -> None:
+        assert self._state is not None
+        self._subject = self._newest
+        self._prepare = cache(pipeline(preparation(self._state)))
+        self._pairs.begin()
+        self._asked, self._left_out, self._halted, self._why = set(), set(), False, ""
+        self._refresh()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self.visible and self._next():
+            self._worker.wake()
+
+    def _wanted(self, name: str) -> bool:
+        quick = self._subject is not None and (not partitioners()[name].slow or self._subject[0].graph.n_ops <= SMALL)
+        return name in self._asked or (quick and name not in self._left_out)
+
+    def _next(self) -> str:
+        """The partitioner to be compared next, the quickest first; "" when there is none."""
+        with self._lock:
+            names = [name for name in partitioners() if self._wanted(name) and name not in self._pairs.done]
+        speed = lambda name: (partitioners()[name].slow, self._took.get(name, 0.0))  # noqa: E731
+        return "" if self._halted else min(names, key=speed, default="")
+
+    # ---------------------------------------------------------------- the worker
 
     def _run(self) -> None:
-        self._halted = False
-        if self._paused or not self._worker.sleep(PAUSE):
-            return self._show_status("waiting")
-        subject = self._subject
-        if subject is None:  # woken before the first problem
-            return self._show_status("waiting")
-        search = self._search_too or subject[0].graph.n_ops <= SMALL
-        self._search_too = False
+        if not self._pairs.done and not self._worker.sleep(PAUSE):
+            return
         try:
-            self._compare(subject, search)
-        except Abandoned:
-            pass
-        except Exception as error:  # a broken strategy must not end the thread
-            return self._show_status("stopped", str(error))
-        if self._worker.woken:
-            return self._show_status("waiting")
-        self._show_status("done" if self._filled == subject else "stopped")
+            while self._no_hand() and self.visible and (name := self._next()):
+                self._now = name
+                self._compare(name)
+        except Exception as error:  # whatever it is, the table says so
+            self._halted, self._why = True, str(error)
+        self._now = ""
+        self._refresh()
+        self._ended()
 
-    def _compare(self, subject: Subject, search: bool) -> None:
-        """Fill the figure: the quick partitioners together, then, if `search`, those that search one by one."""
-        if self._filled != subject:
-            self._show_status("running")
-            self._known = [self._rows([name for name, f in partitioners().items() if not f.slow], subject)]
-            if self._stopped():
-                return
-            self._fill(subject)
-        for name in self._missing if search else ():
-            self._show_status("searching", name)
-            rows = self._rows([name], subject)
-            if self._stopped():
-                return
-            self._known.append(rows)
-            self._fill(subject)
+    def _no_hand(self) -> bool:
+        """Wait while a hand drags; return False when there is other work, or none any more."""
+        while self._shared.dragging():
+            if not self._worker.sleep(POLL):
+                return False
+        return not self._worker.closed
 
-    def _rows(self, names: list[str], subject: Subject) -> pd.DataFrame:
-        problem, seed, _ = subject
-        stop = self._until_stopped()
-        arguments = dict(seeds=[seed], prepare=self._prepare, progress=self._advance, cancel=stop)
-        return run_abandonable(lambda: compare(problem, names, **arguments), stop)
+    def _compare(self, name: str) -> None:
+        """Compare one partitioner under all schedulers, unless the problem changes or a user stops it."""
+        subject, prepare, began, stopped = self._subject, self._prepare, monotonic(), False
+        assert subject is not None
 
-    def _until_stopped(self) -> Callable[[], bool]:
-        """A function that returns whether to stop and, once True, stays True: an abandoned call may ask much later."""
-        stopped = False
-
-        def stop() -> bool:
+        def stop() -> bool:  # stays True: an abandoned call may ask much later
             nonlocal stopped
-            stopped = stopped or self._stopped()
+            over = self._halted or self._worker.closed or self._subject != subject
+            stopped = stopped or over or not self._wanted(name)
             return stopped
 
-        return stop
+        def wait_or_stop() -> bool:  # called before each pair
+            while self._shared.dragging() and not stop():
+                sleep(POLL)
+            return stop()
 
-    def _fill(self, subject: Subject) -> None:
-        """Draw the known results; partitioners that have not searched get a row without results."""
-        frame = _proven(pd.concat(self._known, ignore_index=True))
-        done = set(frame["partitioner"])
-        missing = [name for name, function in partitioners().items() if function.slow and name not in done]
+        def refresh_or_stop() -> bool:
+            if monotonic() > self._sent + REFRESH:
+                self._refresh()
+            return stop()
+
+        def take(progress: Progress) -> None:
+            if not stop():
+                self._take(subject[0], progress)
+
+        options = dict(seeds=[subject[1]], prepare=prepare, measure=measures, progress=take, cancel=wait_or_stop)
+        try:
+            run_abandonable(lambda: compare(subject[0], [name], **options), refresh_or_stop)
+        except Abandoned:
+            return
+        if not stop():
+            with self._lock:
+                self._pairs.done.add(name)
+                self._took[name] = monotonic() - began
+                self._fill()
+
+    def _take(self, problem: Problem, progress: Progress) -> None:
+        """Take over a pair, and what its partitioner has proven."""
+        assert progress.row is not None
         with self._lock:
-            self._frame, self._filled, self._missing = frame, subject, missing
-            self._draw(_best_first(_with_pending(frame, missing)))
+            proven = self._pairs.prove(progress.bound)
+            self._pairs.take(progress.row)
+        if proven:
+            self._shared.prove(problem, self._pairs.bound)
 
-    def _stopped(self) -> bool:
-        return self._halted or self._worker.woken
+    def _fill(self) -> None:
+        """Make the frame, once all quick partitioners are compared."""
+        quick_first = sorted(partitioners(), key=lambda name: partitioners()[name].slow)
+        names = [name for name in quick_first if name in self._pairs.done]
+        if names and all(name in names for name in quick_first if not partitioners()[name].slow):
+            self._frame = self._pairs.frame(names, schedulers())
 
-    def _advance(self, progress: Progress) -> None:
-        self.progress.value = progress.fraction
+    # ---------------------------------------------------------------- the table
 
-    def _show_status(self, status: str, text: str = "") -> None:
-        ended, self._status = self.running, status
-        for widget, when in (
-            (self.progress, self.running),
-            (self._cancel, self.running),
-            (self._again, status == "stopped"),
-            (self.best, status in ("searching", "done")),
-            (self._search, status == "done" and self._missing),
-        ):
-            widget.layout.display = "" if when else "none"
-        self._search.tooltip = f"Compare {', '.join(self._missing)} too, which search for seconds or minutes"
-        titles = {"running": "Comparing", "searching": f"Searching: {text}", "stopped": f"Stopped {text}"}
-        self._title.value = escape({**titles, "waiting": "All pairs"}.get(status, "Best of all"))
-        if ended and not self.running:
-            self._on_end()
+    def _refresh(self) -> None:
+        """Show what is known."""
+        with self._lock, self.table.hold_sync():
+            names, done = list(partitioners()), self._pairs.done
+            wanted = [name for name in names if self._wanted(name)]
+            left = [name for name in wanted if name not in done]
+            table = self.table
+            table.schedulers = list(schedulers())
+            table.rows = [self._row(name) for name in names]
+            table.fraction = 1 - len(left) / len(wanted) if wanted else 1.0
+            table.action, table.status = "search" if len(done) < len(names) else "", ""
+            if left:
+                table.action = "compare" if self._halted else "halt"
+                table.status = f"{len(wanted) - len(left)} of {len(wanted)}" + (self._now and f": {self._now}")
+            if left and self._halted:
+                table.status = f"Stopped. {self._why}".strip()
+            self._sent = monotonic()
 
-    def _draw(self, frame: pd.DataFrame) -> None:
-        from bokeh.events import Tap
-        from bokeh.models import FactorRange, TapTool
-        from bokeh.models.renderers import GlyphRenderer
-        from jupyter_bokeh import BokehModel
+    def _row(self, name: str) -> dict[str, Any]:
+        done, wanted, stale = name in self._pairs.done, self._wanted(name), self._newest != self._subject
+        state = "done" if done else "running" if self._now == name else "pending" if wanted else "search"
+        return {"name": name, "state": state, "cells": [self._pairs.cell((name, s), stale) for s in schedulers()]}
 
-        from placelab.plots import comparison
-
-        figure = comparison(frame, dark=False)  # the style sheet inverts it on dark pages
-        rows, columns, cells = figure.y_range, figure.x_range, figure.select_one({"name": "cells"})
-        assert isinstance(rows, FactorRange) and isinstance(columns, FactorRange) and isinstance(cells, GlyphRenderer)
-        partitioners, schedulers = list(map(str, rows.factors)), list(map(str, columns.factors))
-        names = max(NAMES, round(LETTER * max(map(len, partitioners))) + 2 * EDGE)
-        figure.sizing_mode, figure.height = "stretch_width", _height(len(partitioners))
-        figure.min_width = names + COLUMN * len(schedulers) + EDGE
-        # The schedulers' names are a line of their own, which stays in view while the rows scroll.
-        figure.xaxis.visible = False
-        figure.min_border_left, figure.min_border_right = names, EDGE
-        figure.min_border_top = figure.min_border_bottom = 0
-        self._cells = cells.data_source
-        for label in ("on_dark", "on_light", "on_page"):  # one line, the makespan; the rest is shown on hover
-            self._cells.data[label] = [text.split("\n")[0] for text in self._cells.data[label]]
-        # Taps, not selections: the browser sends back a selection that was made here, later and out of order.
-        figure.toolbar.tools = [tool for tool in figure.toolbar.tools if not isinstance(tool, TapTool)]
-        figure.on_event(Tap, self.tapped)
-        self._mark_pair()
-        heads = _columns(schedulers, names, figure.min_width)
-        if self.figure.children:
-            self.figure.children[0].value = heads
-            self.figure.children[1].update_from_model(figure)
-        else:
-            self.figure.children = (w.HTML(heads).add_class("pl-columns"), BokehModel(figure))
-        self.figure.remove_class("pl-stale")
-        self.plot = figure
-        best = _best(frame)
-        self.best.disabled = best is None
-        self.best.description = "none runs" if best is None else _summary(best)
-
-    def _mark_pair(self) -> None:
-        """Select the cell of the pair that the explorer shows."""
-        if self._cells is not None:
-            pairs = list(zip(self._cells.data["partitioner"], self._cells.data["scheduler"], strict=True))
-            self._cells.selected.indices = [pairs.index(self._pair)] if self._pair in pairs else []
-
-    def tapped(self, event: Any) -> None:
-        """Pick the pair whose cell was clicked. Axes of names count from 0, one unit per name."""
-        columns, rows = event.model.x_range.factors, event.model.y_range.factors
-        column, row = int(np.floor(event.x)), int(np.floor(event.y))
-        if 0 <= column < len(columns) and 0 <= row < len(rows):
-            self._on_pick(rows[row], columns[column])
-
-    def _pick_best(self) -> None:
-        best = None if self._frame is None else _best(self._frame)
-        if best is not None:
-            self._on_pick(best["partitioner"], best["scheduler"])
+    def _answer(self, change: Any) -> None:
+        """Do what a user asks for in the browser."""
+        asked = change["new"]
+        partitioner, scheduler = asked.get("partitioner", ""), asked.get("scheduler", "")
+        if partitioner and partitioner not in partitioners():
+            return
+        match asked.get("kind"):
+            case "show" if partitioner and scheduler in schedulers():
+                self._shared.change(lambda state: _with_pair(state, partitioner, scheduler))
+            case "search":
+                self.search(partitioner)
+            case "halt":
+                self.halt(partitioner)
+            case "compare":
+                self.resume()
 
 
-def load_bokeh() -> None:
-    """Load the part of BokehJS that the figure needs into the page, from this machine."""
-    from bokeh.io import output_notebook
-    from bokeh.resources import Resources
-    from IPython import get_ipython
-
-    if get_ipython() is not None:
-        output_notebook(Resources(mode="inline", components=["bokeh"]), hide_banner=True)
-
-
-def _proven(frame: pd.DataFrame) -> pd.DataFrame:
-    """Recompute the gaps of all pairs with the best lower bound in the frame."""
-    bound = (frame["makespan"] / (1 + frame["bound_gap"])).max()
-    return frame.assign(bound_gap=np.where(frame["makespan"] > 0, frame["makespan"] / bound - 1, frame["bound_gap"]))
-
-
-def _with_pending(frame: pd.DataFrame, missing: list[str]) -> pd.DataFrame:
-    """A row without results for each pair of a partitioner that has not searched."""
-    pairs = [(p, s) for p in missing for s in frame["scheduler"].unique()]
-    rows = [dict(partitioner=p, scheduler=s, valid=False, oom=False, error=PENDING) for p, s in pairs]
-    return pd.concat([frame, pd.DataFrame(rows)], ignore_index=True) if rows else frame
-
-
-def _best_first(frame: pd.DataFrame) -> pd.DataFrame:
-    """Sort partitioners by their least makespan under any scheduler; those out of memory come after the others."""
-    every, good = frame["makespan"], frame["makespan"].where(frame["valid"] & ~frame["oom"])
-    keys = pd.DataFrame(
-        {key: of.groupby(frame["partitioner"]).transform("min") for key, of in enumerate((good, every))}
-    )
-    return frame.loc[keys.sort_values([0, 1], kind="stable").index]
-
-
-def _height(rows: int) -> int:
-    return rows * (ROW if rows <= MANY else LOW)
-
-
-def _columns(schedulers: list[str], names: int, width: int) -> str:
-    """HTML of the line of schedulers' names above the figure."""
-    cells = "".join(f'<span title="{escape(name)}">{escape(name)}</span>' for name in schedulers)
-    return f'<div style="padding: 0 {EDGE}px 0 {names}px; min-width: {width}px">{cells}</div>'
-
-
-def _best(frame: pd.DataFrame) -> pd.Series | None:
-    """The row of least makespan among those that are legal and within memory; the first of equal ones."""
-    good = frame[frame["valid"] & ~frame["oom"] & frame["makespan"].notna()]
-    return good.loc[good["makespan"].idxmin()] if len(good) else None
-
-
-def _summary(row: pd.Series) -> str:
-    pair = f"{row['partitioner']} + {row['scheduler']}: {seconds(row['makespan'])}"
-    gap = row["bound_gap"]
-    return pair if pd.isna(gap) else f"{pair}, optimal" if gap < OPTIMAL else f"{pair}, {at_most(gap)} above optimum"
+def _with_pair(state: State, partitioner: str, scheduler: str) -> State:
+    """The state with a pair and default options, as it was compared."""
+    state = replace(state, partitioner=partitioner, scheduler=scheduler, requested_scheduler="")
+    return state.with_options("partitioner", {}).with_options("scheduler", {})
