@@ -32,9 +32,7 @@ REFRESH = 0.1  # seconds between two messages to the browser
 POLL = 0.02  # seconds between two looks at the hand that drags
 SMALL = 20  # ops; searches on smaller graphs end in about a second and run without a request
 
-Subject = tuple[
-    Problem, int, tuple, int
-]  # problem (equal only to itself), seed, preparation, version of the catalogues
+Subject = tuple[Problem, int, tuple, int]  # problem (equal only to itself), seed, preparation, version of the catalogues
 
 
 class Comparison:
