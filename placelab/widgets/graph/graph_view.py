@@ -14,7 +14,7 @@ import traitlets
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
-from placelab.widgets.gantt.wire import pack_kinds
+from placelab.widgets.gantt.colouring import pack_kinds
 from placelab.widgets.graph.scene import first_open, scene_of
 from placelab.widgets.graph.scene_wire import describe, pack_owner, pack_pins, pack_values
 from placelab.widgets.graph.scopes import Scopes, scopes_of
