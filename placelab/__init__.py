@@ -10,8 +10,10 @@ import placelab.scheduling  # noqa: F401
 from placelab import costs, datasets, generators, transforms
 from placelab.analysis.approximation import ratios
 from placelab.analysis.explanation import critical_path, idle_reasons
+from placelab.analysis.faster import what_if
 from placelab.analysis.lower_bounds import bounds
 from placelab.analysis.measures import metrics
+from placelab.analysis.two_schedules import Difference, difference
 from placelab.analysis.validation import Violation, validate
 from placelab.comparing import compare
 from placelab.errors import CycleError, FormatError, InfeasibleError, PlacelabError, UnsupportedError
@@ -27,10 +29,12 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation import simulate
 from placelab.strategies import Order, partitioner, partitioners, scheduler, schedulers
+from placelab.studies.over_values import sensitivity
 
 __all__ = [
     "Cluster",
     "CycleError",
+    "Difference",
     "FormatError",
     "InfeasibleError",
     "ListScheduler",
@@ -49,6 +53,7 @@ __all__ = [
     "costs",
     "critical_path",
     "datasets",
+    "difference",
     "downward_rank",
     "explore",
     "export",
@@ -63,12 +68,14 @@ __all__ = [
     "ratios",
     "scheduler",
     "schedulers",
+    "sensitivity",
     "simulate",
     "solve",
     "testing",
     "transforms",
     "upward_rank",
     "validate",
+    "what_if",
 ]
 
 

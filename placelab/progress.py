@@ -1,4 +1,4 @@
-"""Progress reports of ``place``, ``solve`` and ``compare``."""
+"""Progress reports of ``place``, ``solve``, ``compare`` and other functions that take their time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Progress:
     bound
         Proven lower bound on the makespan so far [s]; None where nothing is proven.
     row
-        The row of the pair that :func:`placelab.compare` has finished; None elsewhere.
+        The row that :func:`placelab.compare` or another function with a table has finished; None elsewhere.
     """
 
     doing: str

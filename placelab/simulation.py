@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TRANSFER, Schedule
-from placelab.simulation_arrays import RULES, Arguments, arguments, moves
+from placelab.simulation_arrays import RULES, Arguments, Moves, arguments, moves
 from placelab.strategies import Order, Rule, Scheduler, default_scheduler, find, keywords, schedulers
 
 OOM = ("mark", "raise", "wait")
@@ -94,14 +95,50 @@ def simulate(
     if oom not in OOM:
         raise FormatError(f"oom is {oom!r}; expected one of {', '.join(OOM)}")
     function = find(schedulers(), default_scheduler(placement) if scheduler is None else scheduler, "scheduler")
-    given = keywords(function, options, seed=seed)
-    run, order = _Run(problem, placement, seed, wait=False), None
+    return _simulated(placement, moves(problem, placement.device), _Way(function, seed, oom, options))
+
+
+def repeater(schedule: Schedule) -> Callable[[Problem], Schedule]:
+    """A function that runs a schedule's placement again, with its scheduler, on its problem with other costs.
+
+    ``repeater(s)(problem)`` is ``simulate(problem, s.placement, s.scheduler, …)`` of a problem made by
+    :meth:`Problem.with_costs`, without looking for the transfers again. Threads may share it.
+
+    Raises
+    ------
+    UnsupportedError
+        The schedule was not made by :func:`simulate`, or its scheduler is no longer in the catalogue.
+    """
+    if schedule.scheduler not in schedulers():
+        raise UnsupportedError(
+            f"the schedule was made by {schedule.scheduler or 'no scheduler'!r}, which cannot be run again; "
+            "simulate its placement with a scheduler of the catalogue first"
+        )
+    way = _Way(schedulers()[schedule.scheduler], schedule.seed, schedule.shortage, schedule.options)
+    placement, moved = schedule.placement, moves(schedule.problem, schedule.device)
+    return lambda problem: _simulated(replace(placement, problem=problem, bound=None, notes=()), moved, way)
+
+
+class _Way(NamedTuple):
+    """How a placement is run."""
+
+    scheduler: Scheduler
+    seed: int
+    oom: str
+    options: Mapping[str, Any]
+
+
+def _simulated(placement: Placement, moved: Moves, way: _Way) -> Schedule:
+    """The schedule of a placement with these transfers."""
+    problem, function = placement.problem, way.scheduler
+    given = keywords(function, way.options, seed=way.seed)
+    run, order = _Run(placement, moved, way, wait=False), None
     if function.static:
         order = _as_order(function(problem, placement, **given), problem, function.name, run.n_transfers)
     schedule = run.result_of(function, given, order)
-    if oom == "wait" and len(schedule.oom):
-        schedule = _Run(problem, placement, seed, wait=True).result_of(function, given, order)
-    if oom == "raise" and len(schedule.oom):
+    if way.oom == "wait" and len(schedule.oom):
+        schedule = _Run(placement, moved, way, wait=True).result_of(function, given, order)
+    if way.oom == "raise" and len(schedule.oom):
         d, begin, _, short = schedule.oom[0].tolist()
         raise InfeasibleError(
             f"device {problem.cluster.names[d]!r} is out of memory at {begin:.6g} s, {short:,.0f} bytes short "
@@ -135,13 +172,13 @@ def _as_order(answer: Any, problem: Problem, who: str, n_transfers: int) -> Orde
 class _Run:
     """One simulation: the arrays that the kernel reads and writes."""
 
-    def __init__(self, problem: Problem, placement: Placement, seed: int, wait: bool) -> None:
-        self.problem, self.placement, self.seed = problem, placement, seed
-        self.memory = problem.memory_model.code if wait and problem.memory_model.timed else FREE
-        if wait and not problem.memory_model.timed:
-            _check_lasting(problem, placement)
-        self.moves = moves(problem, placement.device)
-        self.n_transfers = len(self.moves.copies.tensor)
+    def __init__(self, placement: Placement, moved: Moves, way: _Way, wait: bool) -> None:
+        self.problem, self.placement, self.moves, self.way = placement.problem, placement, moved, way
+        timed = self.problem.memory_model.timed
+        self.memory = self.problem.memory_model.code if wait and timed else FREE
+        if wait and not timed:
+            _check_lasting(self.problem, placement)
+        self.n_transfers = len(moved.copies.tensor)
 
     def result_of(self, rule: Scheduler, given: dict[str, Any], order: Order | None) -> Schedule:
         """The schedule of a scheduler: under the order it gave, or asking it whenever a device must choose."""
@@ -149,7 +186,7 @@ class _Run:
             self.ask(cast(Rule, rule), given)
         else:
             self.follow(order)
-        return self.schedule(rule.name)
+        return self.schedule()
 
     def follow(self, order: Order) -> None:
         """Run to the end under a static order."""
@@ -162,7 +199,7 @@ class _Run:
         arrays = self._arguments(Order("fifo"), events.ASK)
         enter, views, write_back = events.run_events.bind(*arrays)
         view = Arguments(*views)
-        state, queues = State(self.problem, self.placement, view, self.seed), view.order.ready
+        state, queues = State(self.problem, self.placement, view, self.way.seed), view.order.ready
         while (device := enter()) >= 0:
             base, count = queues.base[device], queues.count[device]
             ready = sorted(v for v in map(int, queues.entry[base : base + count]) if state._fits(v))
@@ -175,7 +212,7 @@ class _Run:
         write_back()
         self._finish(arrays)
 
-    def schedule(self, scheduler: str) -> Schedule:
+    def schedule(self) -> Schedule:
         """The result as a Schedule."""
         times, copies = self.result, self.moves.copies
         transfers = np.empty(self.n_transfers, TRANSFER)
@@ -184,7 +221,9 @@ class _Run:
         sends = transfers.copy() if len(times.send_start) else np.empty(0, TRANSFER)
         transfers["start"], transfers["finish"] = times.transfer_start, times.transfer_finish
         sends["start"], sends["finish"] = times.send_start, times.send_finish
-        return Schedule(self.placement, times.start, times.finish, transfers, sends, scheduler, self.seed)
+        way = self.way
+        made_by = way.scheduler.name, way.seed, dict(way.options), way.oom
+        return Schedule(self.placement, times.start, times.finish, transfers, sends, *made_by)
 
     def _arguments(self, order: Order, rule: int) -> Arguments:
         return arguments(self.problem, self.placement.device, self.moves, order, rule, self.memory)

@@ -14,6 +14,7 @@ import ipywidgets as w
 from placelab import strategies
 from placelab.explorer import code
 from placelab.explorer.computation import Computation
+from placelab.explorer.engine.curve import Curve
 from placelab.explorer.engine.failure import sentence
 from placelab.explorer.engine.solving import Result
 from placelab.explorer.panels.actions import Actions
@@ -62,6 +63,7 @@ class Explorer(w.VBox):
         # Observers of the canvas need this lock: with one of its own, two threads could wait for each other.
         self.canvas = ClusterCanvas(state.cluster, lock=self._lock, embedded=True)
         self.canvas.on_step = lambda kind: getattr(self, kind)()
+        self._curve = Curve(lambda found: self.canvas.set_trait("curve", found))
         self.shared = Shared(self.change, self._say, lambda: self.canvas.dragging)
         self._view = ResultView(
             *(self.canvas, self.message, self.pickers, self.shared, self.change, self.undo, self._compute_again)
@@ -181,6 +183,7 @@ class Explorer(w.VBox):
     def close(self) -> None:
         """End the threads and close all widgets."""
         self._computation.close()
+        self._curve.close()
         self.pickers.models.close()
         self._view.close()
         if self._catalogue_changed in strategies.on_change:
@@ -192,6 +195,7 @@ class Explorer(w.VBox):
         with self._lock:
             if self.pickers.quiet or not self._canvas_moved():
                 return
+            self._curve.follow(self._steps.now, self.canvas.edit, self.canvas.gesture)
             cluster, layout = self.canvas.state
             before = self._steps.now
             state = before.with_cluster(cluster, layout)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from placelab.explorer.pins import shortened
 from placelab.explorer.state import Preset, State, pins_on
 from placelab.problem.cluster import Cluster
 from placelab.strategies import Strategy, partitioners, schedulers, transforms
@@ -128,11 +129,9 @@ def _problem(state: State) -> str:
     arguments += ["duplex=True"] if state.duplex else []
     arguments += [f"transfer_ops={number(state.transfer_ops)}"] if state.transfer_ops else []
     arguments += [f"groups={pformat(list(state.groups), width=110, compact=True)}"] if state.groups else []
-    pins = [
-        f"problem = problem.pin({pformat(pins_on(where, state.cluster), width=110, compact=True)})"
-        for where in state.pins
-    ]
-    return "\n".join([f"problem = pl.Problem(graph, cluster, {', '.join(arguments)})", *pins])
+    pins = [shortened(pins_on(where, state.cluster), state.graph) for where in state.pins]
+    calls = [f"problem = problem.pin({pformat(where, width=110, compact=True, sort_dicts=False)})" for where in pins]
+    return "\n".join([f"problem = pl.Problem(graph, cluster, {', '.join(arguments)})", *calls])
 
 
 def _solve(state: State) -> str:

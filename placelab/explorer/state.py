@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
+from placelab.problem.rules import groups_of, merged_groups
 from placelab.strategies import PLANNED, find, keywords, partitioners, schedulers, transforms
 from placelab.widgets.cluster.layout import Layout
 
@@ -98,7 +99,8 @@ class State:
     requested_scheduler
         The scheduler that a user has chosen, where it could not run for want of a plan; "" where it runs.
     pins
-        Device constraints of a given problem: ``{op: names of devices, types, hosts}``, applied in their order.
+        Device constraints of a given problem, and pins set by hand: ``{op: names of devices, types, hosts}``, all of which
+        hold.
     """
 
     model: Model
@@ -149,7 +151,7 @@ class State:
     def with_choices(
         self, partitioner: str | None, scheduler: str | None, options: Mapping[str, Any], prepare: tuple[str, ...]
     ) -> State:
-        """Other strategies where they are named, the partitioner's options, transformations; UnsupportedError for unknown names."""
+        """Other strategies where they are named, options, transformations; UnsupportedError for unknown names."""
         chosen = self
         for kind, name, catalogue in (
             ("partitioner", partitioner, partitioners()),
@@ -192,6 +194,28 @@ class State:
         """The cluster after an edit. The memory model changes with it if it was the cluster's default."""
         memory = default_memory(cluster) if self.memory == default_memory(self.cluster) else self.memory
         return replace(self, cluster=cluster, layout=layout, memory=memory)
+
+    def with_pin(self, ops: Iterable[str], device: str) -> State:
+        """Tie ops to a device, all members of their colocation groups with them; earlier pins of these ops no longer hold."""
+        moved = self._with_groups(ops)
+        kept = self.without_pin(moved).pins or ({},)
+        return replace(self, pins=(*kept[:-1], {**kept[-1], **dict.fromkeys(moved, (device,))}))
+
+    def without_pin(self, ops: Iterable[str]) -> State:
+        """Take the pins of ops away, and those of all members of their colocation groups."""
+        free = set(self._with_groups(ops))
+        kept = ({op: names for op, names in where.items() if op not in free} for where in self.pins)
+        return replace(self, pins=tuple(where for where in kept if where))
+
+    def _with_groups(self, ops: Iterable[str]) -> list[str]:
+        """Names of ops and of all that share a colocation group with one of them, in the graph's order."""
+        graph = self.graph
+        chosen = np.zeros(graph.n_ops, bool)
+        chosen[[graph.index(op) for op in ops]] = True
+        group, _ = merged_groups(graph, groups_of(self.groups))
+        together = np.unique(group[chosen])
+        chosen |= np.isin(group, together[together >= 0])
+        return graph.names[chosen].tolist()
 
     @property
     def rules(self) -> tuple:

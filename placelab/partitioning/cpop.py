@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.planning.list_scheduling import in_order
+from placelab.planning.rank_sums import upward_ranks, with_ranks
 from placelab.planning.ranks import downward_rank, mean_transfer, precedence_order, rounded, upward_rank
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -34,8 +35,9 @@ def cpop(problem: Problem, *, trace: bool = False) -> Placement:
     device = path_device(problem, path)
     preferred[path] = device
     preferred[path[~problem.may_run[path, device]]] = -1
-    order = precedence_order(problem.graph, rounded(up + downward_rank(problem)))
-    return in_order(problem, order, preferred, trace=trace)
+    priority = up + downward_rank(problem)
+    placement = in_order(problem, precedence_order(problem.graph, rounded(priority)), preferred, trace=trace)
+    return with_ranks(placement, lambda: upward_ranks(problem, up), priority, "upward + downward rank [s]")
 
 
 def critical_path(problem: Problem, up: np.ndarray) -> np.ndarray:

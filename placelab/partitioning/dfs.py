@@ -11,6 +11,7 @@ from placelab.kernels import dfs as kernels
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import Assignment
 from placelab.planning.importance import relative_rank
+from placelab.planning.rank_sums import TOTAL_RANK, compute_ranks, with_ranks
 from placelab.planning.ranks import by_falling
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
@@ -41,13 +42,15 @@ def dfs(problem: Problem, *, exec_time: Literal["load", "score"] = "load", trace
     as traffic. O((ops + edges) × devices + ops log ops).
     """
     assignment, graph = Assignment(problem, trace), problem.graph
-    n = graph.n_ops
+    n, rank = graph.n_ops, relative_rank(graph)
     child, filled, stack = (np.zeros(size, np.int32) for size in (graph.n_edges, n, graph.n_edges + 1))
     placed = kernels.dfs(
         *assignment.arguments,
         *(assignment.units_block, assignment.inputs),
         *(plan_arrays.predecessors(graph), plan_arrays.successors(graph), assignment.times),
-        *(frozen(by_falling(relative_rank(graph))[0]), int(exec_time == "load")),
+        *(frozen(by_falling(rank)[0]), int(exec_time == "load")),
         *(blocks.Search(child, filled, stack, np.zeros(n, np.uint8)), plan_arrays.weighing(problem)),
     )
-    return assignment.placement(placed, ("least traffic × time where the search met it",), "score")
+    placement = assignment.placement(placed, ("least traffic × time where the search met it",), "score")
+    total = assignment.units.largest(rank)[assignment.units.of]
+    return with_ranks(placement, lambda: compute_ranks(graph), total, TOTAL_RANK)

@@ -8,6 +8,7 @@ from placelab.kernels import etf as kernels
 from placelab.planning import plan_arrays
 from placelab.planning.append_plan import AppendPlan
 from placelab.planning.memory_plan import can_bind
+from placelab.planning.rank_sums import static_levels, with_ranks
 from placelab.planning.ranks import by_falling, rounded, static_level
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -106,4 +107,4 @@ def _placement(made: AppendPlan) -> Placement:
         score = plan.score.reshape(len(plan.device), -1)
         equal = (score == plan.start[:, None]).sum(axis=1)
         reason = np.where((~np.isnan(score)).sum(axis=1) == 1, 2, np.where(equal > 1, 1, 0))
-    return made.placement(REASONS, reason, "earliest start [s]")
+    return with_ranks(made.placement(REASONS, reason), lambda: static_levels(made.problem))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from placelab.planning.list_scheduling import in_order
+from placelab.planning.rank_sums import upward_ranks, with_ranks
 from placelab.planning.ranks import by_falling, rounded, upward_rank
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -36,5 +37,6 @@ def heft(problem: Problem, *, insertion: bool = True, trace: bool = False) -> Pl
     Departures: the published program of Mayer takes the *minimum* over predecessors in EST, so its HEFT plans start ops
     before their inputs are there and its HEFT bars are too long when they are simulated.
     """
-    order, _ = by_falling(rounded(upward_rank(problem)))
-    return in_order(problem, order, insertion=insertion, trace=trace)
+    up = upward_rank(problem)
+    order, _ = by_falling(rounded(up))
+    return with_ranks(in_order(problem, order, insertion=insertion, trace=trace), lambda: upward_ranks(problem, up))

@@ -9,6 +9,7 @@ from placelab.kernels import mite as kernels
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import Assignment
 from placelab.planning.importance import relative_rank, relative_speed
+from placelab.planning.rank_sums import TOTAL_RANK, compute_ranks, with_ranks
 from placelab.planning.ranks import by_falling
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
@@ -53,4 +54,6 @@ def mite(
         *(int(neighbours == "both"), queue, blocks.Importance(frozen(rank[order[position]]), relative_speed(problem))),
         plan_arrays.weighing(problem),
     )
-    return assignment.placement(placed, ("least memory × importance × traffic × time",), "score")
+    placement = assignment.placement(placed, ("least memory × importance × traffic × time",), "score")
+    total = assignment.units.largest(rank)[assignment.units.of]
+    return with_ranks(placement, lambda: compute_ranks(graph), total, TOTAL_RANK)

@@ -12,6 +12,7 @@ from placelab.kernels import sct as kernels
 from placelab.planning import plan_arrays
 from placelab.planning.append_plan import AppendPlan
 from placelab.planning.memory_plan import can_bind
+from placelab.planning.rank_sums import static_levels, with_ranks
 from placelab.planning.ranks import by_falling, rounded, static_level
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
@@ -171,4 +172,5 @@ def _placement(plan: AppendPlan, rule: np.ndarray, favourites: Favourites, previ
     notes += [NO_OPTIMUM] if favourites.rule == UNSOLVED else []
     notes += [TOO_LONG] if favourites.rule == UNFINISHED else []
     notes += [MEANS] if is_mean(plan.problem) and favourites.rule == PROGRAM else []
-    return replace(plan.placement(REASONS, rule, "earliest start [s]"), notes=tuple(notes))
+    placement = with_ranks(plan.placement(REASONS, rule), lambda: static_levels(plan.problem))
+    return replace(placement, notes=tuple(notes))

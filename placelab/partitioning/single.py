@@ -9,7 +9,8 @@ from placelab.planning.capacity import listed, needs
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
-from placelab.schedule.placement import Placement, Trace
+from placelab.schedule.placement import Placement
+from placelab.schedule.trace import Trace
 from placelab.strategies import partitioner
 
 

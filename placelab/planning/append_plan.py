@@ -12,9 +12,10 @@ from placelab.planning.memory_plan import resumed
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
-from placelab.schedule.placement import Placement, Trace
+from placelab.schedule.placement import Placement
 from placelab.schedule.planned import planned_schedule
 from placelab.schedule.schedule import Schedule
+from placelab.schedule.trace import EARLIEST_START, Trace
 
 
 class AppendPlan:
@@ -114,13 +115,13 @@ class AppendPlan:
             inputs.append((t, int(home), float(sent), float(there)))
         return inputs
 
-    def placement(self, reasons: tuple[str, ...], reason: np.ndarray, score_name: str) -> Placement:
+    def placement(self, reasons: tuple[str, ...], reason: np.ndarray) -> Placement:
         """The finished plan; `reason` indexes `reasons` per op, shape (n_ops,)."""
         trace, plan = None, self.plan
         if self.traced:
             op = plan.order[self._decided()]
             score = frozen(plan.score.reshape(self.problem.graph.n_ops, -1)[op])
-            trace = Trace(op, plan.device[op], score, reason[op].astype(np.int32), reasons, score_name)
+            trace = Trace(op, plan.device[op], score, reason[op].astype(np.int32), reasons, EARLIEST_START, "start")
         planned = planned_order(plan.start, plan.finish, plan.order)
         return Placement(self.problem, plan.device, planned, float(plan.finish.max()), trace)
 

@@ -14,7 +14,8 @@ from placelab.planning import plan_arrays
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
-from placelab.schedule.placement import Placement, Trace
+from placelab.schedule.placement import Placement
+from placelab.schedule.trace import Trace
 
 LISTED = 16  # devices named one by one in an error
 

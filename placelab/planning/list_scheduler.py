@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Mapping
 from math import inf
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from placelab.planning.capacity import infeasible
 from placelab.planning.memory_plan import MemoryPlan, can_bind
 from placelab.planning.plan_arrays import transfer_delay
 from placelab.problem.problem import Problem
-from placelab.schedule.placement import Placement, Trace
+from placelab.schedule.placement import Placement
+from placelab.schedule.trace import PLANNED_FINISH, Trace
 
 Decision = tuple[int, int, Any, str]  # op, device, score per candidate device, reason
 
@@ -181,7 +182,7 @@ class ListScheduler:
         self._est.clear()
         self._arrivals.pop(v, None)
 
-    def placement(self, score_name: str = "planned finish [s]") -> Placement:
+    def placement(self, score_name: str = PLANNED_FINISH) -> Placement:
         """The finished plan, with its order and makespan.
 
         Raises
@@ -373,4 +374,5 @@ def _trace(decisions: list[Decision], n_devices: int, score_name: str) -> Trace:
     reasons = tuple(dict.fromkeys(reason for _, _, _, reason in decisions))
     op, device = (np.array([decision[i] for decision in decisions], dtype=np.int32) for i in (0, 1))
     reason = np.array([reasons.index(reason) for _, _, _, reason in decisions], dtype=np.int32)
-    return Trace(op, device, score, reason, reasons, score_name)
+    times: Literal["", "finish"] = "finish" if score_name == PLANNED_FINISH else ""
+    return Trace(op, device, score, reason, reasons, score_name, times)

@@ -22,8 +22,9 @@ from placelab.planning.list_scheduler import ListScheduler, planned_order
 from placelab.planning.memory_plan import MemoryPlan, can_bind, resumed
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
-from placelab.schedule.placement import Placement, Trace
+from placelab.schedule.placement import Placement
 from placelab.schedule.planned import planned_schedule
+from placelab.schedule.trace import PLANNED_FINISH, Trace
 
 SOONEST, ONLY, PATH = (
     "finishes soonest there",
@@ -196,4 +197,4 @@ def _trace(problem: Problem, plan: blocks.Plan, preferred: np.ndarray | None) ->
     reason = np.where((~np.isnan(score)).sum(axis=1) > 1, 0, 1).astype(np.int32)
     if preferred is not None:
         reason[preferred[op] == plan.device[op]] = 2
-    return Trace(op, plan.device[op], score, reason, REASONS, "planned finish [s]")
+    return Trace(op, plan.device[op], score, reason, REASONS, PLANNED_FINISH, "finish")

@@ -13,7 +13,8 @@ from placelab.preparing.chain import Expand
 from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
-from placelab.schedule.placement import Placement, Trace
+from placelab.schedule.placement import Placement
+from placelab.schedule.trace import Trace
 
 
 def contract(problem: Problem, block: np.ndarray, what: str) -> tuple[Problem, Expand]:
@@ -120,7 +121,10 @@ def _of(placement: Placement, small: Problem) -> Placement:
 
 
 def expanded_trace(trace: Trace, problem: Problem, small: Problem, of: np.ndarray) -> Trace:
-    """A row for every group, and every op without one, that went where a row of the small problem's trace says."""
+    """A row for every group, and every op without one, that went where a row of the small problem's trace says.
+
+    Without times and ranks of ops, which are those of merged ones.
+    """
     leader = np.arange(problem.graph.n_ops)
     grouped = problem.group >= 0
     leader[grouped] = problem.group_ops[problem.group_ptr[:-1]][problem.group[grouped]]
@@ -141,6 +145,8 @@ def expanded_trace(trace: Trace, problem: Problem, small: Problem, of: np.ndarra
         (trace.reason[row] + np.where(alone, 0, len(trace.reasons))).astype(np.int32),
         reasons,
         trace.score_name,
+        rank=None if trace.rank is None else trace.rank[row],
+        rank_name=trace.rank_name,
     )
 
 

@@ -11,7 +11,8 @@ from placelab.preparing.chain import Expand
 from placelab.preparing.contraction import same_ops, with_rules
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
-from placelab.schedule.placement import Placement, Trace
+from placelab.schedule.placement import Placement
+from placelab.schedule.trace import Trace
 from placelab.strategies import transform
 
 
@@ -64,7 +65,7 @@ def _unmoved(trace: Trace, device: np.ndarray) -> Trace:
     """The trace without the decisions that post-adjustment changed."""
     kept = device[trace.op] == trace.device
     columns = {label: getattr(trace, label)[kept] for label in ("op", "device", "score", "reason")}
-    return replace(trace, **columns)
+    return replace(trace, rank=None if trace.rank is None else trace.rank[kept], **columns)
 
 
 def _adjusted(problem: Problem, device: np.ndarray, by: str) -> np.ndarray:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 
 TIMES = {"time", "time_types", "time_speed", "time_default"}
+INDICES = {  # what follows from names and edges alone, and is therefore kept where other columns are replaced
+    "producer", "edges", "op_tensor_ptr", "tensor_ptr", "succ_ptr", "pred_ptr", "pred_edge", "successors", "n_producers",
+    "_index",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +226,10 @@ class OpGraph:
         usual = self.time_default if self.time_default in types else None
         columns["time_speed"] = time_columns.speeds(changes.get("time_speed", kept), types)
         columns["time_default"] = time_columns.default(changes.get("time_default", usual), types)
-        return _checked(columns)
+        graph = _checked(columns)
+        same = INDICES if "tensor_bytes" in changes else INDICES | {"edge_bytes", "outputs"}
+        graph.__dict__.update({name: value for name, value in self.__dict__.items() if name in same})
+        return graph
 
     # ---------------------------------------------------------------- builders
 

@@ -16,7 +16,16 @@ from placelab.errors import FormatError, expect, formerly
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph, frozen, pointers
 from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS, MemoryModel, TransferModel
-from placelab.problem.rules import Rules, common_to_groups, groups_of, merged_groups, own_devices, rules_of, texts_of
+from placelab.problem.rules import (
+    Rules,
+    common_to_groups,
+    groups_of,
+    merged_groups,
+    own_devices,
+    rules_of,
+    texts_of,
+    texts_of_each,
+)
 from placelab.problem.time_table import check_range, check_times, time_table
 
 
@@ -239,10 +248,10 @@ class Problem:
             Nothing is left for an op or a group.
         """
         rules = dict(self.rules)
-        for key, devices in rules_of(where, "where to pin").items():
+        for key, devices in texts_of_each(self.cluster, rules_of(where, "where to pin")).items():
             for v in self._matching(key):
                 name = self.graph.names[v]
-                rules[name] = (*rules.get(name, ()), texts_of(self.cluster, devices))
+                rules[name] = (*rules.get(name, ()), devices)
         return self._with_rules(rules)
 
     def _with_rules(self, rules: Rules) -> Problem:
@@ -296,6 +305,14 @@ class Problem:
         for name, devices in allowed.items():
             rules[name] = (*rules.get(name, ()), texts_of(problem.cluster, devices))
         return problem._with_rules(rules)
+
+    def with_costs(self, *, graph: OpGraph | None = None, cluster: Cluster | None = None) -> Problem:
+        """This problem with other times: a graph of the same ops and edges, a cluster of the same devices; all rules stay."""
+        problem, changes = object.__new__(Problem), {"graph": graph or self.graph, "cluster": cluster or self.cluster}
+        for label in self.__dataclass_fields__:
+            object.__setattr__(problem, label, changes.get(label, getattr(self, label)))
+        check_range(problem)
+        return problem
 
     # ---------------------------------------------------------------- times
 

@@ -61,6 +61,18 @@ def texts_of(cluster: Cluster, devices: Any) -> tuple[str, ...]:
     return texts
 
 
+def texts_of_each(cluster: Cluster, rules: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """:func:`texts_of` for each key, once for the devices that many keys share."""
+    known: dict[Any, tuple[str, ...]] = {}
+    found = {}
+    for key, devices in rules.items():
+        same = devices if isinstance(devices, (str, tuple)) else id(devices)
+        if same not in known:
+            known[same] = texts_of(cluster, devices)
+        found[key] = known[same]
+    return found
+
+
 def own_devices(graph: OpGraph, cluster: Cluster, rules: Rules) -> np.ndarray | None:
     """Devices each op's own constraints allow, or None when nothing is restricted."""
     if not rules and not len(graph.device_sets):
@@ -69,9 +81,12 @@ def own_devices(graph: OpGraph, cluster: Cluster, rules: Rules) -> np.ndarray | 
     for devices, ops in zip(graph.device_sets, members(graph.device_set, len(graph.device_sets)), strict=True):
         if len(ops):
             mask[ops] = _row(cluster, devices, graph.names[ops[0]])
+    ruled: dict[tuple[str, ...], list[int]] = {}  # a pinned scope has thousands of ops
     for name, specs in rules.items():
         for devices in specs:
-            mask[graph.index(name)] &= _row(cluster, devices, name)
+            ruled.setdefault(devices, []).append(graph.index(name))
+    for devices, numbers in ruled.items():
+        mask[numbers] &= _row(cluster, devices, graph.names[numbers[0]])
     empty = np.flatnonzero(~mask.any(axis=1))
     if len(empty):
         raise InfeasibleError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,59 +13,12 @@ from placelab.files.fields import read_from
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule import placement_json
-from placelab.units import seconds
+from placelab.schedule.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
 
 PROVEN = 1e-6  # relative; what solvers' rounding of times may leave between an optimum and its bound
-
-
-@dataclass(frozen=True, eq=False)
-class Trace:
-    """Why each op is where it is: one row per decision, in the order decided.
-
-    Attributes
-    ----------
-    op, device : ndarray of int32, shape (n_decisions,)
-        The op (first member of its group) and the device it was given.
-    score : ndarray, shape (n_decisions, n_devices)
-        What the partitioner compared, NaN where a device was no candidate.
-    reason : ndarray of int32, shape (n_decisions,)
-        Index into `reasons`.
-    score_name : str
-        What a score is, with its unit.
-    """
-
-    op: np.ndarray
-    device: np.ndarray
-    score: np.ndarray
-    reason: np.ndarray
-    reasons: tuple[str, ...]
-    score_name: str
-
-    def line(self, problem: Problem, op: int) -> str:
-        """The decision about `op` (or about its group) as one sentence."""
-        rows = np.flatnonzero(np.isin(self.op, problem.members(op)))
-        if not len(rows):
-            return f"{problem.graph.names[op]}: no decision recorded"
-        i, names = rows[0], problem.cluster.names
-        chosen, score = self.device[i], self.score[i]
-        text_of = self._text_of
-        others = [d for d in np.argsort(score, kind="stable") if d != chosen and not np.isnan(score[d])][:4]
-        compared = "; ".join([f"{text_of(score[chosen])}", *(f"{names[d]} {text_of(score[d])}" for d in others)])
-        text = f"{problem.graph.names[op]} on {names[chosen]}: {self.reasons[self.reason[i]]}"
-        if self.op[i] != op:
-            text += f", with {problem.graph.names[self.op[i]]} of its group"
-        if np.isnan(score[chosen]):
-            return text
-        tie = "; of equals the first" if (score == score[chosen]).sum() > 1 else ""
-        return f"{text} ({self.score_name.partition(' [')[0]} {compared}{tie})"
-
-    @property
-    def _text_of(self) -> Callable[[float], str]:
-        """A score as text: times in a unit that fits, other numbers with three digits."""
-        return seconds if self.score_name.endswith("[s]") else "{:.3g}".format
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -27,8 +29,10 @@ class Schedule:
         ``tensor, source, destination, start, finish``: one row per (tensor, destination), by (producer, destination, tensor).
     sends : structured ndarray
         The Send op of each transfer, on its source, row by row; empty unless ``problem.transfer_ops > 0``.
-    scheduler, seed
-        What made it.
+    scheduler, seed, options
+        What made it: name, seed and options of the scheduler.
+    shortage : str
+        What was to happen where memory is short: the ``oom`` of :func:`placelab.simulate`.
     """
 
     placement: Placement
@@ -38,6 +42,8 @@ class Schedule:
     sends: np.ndarray
     scheduler: str = ""
     seed: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+    shortage: str = "mark"
 
     def __post_init__(self) -> None:
         for label in ("start", "finish", "transfers", "sends"):

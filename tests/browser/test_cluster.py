@@ -575,3 +575,24 @@ def test_in_jupyterlab_the_hand_and_the_kernel_agree(open_notebook, screenshot) 
     expect(page.locator(".placelab.cluster")).to_have_attribute("data-theme", "dark")
     screenshot("dark", page.locator(".placelab.cluster"))
     notebook.set_theme("JupyterLab Light")
+
+
+BUSY = """([scope, devices, links]) => {  // what a chart publishes while it plays, from inside or outside the canvas's explorer
+  const chart = document.body.appendChild(document.createElement("div"));
+  if (scope) chart.className = scope;
+  chart.dispatchEvent(new CustomEvent("placelab-activity", {bubbles: true, detail: {devices, links}}));
+}"""
+
+
+def test_cards_light_up_and_links_carry_while_a_schedule_is_played(page, two, screenshot):
+    """As a chart of the same explorer says; charts of another one are not heard."""
+    expect(page.locator(".card")).to_have_count(4)
+    page.evaluate(BUSY, ["", [1, 2], [[0, 3]]])
+    expect(page.locator(".card.active")).to_have_count(2)
+    expect(key(page, "card:1")).to_have_class(re.compile("active"))
+    expect(page.locator(".link.carries")).to_have_count(1)
+    screenshot("busy")
+    page.evaluate(BUSY, ["placelab-explorer", [0, 1, 2, 3], []])
+    expect(page.locator(".card.active")).to_have_count(2)
+    page.evaluate(BUSY, ["", [], []])
+    expect(page.locator(".active, .carries, .playing")).to_have_count(0)

@@ -479,3 +479,156 @@ def test_exported_page_plays_without_a_kernel(page, rnn, tmp_path, screenshot):
     page.locator(".stage").press("Home")
     expect(page.locator(".status")).to_contain_text("makespan")
     screenshot("page")
+
+
+BOX = """([width, height]) => {  // a place of fixed size, as the explorer gives the chart
+  const el = document.querySelector(".pl-gantt").parentElement, box = document.createElement("div");
+  box.style.cssText = `width:${width}px;height:${height}px`;
+  el.replaceWith(box);
+  box.append(el);
+}"""
+HEIGHTS = """() => [".toolbar", ".frame", ".stage", ".foot"].map((part) => {
+  const {top, height} = document.querySelector(part).getBoundingClientRect();
+  return [top, height];
+})"""
+LISTEN = """() => {
+  globalThis.heard = [];
+  for (const topic of ["playhead", "activity"])
+    document.addEventListener(`placelab-${topic}`, (event) => heard.push([topic, event.detail]));
+}"""
+
+COUNT = """() => {
+  heard.length = globalThis.frames = 0;
+  const tick = () => { frames++; requestAnimationFrame(tick); };
+  tick();
+}"""
+
+
+@pytest.fixture
+def filling(page: Page, rnn: pl.Schedule) -> Gantt:
+    """The chart in a place of 1180 × 300, as in the explorer."""
+    gantt = Gantt.of(rnn, height=-1, embedded=True, numbers=[{"key": "a", "label": "a", "value": "1"}], warning="hm")
+    bare_page.show(page, gantt)
+    page.evaluate(BOX, [1180, 300])
+    frame(page)
+    return gantt
+
+
+def test_fills_its_place_and_nothing_moves(page, rnn, filling, screenshot):
+    """28 px of toolbar, lanes, 40 px of text; neither a selection nor legend, keys, table, memory, links change that."""
+    toolbar, lanes, stage, foot = page.evaluate(HEIGHTS)
+    assert (toolbar[1], lanes[1], stage[1], foot[1]) == (28, 232, 232, 40)
+    assert page.evaluate("() => document.querySelector('.pl-gantt').getBoundingClientRect().height") == 300
+    expect(page.locator(".numbers")).to_be_hidden()
+    expect(page.locator(".warning")).to_be_hidden()
+    expect(page.locator(".legend")).to_be_hidden()
+    page.mouse.click(*place(page, filling, rnn, longest(rnn)))
+    expect(page.locator(".detail")).to_contain_text(rnn.problem.graph.names[longest(rnn)])
+    page.get_by_role("button", name="legend").click()
+    expect(page.locator(".legend")).to_contain_text("critical path")
+    screenshot("legend")
+    page.get_by_role("button", name="Keys").click()
+    expect(page.locator(".keys")).to_contain_text("Ctrl+wheel: zoom")
+    expect(page.locator(".legend")).to_be_hidden()
+    page.locator(".stage").press("Escape")
+    expect(page.locator(".keys")).to_be_hidden()
+    for name in ("Memory in use over time", "Use of each link over time", "Show as a table"):
+        page.get_by_role("button", name=name).click()
+    expect(page.locator(".table tbody tr").first).to_be_visible()
+    frame(page)
+    assert page.evaluate(HEIGHTS) == [toolbar, lanes, stage, foot]
+    screenshot("table")
+
+
+def test_a_shorter_schedule_is_seen_to_be_shorter(page, rnn, filling, screenshot):
+    """A kept axis stays; a kept schedule is told on hover; fit lets the axis go."""
+    page.get_by_role("button", name="keep axis").click()
+    assert filling.keep_axis
+    filling.keep(rnn)
+    alone = pl.Placement(rnn.problem, np.zeros(rnn.problem.graph.n_ops, int))
+    shorter = pl.simulate(rnn.problem, alone, "fifo")
+    assert shorter.makespan < 0.95 * rnn.makespan
+    filling.show(shorter)
+    bare_page.receive(page, filling, "schedule", "kept")
+    frame(page)
+    assert np.isclose(shown(page, "span")[1], 1.01 * rnn.makespan)
+    screenshot("kept")
+    page.mouse.move(*place(page, filling, shorter, longest(shorter)))
+    expect(page.locator(".tooltip")).to_contain_text("kept")
+    filling.keep(None)
+    bare_page.receive(page, filling, "kept")
+    page.locator(".stage").press("0")
+    frame(page)
+    assert np.isclose(shown(page, "span")[1], 1.01 * shorter.makespan)
+
+
+def test_finds_ops_by_name(page, rnn, filling, screenshot):
+    """Enter goes from one to the next in order of start; Shift+Enter back; the status says how many there are."""
+    names = rnn.problem.graph.names
+    found = [v for v in np.lexsort((np.arange(len(names)), rnn.start.astype("f4"))) if "matmul" in names[v].lower()]
+    page.locator(".stage").press("/")
+    box = page.get_by_role("searchbox", name="Find ops")
+    expect(box).to_be_focused()
+    box.fill("MatMul")
+    expect(page.locator(".status")).to_contain_text(f"{len(found):,} ops with “MatMul”")
+    screenshot("found")
+    box.press("Enter")
+    assert filling.selection == found[0]
+    box.press("Enter")
+    assert filling.selection == found[1]
+    box.press("Shift+Enter")
+    assert filling.selection == found[0]
+    box.press("Escape")
+    expect(box).to_have_value("")
+
+
+def test_colours_and_links_are_chosen(page, rnn, filling, screenshot):
+    """The choice reaches Python, which sends what it takes; links say what they carry."""
+    for way, said in [("slack", "no slack"), ("layer", "layers 1 to"), ("device", "gpu:3"), ("kind", "MatMul")]:
+        page.get_by_role("combobox", name="Colour by").select_option(way)
+        expect(page.locator(".legend")).to_contain_text(said)
+        assert filling.colour_by == way and bool(filling.colours) == (way in ("slack", "layer"))
+        screenshot(way)
+    page.locator(".stage").press("l")
+    frame(page)
+    assert filling.links_shown
+    used = len({(row["source"], row["destination"]) for row in rnn.transfers})
+    assert page.evaluate("() => document.querySelector('.stage').scrollHeight") > 24 + 16 * used
+    page.evaluate("() => document.querySelector('.stage').scrollTo(0, 9999)")
+    frame(page)
+    box = page.locator(".stage").bounding_box()
+    page.mouse.move(box["x"] + 400, box["y"] + box["height"] - 8)
+    expect(page.locator(".tooltip")).to_contain_text(re.compile(r"gpu:\d → gpu:\d"))
+    expect(page.locator(".tooltip")).to_contain_text("transfers")
+    screenshot("links")
+
+
+def test_tells_other_views_where_the_playhead_is(page, rnn, filling):
+    """Once a frame at most, with the devices and links that are busy there; nothing is busy at the end."""
+    page.evaluate(LISTEN)
+    page.get_by_role("slider", name="Time").fill("5000")
+    frame(page)
+    (_, head), (_, busy) = page.evaluate("() => heard")
+    assert np.isclose(head["time"], rnn.makespan / 2, rtol=1e-3) and not head["playing"]
+    assert head["makespan"] == rnn.makespan
+    during = (rnn.start <= head["time"]) & (head["time"] < rnn.finish)
+    assert busy["devices"] == sorted(set(rnn.device[during].tolist()))
+    moved = rnn.transfers[(rnn.transfers["start"] <= head["time"]) & (head["time"] < rnn.transfers["finish"])]
+    assert {tuple(pair) for pair in busy["links"]} == {(row["source"], row["destination"]) for row in moved}
+    page.get_by_role("slider", name="Time").fill("10000")
+    frame(page)
+    assert page.evaluate("() => heard.at(-1)") == ["activity", {"devices": [], "links": []}]
+    page.evaluate(COUNT)
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_timeout(400)
+    heard, frames = page.evaluate("() => [heard.filter(([topic]) => topic === 'playhead').length, frames]")
+    assert 2 < heard <= frames + 1
+
+
+def test_exported_page_offers_only_what_it_can_colour(page, rnn, tmp_path):
+    """Without Python there is nobody to work out slack."""
+    page.goto(export.html(rnn, tmp_path / "schedule.html").as_uri())
+    options = page.get_by_role("combobox", name="Colour by").locator("option").all_inner_texts()
+    assert options == ["colour: kind", "colour: device", "colour: op", "colour: critical path"]
+    page.get_by_role("combobox", name="Colour by").select_option("critical path")
+    expect(page.locator(".legend")).to_contain_text("on the critical path")

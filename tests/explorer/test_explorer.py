@@ -45,12 +45,13 @@ from placelab.explorer.state import Steps, initial_state, preset
 
 
 def test_opens_on_a_real_model():
-    """Without arguments it shows the RNN on four GPUs over PCIe, under HEFT's plan."""
+    """Without arguments it shows Inception-V3 on four GPUs over PCIe, under HEFT's plan."""
     explorer = pl.explore()
-    assert explorer.problem.graph.n_ops == 5333 and explorer.problem.cluster.n_devices == 4
-    expected = pl.solve(pl.Problem(pl.load("dynamic_rnn"), pl.clusters.pcie_box(4)), "heft", "planned")
+    assert explorer.problem.graph.n_ops == 5230 and explorer.problem.cluster.n_devices == 4
+    box = pl.clusters.rtx2080ti_box(4)
+    expected = pl.solve(pl.Problem(pl.load("inception_v3"), box, memory="dynamic"), "heft", "planned")
     assert explorer.schedule.makespan == expected.makespan
-    assert repr(explorer) == "Explorer(dynamic_rnn: 5,333 ops on 4 devices, heft + planned: 7.16 ms)"
+    assert repr(explorer) == "Explorer(inception_v3: 5,230 ops on 4 devices, heft + planned: 110 ms)"
     assert explorer.placement is explorer.schedule.placement
     explorer.close()
 
@@ -554,15 +555,49 @@ def test_comparing_can_be_cancelled(explorer):
 # ---------------------------------------------------------------- export
 
 
-def test_exports_say_where_they_are(explorer, here):
-    """Both files are in the working directory, and the path is shown."""
-    buttons = {b.description: b for b in widgets(explorer) if isinstance(b, w.Button)}
-    buttons["⤓ Page"].click()
-    page = next(here.glob("*.html"))
-    assert str(page) in message(explorer) and page.read_text().startswith("<!doctype html>")
-    buttons["⤓ Trace"].click()
-    trace = next(here.glob("*.trace.json"))
-    assert str(trace) in message(explorer) and json.loads(trace.read_text())
+def test_downloads_are_handed_to_the_browser(explorer, here, monkeypatch):
+    """Page, trace, table of ops and numbers arrive whole, and nothing is left where the kernel runs."""
+    sent = {}
+    monkeypatch.setattr(
+        explorer.actions.frame, "send", lambda what, buffers: sent.update({what["download"]: buffers[0]})
+    )
+    for button in explorer.actions.downloads.values():
+        button.click()
+    contents = {name.partition(".")[2]: content.decode() for name, content in sent.items()}
+    assert contents["html"].startswith("<!doctype html>") and json.loads(contents["trace.json"])
+    assert len(contents["csv"].splitlines()) == 1 + explorer.problem.graph.n_ops
+    assert contents["tsv"].startswith("Makespan\t")
+    assert not list(here.iterdir()) and not message(explorer)
+
+
+def test_a_kept_schedule_is_what_others_are_compared_with(explorer):
+    """The outline stays behind, the makespan shows its change, and the button can take both away."""
+    kept = explorer.schedule
+    explorer.actions.keep.value = True
+    assert explorer.gantt.kept
+    pick(explorer, "Partitioner", "single")
+    change = explorer.schedule.makespan / kept.makespan - 1
+    assert f"▲ {pl.units.percent(change)} of ◈" in explorer.numbers.text.value
+    explorer.actions.keep.value = False
+    assert not explorer.gantt.kept and "◈" not in explorer.numbers.text.value
+
+
+def test_opens_on_what_is_asked_for():
+    """Strategies, options, transformations and a schedule to compare with are there from the start."""
+    problem = pl.Problem(pl.generators.layered(60, seed=1), CLUSTER)
+    before = pl.solve(problem, "single")
+    explorer = pl.explore(
+        problem, partitioner="tf_greedy", scheduler="fifo", prepare=["fuse"], compare_with=before, height=700
+    )
+    state = explorer.state
+    assert (state.partitioner, state.scheduler, state.prepare) == ("tf-greedy", "fifo", ("fuse",))
+    assert explorer.settled(60) and explorer.gantt.kept and explorer.layout.height == "700px"
+    assert "◈" in explorer.numbers.text.value
+    explorer.close()
+    with pytest.raises(pl.UnsupportedError, match="no partitioner is called 'heftt'; did you mean 'heft'"):
+        pl.explore(problem, partitioner="heftt")
+    with pytest.raises(pl.UnsupportedError, match="'heft' has no option 'speed'"):
+        pl.explore(problem, partitioner="heft", options={"speed": 3})
 
 
 # ---------------------------------------------------------------- preparing

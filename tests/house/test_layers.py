@@ -36,6 +36,7 @@ analysis
 preparing transforms
 partitioning
 placing comparing
+studies
 formats
 costs
 generators datasets loading

@@ -88,14 +88,9 @@ def test_compiled_is_plain_on_a_real_graph(name, monkeypatch):
     assert runs(problem, seed=0) == compiled
 
 
-<<<<<<< HEAD
 def test_a_kernel_is_called_with_the_types_of_its_first_call(monkeypatch):
     """Machine code is entered without a look at the types: read-only and writable arrays always stand at the same places."""
     monkeypatch.setenv("PLACELAB_JIT", "check")
-=======
-def test_a_kernel_is_compiled_once_for_all_calls():
-    """Read-only and writable arrays are always at the same positions: one specialisation per kernel."""
->>>>>>> words2
     for problem in many(5, seed=4):
         runs(problem, seed=0)
     assert add_weights(weights(), 3) == 3
@@ -201,10 +196,7 @@ def test_blocks_of_a_bound_kernel_are_what_it_works_on(monkeypatch):
 @pytest.mark.slow
 def test_blocks_are_found_in_the_cache(monkeypatch, tmp_path):
     """The next process finds the compiled code of a kernel on blocks under the same key."""
-    code = (
-        "import placelab as pl;"
-        "p = pl.Problem(pl.generators.fork_join(5), pl.Cluster.uniform(2)); pl.place(p, 'etf')"
-    )
+    code = "import placelab as pl;p = pl.Problem(pl.generators.fork_join(5), pl.Cluster.uniform(2)); pl.place(p, 'etf')"
     environment = {
         "NUMBA_CACHE_DIR": str(tmp_path),
         "PATH": "/usr/bin:/bin",

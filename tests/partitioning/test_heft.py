@@ -56,7 +56,7 @@ def same(a: pl.Placement, b: pl.Placement) -> bool:
             x, y = getattr(a.trace, field.name), getattr(b.trace, field.name)
             if field.name == "reason":
                 x, y = [a.trace.reasons[i] for i in x], [b.trace.reasons[i] for i in y]
-            if field.name not in ("reasons",) and not np.array_equal(x, y, equal_nan=field.name == "score"):
+            if field.name not in ("reasons", "ranks") and not np.array_equal(x, y, equal_nan=field.name == "score"):
                 return False
     return (
         a.device.tolist() == b.device.tolist() and a.planned.tolist() == b.planned.tolist() and a.estimate == b.estimate

@@ -10,7 +10,9 @@ import traitlets
 
 from placelab.widgets.cluster.canvas import ClusterCanvas
 from placelab.widgets.code_view import CodeButton
+from placelab.widgets.decisions_view import Decisions
 from placelab.widgets.file_picker import Files
+from placelab.widgets.frame import Frame
 from placelab.widgets.gantt.gantt_chart import Gantt
 
 SOURCES = Path(__file__).parents[2] / "widgets"
@@ -19,6 +21,8 @@ WIDGETS = [
     (ClusterCanvas, "cluster", "ClusterTraits"),
     (CodeButton, "code", "CodeTraits"),
     (Files, "files", "FilesTraits"),
+    (Frame, "frame", "FrameTraits"),
+    (Decisions, "decisions", "DecisionsTraits"),
 ]
 KINDS = {  # what a trait's value is in the browser
     traitlets.Bytes: "DataView",

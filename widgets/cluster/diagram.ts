@@ -5,6 +5,7 @@ import { card, type Card } from "./card";
 import { carry } from "./carry";
 import type { Scene } from "./geometry";
 import { deviceLinks, hostLinks, type Links } from "./links";
+import type { Activity } from "./state";
 import { fitted, s, set } from "./svg";
 
 const MARGIN = 10;
@@ -14,6 +15,8 @@ export interface Diagram {
   build(scene: Scene, small: boolean, selected: number): void;
   /** Shows present values. */
   update(): void;
+  /** Lights up devices that compute and marks links that carry something, while a schedule is played. */
+  light(activity: Activity): void;
 }
 
 export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
@@ -60,6 +63,13 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
     for (const link of links) link.update(load);
   }
 
+  function light({ devices, links: carrying }: Activity): void {
+    svg.classList.toggle("playing", devices.length + carrying.length > 0);
+    const computing = new Set(devices), used = new Set(carrying.map(String));
+    cards.forEach((c, device) => c.element.classList.toggle("active", computing.has(device)));
+    for (const { lines, pairs } of links) lines.at(-1)!.classList.toggle("carries", pairs.some((pair) => used.has(String(pair))));
+  }
+
   /** Animates cards to their new places. */
   function glide(scene: Scene, small: boolean): void {
     const { devices } = adjust.editor.cluster;
@@ -76,7 +86,7 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
     });
   }
 
-  return { svg, build, update };
+  return { svg, build, update, light };
 }
 
 function plate(box: Scene["boxes"][number], small: boolean): SVGGElement {

@@ -1,5 +1,6 @@
 /** The cluster canvas: devices, hosts and links to drag and edit. */
 import type { AnyModel, Render } from "@anywidget/types";
+import { subscribe } from "../shared/bus";
 import { h, listen, style } from "../shared/dom";
 import { readTheme, THEME_CSS, watchTheme } from "../shared/theme";
 import { adjust, type Adjust } from "./adjust";
@@ -10,11 +11,11 @@ import { gridScene, graphScene, LARGE, SNUG, type Scene } from "./geometry";
 import { matrix, type Matrix } from "./matrix";
 import { roomIn } from "./room";
 import { ruler } from "./ruler";
-import { drawing, hostsOf, nextHost, structure } from "./state";
+import { drawing, hostsOf, nextHost, REST, structure, type Activity } from "./state";
 import css from "./style.css";
 import { memoryOf } from "./targets";
 import { toolbar, type Action } from "./toolbar";
-import type { ClusterTraits, Edit } from "./traits";
+import type { ClusterTraits, Curve, Edit } from "./traits";
 
 const SIDE_BY_SIDE = 900; // pixels from which cards and matrix stand beside each other
 const MANY = 24; // devices beyond which a drawing with links is unreadable
@@ -33,6 +34,7 @@ class Canvas {
   readonly #status = h("div.status", { role: "status", "aria-live": "polite" });
   readonly #stop: (() => void)[] = [];
   #scene!: Scene;
+  #redrawRuler = () => {};
   #frame = 0;
   #rebuild = true;
   #built = ""; // structure that the elements belong to
@@ -41,7 +43,9 @@ class Canvas {
   constructor(model: AnyModel<ClusterTraits>) {
     this.#model = model;
     this.#editor = editor(model, (rebuild) => this.#later(rebuild));
-    const scale = ruler(this.root, () => roomIn(this.root, this.#body));
+    const curve = () => ("values" in model.get("curve") ? (model.get("curve") as Curve) : null);
+    const scale = ruler(this.root, () => roomIn(this.root, this.#body), curve);
+    this.#redrawRuler = () => scale.refresh();
     this.#adjust = adjust(this.#editor, scale, this.#entry);
     const say = (text: string) => this.#say(text);
     this.#diagram = diagram(this.#adjust, say);
@@ -63,9 +67,11 @@ class Canvas {
       this.#model.on(event, then);
       this.#stop.push(() => this.#model.off(event, then));
     };
+    this.#stop.push(subscribe<Activity>(this.root, "activity", (activity) => this.#light(activity)));
     on("change:ack", () => this.#editor.acknowledged());
     on("change:cluster", () => this.#editor.refresh());
     this.#hearOthers(on);
+    on("change:curve", () => this.#redrawRuler());
     on("change:selected", () => this.#later(true));
     for (const trait of ["peak", "load", "error", "can_undo", "can_redo"]) on(`change:${trait}`, () => this.#later(false));
     this.#stop.push(watchTheme(() => this.#later(true)));
@@ -83,6 +89,12 @@ class Canvas {
       if (title) this.#renameHost(title);
     });
     listen(this.#body, "pointerdown", (event) => event.target === this.#diagram.svg && this.#editor.select(-1));
+  }
+
+  #light(activity: Activity): void {
+    if (structure(this.#editor.cluster) !== this.#built) return; // not shown yet
+    this.#diagram.light(activity);
+    if (drawing(this.#editor.cluster) === "grid") this.#matrix.light(activity.links);
   }
 
   /** Clears the message when another cluster arrives than the answer to an edit of this view. */
@@ -120,6 +132,7 @@ class Canvas {
     this.#diagram.build(this.#scene, !graph, this.#model.get("selected"));
     this.#body.className = graph ? "body" : `body grid${beside ? " beside" : ""}`;
     this.#body.replaceChildren(h("div.frame", {}, this.#diagram.svg), ...(graph ? [] : [this.#matrix.element]));
+    this.#matrix.light(REST.links);
     if (!graph) this.#matrix.build(beside ? width / 2 - 8 : Math.min(width, 520), theme);
     if (focused) this.root.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }

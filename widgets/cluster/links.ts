@@ -10,6 +10,8 @@ import type { Pair } from "./traits";
 
 /** Lines below the cards, labels above them, and how both show present values. */
 export interface Links {
+  /** Ordered pairs of devices whose traffic it carries. */
+  readonly pairs: readonly Pair[];
   readonly lines: SVGGElement[];
   readonly labels: SVGGElement[];
   update(load: readonly (readonly number[])[]): void;
@@ -85,6 +87,7 @@ function link(
   const line = s("path.wire", { d: path }), busy = s("path.busy", { d: path });
   const reference = referenceOf(adjust.editor.cluster);
   return {
+    pairs,
     lines: [s("g", { class: `link ${kind}` }, line, busy)],
     labels: [values.element],
     update(load) {

@@ -36,6 +36,8 @@ export interface Matrix {
   build(width: number, theme: Theme): void;
   /** Shows changed values; the colour scale stays as it is during a drag. */
   update(): void;
+  /** Marks the links that carry something while a schedule is played. */
+  light(links: readonly Pair[]): void;
 }
 
 export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
@@ -56,6 +58,7 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
   let hover: Place | null = null;
   let domain: Range = { low: 1, high: 1 };
   let look: Theme;
+  let carrying: readonly Pair[] = [];
 
   function build(width: number, theme: Theme): void {
     const { cluster } = adjust.editor;
@@ -79,6 +82,12 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
 
   function update(): void {
     if (!adjust.editor.dragging) rescale();
+    draw();
+  }
+
+  function light(links: readonly Pair[]): void {
+    if (!links.length && !carrying.length) return;
+    carrying = links;
     draw();
   }
 
@@ -106,6 +115,13 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
         g.fillText(adjust.text(targetAt(cluster, { row, column }, "cell")!).split(" ")[1] ?? "", x + c / 2, y + c / 2 + c / 5);
       }),
     );
+    for (const [i, j] of carrying) {
+      const x = o + order.indexOf(j) * c, y = o + order.indexOf(i) * c, inset = c / 4;
+      g.fillStyle = look.bg;
+      g.fillRect(x + inset - 1, y + inset - 1, c - 2 * inset - line + 2, c - 2 * inset - line + 2);
+      g.fillStyle = look.ink;
+      g.fillRect(x + inset, y + inset, c - 2 * inset - line, c - 2 * inset - line);
+    }
     drawHeads(g, cluster);
     drawChosen(g);
   }
@@ -293,5 +309,5 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
   listen(kindMenu, "change", () => (rescale(), draw()));
   listen(scopeMenu, "change", () => draw());
   connect();
-  return { element, build, update };
+  return { element, build, update, light };
 }

@@ -1,12 +1,15 @@
-/** The logarithmic ruler that shows, during a drag, the present value and the value before. */
+/** The logarithmic ruler that shows, during a drag, the present value, the value before, and the makespan over the value. */
 import { clamp } from "../shared/scale";
 import type { Point, Rect } from "./geometry";
 import { decades, PER_DECADE, writeRound, type Quantity } from "./quantity";
 import { beside, fit } from "./room";
+import { sketch } from "./sketch";
 import { s, set, textWidth } from "./svg";
+import type { Curve } from "./traits";
 
 const WIDTH = 380; // where there is room for it
 const HEIGHT = 46;
+const CURVE = 52; // more, with the curve below the marks
 const NAME = 32; // half of the longest mark's text
 
 export interface Ruler {
@@ -16,18 +19,28 @@ export interface Ruler {
    * not move; when the pointer leaves it, the scale moves below the value instead.
    */
   show(quantity: Quantity, from: number, origin: Point, pixels: number, text: string): void;
+  /** Draws it again as it was, with the curve as it is now. */
+  refresh(): void;
   hide(): void;
 }
 
 /** `room` is where it may be placed, in coordinates of `root`. */
-export function ruler(root: HTMLElement, room: () => Rect): Ruler {
+export function ruler(root: HTMLElement, room: () => Rect, curve: () => Curve | null = () => null): Ruler {
   const element = s("svg.ruler", { "aria-hidden": "true" });
-  const hide = () => void (element.style.display = "none");
+  let last: Parameters<Ruler["show"]> | null = null;
+  const hide = () => {
+    last = null;
+    element.style.display = "none";
+  };
   hide();
   return {
     element,
     hide,
-    show(quantity, from, origin, pixels, text) {
+    refresh() {
+      if (last) this.show(...last);
+    },
+    show(...args) {
+      const [quantity, from, origin, pixels, text] = (last = args);
       const bounds = root.getBoundingClientRect(), space = room();
       const [middle, level] = [origin.x - bounds.left, origin.y - bounds.top];
       const { end = quantity.high } = quantity;
@@ -43,17 +56,19 @@ export function ruler(root: HTMLElement, room: () => Rect): Ruler {
         s("line", { x1: x(value), x2: x(value), y1: major ? 26 : 32, y2: 38 }),
         ...(major && Math.abs(x(value) - at) > half + 24 && x(value) > NAME && x(value) < width - NAME ? [s("text", { x: x(value), y: 22 }, writeRound(quantity, value))] : []),
       ]);
+      const known = curve(), height = HEIGHT + (known ? CURVE : 0);
       element.replaceChildren(
-        s("rect.back", { x: 0.5, y: 8.5, width: width - 1, height: 36, rx: 6 }),
+        s("rect.back", { x: 0.5, y: 8.5, width: width - 1, height: height - 10, rx: 6 }),
         ...marks,
         ...(beyond > 0 && beyond < width - 8 ? [s("text", { x: beyond, y: 36 }, "∞")] : []),
         ...(begin > 0 && begin < width ? [s("line.from", { x1: begin, x2: begin, y1: 26, y2: 44 })] : []),
         s("line.now", { x1: at, x2: at, y1: 20, y2: 44 }),
         s("rect.now", { x: at - half, y: 0, width: 2 * half, height: 20, rx: 10 }),
         s("text.now", { x: at, y: 14 }, text),
+        ...(known ? sketch(known, x, at, width) : []),
       );
-      set(element, { width, height: HEIGHT });
-      const top = beside(level - 16, level + 20, HEIGHT, space.y, space.h);
+      set(element, { width, height });
+      const top = beside(level - 16, level + 20, height, space.y, space.h);
       Object.assign(element.style, { left: `${left}px`, top: `${top}px`, display: "block" });
     },
   };

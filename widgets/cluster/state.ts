@@ -17,6 +17,14 @@ export interface Cluster {
   readonly view: View;
 }
 
+/** What is busy at one time of a schedule: devices that compute, links that carry something. */
+export interface Activity {
+  readonly devices: readonly number[];
+  readonly links: readonly Pair[];
+}
+
+export const REST: Activity = { devices: [], links: [] };
+
 /** A host and its devices, in the order of their cards. */
 export interface Host {
   readonly name: string;

@@ -6,11 +6,21 @@ export interface ClusterTraits {
   peak: number[];
   load: number[][];
   selected: number;
+  /** Makespan over the value that is being dragged; {} for none. */
+  curve: Curve | Record<string, never>;
   error: string;
   /** Inside a larger view, which has the undo buttons and gives the height. */
   embedded: boolean;
   can_undo: boolean;
   can_redo: boolean;
+}
+
+/** Values (SI, ascending), the makespan at each [s], and where another pair of strategies is better. */
+export interface Curve {
+  values: number[];
+  makespans: number[];
+  best: [value: number, pair: string, makespan: number][];
+  preview: boolean;
 }
 
 /** The `cluster` trait: SI units, null for unlimited, matrices in the order of `devices`. */

@@ -123,3 +123,13 @@ export function sceneOf(rows: Rows, width = 900, height = 200, memory: Memory | 
     scroll: 0,
   };
 }
+
+/** Ops (device, start, finish) of a kept schedule as Python encodes them. */
+export function encodeKept(makespan: number, devices: number, ops: Row[]): DataView {
+  return message([
+    Uint32Array.of(1, ops.length, devices, 0),
+    Float64Array.of(makespan),
+    Uint16Array.from(ops, ([device]) => device!),
+    ...[1, 2].map((i) => Float32Array.from(ops, (row) => row[i]!)),
+  ]);
+}

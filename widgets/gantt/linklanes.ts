@@ -6,7 +6,10 @@ import { deviceOf, windowOf, type Scene } from "./scene.js";
 
 let change = new Float64Array(0); // workspace: by how much the load of each column differs from the one before
 
-/** Paints the lanes in view: as high as the share of the most transfers that any link carries at once, column by column. */
+/**
+ * Paints the lanes in view: the number of transfers at once, averaged over each column. Heights are logarithmic, and full where
+ * a link carries the most that any does: where many can share a link, a single transfer is still seen.
+ */
 export function paintLinks(r: Raster, scene: Scene): void {
   const { links, layout, paint } = scene;
   if (!links) return;
@@ -18,7 +21,7 @@ export function paintLinks(r: Raster, scene: Scene): void {
     for (let x = r.left; x < r.width; x++) {
       sum += change[x]!;
       if (sum < 1e-6) continue;
-      const high = Math.max(Math.round((sum / links.most) * layout.link), 1);
+      const high = Math.max(Math.round((Math.log2(1 + sum) / Math.log2(1 + links.most)) * layout.link), 1);
       fill(r, x, y + layout.link - Math.min(high, layout.link), x + 1, y + layout.link, paint.bars[TRANSFER]!);
     }
     change.fill(0);

@@ -68,7 +68,7 @@ export function paint(theme: Theme, palette: readonly string[] | null = KINDS): 
     line: over(theme.ink, 0.6),
     memory: [over(theme.accent, 0.5), over(theme.accent, 0.25)],
     short: [pixel(theme.critical), over(theme.critical, 0.5)],
-    kept: Uint32Array.of(over(theme.ink, 0.34), over(theme.ink, 0.6)),
+    kept: Uint32Array.of(over(theme.ink, 0.32), over(theme.ink, 0.45)),
     bars: Uint32Array.from(barCss, (colour) => pixel(colour)),
     barCss,
     inks: barCss.map(inkOn),

@@ -281,6 +281,7 @@ export class GanttView {
   #key(event: KeyboardEvent): void {
     const action = actionOf(event);
     if (!action) return;
+    if (action === "clear" && this.element.dataset.open) return this.#open("");
     this.#commands.perform(action);
     event.preventDefault();
     event.stopPropagation();

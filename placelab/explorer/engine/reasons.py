@@ -5,7 +5,8 @@ from __future__ import annotations
 from placelab.analysis import explanation
 from placelab.costs import describe_op
 from placelab.explorer.engine.solving import Result, function_of, place_state
-from placelab.schedule.placement import Trace
+from placelab.schedule.placement import Placement
+from placelab.schedule.trace import Trace
 
 
 class Reasons:
@@ -19,7 +20,7 @@ class Reasons:
         if not 0 <= op < result.state.graph.n_ops:
             return ""
         if self._traced is None or self._traced[0] is not result:
-            self._traced = (result, _trace(result))
+            self._traced = (result, traced(result).trace)
         trace = self._traced[1]
         decision = [trace.line(result.schedule.problem, op)] if trace else []
         return "\n".join([*decision, explanation.why(result.schedule, op), *_source(result, op)])
@@ -35,10 +36,10 @@ def _source(result: Result, op: int) -> list[str]:
     return [f"Its time: {describe_op(graph, op, column)}."]
 
 
-def _trace(result: Result) -> Trace | None:
-    """The decisions; a quick partitioner that did not record them is called again."""
+def traced(result: Result) -> Placement:
+    """The placement with its decisions; a quick partitioner that did not record them is called again."""
     state, placement = result.state, result.schedule.placement
     repeatable = not (function_of(state).slow or result.stopped or result.preview)
     if placement.trace is not None or not repeatable:
-        return placement.trace
-    return place_state(state, placement.problem, trace=True)[0].trace
+        return placement
+    return place_state(state, placement.problem, trace=True)[0]

@@ -9,7 +9,6 @@ import ipywidgets as w
 
 from placelab.explorer.panels.strip import Item
 
-
 LABELS = {"makespan": "", "critical": "Path", "memory": "Peak", "legal": ""}  # shorter ones, for one line
 
 

@@ -45,7 +45,8 @@ def with_change(items: Sequence[Item], schedule: Schedule | None, kept: Schedule
     sign, tone = ("▼", "good") if change < 0 else ("▲", "bad") if change > 0 else ("=", "")
     text = f"{sign} {percent(abs(change))} of ◈ {seconds(kept.makespan)}"
     return [
-        {**item, "value": f"{item['value']} {text}", "tone": tone} if item["key"] == "makespan" else item for item in items
+        {**item, "value": f"{item['value']} {text}", "tone": tone} if item["key"] == "makespan" else item
+        for item in items
     ]
 
 

@@ -55,8 +55,13 @@ class ClusterCanvas(anywidget.AnyWidget):
     peak: traitlets.List[float] = traitlets.List().tag(sync=True)  # peak bytes of each device; empty when not known
     load: traitlets.List[list[float]] = traitlets.List().tag(sync=True)  # busy fraction of links; empty: not known
     selected = traitlets.Int(-1).tag(sync=True)  # device number or -1
+    curve = traitlets.Dict().tag(
+        sync=True
+    )  # makespan over the value being dragged; {}: none, see explorer.engine.curve
     error = traitlets.Unicode("").tag(sync=True)  # why the last edit was refused
-    embedded = traitlets.Bool(False).tag(sync=True)  # inside a larger view, which has the undo buttons and gives the height
+    embedded = traitlets.Bool(False).tag(
+        sync=True
+    )  # inside a larger view, which has the undo buttons and gives the height
     can_undo = traitlets.Bool(False).tag(sync=True)
     can_redo = traitlets.Bool(False).tag(sync=True)
 
@@ -73,6 +78,11 @@ class ClusterCanvas(anywidget.AnyWidget):
     def state(self) -> State:
         """The cluster and the arrangement of its cards."""
         return self._history.now
+
+    @property
+    def before(self) -> State:
+        """The cluster and the arrangement in which the drag in progress began; without one those shown."""
+        return self._history.past[-1] if self._history.gesture is not None else self._history.now
 
     @property
     def gesture(self) -> int | None:

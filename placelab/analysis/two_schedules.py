@@ -1,0 +1,197 @@
+"""What differs between two schedules of one graph, op by op, and where time was saved or lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from placelab.analysis.explanation import KINDS, critical_steps
+from placelab.errors import FormatError, expect
+from placelab.kernels import explain as kernels
+from placelab.schedule.schedule import Schedule
+from placelab.units import seconds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Difference:
+    """Two schedules, ops matched by name; :func:`difference` makes it.
+
+    Each second of a makespan is charged to one op along the realised critical path (:func:`placelab.critical_path`): the one
+    that runs then, be it only in the way of another, or the one whose output travels; a wait for memory to the op that waits.
+    So what all ops save, minus what they lose, is the difference of the makespans.
+
+    Attributes
+    ----------
+    a, b : Schedule
+        Before and after.
+    """
+
+    a: Schedule
+    b: Schedule
+
+    @property
+    def saved(self) -> float:
+        """Makespan of `a` minus that of `b` [s]; negative if `b` is longer."""
+        return self.a.makespan - self.b.makespan
+
+    @cached_property
+    def ops(self) -> pd.DataFrame:
+        """One row per op, by the numbers of `a`; then those that only `b` has.
+
+        ``name``, ``kind``; ``moved``: both have it, on devices of different names; ``device_a``, ``device_b``, ``start_a``,
+        ``start_b``, ``finish_a``, ``finish_b`` [s], missing where the other schedule alone has the op; ``critical_a``,
+        ``critical_b``: seconds of each makespan that are charged to it.
+        """
+        import pandas as pd
+
+        both = _columns(self.a).merge(_columns(self.b), how="outer", on="name", suffixes=("_a", "_b"), sort=False)
+        in_a, in_b = both["number_a"].notna(), both["number_b"].notna()
+        both = both.assign(
+            kind=both["kind_a"].where(in_a, both["kind_b"]),
+            moved=in_a & in_b & (both["device_a"] != both["device_b"]),
+            critical_a=both["critical_a"].fillna(0.0),
+            critical_b=both["critical_b"].fillna(0.0),
+        ).sort_values(["number_a", "number_b"], ignore_index=True)
+        sides = [f"{label}_{side}" for label in ("device", "start", "finish", "critical") for side in "ab"]
+        return pd.DataFrame(both[["name", "kind", "moved", *sides]])
+
+    @property
+    def moved(self) -> pd.DataFrame:
+        """The rows of `ops` that moved."""
+        return self.ops[self.ops["moved"]].reset_index(drop=True)
+
+    @property
+    def path(self) -> pd.DataFrame:
+        """Seconds of each makespan in ops, transfers and waits: ``part``, ``a``, ``b``, ``saved`` (a minus b)."""
+        import pandas as pd
+
+        a, b = (
+            np.bincount(steps["kind"], steps["finish"] - steps["start"], minlength=len(KINDS))
+            for steps in map(critical_steps, (self.a, self.b))
+        )
+        return pd.DataFrame(dict(part=KINDS, a=a, b=b, saved=a - b))
+
+    def by_kind(self) -> pd.DataFrame:
+        """Ops of one kind together, the kind that changed most first: see :meth:`by_scope`; column ``kind``."""
+        return self._by("kind", self.ops["kind"])
+
+    def by_scope(self, depth: int = 1) -> pd.DataFrame:
+        """Ops of one scope together, the scope that changed most first.
+
+        Parameters
+        ----------
+        depth
+            Number of components of a name that make a scope: with 1, ``encoder/layer_0/MatMul`` is in ``encoder``. Names are
+            divided at ``/``, in graphs without it at ``.``. An op outside all scopes is in the scope ``""``.
+
+        Returns
+        -------
+        DataFrame
+            ``scope``; ``ops``, ``moved``: numbers of ops; ``critical_a``, ``critical_b``: seconds of each makespan; ``saved``,
+            ``lost``: sums of what single ops have less, or more, in `b`. Over all rows, ``saved - lost`` is :attr:`saved`, up
+            to rounding.
+        """
+        expect(depth, (int, np.integer), "depth")
+        return self._by("scope", _scopes(self.ops["name"].tolist(), max(int(depth), 0)))
+
+    def _by(self, label: str, key: list[str] | pd.Series) -> pd.DataFrame:
+        ops = self.ops
+        change = ops["critical_a"] - ops["critical_b"]
+        parts = ops.assign(ops=1, saved=change.clip(lower=0.0), **{label: key})
+        parts["lost"] = parts["saved"] - change
+        total = parts.groupby(label, sort=False)[["ops", "moved", "critical_a", "critical_b", "saved", "lost"]].sum()
+        order = (total["saved"] - total["lost"]).abs().to_numpy().argsort(kind="stable")[::-1]
+        return total.iloc[order].reset_index()
+
+    def __repr__(self) -> str:
+        change = f"{seconds(abs(self.saved))} {'less' if self.saved >= 0 else 'more'}"
+        share = f", {100 * abs(self.saved) / self.a.makespan:.3g} %" if self.a.makespan > 0 else ""
+        moved = f"{int(self.ops['moved'].sum())} of {len(self.ops)} ops on another device"
+        return f"Difference({seconds(self.a.makespan)} → {seconds(self.b.makespan)}: {change}{share}; {moved})"
+
+
+def difference(a: Schedule, b: Schedule) -> Difference:
+    """Compare two schedules of one graph, whatever problems and strategies they come from.
+
+    Parameters
+    ----------
+    a, b
+        Before and after. Ops are matched by name, devices too.
+
+    Returns
+    -------
+    Difference
+        ``ops`` (which moved, start and finish of each), ``moved``, ``path`` (ops, transfers and waits of both makespans),
+        ``by_kind()``, ``by_scope(depth)`` (saved and lost time), all DataFrames; ``saved`` [s].
+
+    Raises
+    ------
+    FormatError
+        The graphs have no op in common.
+
+    Notes
+    -----
+    O((ops + transfers) log + edges).
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> graph = pl.OpGraph.from_arrays(["in", "f/x", "g/x"], [1.0, 4.0, 4.0], [(0, 1), (0, 2)], edge_bytes=[1.0, 1.0])
+    >>> problem = pl.Problem(graph, pl.Cluster([1.0, 1.0]))
+    >>> d = difference(pl.solve(problem, "single"), pl.solve(problem, "heft"))
+    >>> d
+    Difference(9 s → 6 s: 3 s less, 33.3 %; 1 of 3 ops on another device)
+    >>> d.by_scope()
+      scope  ops  moved  critical_a  critical_b  saved  lost
+    0     f    1      0         4.0         0.0    4.0   0.0
+    1          1      0         1.0         2.0    0.0   1.0
+    2     g    1      1         4.0         4.0    0.0   0.0
+    """
+    for schedule in (a, b):
+        expect(schedule, Schedule, "difference")
+    if not set(a.problem.graph.names.tolist()) & set(b.problem.graph.names.tolist()):
+        raise FormatError(
+            f"the schedules have no op in common: one is of {a.problem.graph.title}, the other of {b.problem.graph.title}"
+        )
+    return Difference(a, b)
+
+
+def _columns(schedule: Schedule) -> pd.DataFrame:
+    """What `ops` says of one of the schedules."""
+    import pandas as pd
+
+    graph, devices = schedule.problem.graph, np.array(schedule.problem.cluster.names, dtype=object)
+    return pd.DataFrame(
+        dict(
+            name=graph.names.astype(object),
+            number=np.arange(graph.n_ops),
+            kind=graph.kind.astype(object),
+            device=devices[schedule.device],
+            start=schedule.start,
+            finish=schedule.finish,
+            critical=charged(schedule),
+        )
+    )
+
+
+def charged(schedule: Schedule) -> np.ndarray:
+    """Seconds of the makespan that are charged to each op along the realised critical path; shape (n_ops,)."""
+    steps, graph = critical_steps(schedule), schedule.problem.graph
+    op, by, waits = steps["row"].copy(), steps["by"], steps["kind"] == kernels.WAIT
+    travels = (steps["kind"] == kernels.TRANSFER) | (waits & (steps["cause"] >= kernels.BY_SEND))
+    op[travels] = graph.tensor_producer[schedule.transfers["tensor"][by[travels]]]
+    runs = waits & (steps["cause"] == kernels.BY_OP)
+    op[runs] = by[runs]
+    return np.bincount(op, steps["finish"] - steps["start"], minlength=graph.n_ops)
+
+
+def _scopes(names: list[str], depth: int) -> list[str]:
+    """The first `depth` components of each name, its last one left out."""
+    mark = "/" if any("/" in name for name in names) else "."
+    return [mark.join(name.split(mark)[:-1][:depth]) for name in names]

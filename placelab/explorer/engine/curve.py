@@ -1,0 +1,136 @@
+"""The makespan over the value that a hand is dragging, for the pair shown, and the best of the quick pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from placelab.errors import PlacelabError
+from placelab.explorer.engine.solving import function_of, place_state
+from placelab.explorer.engine.worker import Worker
+from placelab.explorer.state import State
+from placelab.problem.cluster import Cluster
+from placelab.simulation import simulate
+from placelab.strategies import PLANNED, partitioners
+from placelab.widgets.cluster.edit import apply
+
+VALUES = 33  # on the curve, from a thirtieth of the value before the drag to thirty times it
+REACH = 1.5  # powers of ten to either side
+COARSE = 8  # every so many values first, and for the other pairs
+PAUSE = 0.15  # seconds of a drag before the curve is computed, so that short ones cost nothing
+QUICK = (("heft", PLANNED), ("m-etf", "pct"), ("tf-greedy", "pct"), ("critical-path", "pct"), ("single", "fifo"))
+
+
+class Curve:
+    """Computes the curve of a drag, once, while it lasts.
+
+    Parameters
+    ----------
+    show
+        Called with what there is so far: ``values`` (SI, ascending), ``makespans`` [s] of the pair shown, ``best``: [value, pair,
+        makespan] where another quick pair is better, ``preview``: whether a preview stands in; {} when the drag ends.
+    """
+
+    def __init__(self, show: Callable[[dict[str, Any]], None]) -> None:
+        self._show = show
+        self._drag: tuple[State, Mapping[str, Any]] | None = None
+        self._gesture: int | None = None
+        self._worker = Worker(self._compute, "curve")
+
+    def follow(self, before: State, message: Mapping[str, Any], gesture: int | None) -> None:
+        """Take the newest message of drag number `gesture`, which began at the state `before`; None: the drag has ended."""
+        if gesture == self._gesture:
+            return
+        self._gesture = gesture
+        self._drag = (before, message) if gesture is not None and message.get("kind") in COLUMNS else None
+        self._show({})
+        self._worker.wake()
+
+    def settled(self, timeout: float | None = None) -> bool:
+        """Wait until the curve is complete; return False when that takes longer."""
+        return self._worker.settled(timeout)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._worker.close()
+
+    def _compute(self) -> None:
+        if self._drag is None or not self._worker.sleep(PAUSE):
+            return
+        state, message = self._drag
+        start = dragged_value(state.cluster, message)
+        if not (0 < start < np.inf) or (function_of(state).slow and "preview" not in function_of(state).reserved):
+            return
+        factors = np.logspace(-REACH, REACH, VALUES)
+        coarse = np.arange(0, VALUES, COARSE)
+        found: dict[int, float] = {}
+        best: list[list[Any]] = []
+        for i in [*coarse, *np.setdiff1d(np.arange(VALUES), coarse)]:
+            found[int(i)] = makespan(at(state, message, factors[i]))
+            if self._worker.woken:
+                return
+            self._report(start * factors, found, best, state)
+        for i in coarse:
+            others = [(makespan(changed), name) for name, changed in pairs(at(state, message, factors[i]))]
+            if self._worker.woken:
+                return
+            least, name = min(others, default=(np.inf, ""))
+            if least < found[int(i)] * 0.999:
+                best.append([float(start * factors[i]), name, least])
+                self._report(start * factors, found, best, state)
+
+    def _report(self, values: np.ndarray, found: dict[int, float], best: list[list[Any]], state: State) -> None:
+        known = sorted(i for i, value in found.items() if np.isfinite(value))
+        self._show(
+            {
+                "values": [float(values[i]) for i in known],
+                "makespans": [found[i] for i in known],
+                "best": list(best),
+                "preview": "preview" in function_of(state).reserved,
+            }
+        )
+
+
+COLUMNS = {
+    "speed": "device",
+    "memory": "device",
+    "bandwidth": "pairs",
+    "latency": "pairs",
+}  # what is dragged, and where
+
+
+def dragged_value(cluster: Cluster, message: Mapping[str, Any]) -> float:
+    """The value that a drag's message changes, in a cluster [SI]: the least of its links."""
+    values = getattr(cluster, message["kind"])
+    if COLUMNS[message["kind"]] == "device":
+        return float(values[message["device"]])
+    return float(min(values[i, j] for i, j in message["pairs"]))
+
+
+def at(state: State, message: Mapping[str, Any], factor: float) -> State:
+    """The state with the dragged value at `factor` times what it was."""
+    scaled = {key: message[key] for key in ("kind", "device", "pairs") if key in message}
+    links = COLUMNS[message["kind"]] == "pairs"
+    scaled |= {"factor": factor} if links else {"value": factor * dragged_value(state.cluster, message)}
+    return state.with_cluster(*apply(state.cluster, state.layout, scaled))
+
+
+def pairs(state: State) -> list[tuple[str, State]]:
+    """The quick pairs of strategies, with default options, each as a state and with its name."""
+    known = [(p, s) for p, s in QUICK if p in partitioners() and (p, s) != (state.partitioner, state.scheduler)]
+    return [(f"{p} + {s}", replace(state, partitioner=p, scheduler=s, options={})) for p, s in known]
+
+
+def makespan(state: State) -> float:
+    """The makespan of a state [s]; NaN where it cannot be placed or simulated."""
+    extra = {"preview": True} if "preview" in function_of(state).reserved else {}
+    try:
+        problem = state.problem()
+        placement, _ = place_state(state, problem, **extra)
+        options = state.options_of("scheduler")
+        return simulate(problem, placement, state.scheduler, seed=state.seed, **options).makespan
+    except PlacelabError:
+        return float("nan")

@@ -1,0 +1,132 @@
+"""The decisions behind a placement, in the order they were taken, and the ranks that ordered them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.problem import Problem
+from placelab.units import seconds
+
+PLANNED_FINISH, EARLIEST_START = "planned finish [s]", "earliest start [s]"  # scores that are times of the op itself
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    r"""Lengths of the longest paths to the exits, added up backwards.
+
+    .. math:: rank(v) = own(v) + \max_{e: v \to s} (way(e) + rank(s))
+
+    Attributes
+    ----------
+    name : str
+        What a rank is, with its unit.
+    value, own : ndarray, shape (n_ops,)
+        The rank of each op, and what the op itself adds to it.
+    way : ndarray, shape (n_edges,)
+        What each edge adds.
+    """
+
+    name: str
+    value: np.ndarray
+    own: np.ndarray
+    way: np.ndarray
+
+    def through(self, graph: OpGraph) -> np.ndarray:
+        """Length of the longest path from the beginning of each edge's way: way(e) + rank(s), shape (n_edges,)."""
+        return self.way + self.value[graph.consumer]
+
+    def deciding(self, graph: OpGraph) -> np.ndarray:
+        """The edge that attains the maximum of each op, -1 at exits; ties: the lower successor. int32 of shape (n_ops,)."""
+        edge = np.full(graph.n_ops, -1, dtype=np.int32)
+        order = np.lexsort((-graph.consumer, self.through(graph), graph.producer))
+        edge[graph.producer[order]] = order  # of several assignments the last one holds, the longest path
+        return frozen(edge)
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Why each op is where it is: one row per decision, in the order decided.
+
+    Attributes
+    ----------
+    op, device : ndarray of int32, shape (n_decisions,)
+        The op (first member of its group) and the device it was given.
+    score : ndarray, shape (n_decisions, n_devices)
+        What the partitioner compared, NaN where a device was no candidate.
+    reason : ndarray of int32, shape (n_decisions,)
+        Index into `reasons`.
+    score_name : str
+        What a score is, with its unit.
+    times : {"", "start", "finish"}
+        Whether a score is the planned start or finish of the op on the device, which :meth:`spans` needs.
+    rank : ndarray, shape (n_decisions,), or None
+        What decisions were ordered by, the largest first (of the ops that the strategy could choose from), or, in ``etf``
+        and ``sct``, what breaks ties; None where the strategy has no ranks.
+    rank_name : str
+        What that is, with its unit.
+    ranks : Ranks or None
+        How upward ranks add up, for strategies that have them.
+    """
+
+    op: np.ndarray
+    device: np.ndarray
+    score: np.ndarray
+    reason: np.ndarray
+    reasons: tuple[str, ...]
+    score_name: str
+    times: Literal["", "start", "finish"] = ""
+    rank: np.ndarray | None = None
+    rank_name: str = ""
+    ranks: Ranks | None = None
+
+    def rows(self, problem: Problem) -> np.ndarray:
+        """The row that decided each op, with or without its group; -1 where there is none. int32 of shape (n_ops,)."""
+        none = len(self.op)
+        row = np.full(problem.graph.n_ops, none, dtype=np.int32)
+        row[self.op] = np.arange(none, dtype=np.int32)
+        if problem.n_groups:
+            first, grouped = np.minimum.reduceat(row[problem.group_ops], problem.group_ptr[:-1]), problem.group >= 0
+            row[grouped] = first[problem.group[grouped]]
+        return frozen(np.where(row == none, np.int32(-1), row))
+
+    def spans(self, problem: Problem, rows: slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+        """When the op of each decision would start and finish on each device, as planned; ``schedule`` may differ.
+
+        Returns
+        -------
+        start, finish : ndarray, shape (n_rows, n_devices)
+            Seconds, to rounding; NaN where the device was no candidate, and everywhere if scores are no times of the op.
+        """
+        score = self.score[rows]
+        if not self.times:
+            return np.full(score.shape, np.nan), np.full(score.shape, np.nan)
+        took = problem.exec_table(self.op[rows], otherwise=np.nan)
+        return (score, score + took) if self.times == "start" else (score - took, score)
+
+    def line(self, problem: Problem, op: int) -> str:
+        """The decision about `op` (or about its group) as one sentence."""
+        rows = np.flatnonzero(np.isin(self.op, problem.members(op)))
+        if not len(rows):
+            return f"{problem.graph.names[op]}: no decision recorded"
+        i, names = rows[0], problem.cluster.names
+        chosen, score = self.device[i], self.score[i]
+        text_of = self._text_of
+        others = [d for d in np.argsort(score, kind="stable") if d != chosen and not np.isnan(score[d])][:4]
+        compared = "; ".join([f"{text_of(score[chosen])}", *(f"{names[d]} {text_of(score[d])}" for d in others)])
+        text = f"{problem.graph.names[op]} on {names[chosen]}: {self.reasons[self.reason[i]]}"
+        if self.op[i] != op:
+            text += f", with {problem.graph.names[self.op[i]]} of its group"
+        if np.isnan(score[chosen]):
+            return text
+        tie = "; of equals the first" if (score == score[chosen]).sum() > 1 else ""
+        return f"{text} ({self.score_name.partition(' [')[0]} {compared}{tie})"
+
+    @property
+    def _text_of(self) -> Callable[[float], str]:
+        """A score as text: times in a unit that fits, other numbers with three digits."""
+        return seconds if self.score_name.endswith("[s]") else "{:.3g}".format

@@ -1,0 +1,1 @@
+"""Solve many problems, or one problem under many values of a parameter."""

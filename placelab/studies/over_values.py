@@ -1,0 +1,156 @@
+"""The makespan over one parameter of the cluster, value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from placelab.analysis.in_threads import results, threads_for
+from placelab.errors import FormatError, expect
+from placelab.placing import solve
+from placelab.preparing.chain import Steps
+from placelab.problem.problem import Problem
+from placelab.progress import Progress, Report, never, silent
+from placelab.strategies import Partitioner, Scheduler, find, partitioners, schedulers
+from placelab.studies.parameter import Parameter, parameter
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("partitioner", "scheduler", "over", "value", "relative", "makespan", "oom", "error")
+Row = dict[str, Any]
+Pair = tuple[Partitioner, Scheduler | None]
+
+
+def sensitivity(
+    problem: Problem,
+    partitioner: str | Partitioner | Iterable[tuple[str | Partitioner, str | Scheduler | None]] = "heft",
+    scheduler: str | Scheduler | None = None,
+    *,
+    over: str = "bandwidth",
+    of: Any = None,
+    values: Any = None,
+    prepare: Steps = (),
+    seed: int = 0,
+    preview: bool = False,
+    partitioner_options: Mapping[str, Any] | None = None,
+    scheduler_options: Mapping[str, Any] | None = None,
+    progress: Report | None = None,
+    cancel: Callable[[], bool] | None = None,
+) -> pd.DataFrame:
+    """Solve a problem for each value of one parameter of its cluster.
+
+    Parameters
+    ----------
+    partitioner, scheduler
+        As for :func:`placelab.solve`; or a list of pairs (partitioner, scheduler), each of which is tried.
+    over
+        ``"bandwidth"`` [bytes/s], ``"latency"`` [s], ``"speed"`` [operations/s] or ``"memory"`` [bytes].
+    of
+        The device whose speed or memory it is, or all of whose links are meant; a host or type: its devices, or the links inside
+        it; a pair: the links between two devices, hosts or types, in both directions. Default: all.
+    values
+        What the parameter is given. Where several devices or links are meant that differ, they keep their ratios, and the largest
+        is given the value; what is unlimited stays so. Default: 31 values from a tenth to ten times the present one.
+    prepare, seed, preview, partitioner_options, scheduler_options
+        As for :func:`placelab.solve`, and the same for each pair.
+    progress
+        Called after each value with a :class:`placelab.progress.Progress`: the share that is done, and the ``row``.
+    cancel
+        Called before each row, and now and then by partitioners that search, also in threads; when it returns True, the complete
+        rows are returned.
+
+    Returns
+    -------
+    DataFrame
+        One row per pair and value, in the order given: ``partitioner``, ``scheduler``, ``over``, ``value``; ``relative``, the
+        value over the present one (NaN where that is 0 or unlimited); ``makespan`` [s]; ``oom``: some device is short of
+        memory at some time; ``error``: why there is no result (makespan NaN then), else ``""``. Nothing is smoothed: a
+        makespan that rises with a faster link is an anomaly of the schedules, as Graham describes them.
+
+    Raises
+    ------
+    FormatError, UnsupportedError
+        No such parameter, device or strategy; a parameter that makes no difference to this problem. What fails for one value
+        is a row.
+
+    Notes
+    -----
+    Placed and simulated anew for each value, on all cores where placelab's own strategies do so within seconds.
+
+    References
+    ----------
+    Graham (1969), Bounds on multiprocessing timing anomalies.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> problem = pl.Problem(pl.OpGraph.from_arrays(["a"], [6.0], []), pl.Cluster([1.0]))
+    >>> sensitivity(problem, "single", over="speed", values=[1.0, 2.0, 0.0])[["value", "makespan", "error"]]
+       value  makespan                                              error
+    0    1.0       6.0
+    1    2.0       3.0
+    2    0.0       NaN  speed of device 'dev0' is 0 operations/s; expe...
+    """
+    import pandas as pd
+
+    expect(problem, Problem, "sensitivity")
+    pairs, meant = _pairs(partitioner, scheduler), parameter(problem, over, of)
+    common: Row = dict(prepare=prepare, seed=seed, preview=preview, cancel=cancel or never)
+    common |= dict(partitioner_options=partitioner_options, scheduler_options=scheduler_options)
+    todo = [(pair, value) for pair in pairs for value in _values(meant, problem, values)]
+    report = progress or silent
+    rows: dict[int, Row] = {}
+    for i, row in results(
+        lambda which: _row(problem, meant, *which, common), todo, cancel or never, threads=_threads(pairs)
+    ):
+        rows[i] = row
+        report(Progress(f"{row['partitioner']}, {over} {row['value']:.3g}", len(rows) / len(todo), row=row))
+    return pd.DataFrame([rows[i] for i in sorted(rows)], columns=list(COLUMNS))
+
+
+def _pairs(partitioner: Any, scheduler: Any) -> list[Pair]:
+    given = [(partitioner, scheduler)] if isinstance(partitioner, str) or callable(partitioner) else list(partitioner)
+    if not given or any(isinstance(pair, str) or len(pair) != 2 for pair in given):
+        raise FormatError(f"partitioner is {partitioner!r:.60}; expected a name, or pairs like ('heft', 'planned')")
+    return [
+        (find(partitioners(), p, "partitioner"), None if s is None else find(schedulers(), s, "scheduler"))
+        for p, s in given
+    ]
+
+
+def _values(meant: Parameter, problem: Problem, values: Any) -> list[float]:
+    if values is None:
+        return meant.around(problem).tolist()
+    try:
+        column = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise FormatError(f"values are {values!r:.60}; expected numbers") from None
+    if column.ndim != 1 or not len(column):
+        raise FormatError(f"values have shape {column.shape}; expected one number or more, in a list")
+    return column.tolist()
+
+
+def _threads(pairs: list[Pair]) -> int:
+    """Searches use all cores themselves."""
+    slow = any(partitioner.slow for partitioner, _ in pairs)
+    return 1 if slow else threads_for(*(strategy for pair in pairs for strategy in pair if strategy is not None))
+
+
+def _row(problem: Problem, meant: Parameter, pair: Pair, value: float, common: Mapping[str, Any]) -> Row:
+    """One row; a user's strategy may raise anything."""
+    partitioner, scheduler = pair
+    present = meant.of(problem.cluster)
+    relative = value / present if 0 < present < np.inf else np.nan
+    row = dict(
+        partitioner=partitioner.name, scheduler=scheduler.name if scheduler else "", over=meant.over, value=value
+    )
+    try:
+        schedule = solve(meant.put(problem, value), partitioner, scheduler, **common)
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        return row | dict(relative=relative, makespan=np.nan, oom=False, error=reason)
+    found = dict(scheduler=schedule.scheduler, makespan=schedule.makespan, oom=bool(len(schedule.oom)), error="")
+    return row | dict(relative=relative) | found

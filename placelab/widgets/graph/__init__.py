@@ -1,0 +1,1 @@
+"""The model graph: scopes that open and close, laid out in layers."""

@@ -1,0 +1,104 @@
+/** What the cells say, how good they are, and in which order their rows come. */
+import { bytes, percent, seconds } from "../shared/format.js";
+import type { Cell, Row } from "./traits.js";
+
+export type Measure = "makespan" | "gap" | "memory" | "moved";
+
+/** Label and explanation of each measure. */
+export const MEASURES: Record<Measure, readonly [label: string, title: string]> = {
+  makespan: ["Makespan", "When the last op has finished"],
+  gap: ["Gap", "At most how far above the optimum, by the best lower bound that is proven"],
+  memory: ["Memory", "Largest peak memory of a device"],
+  moved: ["Moved", "Bytes of all transfers between devices"],
+};
+const OPTIMAL = 1e-9; // a makespan this close above its bound differs from it by rounding
+
+/** The number that a measure ranks and colours by; NaN where there is none. Gaps rank like makespans. */
+export function valueOf(cell: Cell | null, measure: Measure): number {
+  return cell?.[measure === "gap" ? "makespan" : measure] ?? NaN;
+}
+
+/** The same, of schedules that are legal and within memory only. */
+function goodValue(cell: Cell | null, measure: Measure): number {
+  return cell?.flaw ? NaN : valueOf(cell, measure);
+}
+
+/** The number in a cell, with its unit. */
+export function textOf(cell: Cell, measure: Measure): string {
+  if (cell.error) return "–";
+  if (measure === "makespan") return seconds(cell.makespan ?? NaN);
+  if (measure === "gap") return cell.gap === null ? "–" : isOptimal(cell) ? "optimal" : atMost(cell.gap);
+  return bytes(cell[measure] ?? NaN);
+}
+
+/** Whether no schedule can be faster. */
+export function isOptimal(cell: Cell): boolean {
+  return cell.gap !== null && cell.gap < OPTIMAL && !cell.flaw;
+}
+
+/** A share of which only an upper bound is known: "≤ 30 %", "< 0.1 %". */
+export function atMost(share: number): string {
+  return share < 0.001 ? "< 0.1 %" : share < 9.995 ? `≤ ${percent(share)}` : `≤ ${(1 + share).toFixed(0)} ×`;
+}
+
+/** Where the least value of a measure is, of cells that are not stale if there is one; null where nothing counts. */
+export function bestOf(rows: readonly Row[], measure: Measure): { row: Row; column: number; value: number } | null {
+  for (const stale of [false, true]) {
+    let best: { row: Row; column: number; value: number } | null = null;
+    for (const row of rows)
+      row.cells.forEach((cell, column) => {
+        const value = cell?.stale === stale ? goodValue(cell, measure) : NaN;
+        if (value < (best?.value ?? Infinity)) best = { row, column, value };
+      });
+    if (best) return best;
+  }
+  return null;
+}
+
+/** How many times the least value a value is, at least 1; NaN where there is none. */
+export function ratioOf(value: number, least: number): number {
+  return value === least ? 1 : Math.max(value / least, 1);
+}
+
+/** The rows sorted by their least value; after them those with none that counts, and those to be searched, in their order. */
+export function bestFirst(rows: readonly Row[], measure: Measure): Row[] {
+  const rank = new Map(
+    rows.map((row) => {
+      const least = (values: number[]) => Math.min(...values.filter((value) => value === value)); // Infinity for none
+      const keys = [isIdle(row) ? 1 : 0, least(row.cells.map((cell) => goodValue(cell, measure)))];
+      return [row, [...keys, least(row.cells.map((cell) => valueOf(cell, measure)))]] as const;
+    }),
+  );
+  return [...rows].sort((a, b) => {
+    const [x, y] = [rank.get(a)!, rank.get(b)!];
+    const i = x.findIndex((key, i) => key !== y[i]);
+    return i < 0 ? 0 : x[i]! - y[i]!;
+  });
+}
+
+/** Whether a row waits for a request, its values, if any, being of a problem before. */
+export function isIdle(row: Row): boolean {
+  return row.state === "search";
+}
+
+/** Whether nothing of a row belongs to the present problem: a button stands for its cells, if it searches or takes long. */
+export function isEmpty(row: Row): boolean {
+  return !row.cells.some((cell) => cell && !cell.stale);
+}
+
+/** Everything about a pair, one line each, for the box beside the pointer and for screen readers. */
+export function explain(cell: Cell | null, state: Row["state"], least: number, marks: readonly string[]): string[] {
+  if (!cell) return [state === "running" ? "Being compared now" : state === "done" ? "No result" : "Not compared yet"];
+  const stale = cell.stale ? ["Of the problem before the change"] : [];
+  if (cell.error) return [cell.error, ...stale];
+  const makespan = cell.makespan ?? NaN;
+  const ratio = makespan > least * 1.0005 ? `, ${(makespan / least).toPrecision(3)} × the best` : "";
+  const gap = isOptimal(cell) ? "proven optimal" : cell.gap === null ? "" : `${atMost(cell.gap)} above the optimum`;
+  const also = [...marks, gap, cell.flaw].filter(Boolean).join(", ");
+  return [
+    seconds(makespan) + ratio,
+    also.charAt(0).toUpperCase() + also.slice(1),
+    `${bytes(cell.memory ?? NaN)} peak memory, ${bytes(cell.moved ?? NaN)} moved`,
+    ...stale,
+  ].filter(Boolean);
+}

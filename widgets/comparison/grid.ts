@@ -1,0 +1,153 @@
+/** The table: sorted rows, one cell in the order of Tab, keys, clicks, and a box that explains the cell in question. */
+import { h, listen } from "../shared/dom.js";
+import { bestFirst, bestOf, type Measure } from "./cells.js";
+import { moved, type Place } from "./moves.js";
+import { type Look, RowView } from "./row.js";
+import { gradient, WORST } from "./shade.js";
+import type { Asked, Row } from "./traits.js";
+
+export interface Content {
+  readonly schedulers: readonly string[];
+  readonly rows: readonly Row[];
+  readonly shown: readonly string[];
+  readonly measure: Measure;
+  readonly dark: boolean;
+}
+
+export class Grid {
+  readonly element: HTMLElement;
+  private readonly head = h("tr");
+  private readonly body = h("tbody");
+  private readonly scale = h("i", { "aria-hidden": "true" });
+  private readonly corner = h("th", {}, h("span.scale", { title: `Colours: the best to ${WORST} times that` }, "1 ×", this.scale, `${WORST} ×`));
+  private readonly tip = h("div.tip", { hidden: true, "aria-hidden": "true" });
+  private readonly scroll: HTMLElement;
+  private readonly views = new Map<string, RowView>();
+  private order: RowView[] = [];
+  private at: Place = { row: 0, column: 0 };
+  private content: Content | null = null;
+  private over = false; // whether the pointer is on the rows: they keep their order then
+
+  constructor(private readonly ask: (asked: Asked) => void) {
+    const label = "Partitioners and schedulers compared; Enter shows a pair";
+    const table = h("table", { role: "grid", "aria-label": label }, h("thead", {}, this.head), this.body);
+    this.scroll = h("div.scroll", {}, table);
+    this.element = h("div.grid", {}, this.scroll, this.tip);
+    listen(this.body, "click", (event) => this.act(event.target));
+    listen(this.body, "keydown", (event) => this.key(event));
+    listen(this.body, "focusin", (event) => this.focused(event.target));
+    listen(this.body, "focusout", () => this.explain(null));
+    listen(this.body, "pointerover", (event) => this.explain(event.target));
+    listen(this.body, "pointerenter", () => (this.over = true));
+    listen(this.body, "pointerleave", () => this.left());
+    listen(this.scroll, "scroll", () => this.explain(null));
+  }
+
+  show(content: Content): void {
+    this.content = content;
+    const { schedulers, rows, measure, dark, shown } = content;
+    const best = bestOf(rows, measure);
+    const look: Look = {
+      schedulers, measure, dark, shown, best,
+      least: best?.value ?? NaN,
+      leastMakespan: bestOf(rows, "makespan")?.value ?? NaN,
+    };
+    this.scale.style.background = gradient(dark);
+    this.scroll.style.setProperty("--columns", String(schedulers.length));
+    this.head.replaceChildren(this.corner, ...schedulers.map((name) => h("th", { scope: "col", title: name }, name)));
+    for (const row of rows) {
+      if (!this.views.has(row.name)) this.views.set(row.name, new RowView());
+      this.views.get(row.name)!.show(row, look);
+    }
+    this.arrange(rows, measure);
+  }
+
+  /** Puts the rows in their order; the cell that has the focus keeps it. */
+  private arrange(rows: readonly Row[], measure: Measure): void {
+    const place = this.order[this.at.row];
+    const focus = this.body.contains(document.activeElement);
+    const sorted = bestFirst(rows, measure).map(({ name }) => this.views.get(name)!);
+    const kept = this.order.filter((view) => sorted.includes(view));
+    this.order = this.over ? [...kept, ...sorted.filter((view) => !kept.includes(view))] : sorted;
+    if (this.order.some((view, i) => view.element !== this.body.children[i]) || this.body.children.length > this.order.length)
+      this.body.replaceChildren(...this.order.map((view) => view.element));
+    if (place && focus) this.at = { ...this.at, row: Math.max(this.order.indexOf(place), 0) };
+    this.rove(focus && !this.body.contains(document.activeElement));
+  }
+
+  /** Makes the current cell the one that Tab leads to, and focuses it if asked to. */
+  private rove(focus: boolean): void {
+    for (const { stops } of this.order) for (const stop of stops) stop.tabIndex = -1;
+    const stop = this.current;
+    if (!stop) return;
+    stop.tabIndex = 0;
+    if (focus) stop.focus({ preventScroll: false });
+  }
+
+  private get current(): HTMLElement | undefined {
+    const stops = this.order[Math.min(this.at.row, this.order.length - 1)]?.stops ?? [];
+    return stops[Math.min(this.at.column, stops.length - 1)];
+  }
+
+  private left(): void {
+    this.over = false;
+    this.explain(null);
+    if (this.content) this.arrange(this.content.rows, this.content.measure);
+  }
+
+  /** Where an element of the rows is. */
+  private placeOf(target: EventTarget | null): Place | undefined {
+    const row = this.order.findIndex((view) => view.element.contains(target as Node));
+    const column = this.order[row]?.stops.findIndex((stop) => stop.contains(target as Node)) ?? -1;
+    return column < 0 ? undefined : { row, column };
+  }
+
+  private act(target: EventTarget | null): void {
+    const place = this.placeOf(target);
+    if (!place) return;
+    const view = this.order[place.row]!;
+    const partitioner = view.row.name;
+    if (view.stops[place.column] instanceof HTMLButtonElement) return this.ask({ kind: view.request, partitioner });
+    this.ask({ kind: "show", partitioner, scheduler: this.content!.schedulers[place.column]! });
+  }
+
+  private key(event: KeyboardEvent): void {
+    const to = moved(this.at, event, this.order.map(({ stops }) => stops.length));
+    if (to) {
+      this.at = to;
+      this.rove(true);
+    } else if ((event.key === "Enter" || event.key === " ") && !(event.target instanceof HTMLButtonElement)) {
+      this.act(event.target);
+    } else {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  private focused(target: EventTarget | null): void {
+    const place = this.placeOf(target);
+    if (!place) return;
+    const wide = this.order[place.row]!.stops.length === 1;
+    if (!(wide && place.row === this.at.row)) this.at = place; // a wide cell keeps the column that the keys came from
+    this.rove(false);
+    this.explain(target);
+  }
+
+  /** Explains the cell `target` in a box beside it; null hides the box. */
+  private explain(target: EventTarget | null): void {
+    const place = target && this.placeOf(target);
+    const view = place ? this.order[place.row] : undefined;
+    const lines = place ? view!.explanation(place.column) : [];
+    this.tip.hidden = !lines.length;
+    if (!place || !view || !lines.length) return;
+    const pair = `${view.row.name} + ${this.content!.schedulers[place.column]}`;
+    this.tip.replaceChildren(h("b", {}, pair), ...lines.map((line) => h("div", {}, line)));
+    const [around, cell] = [this.element, view.stops[place.column]!].map((e) => e.getBoundingClientRect()) as [DOMRect, DOMRect];
+    const { offsetWidth: width, offsetHeight: height } = this.tip;
+    const left = Math.min(Math.max(cell.left - around.left, 0), Math.max(around.width - width, 0));
+    const below = cell.bottom - around.top + 3;
+    const top = below + height <= around.height ? below : Math.max(cell.top - around.top - height - 3, 0);
+    this.tip.style.transform = `translate(${left}px, ${top}px)`;
+  }
+}

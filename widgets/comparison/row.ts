@@ -1,0 +1,123 @@
+/** A row of the table: a partitioner's name and its cells, or one wide cell with a button. */
+import { h, set } from "../shared/dom.js";
+import { seconds } from "../shared/format.js";
+import {
+  bestOf, explain, isEmpty, isIdle, isOptimal, type Measure, ratioOf, textOf, valueOf,
+} from "./cells.js";
+import { shade } from "./shade.js";
+import type { Cell, Row } from "./traits.js";
+
+const PATIENCE = 1000; // ms before a row that is being compared has a button, too
+
+/** What all rows are drawn by. */
+export interface Look {
+  readonly schedulers: readonly string[];
+  readonly measure: Measure;
+  readonly dark: boolean;
+  /** The least value of the measure, and the least makespan. */
+  readonly least: number;
+  readonly leastMakespan: number;
+  readonly best: { readonly row: Row; readonly column: number } | null;
+  /** Partitioner and scheduler that the explorer shows. */
+  readonly shown: readonly string[];
+}
+
+export class RowView {
+  readonly element = h("tr");
+  /** What the keyboard goes to, from left to right. */
+  stops: HTMLElement[] = [];
+  row!: Row;
+  private readonly head = h("th", { scope: "row" });
+  private readonly button = h("button", { type: "button", tabindex: -1 });
+  private readonly wide = h("td.wide", {}, this.button);
+  private cells: HTMLElement[] = [];
+  private lines: string[][] = [];
+  private since = 0; // when it was first seen running
+
+  show(row: Row, look: Look): void {
+    this.since = row.state === "running" ? this.since || performance.now() : 0;
+    this.row = row;
+    this.head.textContent = this.head.title = row.name;
+    if (this.isWide) this.showButton(look);
+    else this.showCells(look);
+  }
+
+  /** What a click on the row's button asks for. */
+  get request(): "search" | "halt" {
+    return isIdle(this.row) ? "search" : "halt";
+  }
+
+  /** Lines that explain a cell. */
+  explanation(column: number): readonly string[] {
+    return this.lines[column] ?? [];
+  }
+
+  private get elapsed(): number {
+    return this.since ? performance.now() - this.since : 0;
+  }
+
+  private get isWide(): boolean {
+    const { state } = this.row;
+    return isIdle(this.row) ? isEmpty(this.row) : state === "running" && this.elapsed > PATIENCE && isEmpty(this.row);
+  }
+
+  private showButton(look: Look): void {
+    const before = bestOf([this.row], "makespan");
+    const seen = before ? ` · ${seconds(before.value)} before the change` : "";
+    const idle = isIdle(this.row);
+    this.button.textContent = idle ? `Search${seen}` : `Stop · ${Math.floor(this.elapsed / 1000)} s`;
+    const what = idle ? "It searches for seconds or minutes: run it" : "Leave it out";
+    set(this.button, { "aria-label": `${this.row.name}: ${idle ? `search${seen}` : "stop"}`, title: what });
+    set(this.wide, { colspan: look.schedulers.length });
+    this.lines = [];
+    this.put([this.wide], [this.button]);
+  }
+
+  private showCells(look: Look): void {
+    if (this.cells.length !== look.schedulers.length)
+      this.cells = look.schedulers.map(() => h("td", { tabindex: -1 }));
+    this.lines = this.cells.map((td, column) => this.showCell(td, column, look));
+    this.put(this.cells, this.cells);
+  }
+
+  private showCell(td: HTMLElement, column: number, look: Look): string[] {
+    const { name, state, cells } = this.row;
+    const cell = cells[column] ?? null;
+    const scheduler = look.schedulers[column]!;
+    const best = look.best?.row === this.row && look.best.column === column;
+    const shown = look.shown[0] === name && look.shown[1] === scheduler;
+    const marks = [shown ? "shown now" : "", best ? BEST[look.measure] : ""].filter(Boolean);
+    const lines = explain(cell, state, look.leastMakespan, marks);
+    const value = valueOf(cell, look.measure);
+    const colour = Number.isNaN(value) ? null : shade(ratioOf(value, look.least), look.dark);
+    const kind = !cell ? "pending" : cell.error ? "error" : cell.flaw ? "flawed" : cell.stale ? "stale" : "";
+    td.className = [kind, best && "best", shown && "shown"].filter(Boolean).join(" ");
+    td.style.setProperty("--fill", colour?.fill ?? null);
+    td.style.setProperty("--on-fill", colour?.ink ?? null);
+    const text = cell ? written(cell, look.measure, best) : "…";
+    if (td.textContent !== text) td.textContent = text;
+    set(td, { "aria-label": `${name}, ${scheduler}: ${lines.join(". ")}`, "aria-selected": String(shown) });
+    return lines;
+  }
+
+  /** Puts cells into the row, unless they are there. */
+  private put(cells: HTMLElement[], stops: HTMLElement[]): void {
+    this.stops = stops;
+    const children = [this.head, ...cells];
+    const same = this.element.children.length === children.length && children.every((c, i) => c === this.element.children[i]);
+    if (!same) this.element.replaceChildren(...children);
+  }
+}
+
+const BEST: Record<Measure, string> = {
+  makespan: "the best",
+  gap: "the best",
+  memory: "least peak memory",
+  moved: "least bytes moved",
+};
+
+/** Text of a cell with its marks: ★ the best, ✓ proven optimal, ⚠ does not count. */
+function written(cell: Cell, measure: Measure, best: boolean): string {
+  const optimal = measure === "makespan" && isOptimal(cell);
+  return `${best ? "★ " : ""}${textOf(cell, measure)}${optimal ? " ✓" : ""}${cell.flaw ? " ⚠" : ""}`;
+}

@@ -1,0 +1,51 @@
+/** The synced traits of `placelab.widgets.comparison_table.ComparisonTable`; a Python test compares names and kinds with the Python class. */
+export interface ComparisonTraits {
+  /** Names of the columns. */
+  schedulers: string[];
+  rows: Row[];
+  /** Partitioner and scheduler that the explorer shows. */
+  shown: string[];
+  /** A `Measure`; both ways. */
+  measure: string;
+  /** A few words; empty when there is nothing to say. */
+  status: string;
+  /** Share of the rows to be compared that are. */
+  fraction: number;
+  /** Of the button: "halt", "compare", "search", or empty for none. */
+  action: string;
+  /** What the user asks for; set here. */
+  asked: Asked;
+}
+
+/** A partitioner. */
+export interface Row {
+  name: string;
+  state: "pending" | "running" | "done" | "search";
+  /** One per scheduler; null where nothing is known. */
+  cells: (Cell | null)[];
+}
+
+/** A pair; numbers are null where there is none. */
+export interface Cell {
+  /** Seconds. */
+  makespan: number | null;
+  /** Of the makespan to the best lower bound, as a fraction of that. */
+  gap: number | null;
+  /** Largest peak of a device, in bytes. */
+  memory: number | null;
+  /** Bytes of all transfers. */
+  moved: number | null;
+  /** Why the schedule does not count; empty when it does. */
+  flaw: string;
+  /** Why there is no schedule; empty when there is one. */
+  error: string;
+  /** Whether it belongs to a problem before. */
+  stale: boolean;
+}
+
+export interface Asked {
+  kind?: "show" | "search" | "halt" | "compare";
+  partitioner?: string;
+  scheduler?: string;
+  seq?: number;
+}
