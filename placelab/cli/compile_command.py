@@ -12,8 +12,11 @@ from typing import Any
 from placelab.errors import PlacelabError
 from placelab.kernels import jit
 
-FIRST = (("simulate",), ("place", "show"))  # two processes, since numba compiles one kernel at a time
-REST = (("simulate", "place", "show", "strategies"),)  # those that are on disk take no time
+FIRST = (  # what each of two processes compiles, since numba compiles one kernel at a time
+    ("run_events",),
+    ("upward", "round_to_steps", "join_across_borders", "repair_ties", "in_order", "group_transfers")
+    + ("carriers", "walk_back", "idle_gaps"),
+)
 
 
 def add_to(commands: Any) -> None:
@@ -33,7 +36,7 @@ def compile_kernels(options: argparse.Namespace) -> None:
     begun = monotonic()
     if options.first:
         print("Compiling what the explorer's first drag needs, once for this machine: half a minute …", flush=True)
-    running = [_process(parts) for parts in (FIRST if options.first else REST)]
+    running = [_process(names) for names in (FIRST if options.first else [()])]
     if any([process.wait() for process in running]):
         raise PlacelabError("a kernel could not be compiled; the explorer works without, slower. The error is above")
     print(f"Compiled in {monotonic() - begun:.0f} s.")
@@ -47,6 +50,6 @@ def in_background() -> None:
         subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
 
 
-def _process(parts: tuple[str, ...]) -> subprocess.Popen:
+def _process(names: tuple[str, ...]) -> subprocess.Popen:
     wait = {**os.environ, "PLACELAB_JIT": "wait"}
-    return subprocess.Popen([sys.executable, "-m", "placelab.cli.warming", *parts], env=wait)
+    return subprocess.Popen([sys.executable, "-m", "placelab.cli.warming", *names], env=wait)

@@ -1,23 +1,29 @@
 """Call the kernels once on a small problem, so that numba compiles them and keeps them on disk.
 
-The parts are in the order in which a user of the explorer meets them. Run as ``python -m placelab.cli.warming place show``.
+They are called in the order in which a user of the explorer meets them. Run as ``python -m placelab.cli.warming heft upward``;
+without names, all kernels are compiled.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
 
 import numpy as np
 
 import placelab as pl
+from placelab import kernels
 from placelab.errors import PlacelabError
 from placelab.explorer.engine.reasons import Reasons
 from placelab.explorer.engine.solving import Result
 from placelab.explorer.panels.strip import strip
 from placelab.explorer.state import initial_state
+from placelab.kernels import jit
 from placelab.widgets.gantt.gantt_chart import Gantt
 
 BIG, SMALL = 16e9, 5e6  # bytes of a device: room for everything, and for a part of it
@@ -30,56 +36,51 @@ def problem(memory: float = BIG) -> pl.Problem:
     return pl.Problem(graph, cluster, memory="dynamic", groups=[list(graph.names[3:5])])
 
 
-def place() -> None:
-    """HEFT."""
-    pl.place(problem(), "heft")
-
-
-def simulate() -> None:
-    """The simulator."""
+def calls() -> Iterator[None]:
+    """Call kernels; yield after each step."""
     small = problem()
     pl.simulate(small, pl.Placement(small, np.zeros(small.graph.n_ops, int)), "fifo")
-
-
-def show() -> None:
-    """What the explorer shows of a schedule: numbers, chart, reasons."""
-    with _plain():
-        schedule = pl.solve(problem(), "heft", "planned")
-        pl.simulate(schedule.problem, schedule.placement, "pct")
-    pl.validate(schedule)
-    strip(schedule, [])
-    chart = Gantt()
-    chart.show(schedule)
-    chart.settle()
-    Reasons().detail(Result(initial_state(schedule.problem), schedule, []), 5)
-
-
-def strategies() -> None:
-    """All strategies, the quick ones first; then those that search for seconds."""
+    yield
+    schedule = pl.solve(small, "heft", "planned")
+    yield
+    show(schedule)
+    yield
     quick = [name for name, function in pl.partitioners().items() if not function.slow]
     for name in sorted(quick, key=lambda name: "etf" in name or "sct" in name):  # their kernels are the largest
         for room in (BIG, SMALL):
             with suppress(PlacelabError):  # no room
                 placement = pl.place(problem(room), name)
                 pl.simulate(placement.problem, placement, "pct")
+            yield
     pl.place(problem(), "portfolio", moves=10)
     pl.bounds(problem(), lp=True)
+    yield
 
 
-PARTS = {part.__name__: part for part in (place, simulate, show, strategies)}
+def show(schedule: pl.Schedule) -> None:
+    """What the explorer shows of a schedule: numbers, chart, reasons."""
+    strip(schedule, pl.validate(schedule))
+    chart = Gantt()
+    chart.show(schedule)
+    chart.settle()
+    Reasons().detail(Result(initial_state(schedule.problem), schedule, []), 5)
 
 
-@contextmanager
-def _plain() -> Iterator[None]:
-    """Have kernels run as plain Python, which compiles none."""
-    before = os.environ.get("PLACELAB_JIT", "1")
-    os.environ["PLACELAB_JIT"] = "0"
-    try:
-        yield
-    finally:
-        os.environ["PLACELAB_JIT"] = before
+def compile_all(names: Iterable[str] = ()) -> None:
+    """Compile the kernels of these names, by default all, and wait for it."""
+    jit.only = left = frozenset(names)
+    for _ in calls():
+        if left and all(kernel.compiled for kernel in every() if kernel.__name__ in left):
+            return
+
+
+def every() -> list[Any]:
+    """All kernels."""
+    modules = [import_module(f"{kernels.__name__}.{module.name}") for module in iter_modules(kernels.__path__)]
+    return [value for module in modules for value in vars(module).values() if isinstance(value, jit.kernel)]
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        PARTS[name]()
+    if "--gently" in sys.argv and hasattr(os, "nice"):
+        os.nice(19)
+    compile_all(name for name in sys.argv[1:] if name != "--gently")

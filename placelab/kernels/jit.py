@@ -4,8 +4,8 @@ A kernel is a function on flat arrays, numbers and blocks, which are NamedTuples
 nested. Calling it
 
 - runs the compiled machine code when it is in numba's cache on disk, or has been compiled in this process;
-- otherwise starts the compiler in a background thread, says so once, and meanwhile runs the Python source on lists, which
-  gives the same results to the last bit;
+- otherwise starts the compiler in a process of low priority, says so once, and meanwhile runs the Python source on lists, which
+  gives the same results to the last bit; a thread that is :func:`patient` waits instead;
 - with ``PLACELAB_JIT=0``, or without numba, always runs the Python source.
 
 Arrays a kernel writes to must be writable; what it only reads should be read-only. The machine code is called without numba's
@@ -20,17 +20,22 @@ import hashlib
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from placelab.kernels.apart import compile_apart
+
 log = logging.getLogger("placelab")
 _helpers: dict[FunctionType, Any] = {}
 _inlined: set[FunctionType] = set()
 _compile_lock = threading.Lock()
+_thread = threading.local()  # of which `patient` says whether kernels wait for the compiler
+only: frozenset[str] = frozenset()  # names of the kernels that are compiled at all; empty: every one
 
 
 def helper(function: Callable) -> Callable:
@@ -58,9 +63,10 @@ class kernel:  # in lower case: a decorator
         self.compiled: Callable | None = None  # the machine code
         self._types: tuple = ()  # of the arguments that it takes
         self._started = False
+        self._compiler: threading.Thread | None = None
 
     def __call__(self, *arguments: Any) -> Any:
-        if self.compiled is None and not self._started:
+        if self.compiled is None:
             self._start(arguments)
         setting = mode()
         if self.compiled is None or setting == "plain":
@@ -74,7 +80,7 @@ class kernel:  # in lower case: a decorator
 
         The arguments are converted once, so that between two entries the caller reads and writes the second value.
         """
-        if self.compiled is None and not self._started:
+        if self.compiled is None:
             self._start(arguments)
         if self.compiled is not None and mode() != "plain":
             compiled = self.compiled
@@ -100,7 +106,13 @@ class kernel:  # in lower case: a decorator
         self._types, self.compiled = signature, dispatcher.overloads[signature].entry_point
 
     def _start(self, arguments: tuple) -> None:
-        if mode() == "plain":
+        if not self._started:
+            self._begin(arguments)
+        if self._compiler is not None and getattr(_thread, "patient", False):
+            self._compiler.join()
+
+    def _begin(self, arguments: tuple) -> None:
+        if mode() == "plain" or (only and self.__name__ not in only):
             return
         self._started = True
         if mode() in ("wait", "check") or self._is_cached(arguments):
@@ -111,7 +123,14 @@ class kernel:  # in lower case: a decorator
             self.__name__,
         )
         signature = _signature(arguments)  # now: by the time the thread runs, results may have been made read-only
-        threading.Thread(target=self._compile, args=(signature,), name=f"compile {self.__name__}", daemon=True).start()
+        name = f"compile {self.__name__}"
+        self._compiler = threading.Thread(target=self._compile_behind, args=(signature,), name=name, daemon=True)
+        self._compiler.start()
+
+    def _compile_behind(self, signature: tuple) -> None:
+        if self.__module__.startswith("placelab.kernels."):
+            compile_apart(self.__name__)
+        self._compile(signature)  # loads what the process has put on disk; compiles where it has put nothing
 
     def _is_cached(self, arguments: tuple) -> bool:
         dispatcher = _dispatcher(self.function)
@@ -141,6 +160,16 @@ def _copy_back(arguments: Iterable, lists: Iterable) -> None:
             _copy_back(argument, values)
         elif isinstance(argument, np.ndarray) and argument.flags.writeable:
             argument[:] = values
+
+
+@contextmanager
+def patient() -> Iterator[None]:
+    """Have kernels that this thread calls wait for the compiler: work that nobody waits for is not slowed by the plain path."""
+    before, _thread.patient = getattr(_thread, "patient", False), True
+    try:
+        yield
+    finally:
+        _thread.patient = before
 
 
 def compiling() -> bool:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-import pkgutil
 import subprocess
 import sys
 
@@ -12,17 +10,10 @@ import pytest
 from explorer_hands import CLUSTER, drag, wait_for
 
 import placelab as pl
-from placelab import cli, kernels
+from placelab import cli
 from placelab.cli import compile_command, warming
 from placelab.explorer.panels.comparison import Comparison
 from placelab.kernels import jit
-
-EVERY = {
-    value.__name__
-    for module in pkgutil.iter_modules(kernels.__path__)
-    for value in vars(importlib.import_module(f"placelab.kernels.{module.name}")).values()
-    if isinstance(value, jit.kernel)
-}
 
 
 @pytest.fixture
@@ -38,19 +29,15 @@ def called(monkeypatch):
     return names
 
 
-def test_every_kernel_is_compiled(called):
+def test_every_kernel_is_compiled(called, monkeypatch):
     """No kernel is left for a user to wait for."""
-    for part in warming.PARTS.values():
-        part()
-    assert called == EVERY
+    monkeypatch.setattr(jit, "only", frozenset())
+    warming.compile_all()
+    assert called == {kernel.__name__ for kernel in warming.every()} and len(called) > 30
 
 
 def test_a_first_drag_needs_no_other_kernel(called, monkeypatch):
     """Opening the explorer, dragging a link and selecting an op call only what was compiled first."""
-    for part in (name for parts in compile_command.FIRST for name in parts):
-        warming.PARTS[part]()
-    first = set(called)
-    called.clear()
     monkeypatch.setattr(Comparison, "show", lambda *args: None)
     explorer = pl.explore(pl.Problem(pl.load("topcuoglu"), CLUSTER, memory="dynamic"))
     assert explorer.schedule
@@ -58,7 +45,7 @@ def test_a_first_drag_needs_no_other_kernel(called, monkeypatch):
     explorer.gantt.selection = 5
     wait_for(lambda: explorer.gantt.detail)
     explorer.close()
-    assert {"run_events", "upward"} <= called <= first
+    assert called == {name for names in compile_command.FIRST for name in names}
 
 
 def test_the_command_compiles_in_processes_of_its_own(monkeypatch, capfd):
@@ -85,9 +72,15 @@ def test_the_command_compiles_in_processes_of_its_own(monkeypatch, capfd):
     assert "Nothing to compile" in capfd.readouterr().out and not ran
 
 
-def test_the_parts_run_as_a_program():
-    """``python -m placelab.cli.warming`` runs the parts that it is given."""
-    plain = {**os.environ, "PLACELAB_JIT": "0"}
-    assert (
-        subprocess.run([sys.executable, "-m", "placelab.cli.warming", "place"], env=plain, timeout=60).returncode == 0
+@pytest.mark.slow
+def test_a_process_compiles_what_it_is_asked_for(tmp_path):
+    """And nothing else, in the types that a real problem has."""
+    environment = {**os.environ, "PLACELAB_JIT": "wait", "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "placelab.cli.warming", "upward", "first_fit"]
+    subprocess.run(command, env=environment, timeout=120, check=True)
+    assert {path.name.split("-")[0] for path in tmp_path.rglob("*.nbc")} == {"ranks.upward", "first_fit.first_fit"}
+    code = (
+        "import placelab as pl; p = pl.Problem(pl.load('convolutional_network'), pl.clusters.pcie_box(4));"
+        "pl.upward_rank(p); from placelab.kernels import ranks; assert ranks.upward.compiled and not ranks.downward.compiled"
     )
+    subprocess.run([sys.executable, "-c", code], env={**environment, "PLACELAB_JIT": "1"}, timeout=60, check=True)
