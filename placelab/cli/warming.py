@@ -16,50 +16,58 @@ from typing import Any
 
 import numpy as np
 
-import placelab as pl
-from placelab import kernels
+from placelab import generators, kernels
+from placelab.analysis.lower_bounds import bounds
+from placelab.analysis.validation import validate
 from placelab.errors import PlacelabError
 from placelab.explorer.engine.reasons import Reasons
 from placelab.explorer.engine.solving import Result
 from placelab.explorer.panels.strip import strip
 from placelab.explorer.state import initial_state
 from placelab.kernels import jit
+from placelab.placing import place, solve
+from placelab.problem.cluster import Cluster
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule
+from placelab.simulation import simulate
+from placelab.strategies import partitioners
 from placelab.widgets.gantt.gantt_chart import Gantt
 
 BIG, SMALL = 16e9, 5e6  # bytes of a device: room for everything, and for a part of it
 
 
-def problem(memory: float = BIG) -> pl.Problem:
+def problem(memory: float = BIG) -> Problem:
     """A small problem with a group; each link is quicker than an op, as one bound requires."""
-    graph = pl.generators.layered(30, seed=1)
-    cluster = pl.Cluster.from_hosts({"a": 2, "b": 2}, memory=memory, inside=(1e15, 0.0), between=(1e14, 0.0))
-    return pl.Problem(graph, cluster, memory="dynamic", groups=[list(graph.names[3:5])])
+    graph = generators.layered(30, seed=1)
+    cluster = Cluster.from_hosts({"a": 2, "b": 2}, memory=memory, inside=(1e15, 0.0), between=(1e14, 0.0))
+    return Problem(graph, cluster, memory="dynamic", groups=[list(graph.names[3:5])])
 
 
 def calls() -> Iterator[None]:
     """Call kernels; yield after each step."""
     small = problem()
-    pl.simulate(small, pl.Placement(small, np.zeros(small.graph.n_ops, int)), "fifo")
+    simulate(small, Placement(small, np.zeros(small.graph.n_ops, int)), "fifo")
     yield
-    schedule = pl.solve(small, "heft", "planned")
+    schedule = solve(small, "heft", "planned")
     yield
     show(schedule)
     yield
-    quick = [name for name, function in pl.partitioners().items() if not function.slow]
+    quick = [name for name, function in partitioners().items() if not function.slow]
     for name in sorted(quick, key=lambda name: "etf" in name or "sct" in name):  # their kernels are the largest
         for room in (BIG, SMALL):
             with suppress(PlacelabError):  # no room
-                placement = pl.place(problem(room), name)
-                pl.simulate(placement.problem, placement, "pct")
+                placement = place(problem(room), name)
+                simulate(placement.problem, placement, "pct")
             yield
-    pl.place(problem(), "portfolio", moves=10)
-    pl.bounds(problem(), lp=True)
+    place(problem(), "portfolio", moves=10)
+    bounds(problem(), lp=True)
     yield
 
 
-def show(schedule: pl.Schedule) -> None:
+def show(schedule: Schedule) -> None:
     """What the explorer shows of a schedule: numbers, chart, reasons."""
-    strip(schedule, pl.validate(schedule))
+    strip(schedule, validate(schedule))
     chart = Gantt()
     chart.show(schedule)
     chart.settle()

@@ -173,8 +173,10 @@ def test_a_new_definition_ends_it(explorer):
 
 
 @pytest.mark.parametrize("way", ["close", "leave"])
-def test_an_explorer_that_is_gone_ends_it(explorer, way):
+def test_an_explorer_that_is_gone_ends_it(monkeypatch, way):
     """Closing it, or leaving it because nobody sees it, ends the loop; one that is seen again begins anew."""
+    monkeypatch.setattr(Comparison, "show", lambda *args: None)
+    explorer = pl.explore(pl.generators.layered(60, seed=3), CLUSTER)
     begun = []
 
     @pl.partitioner
@@ -192,6 +194,27 @@ def test_an_explorer_that_is_gone_ends_it(explorer, way):
     if way == "leave":
         explorer._computation.wake()
         wait_for(lambda: len(begun) == 2)
+        explorer.close()
+        wait_for(lambda: not looping())
+
+
+def test_the_curve_of_a_drag_ends_it(explorer):
+    """A strategy that loops for other values than the hand's is left, and the drag goes on."""
+    mine = {CLUSTER.bandwidth[0, 1], 1e9, 2e9}
+
+    @pl.partitioner
+    def picky(problem: pl.Problem) -> pl.Placement:
+        if problem.cluster.bandwidth[0, 1] not in mine:
+            endless()
+        return pl.place(problem, "heft")
+
+    pick(explorer, "Partitioner", "picky")
+    newest(explorer)
+    drag(explorer, 1e9, release=False)
+    wait_for(looping)
+    wait_for(lambda: not looping())
+    drag(explorer, 2e9)
+    newest(explorer)
 
 
 def exits() -> None:

@@ -12,14 +12,16 @@ from explorer_hands import CLUSTER, edit, pick, release
 
 import placelab as pl
 from placelab.explorer import Explorer
+from placelab.explorer.engine.curve import Curve
 from placelab.explorer.panels.comparison import Comparison
 from placelab.explorer.state import STEPS
 
 
 @pytest.fixture
 def explorer(monkeypatch):
-    """A small graph on two hosts, nothing compared beside it."""
+    """A small graph on two hosts, nothing else computed beside it."""
     monkeypatch.setattr(Comparison, "show", lambda *args: None)
+    monkeypatch.setattr(Curve, "follow", lambda *args: None)
     opened = pl.explore(pl.generators.layered(60, seed=3), CLUSTER)
     assert opened.schedule
     yield opened

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from placelab.errors import PlacelabError
+from placelab.explorer.engine.abandonable import Caller
 from placelab.explorer.engine.solving import function_of, place_state
 from placelab.explorer.engine.worker import Worker
 from placelab.explorer.state import State
@@ -21,6 +25,7 @@ VALUES = 33  # on the curve, from a thirtieth of the value before the drag to th
 REACH = 1.5  # powers of ten to either side
 COARSE = 8  # every so many values first, and for the other pairs
 PAUSE = 0.15  # seconds of a drag before the curve is computed, so that short ones cost nothing
+LIMIT = 0.3  # seconds; where one value takes longer, there is no curve, which would slow what the hand sees
 QUICK = (("heft", PLANNED), ("m-etf", "pct"), ("tf-greedy", "pct"), ("critical-path", "pct"), ("single", "fifo"))
 
 
@@ -38,7 +43,7 @@ class Curve:
         self._show = show
         self._drag: tuple[State, Mapping[str, Any]] | None = None
         self._gesture: int | None = None
-        self._worker = Worker(self._compute, "curve")
+        self._worker, self._caller = Worker(self._compute, "curve"), Caller()
 
     def follow(self, before: State, message: Mapping[str, Any], gesture: int | None) -> None:
         """Take the newest message of drag number `gesture`, which began at the state `before`; None: the drag has ended."""
@@ -54,8 +59,9 @@ class Curve:
         return self._worker.settled(timeout)
 
     def close(self) -> None:
-        """End the thread."""
+        """End the threads."""
         self._worker.close()
+        self._caller.close()
 
     def _compute(self) -> None:
         if self._drag is None or not self._worker.sleep(PAUSE):
@@ -69,18 +75,26 @@ class Curve:
         found: dict[int, float] = {}
         best: list[list[Any]] = []
         for i in [*coarse, *np.setdiff1d(np.arange(VALUES), coarse)]:
-            found[int(i)] = makespan(at(state, message, factors[i]))
-            if self._worker.woken:
+            begun = monotonic()
+            found[int(i)] = self._makespan(at(state, message, factors[i]))
+            if self._worker.woken or monotonic() - begun > LIMIT:
                 return
             self._report(start * factors, found, best, state)
         for i in coarse:
-            others = [(makespan(changed), name) for name, changed in pairs(at(state, message, factors[i]))]
+            others = [(self._makespan(changed), name) for name, changed in pairs(at(state, message, factors[i]))]
             if self._worker.woken:
                 return
             least, name = min(others, default=(np.inf, ""))
             if least < found[int(i)] * 0.999:
                 best.append([float(start * factors[i]), name, least])
                 self._report(start * factors, found, best, state)
+
+    def _makespan(self, state: State) -> float:
+        """The makespan of a state [s]; NaN where its strategies fail, or take too long."""
+        until = monotonic() + LIMIT
+        with suppress(BaseException):  # a user's strategy may raise anything, an exit, too
+            return self._caller.run(partial(makespan, state), lambda: self._worker.woken or monotonic() > until)
+        return float("nan")
 
     def _report(self, values: np.ndarray, found: dict[int, float], best: list[list[Any]], state: State) -> None:
         known = sorted(i for i, value in found.items() if np.isfinite(value))
