@@ -9,7 +9,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from placelab.analysis.traces import first_difference
+from placelab.analysis.decisions import first_difference
 from placelab.schedule.placement import Placement
 from placelab.widgets.decisions_wire import Traces, decision_page, rank_page
 

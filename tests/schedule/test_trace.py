@@ -9,7 +9,7 @@ import pytest
 from problems import many
 
 import placelab as pl
-from placelab.analysis.traces import first_difference, units
+from placelab.analysis.decisions import first_difference, units
 
 TRACED = sorted(name for name, function in pl.partitioners().items() if "trace" in function.reserved)
 RANKED = ("heft", "cpop", "etf", "m-etf", "sct", "m-sct", "mite", "dfs")
