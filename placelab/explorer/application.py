@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import ipywidgets as w
@@ -20,6 +19,7 @@ from placelab.explorer.engine.solving import Result
 from placelab.explorer.panels.actions import Actions
 from placelab.explorer.panels.comparison import Comparison
 from placelab.explorer.panels.message import Message
+from placelab.explorer.panels.panel import Shared
 from placelab.explorer.panels.pickers import Pickers
 from placelab.explorer.panels.result_view import ResultView
 from placelab.explorer.panels.strip import Item
@@ -69,15 +69,13 @@ class Explorer(w.VBox):
         self._computation = Computation(
             lambda: self._now,
             lambda: self.canvas.dragging,
-            lambda: self.comparison.running,
+            lambda: False,
             self._view,
             self._adopt_scheduler,
             self.actions.offer_code,
         )
-        shared = SimpleNamespace(
-            change=self.change, dragging=lambda: self.canvas.dragging, bound=0.0, prove=lambda problem, bound: None
-        )
-        self.comparison = Comparison(shared, self._computation.wake)
+        self.shared = Shared(self.change, self._say, lambda: self.canvas.dragging)
+        self.comparison = Comparison(self.shared)
         super().__init__(self._assemble())
         self.add_class("placelab-explorer")
         self._view_count = (
@@ -246,6 +244,7 @@ class Explorer(w.VBox):
 
     def _compute(self) -> None:
         self._computation.start()
+        self.shared.follow(self.problem)
         self.comparison.show(self.state, self.problem, self.canvas.dragging)
 
     def _compute_again(self) -> None:

@@ -10,6 +10,7 @@ import traitlets
 
 from placelab.widgets.cluster.canvas import ClusterCanvas
 from placelab.widgets.code_view import CodeButton
+from placelab.widgets.comparison_table import ComparisonTable
 from placelab.widgets.file_picker import Files
 from placelab.widgets.gantt.gantt_chart import Gantt
 
@@ -19,6 +20,7 @@ WIDGETS = [
     (ClusterCanvas, "cluster", "ClusterTraits"),
     (CodeButton, "code", "CodeTraits"),
     (Files, "files", "FilesTraits"),
+    (ComparisonTable, "comparison", "ComparisonTraits"),
 ]
 KINDS = {  # what a trait's value is in the browser
     traitlets.Bytes: "DataView",
