@@ -93,7 +93,7 @@ export function explain(cell: Cell | null, state: Row["state"], least: number, m
   if (cell.error) return [cell.error, ...stale];
   const makespan = cell.makespan ?? NaN;
   const ratio = makespan > least * 1.0005 ? `, ${(makespan / least).toPrecision(3)} × the best` : "";
-  const gap = isOptimal(cell) ? "proven optimal" : cell.gap === null ? "" : `${atMost(cell.gap)} above the optimum`;
+  const gap = isOptimal(cell) ? "proven optimal" : cell.gap === null || cell.flaw ? "" : `${atMost(cell.gap)} above the optimum`;
   const also = [...marks, gap, cell.flaw].filter(Boolean).join(", ");
   return [
     seconds(makespan) + ratio,
