@@ -14,6 +14,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 INSTALLED := $(VENV)/.installed-$(EXTRAS)
 CHROMIUM := $(VENV)/.chromium
+KERNELS := $(VENV)/.kernels
 NODE_MODULES := widgets/node_modules/.installed
 CHOSEN := $(if $(SLOW),,-m "not slow")
 # Browser tests that measure frames and delays are slow ones: with them, the browser has the machine to itself.
@@ -25,7 +26,7 @@ FAST := tests/house/test_layers.py tests/house/test_package.py tests/house/test_
 .PHONY: lab test check build clean
 .DELETE_ON_ERROR:
 
-lab: $(INSTALLED)
+lab: $(INSTALLED) $(KERNELS)
 	$(BIN)/placelab lab
 
 test: $(INSTALLED) $(NODE_MODULES) $(CHROMIUM)
@@ -57,6 +58,10 @@ $(INSTALLED): pyproject.toml constraints.txt $(wildcard etc/jupyter/*/*)
 	  || { rm -rf $(VENV); echo "Python's venv is missing. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	@touch $@
+
+# Those that a first drag needs; placelab lab compiles the others in the background. The explorer works without, slower.
+$(KERNELS): $(INSTALLED) $(wildcard placelab/kernels/*.py)
+	@$(BIN)/placelab compile --first && touch $@ || true
 
 # npm writes the lock of what it installed last, so the stamp is newer than both files it depends on.
 $(NODE_MODULES): widgets/package.json widgets/package-lock.json $(INSTALLED)

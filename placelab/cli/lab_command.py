@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from placelab.cli import compile_command
+
 PACKAGE = Path(__file__).resolve().parents[1]
 TOUR = Path("notebooks", "00_tour.ipynb")
 LOOPBACK = "127.0.0.1"
@@ -33,6 +35,8 @@ def lab(options: argparse.Namespace) -> None:
     page = "/lab/tree/" + quote(tour_in(directory).relative_to(directory).as_posix())
     port, token = free_port(options.port), secrets.token_hex(24)
     from jupyterlab.labapp import LabApp
+
+    compile_command.in_background()
 
     print(f"JupyterLab opens at http://{LOOPBACK}:{port}{page}?token={token}\nControl-C ends it.", flush=True)
     LabApp.launch_instance(server_arguments(directory, page, port, token, not options.no_browser))

@@ -1,0 +1,52 @@
+"""``placelab compile``: compile the kernels before anybody waits for them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from time import monotonic
+from typing import Any
+
+from placelab.errors import PlacelabError
+from placelab.kernels import jit
+
+FIRST = (("simulate",), ("place", "show"))  # two processes, since numba compiles one kernel at a time
+REST = (("simulate", "place", "show", "strategies"),)  # those that are on disk take no time
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser's."""
+    command = commands.add_parser("compile", help="compile the kernels now", description=compile_kernels.__doc__)
+    command.set_defaults(command=compile_kernels)
+    command.add_argument("--first", action="store_true", help="only those that the explorer's first drag needs")
+    command.add_argument("--gently", action="store_true", help="at low priority")
+
+
+def compile_kernels(options: argparse.Namespace) -> None:
+    """Compile the kernels, once for this machine, which otherwise happens when they are first called."""
+    if jit.mode() == "plain":
+        return print("Nothing to compile: kernels run as plain Python.")
+    if options.gently and hasattr(os, "nice"):
+        os.nice(19)
+    begun = monotonic()
+    if options.first:
+        print("Compiling what the explorer's first drag needs, once for this machine: half a minute …", flush=True)
+    running = [_process(parts) for parts in (FIRST if options.first else REST)]
+    if any([process.wait() for process in running]):
+        raise PlacelabError("a kernel could not be compiled; the explorer works without, slower. The error is above")
+    print(f"Compiled in {monotonic() - begun:.0f} s.")
+
+
+def in_background() -> None:
+    """Compile all kernels in a process of low priority that ends with this terminal."""
+    if jit.mode() != "plain":
+        quiet = subprocess.DEVNULL
+        command = [sys.executable, "-c", "from placelab.cli import main; main()", "compile", "--gently"]
+        subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
+
+
+def _process(parts: tuple[str, ...]) -> subprocess.Popen:
+    wait = {**os.environ, "PLACELAB_JIT": "wait"}
+    return subprocess.Popen([sys.executable, "-m", "placelab.cli.warming", *parts], env=wait)
