@@ -1,6 +1,5 @@
 /** Change a value: drag it sideways, use keys, or type it. */
 import { listen, s, set } from "../shared/dom";
-import { abs, min, sqrt } from "../shared/math";
 import { clamp, snap } from "../shared/scale";
 import type { Editor } from "./editor";
 import type { Entry } from "./entry";
@@ -77,16 +76,16 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
     });
     listen(element, "pointermove", (event) => {
       if (!origin) return;
-      const pixels = event.clientX - origin.x, rise = abs(event.clientY - origin.y);
+      const pixels = event.clientX - origin.x, rise = Math.abs(event.clientY - origin.y);
       const device = current ? null : element.closest(".card");
-      if (device && rise > abs(pixels)) {
+      if (device && rise > Math.abs(pixels)) {
         if (rise < 5) return;
         const { down } = origin;
         origin = null;
         device.dispatchEvent(new PointerEvent(down.type, down)); // as if the drag had started beside the value
         return;
       }
-      if (!current && abs(pixels) < 3) return;
+      if (!current && Math.abs(pixels) < 3) return;
       begin(origin.target);
       change(snap(10 ** (pixels / PER_DECADE)));
       ruler.show(origin.target.quantity, from.low, origin, pixels, spoken(text(origin.target)));
@@ -126,7 +125,7 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
     listen(element, "dblclick", () => type(target, element));
     return () => {
       const now = middle(target.read(editor.cluster));
-      set(element, { "aria-valuenow": min(now, quantity.high), "aria-valuetext": spoken(text(target)) });
+      set(element, { "aria-valuenow": Math.min(now, quantity.high), "aria-valuetext": spoken(text(target)) });
     };
   }
 
@@ -149,4 +148,4 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
   };
 }
 
-const middle = ({ low, high }: Range) => (low === high ? low : sqrt(low * high));
+const middle = ({ low, high }: Range) => (low === high ? low : Math.sqrt(low * high));

@@ -1,6 +1,5 @@
 /** Carry a card with the pointer: to another place in its box, into another host, or out of all hosts. */
 import { listen } from "../shared/dom";
-import { hypot } from "../shared/math";
 import { contains, slotAt, slotRect, type Box, type Point, type Scene } from "./geometry";
 import type { Editor } from "./editor";
 import { s, set } from "./svg";
@@ -53,7 +52,7 @@ export function carry(
   listen(element, "pointermove", (event) => {
     if (!grip) return;
     const p = at(event), corner = { x: p.x - grip.x, y: p.y - grip.y };
-    if (!moved && hypot(corner.x - home.x, corner.y - home.y) < 5) return;
+    if (!moved && Math.hypot(corner.x - home.x, corner.y - home.y) < 5) return;
     if (!moved) raise();
     moved = true;
     put(corner);

@@ -1,6 +1,5 @@
 /** The field in which an exact value or a name is typed, over the thing it is about. */
 import { h, listen } from "../shared/dom";
-import { max, min } from "../shared/math";
 import type { Rect } from "./geometry";
 import { fit } from "./room";
 
@@ -35,7 +34,7 @@ export function entry(root: HTMLElement, room: () => Rect): Entry {
       const bounds = root.getBoundingClientRect();
       const place = () => {
         const space = room();
-        const width = min(max(over.width + 24, 110), space.w);
+        const width = Math.min(Math.max(over.width + 24, 110), space.w);
         const top = fit(over.top + over.height / 2 - bounds.top - HEIGHT / 2, HEIGHT, space.y, space.h);
         const left = fit(over.left + over.width / 2 - bounds.left - width / 2, width, space.x, space.w);
         Object.assign(element.style, { left: `${left}px`, top: `${top}px`, width: `${width}px` });

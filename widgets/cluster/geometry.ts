@@ -1,5 +1,4 @@
 /** Places of the boxes of hosts and the cards of devices, in pixels. Pure. */
-import { abs, ceil, floor, max, min, round, sqrt } from "../shared/math";
 import { hostsOf, type Cluster, type Host } from "./state";
 
 export interface Rect {
@@ -52,13 +51,13 @@ export function graphScene(cluster: Cluster): Scene {
   if (sized.length <= DIRECT) return scene(cluster, LARGE, rows(split(sized, 2), APART, ABOVE + 20));
   const [top, bottom] = sides(cluster, sized);
   const above = rows([top], LARGE.gap, 0), below = rows([bottom], LARGE.gap, 0);
-  const width = max(...[...above, ...below].map((b) => b.x + b.w));
-  const y = max(...above.map((b) => b.y + b.h)) + ABOVE;
+  const width = Math.max(...[...above, ...below].map((b) => b.x + b.w));
+  const y = Math.max(...above.map((b) => b.y + b.h)) + ABOVE;
   const centred = (boxes: Box[], dy: number) => {
-    const shift = (width - max(...boxes.map((b) => b.x + b.w))) / 2;
+    const shift = (width - Math.max(...boxes.map((b) => b.x + b.w))) / 2;
     return boxes.map((b) => ({ ...b, x: b.x + shift, y: b.y + dy }));
   };
-  const lift = max(...above.map((b) => b.h));
+  const lift = Math.max(...above.map((b) => b.h));
   const boxes = [...centred(above, 0).map((b) => ({ ...b, y: lift - b.h })), ...centred(below, y + NETWORK + ABOVE)];
   return scene(cluster, LARGE, boxes, { x: 0, y, w: width, h: NETWORK });
 }
@@ -66,8 +65,8 @@ export function graphScene(cluster: Cluster): Scene {
 /** Boxes for a drawing with a matrix: small cards, line after line, as wide as there is room. */
 export function gridScene(cluster: Cluster, width: number): Scene {
   const hosts = hostsOf(cluster);
-  const most = max(1, floor((width - 2 * SMALL.pad + SMALL.gap) / (SMALL.card.w + SMALL.gap)));
-  const columns = (n: number) => min(most, hosts.length === 1 ? n : ceil(sqrt(n)));
+  const most = Math.max(1, Math.floor((width - 2 * SMALL.pad + SMALL.gap) / (SMALL.card.w + SMALL.gap)));
+  const columns = (n: number) => Math.min(most, hosts.length === 1 ? n : Math.ceil(Math.sqrt(n)));
   const lines: Box[][] = [[]];
   const sizes = hosts.length > 1 ? SMALL : { ...SMALL, header: { bus: 2, single: 2 } }; // one host needs no title
   for (const box of hosts.map((host) => sizedBox(host, sizes, columns(host.members.length)))) {
@@ -80,15 +79,15 @@ export function gridScene(cluster: Cluster, width: number): Scene {
 
 /** The place in a box that is nearest to a point: where a card dropped there goes. */
 export function slotAt(box: Box, sizes: Sizes, { x, y }: Point, count: number): number {
-  const column = round((x - box.x - sizes.pad - sizes.card.w / 2) / (sizes.card.w + sizes.gap));
-  const row = round((y - box.y - box.header - sizes.card.h / 2) / (sizes.card.h + sizes.gap));
-  const within = min(max(column, 0), box.columns - 1);
-  return min(max(row, 0) * box.columns + within, count - 1);
+  const column = Math.round((x - box.x - sizes.pad - sizes.card.w / 2) / (sizes.card.w + sizes.gap));
+  const row = Math.round((y - box.y - box.header - sizes.card.h / 2) / (sizes.card.h + sizes.gap));
+  const within = Math.min(Math.max(column, 0), box.columns - 1);
+  return Math.min(Math.max(row, 0) * box.columns + within, count - 1);
 }
 
 /** The rectangle of a place in a box. */
 export function slotRect(box: Box, { card, gap, pad }: Sizes, slot: number): Rect {
-  const column = slot % box.columns, row = floor(slot / box.columns);
+  const column = slot % box.columns, row = Math.floor(slot / box.columns);
   return { x: box.x + pad + column * (card.w + gap), y: box.y + box.header + row * (card.h + gap), ...card };
 }
 
@@ -104,18 +103,18 @@ export function contains({ x, y, w, h }: Rect, p: Point): boolean {
 export function edge(rect: Rect, to: Point): Point {
   const c = centre(rect);
   const dx = to.x - c.x, dy = to.y - c.y;
-  const t = min(rect.w / 2 / abs(dx || 1e-9), rect.h / 2 / abs(dy || 1e-9), 1);
+  const t = Math.min(rect.w / 2 / Math.abs(dx || 1e-9), rect.h / 2 / Math.abs(dy || 1e-9), 1);
   return { x: c.x + dx * t, y: c.y + dy * t };
 }
 
 function columnsFor(devices: number, hosts: number): number {
-  if (hosts === 1 && devices <= 8) return devices <= 4 ? devices : ceil(devices / 2);
-  return ceil(sqrt(devices));
+  if (hosts === 1 && devices <= 8) return devices <= 4 ? devices : Math.ceil(devices / 2);
+  return Math.ceil(Math.sqrt(devices));
 }
 
 function sizedBox(host: Host, { card, gap, pad, header: headers }: Sizes, columns: number): Box {
   const header = host.members.length > 1 ? headers.bus : headers.single;
-  const lines = ceil(host.members.length / columns);
+  const lines = Math.ceil(host.members.length / columns);
   const w = columns * (card.w + gap) - gap + 2 * pad;
   const h = header + lines * (card.h + gap) - gap + pad;
   return { host: host.name, members: host.members, columns, header, x: 0, y: 0, w, h };
@@ -124,7 +123,7 @@ function sizedBox(host: Host, { card, gap, pad, header: headers }: Sizes, column
 /** Lines of boxes below each other, each centred or from the left. */
 function rows(lines: Box[][], apart: number, above: number, centred = true): Box[] {
   const widths = lines.map((line) => line.reduce((sum, b) => sum + b.w + apart, -apart));
-  const width = max(...widths);
+  const width = Math.max(...widths);
   let y = 0;
   return lines.flatMap((line, i) => {
     let x = centred ? (width - widths[i]!) / 2 : 0;
@@ -133,7 +132,7 @@ function rows(lines: Box[][], apart: number, above: number, centred = true): Box
       x += box.w + apart;
       return at;
     });
-    y += max(...line.map((b) => b.h)) + above;
+    y += Math.max(...line.map((b) => b.h)) + above;
     return placed;
   });
 }
@@ -149,14 +148,14 @@ function sides(cluster: Cluster, boxes: Box[]): [Box[], Box[]] {
   const rest = boxes.filter((box) => !first.includes(box));
   if (first.length <= rest.length && rest.length <= 5) return [first, rest];
   if (rest.length > 0 && rest.length < first.length && first.length <= 5) return [rest, first];
-  const half = floor(boxes.length / 2);
+  const half = Math.floor(boxes.length / 2);
   return [boxes.slice(0, half), boxes.slice(half)];
 }
 
 function scene(cluster: Cluster, sizes: Sizes, boxes: Box[], network: Rect | null = null): Scene {
   const cards: Rect[] = new Array(cluster.devices.length);
   for (const box of boxes) box.members.forEach((device, slot) => (cards[device] = slotRect(box, sizes, slot)));
-  const width = max(...boxes.map((b) => b.x + b.w));
-  const height = max(...boxes.map((b) => b.y + b.h));
+  const width = Math.max(...boxes.map((b) => b.x + b.w));
+  const height = Math.max(...boxes.map((b) => b.y + b.h));
   return { width, height, sizes, boxes, cards, network };
 }

@@ -1,7 +1,6 @@
 /** The cluster canvas: devices, hosts and links to drag and edit. */
 import type { AnyModel, Render } from "@anywidget/types";
 import { h, listen, style } from "../shared/dom";
-import { min, round } from "../shared/math";
 import { readTheme, THEME_CSS, watchTheme } from "../shared/theme";
 import { adjust, type Adjust } from "./adjust";
 import { diagram, type Diagram } from "./diagram";
@@ -71,7 +70,7 @@ class Canvas {
     this.#stop.push(watchTheme(() => this.#later(true)));
     let width = 0;
     const observer = new ResizeObserver(([entry]) => {
-      const now = round(entry!.contentRect.width);
+      const now = Math.round(entry!.contentRect.width);
       if (now !== width) this.#later(true);
       width = now;
     });
@@ -120,7 +119,7 @@ class Canvas {
     this.#diagram.build(this.#scene, !graph, this.#model.get("selected"));
     this.#body.className = graph ? "body" : `body grid${beside ? " beside" : ""}`;
     this.#body.replaceChildren(h("div.frame", {}, this.#diagram.svg), ...(graph ? [] : [this.#matrix.element]));
-    if (!graph) this.#matrix.build(beside ? width / 2 - 8 : min(width, 520), theme);
+    if (!graph) this.#matrix.build(beside ? width / 2 - 8 : Math.min(width, 520), theme);
     if (focused) this.root.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
 
@@ -181,7 +180,7 @@ class Canvas {
 
   #remove(device: number): void {
     const { devices } = this.#editor.cluster;
-    this.#focus = `card:${min(device, devices.length - 2)}`;
+    this.#focus = `card:${Math.min(device, devices.length - 2)}`;
     if (devices.length > 1) this.#say(`${devices[device]!.name} removed`);
     if (this.#chosen >= 0 && devices.length > 1) this.#editor.select(-1);
     this.#editor.do({ kind: "remove", device });

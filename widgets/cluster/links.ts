@@ -1,5 +1,4 @@
 /** The links of a drawing with few devices: inside a host, between hosts, and those of a selected device. */
-import { log10, max, min, sqrt } from "../shared/math";
 import { clamp } from "../shared/scale";
 import type { Adjust } from "./adjust";
 import { centre, edge, type Box, type Point, type Rect, type Scene } from "./geometry";
@@ -38,7 +37,7 @@ function bus(adjust: Adjust, { sizes, cards }: Scene, box: Box): Links {
   const rects = box.members.map((device) => cards[device]!);
   const y = box.y + box.header - 10;
   const trunk = (rect: Rect) => rect.x - sizes.pad / 2;
-  const segments: [Point, Point][] = [[{ x: trunk(rects[0]!), y }, { x: max(...rects.map(trunk)), y }]];
+  const segments: [Point, Point][] = [[{ x: trunk(rects[0]!), y }, { x: Math.max(...rects.map(trunk)), y }]];
   for (const rect of rects) {
     const middle = rect.y + rect.h / 2;
     segments.push([{ x: trunk(rect), y }, { x: trunk(rect), y: middle }], [{ x: trunk(rect), y: middle }, { x: rect.x, y: middle }]);
@@ -90,7 +89,7 @@ function link(
     labels: [values.element],
     update(load) {
       const { low, high } = rangeOf(adjust.editor.cluster.bandwidth, pairs);
-      const width = thickness(sqrt(low) * sqrt(high), reference) * (kind ? 0.6 : 1);
+      const width = thickness(Math.sqrt(low) * Math.sqrt(high), reference) * (kind ? 0.6 : 1);
       set(line, { "stroke-width": width });
       set(busy, { "stroke-width": width, "stroke-opacity": load.length ? clamp(rangeOf(load, pairs).high, 0, 1) : 0 });
       values.update(at.x, at.y, anchor);
@@ -100,11 +99,11 @@ function link(
 
 /** Pixels of a link: 4 at the reference, 1.5 more for each power of ten. */
 function thickness(bandwidth: number, reference: number): number {
-  return clamp(4 + 1.5 * log10(bandwidth / reference), 1.2, 9);
+  return clamp(4 + 1.5 * Math.log10(bandwidth / reference), 1.2, 9);
 }
 
 /** 10 GB/s for real machines; for made-up units the middle of what the cluster has. */
 function referenceOf(cluster: Cluster): number {
   const { low, high } = rangeOf(cluster.bandwidth, within(cluster.order));
-  return low >= 1e6 ? 1e10 : sqrt(low) * sqrt(min(high, 1e18));
+  return low >= 1e6 ? 1e10 : Math.sqrt(low) * Math.sqrt(Math.min(high, 1e18));
 }

@@ -4,7 +4,6 @@
  * Dragging a cell, a row's or a column's header, or the corner scales those links together; so do the keys.
  */
 import { h, listen } from "../shared/dom";
-import { ceil, floor, max, min, round } from "../shared/math";
 import { inkOn } from "../shared/palette";
 import { clamp } from "../shared/scale";
 import type { Theme } from "../shared/theme";
@@ -65,13 +64,13 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     order = hosts.flatMap((host) => host.members);
     const k = order.length;
     const names = cluster.devices.map((device) => textWidth(device.name, k > 20 ? "9px sans-serif" : "11px sans-serif"));
-    head = clamp(ceil(max(...names)) + 16, 46, 130);
-    cell = clamp(floor((min(width, 620) - head - 8) / k), 5, 44);
-    cursor = { row: min(cursor.row, k - 1), column: min(cursor.column, k - 1) };
+    head = clamp(Math.ceil(Math.max(...names)) + 16, 46, 130);
+    cell = clamp(Math.floor((Math.min(width, 620) - head - 8) / k), 5, 44);
+    cursor = { row: Math.min(cursor.row, k - 1), column: Math.min(cursor.column, k - 1) };
     hover = null; // the next move of the pointer finds out what is under it
     tip.hidden = true;
     const side = head + cell * k + 2, ratio = devicePixelRatio || 1;
-    Object.assign(canvas, { width: round(side * ratio), height: round(side * ratio) });
+    Object.assign(canvas, { width: Math.round(side * ratio), height: Math.round(side * ratio) });
     Object.assign(canvas.style, { width: `${side}px`, height: `${side}px` });
     scopeMenu.querySelector<HTMLOptionElement>("[value=block]")!.disabled = hosts.length < 2;
     rescale();
@@ -94,7 +93,7 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     const line = c > 6 ? 1 : 0.5;
     g.textAlign = "center";
     g.textBaseline = "middle";
-    g.font = `${min(12, c / 3)}px system-ui, sans-serif`;
+    g.font = `${Math.min(12, c / 3)}px system-ui, sans-serif`;
     order.forEach((i, row) =>
       order.forEach((j, column) => {
         const x = o + column * c, y = o + row * c;
@@ -215,9 +214,9 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
 
   function placeAt(event: PointerEvent): Place | null {
     const bounds = canvas.getBoundingClientRect();
-    const at = (offset: number) => max(-1, floor((offset - head) / cell));
+    const at = (offset: number) => Math.max(-1, Math.floor((offset - head) / cell));
     const row = at(event.clientY - bounds.top), column = at(event.clientX - bounds.left);
-    return max(row, column) < order.length ? { row, column } : null;
+    return Math.max(row, column) < order.length ? { row, column } : null;
   }
 
   function connect(): void {
@@ -246,7 +245,7 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
       tip.textContent = `${target.label.replace(/^\w+ /, "")}: ${adjust.text(target)}`;
       const bounds = element.getBoundingClientRect();
       const x = event.clientX - bounds.left + 14;
-      tip.style.left = `${max(0, min(x, bounds.width - tip.offsetWidth - 4))}px`;
+      tip.style.left = `${Math.max(0, Math.min(x, bounds.width - tip.offsetWidth - 4))}px`;
       tip.style.top = `${event.clientY - bounds.top + 18}px`;
     }
     draw();
@@ -279,7 +278,7 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     const target = targetAt(adjust.editor.cluster, cursor);
     if (!target) return;
     const bounds = canvas.getBoundingClientRect();
-    const at = (index: number) => head + max(index, 0) * cell;
+    const at = (index: number) => head + Math.max(index, 0) * cell;
     const over = new DOMRect(bounds.x + at(cursor.column), bounds.y + at(cursor.row), cell, cell);
     adjust.type(target, canvas, over);
   }

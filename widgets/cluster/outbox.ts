@@ -1,5 +1,4 @@
 /** Messages to Python: one in flight; of a drag, only the newest waits. Pure. */
-import { floor } from "../shared/math";
 import type { Edit, Message } from "./traits";
 
 export interface Outbox {
@@ -14,7 +13,7 @@ export interface Outbox {
 export function outbox(send: (message: Message) => void): Outbox {
   const waiting: Message[] = [];
   let inFlight: Message | null = null;
-  let seq = floor(Math.random() * 1e9); // several views of one model must not take each other's acknowledgements
+  let seq = Math.floor(Math.random() * 1e9); // several views of one model must not take each other's acknowledgements
   const pump = () => {
     if (inFlight) return;
     inFlight = waiting.shift() ?? null;

@@ -1,5 +1,4 @@
 /** A value that can be changed where it is shown: drag it sideways, use the arrow keys, or type it. */
-import { ceil, max } from "../shared/math";
 import type { Adjust } from "./adjust";
 import { s, set, textWidth } from "./svg";
 import type { Target } from "./targets";
@@ -23,7 +22,7 @@ export function pill(adjust: Adjust, target: Target): Pill {
     const now = adjust.text(target);
     if (now === shown) return;
     shown = now;
-    width = max(44, ceil(textWidth(now, "600 11px sans-serif")) + 16);
+    width = Math.max(44, Math.ceil(textWidth(now, "600 11px sans-serif")) + 16);
     text.textContent = now;
     set(back, { width });
     set(text, { x: width / 2 });

@@ -1,6 +1,5 @@
 /** The four quantities that a user can change: how they are written, read, and bounded. Pure. */
 import { bandwidth, bytes, parseSi, seconds, si, speed } from "../shared/format";
-import { floor, log10, max } from "../shared/math";
 import { clamp, snap } from "../shared/scale";
 import type { Range } from "./state";
 import type { Change } from "./traits";
@@ -75,7 +74,7 @@ export function scaled(quantity: Quantity, { low, high }: Range, total: number, 
   if (low !== high) return { factor: Number(total.toPrecision(4)) };
   const { end = NaN } = quantity;
   const start = low === Infinity ? end : low;
-  if (total * start > max(end, start) || (low === Infinity && total === 1)) return { value: null };
+  if (total * start > Math.max(end, start) || (low === Infinity && total === 1)) return { value: null };
   if (low === 0) return { value: total > 1 ? snap(FROM_ZERO * total, digits) : 0 };
   return { value: clamp(total === 1 ? low : snap(start * total, digits), quantity.low, quantity.high) };
 }
@@ -86,7 +85,7 @@ export const spoken = (text: string): string => text.replace("∞", "unlimited")
 /** Marks of a logarithmic ruler: 1, 2, 5 times powers of ten between two values. */
 export function decades(low: number, high: number): { value: number; major: boolean }[] {
   const marks: { value: number; major: boolean }[] = [];
-  for (let power = floor(log10(low)); power <= log10(high); power++) {
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++) {
     for (const digit of [1, 2, 5]) {
       const value = Number(`${digit}e${power}`);
       if (value >= low && value <= high) marks.push({ value, major: digit === 1 });

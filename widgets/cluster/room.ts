@@ -1,5 +1,4 @@
 /** The space for elements that float over the drawing: inside the panel, below its buttons, and in its visible part. */
-import { max, min } from "../shared/math";
 import { clamp } from "../shared/scale";
 import type { Rect } from "./geometry";
 
@@ -8,19 +7,19 @@ const EDGE = 4; // pixels kept free
 /** The part of `body`, inside `root`, that no scrolled or clipping element around it hides; in coordinates of `root`. */
 export function roomIn(root: HTMLElement, body: Element): Rect {
   const own = root.getBoundingClientRect();
-  let left = max(own.left, 0), top = max(body.getBoundingClientRect().top, 0);
-  let right = min(own.right, innerWidth), bottom = min(own.bottom, innerHeight);
+  let left = Math.max(own.left, 0), top = Math.max(body.getBoundingClientRect().top, 0);
+  let right = Math.min(own.right, innerWidth), bottom = Math.min(own.bottom, innerHeight);
   for (let around = root.parentElement; around; around = around.parentElement) {
     if (getComputedStyle(around).overflow === "visible") continue;
     const clip = around.getBoundingClientRect();
-    [left, top, right, bottom] = [max(left, clip.left), max(top, clip.top), min(right, clip.right), min(bottom, clip.bottom)];
+    [left, top, right, bottom] = [Math.max(left, clip.left), Math.max(top, clip.top), Math.min(right, clip.right), Math.min(bottom, clip.bottom)];
   }
   return { x: left - own.left + EDGE, y: top - own.top + EDGE, w: right - left - 2 * EDGE, h: bottom - top - 2 * EDGE };
 }
 
 /** Where a length from `at` begins so that it lies between `from` and `from + room`; at `from` when it is longer. */
 export function fit(at: number, length: number, from: number, room: number): number {
-  return clamp(at, from, max(from, from + room - length));
+  return clamp(at, from, Math.max(from, from + room - length));
 }
 
 /** The same, for something `height` high that shall not hide what reaches from `above` to `below`: above it, or else below. */

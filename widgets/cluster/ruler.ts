@@ -1,5 +1,4 @@
 /** The logarithmic ruler that shows, during a drag, the present value and the value before. */
-import { abs, log10, min } from "../shared/math";
 import { clamp } from "../shared/scale";
 import type { Point, Rect } from "./geometry";
 import { decades, PER_DECADE, writeRound, type Quantity } from "./quantity";
@@ -33,16 +32,16 @@ export function ruler(root: HTMLElement, room: () => Rect): Ruler {
       const [middle, level] = [origin.x - bounds.left, origin.y - bounds.top];
       const { end = quantity.high } = quantity;
       const start = from === Infinity ? end : from || 1e-7;
-      const width = min(WIDTH, space.w), left = fit(middle - width / 2, width, space.x, space.w);
+      const width = Math.min(WIDTH, space.w), left = fit(middle - width / 2, width, space.x, space.w);
       const half = textWidth(text, "bold 12px sans-serif") / 2 + 8;
       const at = clamp(middle + pixels - left, half, width - half);
-      const x = (value: number) => at - pixels + log10(value / start) * PER_DECADE;
+      const x = (value: number) => at - pixels + Math.log10(value / start) * PER_DECADE;
       const reach = (right: number) => start * 10 ** ((right - at + pixels) / PER_DECADE);
       const beyond = quantity.end ? x(end) + 16 : width;
       const begin = x(start);
-      const marks = decades(reach(8), min(reach(width - 8), end)).flatMap(({ value, major }) => [
+      const marks = decades(reach(8), Math.min(reach(width - 8), end)).flatMap(({ value, major }) => [
         s("line", { x1: x(value), x2: x(value), y1: major ? 26 : 32, y2: 38 }),
-        ...(major && abs(x(value) - at) > half + 24 && x(value) > NAME && x(value) < width - NAME ? [s("text", { x: x(value), y: 22 }, writeRound(quantity, value))] : []),
+        ...(major && Math.abs(x(value) - at) > half + 24 && x(value) > NAME && x(value) < width - NAME ? [s("text", { x: x(value), y: 22 }, writeRound(quantity, value))] : []),
       ]);
       element.replaceChildren(
         s("rect.back", { x: 0.5, y: 8.5, width: width - 1, height: 36, rx: 6 }),

@@ -1,5 +1,4 @@
 /** The cluster as the browser holds it, with the look-ups that the drawing needs. Pure. */
-import { max, min } from "../shared/math";
 import type { Edit, Pair, View, WireCluster } from "./traits";
 
 export interface Device {
@@ -75,8 +74,8 @@ export function block(from: readonly number[], to: readonly number[]): Pair[] {
 export function rangeOf(matrix: readonly (readonly number[])[], pairs: readonly Pair[]): Range {
   let low = Infinity, high = -Infinity;
   for (const [i, j] of pairs) {
-    low = min(low, matrix[i]![j]!);
-    high = max(high, matrix[i]![j]!);
+    low = Math.min(low, matrix[i]![j]!);
+    high = Math.max(high, matrix[i]![j]!);
   }
   return { low, high };
 }

@@ -1,5 +1,4 @@
 /** Measure and shorten texts in SVG. */
-import { ceil } from "../shared/math";
 export { s, set } from "../shared/dom";
 
 let context: CanvasRenderingContext2D | null = null;
@@ -15,7 +14,7 @@ export function textWidth(text: string, font = "11px sans-serif"): number {
 export function fitted(text: string, width: number, font: string): string {
   if (textWidth(text, font) <= width) return text;
   for (let keep = text.length - 1; keep > 2; keep--) {
-    const head = ceil(keep / 3);
+    const head = Math.ceil(keep / 3);
     const short = `${text.slice(0, head)}…${text.slice(text.length - keep + head)}`;
     if (textWidth(short, font) <= width) return short;
   }

@@ -1,6 +1,5 @@
 /** The time axis, and above it a bar for the part of the schedule in view. */
 import { secondsAxis } from "../shared/format.js";
-import { max, round } from "../shared/math.js";
 import { ticks } from "../shared/scale.js";
 import { FONT } from "./paint.js";
 import { xOf, type Scene } from "./scene.js";
@@ -15,7 +14,7 @@ export function drawAxis(context: CanvasRenderingContext2D, scene: Scene): void 
   const { layout, paint, span, chart } = scene;
   const { ratio } = layout;
   const { step, values } = axisTicks(scene);
-  const text = secondsAxis(max(span.to, step), step);
+  const text = secondsAxis(Math.max(span.to, step), step);
   context.fillStyle = paint.theme.bg;
   context.fillRect(0, 0, layout.width, layout.axis);
   context.font = `${10.5 * ratio}px ${FONT}`;
@@ -27,7 +26,7 @@ export function drawAxis(context: CanvasRenderingContext2D, scene: Scene): void 
     const last = x > layout.width - 24 * ratio;
     context.textAlign = t === 0 || x < layout.gutter + 20 * ratio ? "left" : last ? "right" : "center";
     context.fillText(label, last ? x - 8 * ratio : x, layout.axis / 2 + 1); // beside the playhead's grip
-    context.fillRect(round(x), layout.axis - 4 * ratio, 1, 4 * ratio);
+    context.fillRect(Math.round(x), layout.axis - 4 * ratio, 1, 4 * ratio);
   }
   context.fillRect(layout.gutter, layout.axis - 1, layout.width - layout.gutter, 1);
   const end = chart.columns.makespan;
@@ -39,7 +38,7 @@ export function drawAxis(context: CanvasRenderingContext2D, scene: Scene): void 
     context.fillRect(
       layout.gutter + (span.from / end) * plot,
       0,
-      max(((span.to - span.from) / end) * plot, 4),
+      Math.max(((span.to - span.from) / end) * plot, 4),
       3 * ratio,
     );
   }

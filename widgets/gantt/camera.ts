@@ -1,5 +1,4 @@
 /** The span of time in view, and how it moves within a schedule. Pure. */
-import { max } from "../shared/math.js";
 import { clampSpan, type Span } from "../shared/scale.js";
 
 const MARGIN = 1.01; // the whole schedule ends a little before the right edge
@@ -33,7 +32,7 @@ export function moved(span: Span, share: number): Span {
 
 /** A close view of [start, finish]. */
 export function closeUp(start: number, finish: number, makespan: number): Span {
-  const room = max(finish - start, makespan * CLOSEST) * 2;
+  const room = Math.max(finish - start, makespan * CLOSEST) * 2;
   return { from: start - room, to: finish + room };
 }
 

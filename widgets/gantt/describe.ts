@@ -1,6 +1,5 @@
 /** Describe a bar or a gap in words with units. */
 import { bytes, seconds } from "../shared/format.js";
-import { ceil, log10, max, min } from "../shared/math.js";
 import type { Bars } from "./bars.js";
 import { IDLE_REASONS, type Columns } from "./decode.js";
 import type { Hit } from "./hit.js";
@@ -57,7 +56,7 @@ export function shortLine({ short }: Memory, row: number): string {
 export function eventLine(chart: Chart, labels: Labels, happenings: { start: number[]; finish: number[] }): string {
   const words = (bars: number[], verb: string) => {
     const ops = bars.filter((bar) => bar < chart.bars.nOps).map((bar) => nameOf(labels, bar));
-    const others = bars.length - min(ops.length, 2);
+    const others = bars.length - Math.min(ops.length, 2);
     const named = ops.slice(0, 2).join(", ");
     if (!bars.length) return "";
     return `${verb} ${named}${others && named ? ` and ${others} more` : named ? "" : `${others} transfer${others > 1 ? "s" : ""}`}`;
@@ -98,8 +97,8 @@ function timesOf(bars: Bars, bar: number) {
 
 /** Two times with enough digits to tell them apart, as far as single precision allows. */
 function instants(start: number, finish: number): [string, string] {
-  const apart = finish > start ? ceil(log10(finish / (finish - start))) : 0;
-  const digits = min(max(4, 2 + apart), 7);
+  const apart = finish > start ? Math.ceil(Math.log10(finish / (finish - start))) : 0;
+  const digits = Math.min(Math.max(4, 2 + apart), 7);
   return [seconds(start, digits), seconds(finish, digits)];
 }
 

@@ -1,6 +1,5 @@
 /** Paints a scene: the rows as pixels, then text, axis and arrows on top. */
 import { percent } from "../shared/format.js";
-import { floor, max, min } from "../shared/math.js";
 import { drawAxis } from "./axis.js";
 import { CRITICAL } from "./decode.js";
 import { shareFor, type Label } from "./level.js";
@@ -40,7 +39,7 @@ export function painter(canvas: HTMLCanvasElement): (scene: Scene) => boolean {
 
 function drawBarLabels(context: CanvasRenderingContext2D, scene: Scene, labels: Label[]): void {
   const { ratio } = scene.layout;
-  const size = min(11 * ratio, scene.layout.ops - underline(scene));
+  const size = Math.min(11 * ratio, scene.layout.ops - underline(scene));
   if (size < 8 * ratio) return;
   context.font = `${size}px ${FONT}`;
   context.textBaseline = "middle";
@@ -48,8 +47,8 @@ function drawBarLabels(context: CanvasRenderingContext2D, scene: Scene, labels: 
   const perChar = context.measureText("abcdefghij/MW_01").width / 16;
   for (const { bar, x, y, width, height } of labels) {
     if (bar >= scene.chart.bars.nOps) continue;
-    const from = max(x, scene.layout.gutter);
-    const text = shorten(nameOf(scene.labels, bar), floor((x + width - from - 8 * ratio) / perChar));
+    const from = Math.max(x, scene.layout.gutter);
+    const text = shorten(nameOf(scene.labels, bar), Math.floor((x + width - from - 8 * ratio) / perChar));
     context.fillStyle = scene.paint.inks[colourOf(scene, bar)]!;
     if (text && y >= scene.layout.axis - height / 2) context.fillText(text, from + 4 * ratio, y + height / 2 + 0.5);
   }
@@ -90,7 +89,7 @@ function drawArrows(context: CanvasRenderingContext2D, scene: Scene): void {
 }
 
 function arrow(c: CanvasRenderingContext2D, x0: number, y0: number, x1: number, y1: number, head: number): void {
-  const bend = max((x1 - x0) / 2, head);
+  const bend = Math.max((x1 - x0) / 2, head);
   c.beginPath();
   c.moveTo(x0, y0);
   c.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1 - head, y1);
@@ -107,13 +106,13 @@ function drawGutter(context: CanvasRenderingContext2D, scene: Scene): void {
   const { layout, paint, chart, labels, scroll } = scene;
   const { ratio, gutter } = layout;
   const two = layout.below >= 30 * ratio;
-  const size = min(12 * ratio, layout.below - 2);
+  const size = Math.min(12 * ratio, layout.below - 2);
   context.textBaseline = "middle";
   context.save();
   context.beginPath();
   context.rect(0, layout.axis, gutter, layout.height);
   context.clip();
-  for (let d = floor(scroll / layout.row); d < chart.lanes.nDevices; d++) {
+  for (let d = Math.floor(scroll / layout.row); d < chart.lanes.nDevices; d++) {
     const y = yOf(scene, d);
     if (y > layout.height) break;
     const middle = y + layout.ops / 2;
@@ -121,7 +120,7 @@ function drawGutter(context: CanvasRenderingContext2D, scene: Scene): void {
     context.fillStyle = paint.theme.ink;
     context.textAlign = "left";
     context.fillText(deviceOf(labels, d), 16 * ratio, two ? y + 8 * ratio : middle, gutter - (two ? 22 : 52) * ratio);
-    context.font = `${min(10.5 * ratio, size)}px ${FONT}`;
+    context.font = `${Math.min(10.5 * ratio, size)}px ${FONT}`;
     context.fillStyle = paint.theme.faint;
     const busy = percent(busyFraction(scene, d));
     drawDirections(context, scene, y + layout.ops);

@@ -1,5 +1,4 @@
 /** Find what is under the pointer. Coordinates are device pixels of the canvas. */
-import { floor, max } from "../shared/math.js";
 import { barOf, type BarKind } from "./bars.js";
 import { firstAfter } from "./lanes.js";
 import { memoryAt, trackAt } from "./layout.js";
@@ -21,7 +20,7 @@ export function hit(scene: Scene, x: number, y: number): Hit | null {
     const device = memoryAt(layout, chart.lanes.nDevices, y - layout.axis + scene.scroll);
     return device < 0 ? null : { kind: "memory", device };
   }
-  const device = floor(track / chart.lanes.perDevice);
+  const device = Math.floor(track / chart.lanes.perDevice);
   const { from, perSecond } = windowOf(scene);
   const t = from + (x - layout.gutter) / perSecond;
   const bar = nearest(scene, track, t, (NEAR * layout.ratio) / perSecond);
@@ -37,7 +36,7 @@ function nearest(scene: Scene, track: number, t: number, reach: number): number 
   let distance = reach;
   for (let i = firstAfter(lanes, track, t - reach); i < lanes.ptr[track + 1]!; i++) {
     const bar = lanes.bar[i]!;
-    const away = max(bars.start[bar]! - t, t - bars.finish[bar]!, 0);
+    const away = Math.max(bars.start[bar]! - t, t - bars.finish[bar]!, 0);
     if (bars.start[bar]! > t + reach) break;
     if (away <= distance) [best, distance] = [bar, away];
   }

@@ -4,7 +4,6 @@
  * Transfers of one device may overlap (the `parallel` model): each takes the first free track of its direction, and
  * beyond `MAX_TRACKS` at once they share the one that frees first.
  */
-import { max } from "../shared/math.js";
 import type { Bars } from "./bars.js";
 import type { Columns } from "./decode.js";
 
@@ -99,9 +98,9 @@ function stack(device: Uint16Array, all: Bars, nDevices: number, makespan: numbe
     let k = 0;
     while (k < MAX_TRACKS && free[base + k]! > all.start[bar]! + slack) k++;
     if (k === MAX_TRACKS) for (let j = (k = 0); j < MAX_TRACKS; j++) if (free[base + j]! < free[base + k]!) k = j;
-    free[base + k] = max(free[base + k]!, all.finish[bar]!);
+    free[base + k] = Math.max(free[base + k]!, all.finish[bar]!);
     track[bar - first] = k;
-    tracks = max(tracks, k + 1);
+    tracks = Math.max(tracks, k + 1);
   }
   return { track, tracks };
 }
@@ -110,7 +109,7 @@ function reach(ptr: Uint32Array, bar: Uint32Array, all: Bars): Float32Array {
   const latest = new Float32Array(bar.length);
   for (let k = 0; k + 1 < ptr.length; k++) {
     let most = 0;
-    for (let i = ptr[k]!; i < ptr[k + 1]!; i++) latest[i] = most = max(most, all.finish[bar[i]!]!);
+    for (let i = ptr[k]!; i < ptr[k + 1]!; i++) latest[i] = most = Math.max(most, all.finish[bar[i]!]!);
   }
   return latest;
 }

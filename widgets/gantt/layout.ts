@@ -1,5 +1,4 @@
 /** Heights and places of lanes, from the number of devices and the space available. Device pixels throughout. */
-import { floor, max, min, round } from "../shared/math.js";
 import { clamp } from "../shared/scale.js";
 import type { Lanes } from "./lanes.js";
 
@@ -44,13 +43,13 @@ export function layout(
   gutter: number,
   withMemory = false,
 ): Layout {
-  const px = (css: number) => round(css * ratio);
+  const px = (css: number) => Math.round(css * ratio);
   const n = tracks.incoming + tracks.outgoing;
-  const each = (height - AXIS) / max(tracks.nDevices, 1) - GAP;
-  const memory = withMemory ? clamp(floor((each - APART) * 0.4), MIN_MEMORY, MAX_MEMORY) : 0;
+  const each = (height - AXIS) / Math.max(tracks.nDevices, 1) - GAP;
+  const memory = withMemory ? clamp(Math.floor((each - APART) * 0.4), MIN_MEMORY, MAX_MEMORY) : 0;
   const room = each - (withMemory ? memory + APART : 0);
-  const transfer = n ? min(max(floor((room * 0.45) / n), n > 4 ? 1 : 2), n > 4 ? 4 : MAX_TRANSFER) : 0;
-  const ops = clamp(floor(room - transfer * n), MIN_OPS, MAX_OPS);
+  const transfer = n ? Math.min(Math.max(Math.floor((room * 0.45) / n), n > 4 ? 1 : 2), n > 4 ? 4 : MAX_TRANSFER) : 0;
+  const ops = clamp(Math.floor(room - transfer * n), MIN_OPS, MAX_OPS);
   const all = px(ops) + px(transfer) * n;
   const below = all + px(GAP);
   const row = below + (withMemory ? px(memory) + px(APART) : 0);
@@ -79,14 +78,14 @@ export function preferredHeight(tracks: Lanes, withMemory: boolean): number {
 
 /** CSS width of the column of device names. */
 export function gutterWidth(devices: readonly string[]): number {
-  const longest = max(0, ...devices.map((name) => name.length));
+  const longest = Math.max(0, ...devices.map((name) => name.length));
   const share = devices.length > 6 ? 44 : 0; // narrow rows show the busy share beside the name, high ones below it
-  return round(min(max(26 + 7.4 * longest + share, 98), 210));
+  return Math.round(Math.min(Math.max(26 + 7.4 * longest + share, 98), 210));
 }
 
 /** Top and height of track `k` relative to the top of all rows. */
 export function trackBox(lay: Layout, tracks: Lanes, k: number): { y: number; height: number } {
-  const device = floor(k / tracks.perDevice);
+  const device = Math.floor(k / tracks.perDevice);
   const j = k - device * tracks.perDevice;
   const y = device * lay.row;
   return j === 0 ? { y, height: lay.ops } : { y: y + lay.ops + (j - 1) * lay.transfer, height: lay.transfer };
@@ -94,16 +93,16 @@ export function trackBox(lay: Layout, tracks: Lanes, k: number): { y: number; he
 
 /** The track at height `y` (relative to the top of all rows); -1 between devices and outside. */
 export function trackAt(lay: Layout, tracks: Lanes, y: number): number {
-  const device = floor(y / lay.row);
+  const device = Math.floor(y / lay.row);
   if (y < 0 || device >= tracks.nDevices) return -1;
   const inside = y - device * lay.row;
-  const j = inside < lay.ops ? 0 : 1 + floor((inside - lay.ops) / max(lay.transfer, 1));
+  const j = inside < lay.ops ? 0 : 1 + Math.floor((inside - lay.ops) / Math.max(lay.transfer, 1));
   return j < tracks.perDevice ? device * tracks.perDevice + j : -1;
 }
 
 /** The device whose memory is at height `y`; -1 elsewhere. */
 export function memoryAt(lay: Layout, nDevices: number, y: number): number {
-  const d = floor(y / lay.row);
+  const d = Math.floor(y / lay.row);
   const inside = y - d * lay.row - lay.below;
   return d < nDevices && inside >= 0 && inside < lay.memory ? d : -1;
 }

@@ -5,7 +5,6 @@
  * pixel between them is merged: each column is filled to the fraction of its time that is busy, split by colour in
  * proportion to time. So the overview shows how busy a device is and with what, never which bar came first.
  */
-import { floor, max, min, round } from "../shared/math.js";
 import type { Bars } from "./bars.js";
 import { firstAfter, type Lanes } from "./lanes.js";
 import { fill, type Raster } from "./raster.js";
@@ -71,10 +70,10 @@ export function paintTrack(
       continue;
     }
     merge.flush();
-    const a = round(max(x0, r.left - 1));
-    const b = max(round(min(x1, r.width + 1)), a + 1);
+    const a = Math.round(Math.max(x0, r.left - 1));
+    const b = Math.max(Math.round(Math.min(x1, r.width + 1)), a + 1);
     const seam = b - a > 4 ? 1 : 0; // neighbours of one colour stay two bars
-    fill(r, max(a, edge), y, b - seam, y + height, style.colours[style.colourOf(bar)]!);
+    fill(r, Math.max(a, edge), y, b - seam, y + height, style.colours[style.colourOf(bar)]!);
     if (b - a >= style.labelFrom) labels.push({ bar, x: a, y, width: b - a, height });
     edge = b;
   }
@@ -110,9 +109,9 @@ export function paintTransfers(
       if (x1 - x0 >= WIDE)
         fill(
           r,
-          round(max(x0, r.left - 1)),
+          Math.round(Math.max(x0, r.left - 1)),
           top,
-          round(min(x1, r.width + 1)),
+          Math.round(Math.min(x1, r.width + 1)),
           top + height - seam,
           colour,
         );
@@ -126,7 +125,7 @@ export function paintTransfers(
       fill(
         r,
         x,
-        y + lane - max(round((min(busy, to - from) * lane) / (to - from)), 1),
+        y + lane - Math.max(Math.round((Math.min(busy, to - from) * lane) / (to - from)), 1),
         x + 1,
         y + lane,
         colour,
@@ -137,8 +136,8 @@ export function paintTransfers(
 
 /** Adds to each column in [low, high] the part of it that [x0, x1) covers, under colour `c` of `n`. */
 function spread(share: Float32Array, n: number, c: number, x0: number, x1: number, low: number, high: number): void {
-  for (let x = max(floor(x0), low), end = min(floor(x1), high); x <= end; x++) {
-    share[x * n + c]! += max(0, min(x1, x + 1) - max(x0, x));
+  for (let x = Math.max(Math.floor(x0), low), end = Math.min(Math.floor(x1), high); x <= end; x++) {
+    share[x * n + c]! += Math.max(0, Math.min(x1, x + 1) - Math.max(x0, x));
   }
 }
 
@@ -157,21 +156,21 @@ function merger(r: Raster, y: number, height: number, style: TrackStyle) {
     add(x0: number, x1: number, colour: number, edge: number) {
       if (bars && x0 - end >= 1) run.flush();
       if (!bars) {
-        from = max(floor(x0), r.left);
+        from = Math.max(Math.floor(x0), r.left);
         last = from - 1;
         only = colour;
         taken = edge;
         end = x1;
       }
       bars++;
-      end = max(end, x1);
+      end = Math.max(end, x1);
       spread(share, n, colour, x0, x1, from, r.width - 1);
-      last = max(last, min(floor(x1), r.width - 1));
+      last = Math.max(last, Math.min(Math.floor(x1), r.width - 1));
     },
     flush() {
       if (bars === 1) {
-        const a = max(from, taken);
-        fill(r, a, y, max(round(end), from + 1), y + height, style.colours[only]!);
+        const a = Math.max(from, taken);
+        fill(r, a, y, Math.max(Math.round(end), from + 1), y + height, style.colours[only]!);
         share.fill(0, from * n, (last + 1) * n);
       } else if (bars > 1) {
         run.merged = true;
@@ -186,16 +185,16 @@ function merger(r: Raster, y: number, height: number, style: TrackStyle) {
     const base = x * n;
     let busy = 0;
     for (let c = 0; c < n; c++) busy += share[base + c]!;
-    const scale = height / max(busy, 1); // overlapping transfers can be busier than the column
+    const scale = height / Math.max(busy, 1); // overlapping transfers can be busier than the column
     let sum = 0;
     let bottom = y + height;
     for (let c = 0; c < n; c++) {
       const part = share[base + c]!;
       if (!part) continue;
       sum += part;
-      const top = y + height - max(round(sum * scale), 1);
+      const top = y + height - Math.max(Math.round(sum * scale), 1);
       if (free && top < bottom) fill(r, x, top, x + 1, bottom, style.colours[c]!);
-      bottom = min(bottom, top);
+      bottom = Math.min(bottom, top);
     }
     share.fill(0, base, base + n);
   }

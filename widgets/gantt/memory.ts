@@ -4,7 +4,6 @@
  * The columns of the curves hold differences of neighbours: of the bits of the time, which for such floats sort like the
  * numbers, and of the bytes, of which 65535 stand for the peak of the device.
  */
-import { max } from "../shared/math.js";
 import { reader } from "./decode.js";
 
 const FULL = 65535;
@@ -66,8 +65,8 @@ export function decodeMemory(message: DataView): Memory | null {
  * empty, and without a capacity it has no height: such lanes reach to the highest peak of all, to be compared.
  */
 function tops(capacity: Float32Array, peak: Float32Array): Float32Array {
-  const highest = max(...peak) || 1;
-  return peak.map((p, d) => (p > LOW * capacity[d]! ? max(p, capacity[d]!) : highest));
+  const highest = Math.max(...peak) || 1;
+  return peak.map((p, d) => (p > LOW * capacity[d]! ? Math.max(p, capacity[d]!) : highest));
 }
 
 /** First point of device `d` after time `t`; the one before it holds at `t`. */

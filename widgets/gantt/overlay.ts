@@ -1,5 +1,4 @@
 /** Everything that moves over the bars: outlines, running devices, transfers in flight, the brush. Redrawn alone while playing. */
-import { abs, max, min } from "../shared/math.js";
 import { runningAt } from "./lanes.js";
 import { trackBox } from "./layout.js";
 import { colourOf, xOf, yOf, type Scene } from "./scene.js";
@@ -38,7 +37,7 @@ export function drawOverlay(canvas: HTMLCanvasElement, scene: Scene, moving: Mov
 function drawRunning(context: CanvasRenderingContext2D, scene: Scene, time: number): void {
   const { chart, layout, paint } = scene;
   for (let d = 0; d < chart.lanes.nDevices; d++) {
-    const y = yOf(scene, d) + min(layout.ops / 2, 8 * layout.ratio);
+    const y = yOf(scene, d) + Math.min(layout.ops / 2, 8 * layout.ratio);
     if (y < layout.axis || y > layout.height) continue;
     const bar = runningAt(chart.lanes, chart.bars, d * chart.lanes.perDevice, time);
     context.beginPath();
@@ -85,8 +84,8 @@ function drawSelection(context: CanvasRenderingContext2D, scene: Scene, op: numb
 /** Outlines a bar wherever it is drawn: an op once, a transfer on both of its devices. */
 function outline(context: CanvasRenderingContext2D, scene: Scene, bar: number, thick: number): void {
   const { chart, layout, paint } = scene;
-  const x0 = max(xOf(scene, chart.bars.start[bar]!), layout.gutter - 10);
-  const x1 = min(xOf(scene, chart.bars.finish[bar]!), layout.width + 10);
+  const x0 = Math.max(xOf(scene, chart.bars.start[bar]!), layout.gutter - 10);
+  const x1 = Math.min(xOf(scene, chart.bars.finish[bar]!), layout.width + 10);
   if (x1 < layout.gutter || x0 > layout.width) return;
   const line = thick * layout.ratio;
   for (const track of tracksOf(scene, bar)) {
@@ -98,7 +97,7 @@ function outline(context: CanvasRenderingContext2D, scene: Scene, bar: number, t
     ] as const) {
       context.strokeStyle = colour;
       context.lineWidth = w;
-      context.strokeRect(x0 - 1, y, max(x1 - x0, 1) + 2, box.height);
+      context.strokeRect(x0 - 1, y, Math.max(x1 - x0, 1) + 2, box.height);
     }
   }
 }
@@ -121,6 +120,6 @@ function drawBrush(context: CanvasRenderingContext2D, scene: Scene, [a, b]: read
   const { height, axis } = scene.layout;
   context.globalAlpha = 0.2;
   context.fillStyle = scene.paint.theme.accent;
-  context.fillRect(min(a, b), axis, abs(b - a), height - axis);
+  context.fillRect(Math.min(a, b), axis, Math.abs(b - a), height - axis);
   context.globalAlpha = 1;
 }

@@ -4,7 +4,6 @@
  * Playback is paced by the whole schedule, not by real time: at speed 1 it takes `DURATION` wall seconds from 0 to the
  * makespan, be that a microsecond or an hour.
  */
-import { abs, max, min } from "../shared/math.js";
 import type { Bars } from "./bars.js";
 
 export const DURATION = 12; // seconds of watching at speed 1
@@ -27,18 +26,18 @@ export function toggle(head: Playhead, makespan: number): Playhead {
 /** The playhead `elapsed` wall seconds later; it stops at the makespan. */
 export function advance(head: Playhead, elapsed: number, makespan: number): Playhead {
   if (!head.playing) return head;
-  const time = head.time + (min(elapsed, LONGEST_FRAME) * head.speed * makespan) / DURATION;
+  const time = head.time + (Math.min(elapsed, LONGEST_FRAME) * head.speed * makespan) / DURATION;
   return time < makespan ? { ...head, time } : { ...head, time: makespan, playing: false };
 }
 
 /** Puts the playhead somewhere and pauses there. */
 export function scrub(head: Playhead, time: number, makespan: number): Playhead {
-  return { ...head, playing: false, time: min(max(time, 0), makespan) };
+  return { ...head, playing: false, time: Math.min(Math.max(time, 0), makespan) };
 }
 
 /** For a new schedule: a playhead at the end stays at the end, any other keeps its time. */
 export function carry(head: Playhead, oldMakespan: number, makespan: number): Playhead {
-  return { ...head, time: head.time >= oldMakespan ? makespan : min(head.time, makespan) };
+  return { ...head, time: head.time >= oldMakespan ? makespan : Math.min(head.time, makespan) };
 }
 
 /** All instants at which something starts or finishes, in order, rounding twins merged. */
@@ -67,7 +66,7 @@ export function happeningsAt(all: Bars, t: number, makespan: number): { start: n
   const near = makespan * 2 ** -21;
   const at = (times: Float32Array) => {
     const found: number[] = [];
-    for (let i = 0; i < times.length; i++) if (abs(times[i]! - t) <= near) found.push(i);
+    for (let i = 0; i < times.length; i++) if (Math.abs(times[i]! - t) <= near) found.push(i);
     return found;
   };
   return { start: at(all.start), finish: at(all.finish) };

@@ -1,5 +1,4 @@
 /** The rows of a scene as pixels: lanes, memory, grid, idle gaps, bars, and the critical path's underline. */
-import { ceil, floor, max, min, round } from "../shared/math.js";
 import { axisTicks } from "./axis.js";
 import { CRITICAL, IDLE_REASONS } from "./decode.js";
 import { paintTrack, paintTransfers, type Label } from "./level.js";
@@ -14,8 +13,8 @@ const LABEL_FROM = 34; // CSS pixels that a bar needs to carry text
 export function paintRows(r: Raster, scene: Scene, share: Float32Array, labels: Label[]): boolean {
   const { chart, layout, paint } = scene;
   r.pixels.fill(paint.background);
-  const first = max(0, floor(scene.scroll / layout.row));
-  const last = min(chart.lanes.nDevices, ceil((scene.scroll + layout.height - layout.axis) / layout.row));
+  const first = Math.max(0, Math.floor(scene.scroll / layout.row));
+  const last = Math.min(chart.lanes.nDevices, Math.ceil((scene.scroll + layout.height - layout.axis) / layout.row));
   for (let d = first; d < last; d++) paintLane(r, scene, d);
   paintUsage(r, scene);
   paintGrid(r, scene);
@@ -53,7 +52,7 @@ function paintLane(r: Raster, scene: Scene, device: number): void {
 
 function paintGrid(r: Raster, scene: Scene): void {
   for (const t of axisTicks(scene).values) {
-    const x = round(xOf(scene, t));
+    const x = Math.round(xOf(scene, t));
     fill(r, x, scene.layout.axis, x + 1, scene.layout.height, scene.paint.grid);
   }
 }
@@ -63,8 +62,8 @@ function paintIdle(r: Raster, scene: Scene): void {
   const { idle } = scene.chart.columns;
   const { ratio, ops, height } = scene.layout;
   for (let i = 0; i < idle.start.length; i++) {
-    const x0 = round(xOf(scene, idle.start[i]!));
-    const x1 = round(xOf(scene, idle.start[i]! + idle.duration[i]!));
+    const x0 = Math.round(xOf(scene, idle.start[i]!));
+    const x1 = Math.round(xOf(scene, idle.start[i]! + idle.duration[i]!));
     const y = yOf(scene, idle.device[i]!);
     const reason = IDLE_REASONS[idle.reason[i]!];
     if (
@@ -79,13 +78,13 @@ function paintIdle(r: Raster, scene: Scene): void {
       continue;
     const look = scene.paint.idle[reason];
     fill(r, x0, y, x1, y + ops, look.tint);
-    hatch(r, x0, y, x1, y + ops, look.mark, look.pattern, round(8 * ratio));
+    hatch(r, x0, y, x1, y + ops, look.mark, look.pattern, Math.round(8 * ratio));
   }
 }
 
 /** Height of the critical path's underline, part of the ops track. */
 export function underline(scene: Scene): number {
-  return max(2, round(scene.layout.ops / 11));
+  return Math.max(2, Math.round(scene.layout.ops / 11));
 }
 
 function paintCritical(r: Raster, scene: Scene): void {
@@ -93,8 +92,8 @@ function paintCritical(r: Raster, scene: Scene): void {
   const { kind, row, start, duration } = columns.critical;
   const thick = underline(scene);
   for (let i = 0; i < kind.length; i++) {
-    const x0 = round(xOf(scene, start[i]!));
-    const x1 = max(round(xOf(scene, start[i]! + duration[i]!)), x0 + 1);
+    const x0 = Math.round(xOf(scene, start[i]!));
+    const x1 = Math.max(Math.round(xOf(scene, start[i]! + duration[i]!)), x0 + 1);
     if (x1 < r.left || x0 > r.width) continue;
     const under = (device: number) => {
       const y = yOf(scene, device) + scene.layout.ops;
@@ -106,7 +105,7 @@ function paintCritical(r: Raster, scene: Scene): void {
     else {
       for (const d of [columns.transfers.source[t]!, columns.transfers.destination[t]!]) {
         const y = yOf(scene, d) + scene.layout.tracks;
-        fill(r, x0, y, x1, y + max(1, thick - 1), scene.paint.critical);
+        fill(r, x0, y, x1, y + Math.max(1, thick - 1), scene.paint.critical);
       }
     }
   }

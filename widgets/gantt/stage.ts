@@ -1,6 +1,5 @@
 /** The scrolling, zooming surface: canvases, playhead, and the pointer's actions on them. Coordinates are CSS pixels. */
 import { h } from "../shared/dom.js";
-import { abs, hypot, max } from "../shared/math.js";
 
 export interface Stage {
   readonly element: HTMLElement;
@@ -40,7 +39,7 @@ export function stage(): Stage {
     resize(height, all) {
       tall = height;
       element.style.height = sticky.style.height = `${height}px`;
-      content.style.height = `${max(all, height)}px`;
+      content.style.height = `${Math.max(all, height)}px`;
     },
     playhead(x, left, axis) {
       plot.style.left = `${left}px`;
@@ -89,7 +88,7 @@ export function watchPointer(element: HTMLElement, on: PointerEvents, signal: Ab
   listen("pointermove", (event) => {
     const [x, y] = at(event);
     if (!drag) return on.hover(x, y);
-    drag.moved ||= hypot(x - drag.x0, y - drag.y0) >= CLICK;
+    drag.moved ||= Math.hypot(x - drag.x0, y - drag.y0) >= CLICK;
     if (!drag.moved) return;
     on.leave();
     if (drag.kind === "scrub") on.scrub(x);
@@ -114,7 +113,7 @@ export function watchPointer(element: HTMLElement, on: PointerEvents, signal: Ab
   listen("wheel", (event) => {
     const [x] = at(event);
     const lines = event.deltaMode === 1 ? 16 : 1;
-    const sideways = event.shiftKey || abs(event.deltaX) > abs(event.deltaY);
+    const sideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
     if (sideways) {
       on.pan(-(event.deltaX || event.deltaY) * lines, 0);
       return event.preventDefault();

@@ -1,7 +1,6 @@
 /** The schedule as a table, an alternative to the chart. Pages of rows, by start time. */
 import { h, listen } from "../shared/dom.js";
 import { bytes, count, seconds } from "../shared/format.js";
-import { ceil, floor, max, min } from "../shared/math.js";
 import type { Memory } from "./memory.js";
 import { deviceOf, nameOf, type Chart, type Labels } from "./scene.js";
 
@@ -35,10 +34,10 @@ export function table(select: (op: number) => void): Table {
     show(chart, labels, selection, memory) {
       usage.replaceChildren(...(memory && memory.peak[0]! >= 0 ? peaks(memory, labels) : []));
       const ops = chart.bars.order.filter((bar) => bar < chart.bars.nOps);
-      if (selection >= 0) page = floor(ops.indexOf(selection) / PAGE);
+      if (selection >= 0) page = Math.floor(ops.indexOf(selection) / PAGE);
       const critical = new Set(chart.columns.critical.row.filter((_, i) => chart.columns.critical.kind[i] === 0));
       again = () => {
-        page = min(max(page, 0), max(0, ceil(ops.length / PAGE) - 1));
+        page = Math.min(Math.max(page, 0), Math.max(0, Math.ceil(ops.length / PAGE) - 1));
         const shown = ops.subarray(page * PAGE, (page + 1) * PAGE);
         back.disabled = page === 0;
         forth.disabled = (page + 1) * PAGE >= ops.length;
@@ -66,7 +65,7 @@ function cells(texts: string[]): HTMLElement[] {
 function peaks({ peak, capacity, short }: Memory, labels: Labels): HTMLElement[] {
   const rows = Array.from(peak, (most, d) => {
     const lacking = short.bytes.filter((_, i) => short.device[i] === d);
-    const lacks = lacking.length ? `${bytes(max(...lacking))} short, ${count(lacking.length)} ×` : "";
+    const lacks = lacking.length ? `${bytes(Math.max(...lacking))} short, ${count(lacking.length)} ×` : "";
     return h("tr", {}, ...cells([deviceOf(labels, d), bytes(most), bytes(capacity[d]!), lacks]));
   });
   return [titles("device", "peak memory", "capacity", "out of memory"), ...rows];

@@ -2,7 +2,6 @@
 import { h, listen, set } from "../shared/dom.js";
 import { seconds } from "../shared/format.js";
 import { icon, type Icon } from "../shared/icons.js";
-import { round } from "../shared/math.js";
 import { KEY_HELP, type Action } from "./keyboard.js";
 import { DURATION, SPEEDS, type Playhead } from "./playback.js";
 
@@ -66,7 +65,7 @@ export function toolbar(on: ToolbarEvents): Toolbar {
     show(head, makespan) {
       const text = `t = ${seconds(head.time)} of ${seconds(makespan)}`;
       if (time.textContent !== text) time.textContent = text;
-      scrub.value = String(makespan ? round((head.time / makespan) * STEPS) : 0);
+      scrub.value = String(makespan ? Math.round((head.time / makespan) * STEPS) : 0);
       scrub.setAttribute("aria-valuetext", text);
       speed.value = String(head.speed);
       speed.title = `Playback speed: one second of watching shows ${seconds((makespan / DURATION) * head.speed, 2)}`;

@@ -1,6 +1,5 @@
 /** The box beside the pointer that names what is under it. */
 import { h } from "../shared/dom.js";
-import { max } from "../shared/math.js";
 import type { Description } from "./describe.js";
 
 export interface Tooltip {
@@ -23,8 +22,8 @@ export function tooltip(): Tooltip {
         shown = text;
       }
       const { offsetWidth: width, offsetHeight: height } = element;
-      const left = x + 14 + width > within.clientWidth ? max(0, x - width - 10) : x + 14;
-      const top = y + 16 + height > within.clientHeight ? max(0, y - height - 10) : y + 16;
+      const left = x + 14 + width > within.clientWidth ? Math.max(0, x - width - 10) : x + 14;
+      const top = y + 16 + height > within.clientHeight ? Math.max(0, y - height - 10) : y + 16;
       element.style.transform = `translate(${left}px, ${top}px)`;
     },
   };

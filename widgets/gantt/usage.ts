@@ -1,6 +1,5 @@
 /** Lanes of memory: curve, capacity and peak; spans out of memory are red, also on the ops. */
 import { bytes } from "../shared/format.js";
-import { floor, max, min, round } from "../shared/math.js";
 import { pointAfter, shortIn, usedAt, type Memory } from "./memory.js";
 import { FONT } from "./paint.js";
 import { fill, hatch, type Raster } from "./raster.js";
@@ -19,18 +18,18 @@ export function paintUsage(r: Raster, scene: Scene): void {
   if (!memory || !layout.memory) return;
   eachShort(scene, (row, x0, x1) => paintCurve(r, scene, memory, memory.short.device[row]!, x0, x1, paint.short));
   eachLane(scene, (d, y) => {
-    const line = round(levelOf(scene, memory, d, memory.capacity[d]!));
-    if (line >= y) fill(r, gutter, line, width, line + max(1, floor(layout.ratio)), paint.line);
+    const line = Math.round(levelOf(scene, memory, d, memory.capacity[d]!));
+    if (line >= y) fill(r, gutter, line, width, line + Math.max(1, Math.floor(layout.ratio)), paint.line);
   });
 }
 
 /** Paints red over the ops of all devices where their memory is short. */
 export function paintShort(r: Raster, scene: Scene): void {
   const { layout, paint, memory } = scene;
-  const strip = max(2, round(layout.ops / 8));
+  const strip = Math.max(2, Math.round(layout.ops / 8));
   eachShort(scene, (row, x0, x1) => {
     const y = yOf(scene, memory!.short.device[row]!);
-    hatch(r, x0, y, x1, y + layout.ops, paint.short[0], "diagonal", round(10 * layout.ratio));
+    hatch(r, x0, y, x1, y + layout.ops, paint.short[0], "diagonal", Math.round(10 * layout.ratio));
     fill(r, x0, y, x1, y + strip, paint.short[0]);
   });
 }
@@ -39,8 +38,8 @@ export function paintShort(r: Raster, scene: Scene): void {
 function eachShort(scene: Scene, act: (row: number, x0: number, x1: number) => void): void {
   const { start, duration } = scene.memory?.short ?? { start: [], duration: [] };
   for (let row = 0; row < start.length; row++) {
-    const x0 = floor(xOf(scene, start[row]!));
-    const x1 = max(round(xOf(scene, start[row]! + duration[row]!)), x0 + 2);
+    const x0 = Math.floor(xOf(scene, start[row]!));
+    const x1 = Math.max(Math.round(xOf(scene, start[row]! + duration[row]!)), x0 + 2);
     if (x1 > scene.layout.gutter && x0 < scene.layout.width) act(row, x0, x1);
   }
 }
@@ -65,15 +64,15 @@ function paintCurve(
   const { layout } = scene;
   const bottom = yOf(scene, d) + layout.below + layout.memory;
   if (bottom < r.top || bottom - layout.memory > r.height) return;
-  const y = (size: number) => round(levelOf(scene, memory, d, size));
-  let x = max(left, layout.gutter);
-  const end = min(right, r.width);
+  const y = (size: number) => Math.round(levelOf(scene, memory, d, size));
+  let x = Math.max(left, layout.gutter);
+  const end = Math.min(right, r.width);
   let at = pointAfter(memory, d, from + (x - layout.gutter) / perSecond);
   const last = memory.ptr[d + 1]!;
   if (at === memory.ptr[d]) return;
   let [low, high, now] = [memory.bytes[at - 1]!, memory.bytes[at - 1]!, memory.bytes[at - 1]!];
   for (; x < end; at++) {
-    const next = at < last ? min(floor(layout.gutter + (memory.time[at]! - from) * perSecond), end) : end;
+    const next = at < last ? Math.min(Math.floor(layout.gutter + (memory.time[at]! - from) * perSecond), end) : end;
     if (next > x) {
       fill(r, x, y(high), x + 1, y(low), some);
       fill(r, x, y(low), x + 1, bottom, all);
@@ -81,7 +80,7 @@ function paintCurve(
       [x, low, high] = [next, now, now];
     }
     now = memory.bytes[at]!;
-    [low, high] = [min(low, now), max(high, now)];
+    [low, high] = [Math.min(low, now), Math.max(high, now)];
   }
 }
 
@@ -101,7 +100,7 @@ export function drawUsage(context: CanvasRenderingContext2D, scene: Scene): void
     const line = levelOf(scene, memory, d, memory.capacity[d]!);
     context.fillStyle = paint.theme.ink;
     const roomy = layout.memory > 20 * ratio;
-    const label = min(line + 2 * ratio, y + layout.memory - 10 * ratio);
+    const label = Math.min(line + 2 * ratio, y + layout.memory - 10 * ratio);
     if (line >= y && roomy) context.fillText(bytes(memory.capacity[d]!), width - 20 * ratio, label);
     dot(context, scene, d, memory.crest[d]!, memory.peak[d]!);
   });
@@ -113,7 +112,7 @@ export function drawUsed(context: CanvasRenderingContext2D, scene: Scene, time: 
   const { memory, layout, paint } = scene;
   if (!memory) return;
   const { ratio, gutter } = layout;
-  context.font = `${max(min(10.5 * ratio, layout.memory - 1), 1)}px ${FONT}`;
+  context.font = `${Math.max(Math.min(10.5 * ratio, layout.memory - 1), 1)}px ${FONT}`;
   context.textAlign = "left";
   context.textBaseline = "middle";
   eachLane(scene, (d, y) => {
@@ -131,7 +130,7 @@ export function drawUsed(context: CanvasRenderingContext2D, scene: Scene, time: 
 function eachLane(scene: Scene, act: (d: number, y: number) => void): void {
   const { row, below, memory, height } = scene.layout;
   if (!memory) return;
-  for (let d = floor(scene.scroll / row); d < scene.chart.lanes.nDevices; d++) {
+  for (let d = Math.floor(scene.scroll / row); d < scene.chart.lanes.nDevices; d++) {
     const y = yOf(scene, d) + below;
     if (y > height) return;
     act(d, y);

@@ -1,7 +1,6 @@
 /** The chart as an element: drawing, pointer, keys, playback and words. It knows no model; index.ts connects it to one. */
 import { h, listen, style } from "../shared/dom.js";
 import { seconds } from "../shared/format.js";
-import { max, min, round } from "../shared/math.js";
 import { toTime, zoomAround, type Span } from "../shared/scale.js";
 import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.js";
 import { bounded, carried, closeUp, moved, showing, turned, whole } from "./camera.js";
@@ -178,7 +177,7 @@ export function ganttView(tell: Tell): GanttView {
     const room = height || preferredHeight(current.lanes, laned);
     const { content, axis } = layout(current.lanes, 0, room, ratio, 0, laned);
     const all = (content + axis) / ratio;
-    surface.resize(height || min(room, all + 2), all);
+    surface.resize(height || Math.min(room, all + 2), all);
     redraw();
   }
 
@@ -225,7 +224,7 @@ export function ganttView(tell: Tell): GanttView {
     const { width, height } = surface.size();
     if (!current || width <= 0) return null;
     const ratio = window.devicePixelRatio || 1;
-    const gutter = min(gutterWidth(named.devices), width / 3);
+    const gutter = Math.min(gutterWidth(named.devices), width / 3);
     return {
       chart: current,
       labels: named,
@@ -233,7 +232,7 @@ export function ganttView(tell: Tell): GanttView {
       layout: layout(current.lanes, width, height, ratio, gutter, laned),
       paint: look,
       span: seen,
-      scroll: round(surface.scroll * ratio),
+      scroll: Math.round(surface.scroll * ratio),
     };
   }
 
@@ -410,7 +409,7 @@ export function ganttView(tell: Tell): GanttView {
     const ratio = window.devicePixelRatio || 1;
     brushed = done ? null : [a * ratio, b * ratio];
     redraw("overlay");
-    if (done) setSpan({ from: timeAt(min(a, b)), to: timeAt(max(a, b)) });
+    if (done) setSpan({ from: timeAt(Math.min(a, b)), to: timeAt(Math.max(a, b)) });
   }
 
   function showHover(x: number, y: number): void {
@@ -446,7 +445,7 @@ export function ganttView(tell: Tell): GanttView {
     const scene = sceneNow();
     if (!scene) return { left: 0, width: 1 };
     const { gutter, width, ratio } = scene.layout;
-    return { left: gutter / ratio, width: max((width - gutter) / ratio, 1) };
+    return { left: gutter / ratio, width: Math.max((width - gutter) / ratio, 1) };
   }
 
   function timeAt(x: number): number {

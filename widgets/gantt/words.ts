@@ -1,7 +1,6 @@
 /** The chart's texts: warning, legend, the line for screen readers, the explanation of the selected op. */
 import { h } from "../shared/dom.js";
 import { count, seconds } from "../shared/format.js";
-import { max } from "../shared/math.js";
 import { opLine, shortLine, usageLine } from "./describe.js";
 import type { Memory } from "./memory.js";
 import { deviceOf, type Chart, type Labels } from "./scene.js";
@@ -41,7 +40,7 @@ export function summary(chart: Chart, labels: Labels, selection: number): string
 export function memorySummary(memory: Memory, labels: Labels): string {
   const share = memory.peak.map((peak, d) => peak / memory.capacity[d]! || peak);
   const all = Array.from(share, (_, d) => d);
-  const named = all.length > FEW ? [share.indexOf(max(...share))] : all;
+  const named = all.length > FEW ? [share.indexOf(Math.max(...share))] : all;
   const { device, bytes } = memory.short;
   const worst = bytes.reduce((most, b, i) => (b > bytes[most]! ? i : most), 0);
   const short = device.length ? `${deviceOf(labels, device[worst]!)} out of memory, ${shortLine(memory, worst)} · ` : "";

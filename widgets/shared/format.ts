@@ -1,5 +1,4 @@
 /** SI quantities as people read them: three significant digits and the unit that keeps the number between 1 and 1000. */
-import { abs, floor, log10, max, round } from "./math.js";
 
 const PREFIXES: readonly (readonly [number, string])[] = [
   [1e15, "P"],
@@ -18,14 +17,14 @@ export function si(value: number, unit: string, digits = 3): string {
   if (Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   if (value === 0) return `0 ${unit}`;
-  const rounded = Number(abs(value).toPrecision(digits)); // 999.9995 must become 1.00 k, not 1000
+  const rounded = Number(Math.abs(value).toPrecision(digits)); // 999.9995 must become 1.00 k, not 1000
   const [factor, prefix] = PREFIXES.find(([f]) => rounded >= f) ?? PREFIXES[PREFIXES.length - 1]!;
   return `${value < 0 ? "−" : ""}${significant(rounded / factor, digits)} ${prefix}${unit}`;
 }
 
 /** Seconds, without prefixes above one. */
 export function seconds(s: number, digits = 3): string {
-  return abs(s) >= 999.5 && Number.isFinite(s) ? `${count(round(s))} s` : si(s, "s", digits);
+  return Math.abs(s) >= 999.5 && Number.isFinite(s) ? `${count(Math.round(s))} s` : si(s, "s", digits);
 }
 /** Bytes, decimal prefixes. */
 export const bytes = (b: number): string => si(b, "B");
@@ -47,13 +46,13 @@ export function count(n: number): string {
 /** A formatter for an axis of seconds up to `to` with ticks every `step`: one unit for all, just enough decimals. */
 export function secondsAxis(to: number, step: number): (t: number) => string {
   const [factor, prefix] = PREFIXES.find(([f]) => f <= 1 && to >= f) ?? PREFIXES[PREFIXES.length - 1]!;
-  const decimals = max(0, -floor(log10(step / factor) + 1e-9));
+  const decimals = Math.max(0, -Math.floor(Math.log10(step / factor) + 1e-9));
   return (t) => (t === 0 ? `0 ${prefix}s` : `${(t / factor).toFixed(decimals)} ${prefix}s`);
 }
 
 function significant(value: number, digits: number): string {
   if (value === 0) return "0";
-  const decimals = max(0, digits - 1 - floor(log10(abs(value)) + 1e-12));
+  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value)) + 1e-12));
   return value.toFixed(decimals);
 }
 
@@ -67,5 +66,5 @@ export function parseSi(text: string, unit: string): number {
   const prefix = rest.toLowerCase().endsWith(unit.toLowerCase()) ? rest.slice(0, rest.length - unit.length) : rest;
   const known = PREFIXES.find(([, p]) => p === prefix.trim()) ?? (prefix.trim() === "u" ? [1e-6] : undefined);
   if (!known) return NaN;
-  return known[0] < 1 ? Number(match[1]) / round(1 / known[0]) : Number(match[1]) * known[0]; // 50 µs is 50 / 1e6, exactly rounded
+  return known[0] < 1 ? Number(match[1]) / Math.round(1 / known[0]) : Number(match[1]) * known[0]; // 50 µs is 50 / 1e6, exactly rounded
 }

@@ -1,5 +1,4 @@
 /** Linear and logarithmic scales between a quantity and pixels. */
-import { ceil, floor, log10, max, min } from "./math.js";
 
 /** The visible span of time, in seconds. */
 export interface Span {
@@ -24,18 +23,18 @@ export function zoomAround(span: Span, anchor: number, factor: number): Span {
 
 /** `span` moved, and shortened where needed, to lie in [0, end], no shorter than `least`. */
 export function clampSpan(span: Span, end: number, least: number): Span {
-  const length = min(max(span.to - span.from, least), end);
-  const from = min(max(span.from, 0), end - length);
+  const length = Math.min(Math.max(span.to - span.from, least), end);
+  const from = Math.min(Math.max(span.from, 0), end - length);
   return { from, to: from + length };
 }
 
 /** Round times for an axis: multiples of 1, 2 or 5 · 10^k, at most `most` of them inside the span. */
 export function ticks(span: Span, most: number): { step: number; values: number[] } {
-  const rough = (span.to - span.from) / max(most, 1);
-  const power = 10 ** floor(log10(rough));
+  const rough = (span.to - span.from) / Math.max(most, 1);
+  const power = 10 ** Math.floor(Math.log10(rough));
   const step = ([1, 2, 5, 10].find((m) => m * power >= rough * (1 - 1e-9)) ?? 10) * power;
   const values: number[] = [];
-  for (let i = ceil(span.from / step - 1e-9) + 0; i * step <= span.to * (1 + 1e-12); i++) values.push(i * step);
+  for (let i = Math.ceil(span.from / step - 1e-9) + 0; i * step <= span.to * (1 + 1e-12); i++) values.push(i * step);
   return { step, values };
 }
 
@@ -50,5 +49,5 @@ export function snap(value: number, digits = 2): number {
 }
 
 export function clamp(value: number, low: number, high: number): number {
-  return min(max(value, low), high);
+  return Math.min(Math.max(value, low), high);
 }
