@@ -10,8 +10,8 @@ import traitlets
 
 from placelab.widgets.cluster.canvas import ClusterCanvas
 from placelab.widgets.code_view import CodeButton
-from placelab.widgets.decisions_view import Decisions
 from placelab.widgets.comparison_table import ComparisonTable
+from placelab.widgets.decisions_view import Decisions
 from placelab.widgets.file_picker import Files
 from placelab.widgets.frame import Frame
 from placelab.widgets.gantt.gantt_chart import Gantt

@@ -75,6 +75,7 @@ class ResultView:
         self.gantt.observe(self._write_numbers, ["numbers", "warning"])
         traitlets.link((self.gantt, "selection"), (shared, "selection"))
         decisions = self.tabs.panels[DecisionsPanel.title]
+        assert isinstance(decisions, DecisionsPanel)
         w.jslink((decisions.view, "candidates"), (self.gantt, "candidates"))  # ghosts of the bars that were considered
 
     def keep(self, schedule: Schedule | None) -> None:
