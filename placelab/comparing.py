@@ -164,7 +164,11 @@ def _rows(
                 if cancel():
                     return
                 row = dict(partitioner=partitioner.name, scheduler=scheduler.name, seed=seed)
-                result = _run(problem, placement, scheduler, seed, bound, took, measure) if placement else _failed(took, error)
+                result = (
+                    _run(problem, placement, scheduler, seed, bound, took, measure)
+                    if placement
+                    else _failed(took, error)
+                )
                 yield row | result, bound
 
 

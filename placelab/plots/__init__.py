@@ -1,7 +1,9 @@
 """Bokeh figures of results, for notebooks, papers and the explorer; one per file."""
 
 from placelab.plots.comparison_figure import comparison
+from placelab.plots.difference_figure import difference
 from placelab.plots.gantt_figure import gantt
 from placelab.plots.memory_figure import memory
+from placelab.plots.sensitivity_figure import sensitivity
 
-__all__ = ["comparison", "gantt", "memory"]
+__all__ = ["comparison", "difference", "gantt", "memory", "sensitivity"]

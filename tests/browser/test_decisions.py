@@ -163,8 +163,6 @@ def test_ranks_add_up_backwards(page, screenshot):
 def test_two_strategies_are_shown_side_by_side(page, screenshot):
     """The other's decision about the same op, marks where devices differ, and jumps to the first differences."""
     view = Decisions.of(traced("heft"), traced("tf-greedy"), choices=["cpop", "tf-greedy"], against="tf-greedy")
-    asked = []
-    view.observe(lambda change: asked.append(change["new"]), "against")
     show(page, view)
     press(page, "End", "d")
     assert view.step == view.differs[0] == 1
@@ -176,8 +174,11 @@ def test_two_strategies_are_shown_side_by_side(page, screenshot):
     expect(page.locator("section").nth(1)).to_contain_text("Another device")
     assert page.locator(".row[data-mark]").count() > 0
     screenshot("pair")
+    view.observe(lambda change: view.show(traced("heft"), traced(change["new"])), "against")
+    press(page, "End")
     page.get_by_label("Compare with").select_option("cpop")
-    assert asked == ["cpop"]
+    expect(page.locator(".place")).to_have_text("1 / 10")  # the first difference is gone to
+    assert view.differs == [0, 0] and heading(page, 1).startswith("cpop")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

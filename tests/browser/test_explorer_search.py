@@ -107,12 +107,13 @@ def test_no_room_is_explained_over_the_chart(explore, screenshot):  # noqa: F811
 def test_a_graph_made_smaller_first(explore, screenshot):  # noqa: F811
     """Two toggles prepare the graph; button and count show the result."""
     hand = explore()
+    hand.seldom()
     hand.button("Prepare…").click()
     for name in ("coplace", "fuse"):
         hand.root.get_by_role("button", name=name, exact=True).click()
     hand.becomes("list(explorer.state.prepare)", ["coplace", "fuse"])
     expect(hand.button("Prepare: coplace → fuse")).to_be_visible()
-    expect(hand.root.locator(".pl-strategies")).to_contain_text(re.compile(r"5,333 → [\d,]+ ops"))
+    expect(hand.root.locator(".pl-prepare")).to_contain_text(re.compile(r"5,333 → [\d,]+ ops"))
     hand.shows("pl.solve(explorer.problem, 'heft', 'planned', prepare=['coplace', 'fuse'])")
     screenshot("prepared")
 
@@ -131,10 +132,10 @@ def test_cp_sat_searches_is_cancelled_and_proves(explore, screenshot):  # noqa: 
     hand.settled()
     assert hand.notebook.value("explorer.placement.partitioner") == "cp-sat"
     hand.menu("Model").select_option("topcuoglu")
-    expect(hand.root.locator(".numbers [data-key=gap] dd")).to_have_text("proven optimal")
-    expect(hand.root.locator(".numbers [data-key=makespan] dd")).to_have_text("73 s")
+    expect(hand.root.locator(".pl-figures [data-key=gap] b")).to_have_text("proven optimal")
+    expect(hand.root.locator(".pl-figures [data-key=makespan] b")).to_have_text("73 s")
     hand.compared()
-    expect(hand.root.locator(".pl-comparison-head")).to_contain_text("73 s")
+    expect(hand.root.locator(".pl-comparison .head")).to_contain_text("73 s")
     screenshot("optimal")
 
 

@@ -110,7 +110,7 @@ def test_the_largest_model_loads_and_plays(explore, screenshot):  # noqa: F811
     hand.becomes("explorer.state.model.title", LARGEST)
     hand.menu("Cluster").select_option("h100_box")
     hand.becomes("explorer.problem.cluster.n_devices", 8)
-    expect(hand.root.locator(".numbers [data-key=legal] dd")).to_have_text("✓ legal")
+    expect(hand.root.locator(".pl-figures [data-key=legal] b")).to_have_text("✓ legal")
     assert played(hand) > FRAMES
     screenshot("light")
     hand.notebook.set_theme("JupyterLab Dark")

@@ -35,6 +35,16 @@ def test_every_pair_is_a_row_that_solve_confirms(problem):
     assert set(frame["seed"]) == {0, 1}
 
 
+def test_measures_are_further_columns(problem):
+    """What `measure` returns of each schedule follows the other columns, NaN where there is no schedule."""
+    frame = pl.compare(
+        problem, ["hash", "heft"], ["planned"], measure=lambda s: {"moved": pl.metrics(s)["bytes_moved"]}
+    )
+    assert tuple(frame.columns) == (*COLUMNS, "moved")
+    assert np.isnan(frame["moved"][0])
+    assert frame["moved"][1] == pl.metrics(pl.solve(problem, "heft", "planned"))["bytes_moved"]
+
+
 def test_pairs_that_do_not_fit_say_why(problem):
     """`planned` after a partitioner without a plan has no makespan but a reason."""
     frame = pl.compare(problem, ["hash", "heft"], ["planned"])

@@ -10,7 +10,7 @@ import pytest
 
 import placelab as pl
 from placelab.explorer.engine.solving import Result, place_state, simulate_state
-from placelab.explorer.panels import decisions
+from placelab.explorer.panels import decisions_panel as decisions
 from placelab.explorer.panels.decisions_panel import DecisionsPanel
 from placelab.explorer.panels.panel import Shared
 from placelab.explorer.state import initial_state

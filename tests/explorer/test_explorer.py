@@ -5,22 +5,19 @@ from __future__ import annotations
 import gzip
 import inspect
 import json
-import re
 import time
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import ipywidgets as w
 import numpy as np
 import pytest
-from bokeh.events import Tap
 from explorer_hands import (
     CLUSTER,
     classes,
     drag,
     edit,
-    look,
     message,
     of_class,
     pick,
@@ -468,90 +465,6 @@ def test_options_of_every_strategy_have_controls():
         assert not moved
 
 
-# ---------------------------------------------------------------- comparison
-
-
-def test_all_pairs_are_compared_in_the_background(explorer):
-    """The figure shows the result of compare; a click shows that pair; a drag makes the figure stale until its release."""
-    comparison = explorer.comparison
-    wait_for(lambda: comparison.frame is not None)
-    comparison.settled(120)
-    expected = pl.compare(explorer.problem, quick())
-    assert np.array_equal(comparison.frame["makespan"], expected["makespan"], equal_nan=True)
-    first = comparison.frame
-    tap(comparison, "mite", "fifo")
-    assert (explorer.state.partitioner, explorer.state.scheduler) == ("mite", "fifo")
-    assert explorer.schedule.makespan == cells_makespan(first, "mite", "fifo")
-    drag(explorer, 1e6, release=False)
-    assert "pl-stale" in classes(comparison.figure)
-    comparison.settled(120)
-    assert comparison.frame is first
-    release(explorer)
-    wait_for(lambda: comparison.frame is not first)
-    comparison.settled(120)
-    assert "pl-stale" not in classes(comparison.figure)
-
-
-def quick() -> list[str]:
-    """The partitioners that do not search for seconds."""
-    return [name for name, function in pl.partitioners().items() if not function.slow]
-
-
-def tap(comparison: Any, partitioner: str, scheduler: str) -> None:
-    """A click on a cell of the figure."""
-    figure = comparison.plot
-    x, y = figure.x_range.factors.index(scheduler) + 0.3, figure.y_range.factors.index(partitioner) + 0.8
-    comparison.tapped(Tap(figure, x=x, y=y))
-
-
-def cells_makespan(frame: Any, partitioner: str, scheduler: str) -> float:
-    """Makespan of a pair."""
-    row = frame[(frame["partitioner"] == partitioner) & (frame["scheduler"] == scheduler)]
-    return float(row["makespan"].iloc[0])
-
-
-def test_the_best_partitioners_come_first(explorer):
-    """Rows are sorted by the least makespan that is legal and within memory; the schedulers' names are a line above."""
-    comparison = explorer.comparison
-    wait_for(lambda: comparison.frame is not None)
-    comparison.settled(120)
-    frame = comparison.frame[comparison.frame["valid"] & ~comparison.frame["oom"]]
-    least = frame.groupby("partitioner")["makespan"].min()
-    names, figure = comparison.figure.children[0], comparison.plot
-    rows = figure.y_range.factors[::-1]
-    ranked = [name for name in rows if name in least.index]
-    assert rows[: len(ranked)] == ranked and least[ranked].is_monotonic_increasing
-    assert re.findall(r">([^<>]+)</span>", names.value) == figure.x_range.factors
-
-
-def test_the_best_pair_is_a_button(explorer):
-    """The button shows the pair of least makespan, also by keyboard."""
-    wait_for(lambda: explorer.comparison.frame is not None)
-    explorer.comparison.settled(120)
-    explorer.comparison.best.click()
-    frame = explorer.comparison.frame
-    assert explorer.schedule.makespan == frame.loc[frame["valid"] & ~frame["oom"], "makespan"].min()
-
-
-def test_comparing_can_be_cancelled(explorer):
-    """Cancel stops at the next pair, Compare begins again."""
-
-    @pl.partitioner
-    def slow(problem: pl.Problem) -> pl.Placement:
-        time.sleep(0.5)
-        return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
-
-    comparison = explorer.comparison
-    look(explorer)
-    comparison.again()
-    wait_for(lambda: shown(comparison.progress) and comparison.progress.value)
-    press(comparison.box, "Cancel")
-    comparison.settled(120)
-    assert comparison.frame is None
-    press(comparison.box, "Compare")
-    wait_for(lambda: comparison.frame is not None)
-
-
 # ---------------------------------------------------------------- export
 
 
@@ -647,14 +560,6 @@ def test_transformations_have_options(explorer):
     assert explorer.state.preparation == (("coplace", {}), ("fuse", {"rule": "exact"}))
     assert "functools.partial(pl.transforms.catalogue()['fuse'], rule='exact')" in explorer.code
     assert reproduces(explorer)
-
-
-def test_pairs_are_compared_as_prepared(explorer):
-    """The heat map compares on the prepared graph, too."""
-    prepare(explorer, "coplace", "fuse")
-    wait_for(lambda: explorer.comparison.frame is not None and explorer.comparison.settled(120))
-    expected = pl.compare(explorer.problem, quick(), prepare=["coplace", "fuse"])
-    assert np.array_equal(explorer.comparison.frame["makespan"], expected["makespan"], equal_nan=True)
 
 
 # ---------------------------------------------------------------- memory

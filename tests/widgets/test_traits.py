@@ -10,6 +10,7 @@ import traitlets
 
 from placelab.widgets.cluster.canvas import ClusterCanvas
 from placelab.widgets.code_view import CodeButton
+from placelab.widgets.comparison_table import ComparisonTable
 from placelab.widgets.decisions_view import Decisions
 from placelab.widgets.file_picker import Files
 from placelab.widgets.frame import Frame
@@ -23,6 +24,7 @@ WIDGETS = [
     (Files, "files", "FilesTraits"),
     (Frame, "frame", "FrameTraits"),
     (Decisions, "decisions", "DecisionsTraits"),
+    (ComparisonTable, "comparison", "ComparisonTraits"),
 ]
 KINDS = {  # what a trait's value is in the browser
     traitlets.Bytes: "DataView",

@@ -5,7 +5,7 @@ import type { Model } from "../gantt/traits.js";
 import css from "./code.css";
 import type { CodeTraits } from "./traits.js";
 
-export function render({ model, el }: { model: Model<CodeTraits>; el: HTMLElement }): () => void {
+function render({ model, el }: { model: Model<CodeTraits>; el: HTMLElement }): () => void {
   const ending = new AbortController();
   const { signal } = ending;
   const button = h("button", { type: "button", "aria-expanded": "false", title: "Copy a cell that makes again exactly what is shown" }, "Code");

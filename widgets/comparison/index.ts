@@ -6,7 +6,7 @@ import { ComparisonView } from "./view.js";
 
 const READ = ["schedulers", "rows", "shown", "measure", "status", "fraction", "action"] as const;
 
-export function render({ model, el }: { model: Model<ComparisonTraits>; el: HTMLElement }): () => void {
+function render({ model, el }: { model: Model<ComparisonTraits>; el: HTMLElement }): () => void {
   const ask = (asked: Asked) => {
     model.set("asked", { ...asked, seq: (model.get("asked").seq ?? 0) + 1 });
     model.save_changes();

@@ -59,7 +59,8 @@ export class ComparisonView {
     set(this.action, { hidden: !text, title });
     this.action.textContent = text;
     const percent = Math.round(100 * fraction);
-    set(this.bar, { "aria-valuenow": percent, style: `--share: ${percent}%` });
+    set(this.bar, { "aria-valuenow": percent });
+    this.bar.style.setProperty("--share", `${percent}%`);
     this.bar.classList.toggle("done", action !== "halt");
     for (const input of this.inputs) input.checked = input.value === measure;
     this.grid.show({ schedulers, rows, shown, measure, dark: markTheme(this.element) });

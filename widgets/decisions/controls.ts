@@ -1,5 +1,6 @@
 /** The row of buttons: stepping, playing, prediction, ranks, and the strategy to compare with. */
 import { h, listen, set } from "../shared/dom.js";
+import { count as grouped } from "../shared/format.js";
 import { icon, type Icon } from "../shared/icons.js";
 import type { Quiz } from "./steps.js";
 
@@ -63,7 +64,7 @@ export function controls(on: ControlsEvents): Controls {
       const alone = mode === "ranks";
       set(slider, { max: Math.max(count - 1, 0), "aria-valuetext": `${row + 1} of ${count}` });
       slider.value = String(row);
-      place.textContent = count ? `${row + 1} / ${count}` : "";
+      place.textContent = count ? `${grouped(row + 1)} / ${grouped(count)}` : "";
       first.disabled = back.disabled = row <= 0;
       next.disabled = row >= count - 1;
       play.disabled = !count || (quiz.on && !alone);

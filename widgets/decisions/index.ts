@@ -9,7 +9,7 @@ const NAMES = [
   ...(["choices", "against", "differs", "note", "stale"] as const),
 ];
 
-export function render({ model, el }: { model: Model<DecisionsTraits>; el: HTMLElement }): () => void {
+function render({ model, el }: { model: Model<DecisionsTraits>; el: HTMLElement }): () => void {
   let page: Page = decodePage(new DataView(new ArrayBuffer(0)));
   let message: DataView | undefined;
   let drawing = 0;

@@ -49,11 +49,12 @@ export function decisionsView(on: Events) {
   let facts: Facts | undefined;
   let quiz = OFF;
   let guessed = -1;
+  let chosen = ""; // the strategy that was just chosen to compare with; its first difference is gone to
   let playing = 0; // of the timer
   let asked = ""; // what was asked for last: a row of a mode of a generation
   let known: { generation: number; row: DecisionRow | RankRow } | undefined; // the current row, also when its page is gone
 
-  const bar = controls({ go, play, predict, ranks, against: (name) => on.against(name) });
+  const bar = controls({ go, play, predict, ranks, against: compare });
   const rows = list({ choose: go, scrolled: ask });
   const detail = h("div.detail");
   const note = h("p.note", { role: "status" });
@@ -101,6 +102,10 @@ export function decisionsView(on: Events) {
   function ranks(): void {
     if (!facts?.counts[1]) return;
     on.mode(facts.mode === "ranks" ? "decisions" : "ranks");
+  }
+  function compare(name: string): void {
+    chosen = name;
+    on.against(name);
   }
   function predicted(device: number): void {
     const row = rowOf(current()) as DecisionRow | undefined;
@@ -209,6 +214,10 @@ export function decisionsView(on: Events) {
       if (before && before.generation !== news.generation) [quiz, guessed] = [quiz.on ? start(current()) : OFF, -1];
       if (before?.step !== news.step || before.generation !== news.generation) guessed = before?.step === news.step ? guessed : -1;
       draw();
+      if (chosen && news.about.against === chosen) {
+        chosen = "";
+        jump(news.differs[0]!);
+      }
       if (before?.step !== news.step || before.mode !== news.mode || before.selection !== news.selection || !before) rows.reveal(current());
     },
     dispose(): void {

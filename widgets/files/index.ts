@@ -13,7 +13,7 @@ interface Channel extends Model<FilesTraits> {
   send(piece: Piece, callbacks?: unknown, buffers?: ArrayBuffer[]): void;
 }
 
-export function render({ model, el }: { model: Channel; el: HTMLElement }): () => void {
+function render({ model, el }: { model: Channel; el: HTMLElement }): () => void {
   const ending = new AbortController();
   const { signal } = ending;
   const input = h("input", { type: "file", multiple: true, hidden: true, accept: model.get("accept") });

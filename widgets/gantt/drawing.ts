@@ -59,7 +59,7 @@ export class Drawing {
       hover: this.pointing.bar,
       brush: this.pointing.brushed,
     });
-    surface.playhead((xOf(scene, time) - gutter) / ratio, gutter / ratio, axis / ratio);
+    surface.playhead((xOf(scene, time) - gutter) / ratio, gutter / ratio, axis / ratio, this.player.inside);
     this.root.dataset.time = String(time);
   }
 }

@@ -14,7 +14,7 @@ interface Context {
   readonly alone?: boolean;
 }
 
-export function render({ model, el, alone = false }: Context): () => void {
+function render({ model, el, alone = false }: Context): () => void {
   const send = <K extends keyof GanttTraits>(name: K, value: GanttTraits[K]) => {
     model.set(name, value);
     model.save_changes();

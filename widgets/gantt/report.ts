@@ -11,6 +11,8 @@ const QUIET = 350; // milliseconds without a new schedule before the texts are u
 export class Report {
   readonly table;
   #timer = 0;
+  #summary = ""; // the latest that has been said, or left unsaid
+  #noted = false; // something else has been said since news came
 
   constructor(
     readonly board: Board,
@@ -20,28 +22,39 @@ export class Report {
     this.table = table(choose);
   }
 
-  /** Updates everything once schedules stop arriving. */
+  /** Updates everything once schedules stop arriving; what was said meanwhile stays, and so it does when nothing is new. */
   soon(): void {
     clearTimeout(this.#timer);
+    this.#noted = false;
     this.#timer = window.setTimeout(() => {
-      this.now();
+      const text = this.#summarise();
+      if (text !== this.#summary && !this.#noted) this.now();
+      this.#summary = text;
+      this.list();
       showLegend(this.words.legend, this.board);
     }, QUIET);
   }
 
   /** Says what is selected, or what there is. */
   now(): void {
-    const { chart, labels, picked, laned, memory } = this.board;
-    if (!chart) return;
-    const about = laned && memory ? ` · ${this.#memoryLine(memory)}` : "";
-    this.note(summary(chart, labels, picked) + about, false);
+    if (!this.board.chart) return;
+    this.#summary = this.#summarise();
+    say(this.words.status, this.#summary);
+    this.words.foot.dataset.first = "detail";
     this.list();
   }
 
-  /** Says something in the status line; `first`: rather than the explanation of the selected op, where there is room for one. */
-  note(text: string, first = true): void {
+  #summarise(): string {
+    const { chart, labels, picked, laned, memory } = this.board;
+    if (!chart) return "";
+    return summary(chart, labels, picked) + (laned && memory ? ` · ${this.#memoryLine(memory)}` : "");
+  }
+
+  /** Says something in the status line, rather than the explanation of the selected op where there is room for one. */
+  note(text: string): void {
     say(this.words.status, text);
-    this.words.foot.dataset.first = first ? "status" : "detail";
+    this.words.foot.dataset.first = "status";
+    this.#noted = true;
   }
 
   detail(text: string): void {

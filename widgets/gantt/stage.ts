@@ -11,8 +11,8 @@ export interface Stage {
   scroll: number;
   /** CSS height of the chart, -1 for all there is, and of what is in it: more than that scrolls. */
   resize(height: number, content: number): void;
-  /** Puts the playhead at `x` of the plot that begins at `left`. */
-  playhead(x: number, left: number, axis: number): void;
+  /** Puts the playhead at `x` of the plot that begins at `left`; what comes after it is faint unless it stands at the end. */
+  playhead(x: number, left: number, axis: number, inside: boolean): void;
 }
 
 export function stage(): Stage {
@@ -43,7 +43,8 @@ export function stage(): Stage {
       sticky.style.height = `${tall}px`;
       content.style.height = `${Math.max(all, tall)}px`;
     },
-    playhead(x, left, axis) {
+    playhead(x, left, axis, inside) {
+      future.hidden = !inside;
       plot.style.left = `${left}px`;
       plot.style.setProperty("--axis", `${axis}px`);
       head.style.transform = future.style.transform = `translateX(${x}px)`;

@@ -20,6 +20,7 @@ from placelab.explorer.engine.abandonable import Abandoned, run_abandonable
 from placelab.explorer.engine.known_pairs import KnownPairs, best_pair, measures
 from placelab.explorer.engine.solving import Result, preparation
 from placelab.explorer.engine.worker import Worker
+from placelab.explorer.panels.panel import Shared
 from placelab.explorer.state import State
 from placelab.preparing.chain import pipeline
 from placelab.problem.problem import Problem
@@ -32,7 +33,8 @@ REFRESH = 0.1  # seconds between two messages to the browser
 POLL = 0.02  # seconds between two looks at the hand that drags
 SMALL = 20  # ops; searches on smaller graphs end in about a second and run without a request
 
-Subject = tuple[Problem, int, tuple, int]  # problem (equal only to itself), seed, preparation, version of the catalogues
+# Problem (equal only to itself), seed, preparation, version of the catalogues.
+Subject = tuple[Problem, int, tuple, int]
 
 
 class Comparison:
@@ -41,16 +43,12 @@ class Comparison:
     Parameters
     ----------
     shared
-        Of the explorer: ``change``, ``dragging``, ``bound``, ``prove``.
-    ended
-        Called when nothing is left to compare for now.
+        What the explorer's views share.
 
     Attributes
     ----------
     table
         The widget, also called `box`.
-    visible
-        Whether anybody sees the panel; if not, nothing is compared.
 
     Notes
     -----
@@ -59,8 +57,8 @@ class Comparison:
 
     title = "Comparison"
 
-    def __init__(self, shared: Any, ended: Callable[[], None] = lambda: None) -> None:
-        self._shared, self._ended = shared, ended
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
         self._lock = threading.RLock()
         self._state: State | None = None
         self._newest: Subject | None = None  # what the explorer shows
@@ -75,9 +73,10 @@ class Comparison:
         self._sent = 0.0
         self._frame: pd.DataFrame | None = None
         self._worker = Worker(self._run, "comparison")
-        self.visible = True
+        self._visible = True
         self.box = self.table = ComparisonTable()
         self.table.observe(self._answer, "asked")
+        shared.observe(self._heed, "bound")
 
     # ---------------------------------------------------------------- the panel
 
@@ -94,11 +93,18 @@ class Comparison:
                 self._refresh()
 
     def result(self, result: Result | None) -> None:
-        """Take over a bound that another view has proven, and compare what changed while nobody saw the panel."""
-        with self._lock:
-            if self._subject == self._newest and self._pairs.prove(self._shared.bound):
-                self._fill()
-                self._refresh()
+        """Take over what is proven, and compare what changed while nobody saw the panel."""
+        self._heed()
+        self._wake()
+
+    @property
+    def visible(self) -> bool:
+        """Whether anybody sees the panel; if not, nothing is compared."""
+        return self._visible
+
+    @visible.setter
+    def visible(self, visible: bool) -> None:
+        self._visible = visible
         self._wake()
 
     def again(self) -> None:
@@ -152,6 +158,7 @@ class Comparison:
 
     def close(self) -> None:
         """End the thread."""
+        self._shared.unobserve(self._heed, "bound")
         self._worker.close()
         self.table.close()
 
@@ -194,7 +201,6 @@ class Comparison:
             self._halted, self._why = True, str(error)
         self._now = ""
         self._refresh()
-        self._ended()
 
     def _no_hand(self) -> bool:
         """Wait while a hand drags; return False when there is other work, or none any more."""
@@ -238,6 +244,13 @@ class Comparison:
                 self._pairs.done.add(name)
                 self._took[name] = monotonic() - began
                 self._fill()
+
+    def _heed(self, _: Any = None) -> None:
+        """Take over a bound that another view has proven."""
+        with self._lock:
+            if self._subject == self._newest and self._pairs.prove(self._shared.bound):
+                self._fill()
+                self._refresh()
 
     def _take(self, problem: Problem, progress: Progress) -> None:
         """Take over a pair, and what its partitioner has proven."""

@@ -12,6 +12,7 @@ from placelab.errors import InfeasibleError
 from placelab.explorer.engine.failure import Failure
 from placelab.explorer.engine.search import StoppedError
 from placelab.explorer.engine.solving import Result
+from placelab.explorer.panels.decisions_panel import DecisionsPanel
 from placelab.explorer.panels.message import Message
 from placelab.explorer.panels.numbers import Numbers
 from placelab.explorer.panels.panel import Shared
@@ -73,6 +74,9 @@ class ResultView:
         self.box = w.Box([self.gantt, self.rejection.box]).add_class("pl-chart")
         self.gantt.observe(self._write_numbers, ["numbers", "warning"])
         traitlets.link((self.gantt, "selection"), (shared, "selection"))
+        decisions = self.tabs.panels[DecisionsPanel.title]
+        assert isinstance(decisions, DecisionsPanel)
+        w.jslink((decisions.view, "candidates"), (self.gantt, "candidates"))  # ghosts of the bars that were considered
 
     def keep(self, schedule: Schedule | None) -> None:
         """Compare the schedules to come with this one; None: with none."""

@@ -9,11 +9,12 @@ import ipywidgets as w
 from placelab.explorer.engine.solving import Result
 from placelab.explorer.panels.comparison import Comparison
 from placelab.explorer.panels.decisions_panel import DecisionsPanel
+from placelab.explorer.panels.graph_panel import GraphPanel
 from placelab.explorer.panels.panel import Panel, PanelFactory, Shared
 from placelab.explorer.state import State
 from placelab.problem.problem import Problem
 
-PANELS: tuple[PanelFactory, ...] = (Comparison, DecisionsPanel)  # in the order of their tabs
+PANELS: tuple[PanelFactory, ...] = (Comparison, GraphPanel, DecisionsPanel)  # in the order of their tabs
 
 
 class Tabs:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 SWEEPS = 6  # over all layers, to and fro
-ACROSS, DOWN, LINE = 40.0, 8.0, 18.0  # space between columns, between boxes of one, between lines
+ACROSS, DOWN, LINE = 40.0, 7.0, 14.0  # space between columns, between boxes of one, between lines
+SHORT = 200.0  # a layer no taller is one column
 LINE_COST = 0.9  # a line more has to make the picture larger than this by which it shrinks
 
 
@@ -142,7 +143,7 @@ def place(order: list[list[int]], width: Sequence[float], height: Sequence[float
     area = sum((w + ACROSS) * (h + DOWN) for w, h in zip(width, height, strict=True))
     ideal = (area / aspect) ** 0.5
     best, most = None, -1.0
-    for limit in sorted({max(tallest, min(total, ideal * f)) for f in (0.4, 0.7, 1.0, 1.6, 99.0)}):
+    for limit in sorted({max(tallest, min(total, max(ideal * f, SHORT))) for f in (0.8, 1.5, 99.0)}):
         columns = [column for layer in order for column in _columns(layer, height, limit)]
         wide = [max(width[v] for v in column) for column in columns]
         whole = sum(wide) + ACROSS * (len(wide) - 1)

@@ -13,10 +13,11 @@ from placelab.widgets.graph.layered import Edges, layers_of, order_of, place
 from placelab.widgets.graph.scopes import Scopes
 
 PAD, TITLE = 8.0, 18.0  # space around the content of an open scope, and above it
-FEW = 60  # boxes; scopes are open at first while there are no more
+FEW = 40  # boxes; scopes are open at first while there are no more
 SHARE = 0.1  # of the ops; a scope with fewer is closed at first
 LEAST, MOST, LETTER = 56.0, 150.0, 7.0  # width of a box, and of a letter in it
-LOW, HIGH = 24.0, 26.0  # height of a box, and what an op that is all the work has more
+STRETCH = 1.6  # at most, of a picture that is not as wide as the place for it
+LOW, HIGH = 24.0, 20.0  # height of a box, and what an op that is all the work has more
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,26 +62,25 @@ class Scene:
 
 
 def first_open(scopes: Scopes) -> tuple[int, ...]:
-    """Scopes to open at first: the largest ones, while there are few boxes; ties by number.
+    """Scopes to open at first: always the largest one, until that would make more than a few boxes; ties by number.
 
     Returns
     -------
     tuple of int
-        Scopes with at least a tenth of the ops, their outer scopes included; there are never more than `FEW` boxes for them.
+        Scopes with at least a tenth of the ops; with them open there are at most `FEW` boxes.
     """
     opened: list[int] = []
     shown = len(scopes.children(scopes.root))
     candidates = [int(v) for v in scopes.children(scopes.root) if v > scopes.root]
     while candidates:
-        best = max(candidates, key=lambda v: (scopes.size[v], -v))
-        candidates.remove(best)
-        if scopes.size[best] < SHARE * scopes.n_ops:
+        largest = max(candidates, key=lambda v: (scopes.size[v], -v))
+        candidates.remove(largest)
+        inside = scopes.children(largest)
+        shown += len(inside) - 1
+        if scopes.size[largest] < SHARE * scopes.n_ops or shown > FEW:
             break
-        inside = scopes.children(best)
-        if shown + len(inside) - 1 <= FEW:
-            shown += len(inside) - 1
-            opened.append(best)
-            candidates += [int(v) for v in inside if v > scopes.root]
+        opened.append(largest)
+        candidates += [int(v) for v in inside if v > scopes.root]
     return tuple(sorted(opened))
 
 
@@ -97,11 +97,13 @@ def scene_of(graph: OpGraph, scopes: Scopes, opened: Iterable[int], aspect: floa
     node, inside, owner = _boxes(scopes, set(opened))
     work = scopes.total(graph.compute)
     share = np.sqrt(work[node] / max(work[scopes.root], 1e-300))
-    width = np.clip([LETTER * len(scopes.label[v]) + 22 for v in node.tolist()], LEAST, MOST)
+    letters = np.array([len(scopes.label[v]) for v in node.tolist()])
+    width = np.clip(LETTER * letters + np.where(node > scopes.root, 34, 18), LEAST, MOST)
     boxes = _Boxes(inside, _rank(scopes)[node], width, LOW + np.round(HIGH * share))
     source, target, size = _between(graph, owner, len(node))
     layer, x, y, back = boxes.lay_out(source, target, aspect)
-    shape = layer, x, y, boxes.width, boxes.height
+    stretch = np.clip(aspect * (y + boxes.height).max() / (x + boxes.width).max(), 1, STRETCH)  # room for names
+    shape = layer, x * stretch, y, boxes.width * stretch, boxes.height
     return Scene(node, inside, boxes.is_open, *shape, owner, source, target, size, back)
 
 

@@ -2,7 +2,7 @@
 
 Values are little endian: a header of four uint32 (version, ops, marks, 0), the makespan (f8, seconds), then the columns, each
 starting at a multiple of 8 bytes: f4 start, f4 duration (seconds), u2 device, u1 mark. Read by ``widgets/graph/values.ts``.
-Marks are there for two colours only: with ``"critical"``, 1 on the critical path; with ``"slack"``, the root of the slack's
+Marks are there for two colours only: with ``"critical"``, 255 on the critical path; with ``"slack"``, the root of the slack's
 share of the makespan in 255ths.
 """
 
@@ -103,7 +103,7 @@ def pack_values(schedule: Schedule, colour: str) -> bytes:
 def _marks(schedule: Schedule, colour: str) -> np.ndarray:
     if colour == "critical":
         steps, marks = critical_steps(schedule), np.zeros(len(schedule.start), np.uint8)
-        marks[steps["row"][steps["kind"] == OP]] = 1
+        marks[steps["row"][steps["kind"] == OP]] = 255
         return marks
     if colour == "slack":
         return np.round(255 * np.sqrt(slack(schedule) / (schedule.makespan or 1))).astype(np.uint8)

@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { bestFirst, bestOf, explain, isOptimal, ratioOf, textOf } from "./cells.js";
+import type { Cell, Row } from "./traits.js";
+
+const cell = (makespan: number, more: Partial<Cell> = {}): Cell => ({
+  makespan,
+  gap: makespan / 2 - 1,
+  memory: 3e9,
+  moved: 5e6,
+  flaw: "",
+  error: "",
+  stale: false,
+  ...more,
+});
+const FAILED: Cell = { ...cell(0), makespan: null, gap: null, memory: null, moved: null, error: "needs a plan" };
+const row = (name: string, cells: (Cell | null)[], state: Row["state"] = "done"): Row => ({ name, state, cells });
+const names = (rows: Row[]) => rows.map(({ name }) => name).join("");
+
+describe("a cell", () => {
+  it("has a number with its unit, for each measure", () => {
+    expect((["makespan", "gap", "memory", "moved"] as const).map((measure) => textOf(cell(2.6), measure))).toEqual([
+      "2.60 s",
+      "≤ 30 %",
+      "3.00 GB",
+      "5.00 MB",
+    ]);
+    expect([textOf(FAILED, "makespan"), textOf(cell(1, { gap: null }), "gap")]).toEqual(["–", "–"]);
+  });
+
+  it("says that it is proven optimal, or how little is missing", () => {
+    expect([2 * (1 + 1e-12), 2.0001, 40].map((t) => textOf(cell(t), "gap"))).toEqual(["optimal", "< 0.1 %", "≤ 20 ×"]);
+    expect([isOptimal(cell(2)), isOptimal(cell(2, { flaw: "out of memory" }))]).toEqual([true, false]);
+  });
+
+  it("is explained in sentences", () => {
+    expect(explain(cell(3), "done", 2.5, ["shown now"])).toEqual([
+      "3.00 s, 1.20 × the best",
+      "Shown now, ≤ 50 % above the optimum",
+      "3.00 GB peak memory, 5.00 MB moved",
+    ]);
+    expect(explain(cell(2, { flaw: "out of memory", stale: true }), "done", 2, []).slice(1)).toEqual([
+      "Out of memory",
+      "3.00 GB peak memory, 5.00 MB moved",
+      "Of the problem before the change",
+    ]);
+    expect(explain(FAILED, "done", 2, [])).toEqual(["needs a plan"]);
+    expect([explain(null, "pending", 2, []), explain(null, "running", 2, [])]).toEqual([
+      ["Not compared yet"],
+      ["Being compared now"],
+    ]);
+  });
+});
+
+describe("the best", () => {
+  it("is the least value that counts, the first of equal ones", () => {
+    const rows = [row("a", [cell(1, { flaw: "not legal" }), cell(3)]), row("b", [FAILED, null, cell(3), cell(4)])];
+    expect(bestOf(rows, "makespan")).toEqual({ row: rows[0], column: 1, value: 3 });
+    expect(bestOf([row("a", [null, FAILED])], "makespan")).toBeNull();
+    expect(bestOf([row("a", [cell(1), cell(2, { moved: 0 })])], "moved")?.column).toBe(1);
+  });
+
+  it("is of the present problem if anything is", () => {
+    const rows = [row("a", [cell(1, { stale: true }), cell(3)])];
+    expect(bestOf(rows, "makespan")?.value).toBe(3);
+    expect(bestOf([row("a", [cell(1, { stale: true })])], "makespan")?.value).toBe(1);
+  });
+
+  it("has ratio 1, and nothing has less", () => {
+    expect([ratioOf(3, 2), ratioOf(0, 0), ratioOf(1, 0), ratioOf(1, 2)]).toEqual([1.5, 1, Infinity, 1]);
+    expect(ratioOf(NaN, 2)).toBeNaN();
+  });
+});
+
+describe("rows", () => {
+  it("come best first; then those that do not count, those without results, and those to be searched", () => {
+    const rows = [
+      row("s", [cell(1, { stale: true })], "search"),
+      row("e", [FAILED, FAILED]),
+      row("m", [cell(1, { flaw: "out of memory" })]),
+      row("b", [cell(9), cell(3)]),
+      row("p", [null, null], "pending"),
+      row("a", [cell(2)]),
+    ];
+    expect(names(bestFirst(rows, "makespan"))).toBe("abmeps");
+  });
+
+  it("are sorted by the measure, equal ones as they were", () => {
+    const rows = [row("a", [cell(1, { moved: 7 })]), row("b", [cell(2, { moved: 0 })]), row("c", [cell(1, { moved: 7 })])];
+    expect([names(bestFirst(rows, "makespan")), names(bestFirst(rows, "moved"))]).toEqual(["acb", "bac"]);
+  });
+});

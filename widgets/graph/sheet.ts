@@ -1,0 +1,75 @@
+/** What Python has sent, and the drawing that it makes: colours of boxes, widths of edges, pins. */
+import type { Theme } from "../shared/theme.js";
+import { COLOURS, deviceColour, legendOf, partsOf, type Legend } from "./colours.js";
+import type { Drawing } from "./draw.js";
+import { widths } from "./edges.js";
+import { paintOf, type Paint } from "./paint.js";
+import { pictureOf, type Picture } from "./picture.js";
+import { SEVERAL, sumsOf, type Sums, type Values } from "./values.js";
+
+export interface Labels {
+  readonly devices: string[];
+  readonly kinds: Uint8Array;
+  readonly kindNames: string[];
+}
+
+export type Coloured = Pick<Drawing, "paint" | "parts" | "width" | "pins">;
+
+export class Sheet {
+  picture: Picture = pictureOf({}, new Int32Array());
+  values: Values | null = null;
+  labels: Labels = { devices: [], kinds: new Uint8Array(), kindNames: [] };
+  pinned: ArrayLike<number> = [];
+  colour: (typeof COLOURS)[number] = "device";
+  paint: Paint | null = null;
+  private added: Sums | null = null;
+  private made: Coloured | null = null;
+
+  /** What the ops of each box add up to. */
+  get sums(): Sums {
+    return (this.added ??= sumsOf(this.picture, this.values, this.labels.kinds, this.pinned, this.labels.kindNames.length));
+  }
+
+  get legend(): Legend[] {
+    const { devices, kindNames } = this.labels;
+    return legendOf(this.sums, this.colour, this.paint?.theme.critical ?? "", devices, kindNames);
+  }
+
+  get nPinned(): number {
+    return Array.prototype.reduce.call(this.pinned, (n, to) => (n as number) + Number(to >= 0), 0) as number;
+  }
+
+  setTheme(theme: Theme): void {
+    this.paint = paintOf(theme);
+    this.made = null;
+  }
+
+  setColour(name: string): void {
+    this.colour = COLOURS.find((known) => known === name) ?? "device";
+    this.made = null;
+  }
+
+  /** Something but theme and colour has changed: all is made anew when it is asked for. */
+  change(what: Partial<Pick<Sheet, "picture" | "values" | "labels" | "pinned">>): void {
+    Object.assign(this, what);
+    this.added = this.made = null;
+  }
+
+  /** Colours of boxes, widths of edges, pins; null before there is a theme. */
+  coloured(): Coloured | null {
+    return (this.made ??= this.paint && this.make(this.paint));
+  }
+
+  private make(paint: Paint): Coloured {
+    const { picture, sums } = this, { critical, surface } = paint.theme;
+    const most = picture.boxes.reduce((most, box, i) => (box.open ? most : Math.max(most, sums.time[i]!)), 0);
+    const wide = widths(picture.edges.map((edge) => edge.bytes));
+    const pinColour = (to: number) => (to < 0 ? "" : to === SEVERAL ? surface : deviceColour(to));
+    return {
+      paint,
+      parts: picture.boxes.map((_, i) => partsOf(sums, i, this.colour, critical, most)),
+      width: picture.edges.map((edge) => wide(edge.bytes)),
+      pins: picture.boxes.map((box, i) => (box.open ? "" : pinColour(sums.pinnedTo[i]!))),
+    };
+  }
+}
