@@ -197,15 +197,15 @@ def test_slack_is_what_an_op_can_be_late(transfers: str, transfer_ops: float) ->
     cluster = pl.Cluster.uniform(3, speed=1e3, bandwidth=1e4, latency=1e-4)
     problem = pl.Problem(graph, cluster, transfers=transfers, transfer_ops=transfer_ops)
     schedule = pl.simulate(problem, pl.place(problem, "round-robin"), "fifo")
-    left = slack(schedule)
+    left, near = slack(schedule), 1e-8 * schedule.makespan
     latest = schedule.finish + left
     assert (left >= 0).all() and left[np.argmax(schedule.finish)] == 0
-    assert latest.max() <= schedule.makespan * (1 + 1e-12)
+    assert latest.max() <= schedule.makespan + near
     begin = latest - (schedule.finish - schedule.start)
-    assert (begin[graph.consumer] >= latest[graph.producer] - 1e-12).all()
+    assert (begin[graph.consumer] >= latest[graph.producer] - near).all()
     for d in range(3):
         order = schedule.order(d)
-        assert (begin[order[1:]] >= latest[order[:-1]] - 1e-12).all()
+        assert (begin[order[1:]] >= latest[order[:-1]] - near).all()
 
 
 def test_the_view_opens_finds_and_reveals() -> None:

@@ -45,7 +45,7 @@ class DecisionsPanel:
         self._worker = Worker(self._catch_up, "decisions")
         self.view = Decisions(layout=w.Layout(height="100%", width="100%", min_height="0"))
         self.box = w.Box([self.view], layout=w.Layout(height="100%", width="100%", min_height="0", overflow="hidden"))
-        self._selections = traitlets.link((shared, "selection"), (self.view, "selection"))
+        traitlets.link((shared, "selection"), (self.view, "selection"))
         self.view.observe(lambda change: self._worker.wake(), "against")
 
     def show(self, state: State, problem: Problem, dragging: bool) -> None:
@@ -68,7 +68,6 @@ class DecisionsPanel:
 
     def close(self) -> None:
         """End the thread."""
-        self._selections.unlink()
         self._worker.close()
 
     def _catch_up(self) -> None:

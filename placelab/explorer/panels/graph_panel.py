@@ -40,7 +40,7 @@ class GraphPanel:
         self._problem: Problem | None = None
         self._result: Result | None = None
         self._lock = threading.Lock()  # one at a time puts something new on show
-        self._link = traitlets.link((shared, "selection"), (self.view, "selection"))
+        traitlets.link((shared, "selection"), (self.view, "selection"))
         self._worker = Worker(self._catch_up, "graph")
 
     def show(self, state: State, problem: Problem, dragging: bool) -> None:
@@ -66,7 +66,6 @@ class GraphPanel:
     def close(self) -> None:
         """End the thread."""
         self._worker.close()
-        self._link.unlink()
 
     @property
     def _up_to_date(self) -> bool:

@@ -14,7 +14,11 @@ from placelab.explorer.panels.panel import Panel, PanelFactory, Shared
 from placelab.explorer.state import State
 from placelab.problem.problem import Problem
 
-PANELS: tuple[PanelFactory, ...] = (Comparison, GraphPanel, DecisionsPanel)  # in the order of their tabs
+PANELS: tuple[PanelFactory, ...] = (  # in the order of their tabs
+    Comparison,
+    GraphPanel,
+    DecisionsPanel,
+)
 
 
 class Tabs:
