@@ -15,6 +15,7 @@ from placelab.widgets.decisions_view import Decisions
 from placelab.widgets.file_picker import Files
 from placelab.widgets.frame import Frame
 from placelab.widgets.gantt.gantt_chart import Gantt
+from placelab.widgets.what_matters_table import WhatMattersTable
 
 SOURCES = Path(__file__).parents[2] / "widgets"
 WIDGETS = [
@@ -25,6 +26,7 @@ WIDGETS = [
     (Frame, "frame", "FrameTraits"),
     (Decisions, "decisions", "DecisionsTraits"),
     (ComparisonTable, "comparison", "ComparisonTraits"),
+    (WhatMattersTable, "matters", "MattersTraits"),
 ]
 KINDS = {  # what a trait's value is in the browser
     traitlets.Bytes: "DataView",
