@@ -12,6 +12,7 @@ from placelab.widgets.cluster.canvas import ClusterCanvas
 from placelab.widgets.code_view import CodeButton
 from placelab.widgets.file_picker import Files
 from placelab.widgets.gantt.gantt_chart import Gantt
+from placelab.widgets.graph.graph_view import ModelGraph
 
 SOURCES = Path(__file__).parents[2] / "widgets"
 WIDGETS = [
@@ -19,6 +20,7 @@ WIDGETS = [
     (ClusterCanvas, "cluster", "ClusterTraits"),
     (CodeButton, "code", "CodeTraits"),
     (Files, "files", "FilesTraits"),
+    (ModelGraph, "graph", "GraphTraits"),
 ]
 KINDS = {  # what a trait's value is in the browser
     traitlets.Bytes: "DataView",
