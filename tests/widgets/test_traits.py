@@ -16,6 +16,7 @@ from placelab.widgets.file_picker import Files
 from placelab.widgets.frame import Frame
 from placelab.widgets.gantt.gantt_chart import Gantt
 from placelab.widgets.what_matters_table import WhatMattersTable
+from placelab.widgets.graph.graph_view import ModelGraph
 
 SOURCES = Path(__file__).parents[2] / "widgets"
 WIDGETS = [
@@ -27,6 +28,7 @@ WIDGETS = [
     (Decisions, "decisions", "DecisionsTraits"),
     (ComparisonTable, "comparison", "ComparisonTraits"),
     (WhatMattersTable, "matters", "MattersTraits"),
+    (ModelGraph, "graph", "GraphTraits"),
 ]
 KINDS = {  # what a trait's value is in the browser
     traitlets.Bytes: "DataView",

@@ -21,9 +21,10 @@ export interface Drawing {
   readonly pins: readonly string[];
 }
 
-const READABLE = 10.5; // height in CSS pixels from which a box has its name in it,
-const STRIPED = 17; // that from which its colours are a stripe below the name, not behind it,
-const NARROW = 26, WIDE = 72; // and the widths from which it has its name, and a mark, too
+const READABLE = 10.5; // height in CSS pixels from which a box has its name in it;
+const STRIPED = 0.7; // zoom from which its colours are a stripe below the name, not behind it;
+const NARROW = 26, WIDE = 72, LONG = 110; // and the widths from which it has its name, a mark before a short name, and before any
+const LETTER = 6.2; // about
 const BATCH = 32; // curves in one stroke, see frontend budgets
 export const TITLE = 18; // height of a frame's title, as placelab/widgets/graph/scene.py leaves room for
 export const MARK = 16; // width of the mark that opens or closes
@@ -44,7 +45,8 @@ export const placeOf = ({ x, y, zoom }: Camera, box: Box): Place => ({
 
 /** Whether a box on the page has room for its name, and for its mark, too. */
 const isReadable = (place: Place): boolean => place.h >= READABLE && place.w >= NARROW;
-export const hasMark = (place: Place): boolean => isReadable(place) && place.w >= WIDE;
+export const hasMark = (place: Place, label: string): boolean =>
+  isReadable(place) && (place.w >= LONG || (place.w >= WIDE && place.w - MARK - 5 >= LETTER * label.length));
 const hasTitle = (camera: Camera) => TITLE * camera.zoom >= 12;
 
 const visible = ({ x, y, w, h }: Place, size: Size) => x < size.width && y < size.height && x + w > 0 && y + h > 0;
@@ -92,7 +94,7 @@ function drawName(g: Context, place: Place, box: Box, { size, paint }: Drawing, 
 }
 
 function drawBox(g: Context, place: Place, index: number, drawing: Drawing, text: Writer): void {
-  const { picture, paint, parts, pins } = drawing;
+  const { picture, paint, parts, pins } = drawing, striped = drawing.camera.zoom >= STRIPED;
   const box = picture.boxes[index]!, scope = isScope(picture, box), mine = parts[index]!;
   const { x, y, w, h } = place;
   const readable = isReadable(place);
@@ -118,8 +120,8 @@ function drawBox(g: Context, place: Place, index: number, drawing: Drawing, text
     g.save();
     outline();
     g.clip();
-    const tall = readable && h >= STRIPED ? Math.min(Math.max(h * 0.24, 4), 9) : h;
-    const behind = readable && h < STRIPED;
+    const tall = readable && striped ? Math.min(Math.max(h * 0.24, 4), 9) : h;
+    const behind = readable && !striped;
     stripes(g, mine, x, y + h - tall, w, tall, behind ? (colour) => paint.tint(colour, 2) : undefined);
     g.restore();
   }
@@ -127,9 +129,9 @@ function drawBox(g: Context, place: Place, index: number, drawing: Drawing, text
   g.lineWidth = 1;
   g.strokeStyle = paint.border;
   if (w > 3) g.stroke();
-  const middle = y + (mine.length && h >= STRIPED ? h * 0.42 : h / 2) + 0.5;
+  const middle = y + (mine.length && striped ? h * 0.42 : h / 2) + 0.5;
   if (readable) {
-    const marked = scope && hasMark(place);
+    const marked = scope && hasMark(place, box.label);
     if (marked) mark(g, x + 5, middle, true, paint.theme.ink);
     g.fillStyle = paint.theme.ink;
     const from = marked ? MARK + 1 : Math.min(6, w / 12);

@@ -109,6 +109,7 @@ export class GraphView {
     this.point(-1, -1);
     if (this.area.size.width) this.follow(before);
     this.finder.locate(this.picture);
+    this.say();
     this.refresh();
   }
 
@@ -206,11 +207,15 @@ export class GraphView {
 
   private setFocus(node: number, tell = true): void {
     this.focus = node;
-    const index = boxOfNode(this.picture, node), box = this.picture.boxes[index];
-    this.said.textContent = box ? spoken(this.picture, this.sheet.sums, index, this.sheet.labels.devices) : "";
-    this.element.dataset.focus = box ? box.path || box.label : "";
+    this.say();
     if (tell && node < this.picture.nOps) this.on.selected(node);
     this.loop.invalidate("overlay");
+  }
+
+  private say(): void {
+    const index = boxOfNode(this.picture, this.focus), box = this.picture.boxes[index];
+    this.said.textContent = box ? spoken(this.picture, this.sheet.sums, index, this.sheet.labels.devices) : "";
+    this.element.dataset.focus = box ? box.path || box.label : "";
   }
 
   private bring(): void {
@@ -284,7 +289,7 @@ export class GraphView {
     const box = this.picture.boxes[this.target(x, y)];
     if (!box || !isScope(this.picture, box)) return false;
     const place = placeOf(this.view.camera, box);
-    return (box.open || hasMark(place)) && x < Math.max(place.x, 0) + MARK + 2;
+    return (box.open || hasMark(place, box.label)) && x < Math.max(place.x, 0) + MARK + 2;
   }
 
   private point(x: number, y: number): void {

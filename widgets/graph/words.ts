@@ -5,6 +5,7 @@ import { isScope, type Picture } from "./picture.js";
 import { SEVERAL, type Sums } from "./values.js";
 
 const FEW = 4; // devices that are named
+const LITTLE = 1e-4; // of the time on the first one; less is not mentioned
 
 export function describe(picture: Picture, sums: Sums, index: number, devices: string[]): Description {
   const box = picture.boxes[index]!;
@@ -41,7 +42,8 @@ function whereOf(sums: Sums, index: number, devices: string[]): string {
   const { nDevices, byDevice } = sums;
   const found = Array.from({ length: nDevices }, (_, d) => [d, byDevice[index * nDevices + d]!] as const)
     .filter(([, time]) => time > 0)
-    .sort((a, b) => b[1] - a[1]);
+    .sort((a, b) => b[1] - a[1])
+    .filter(([, time], _, [first]) => time > LITTLE * first![1]);
   const all = found.reduce((sum, [, time]) => sum + time, 0);
   const name = (d: number) => devices[d] ?? `device ${d}`;
   if (found.length === 1) return name(found[0]![0]);

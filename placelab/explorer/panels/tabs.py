@@ -11,6 +11,7 @@ from placelab.explorer.panels.comparison import Comparison
 from placelab.explorer.panels.decisions_panel import DecisionsPanel
 from placelab.explorer.panels.graph_panel import GraphPanel
 from placelab.explorer.panels.panel import Panel, PanelFactory, Shared
+from placelab.explorer.panels.what_matters import WhatMatters
 from placelab.explorer.state import State
 from placelab.problem.problem import Problem
 
@@ -18,6 +19,7 @@ PANELS: tuple[PanelFactory, ...] = (  # in the order of their tabs
     Comparison,
     GraphPanel,
     DecisionsPanel,
+    WhatMatters,
 )
 
 

@@ -72,7 +72,8 @@ def _kinds(graph: OpGraph, scene: Scene) -> dict[int, str]:
 def _in_words(kinds: list[tuple[int, str]]) -> str:
     kinds = sorted(kinds, key=lambda kind: (-kind[0], kind[1]))
     texts = [(name or "op") if n == 1 else f"{n:,} × {name or 'op'}" for n, name in kinds[:NAMED]]
-    return ", ".join(texts) + (f", {len(kinds) - NAMED} more kinds" if len(kinds) > NAMED else "")
+    more = len(kinds) - NAMED
+    return ", ".join(texts) + (f", {more} more kind{'s' * (more != 1)}" if more > 0 else "")
 
 
 def pack_owner(scene: Scene) -> bytes:
