@@ -226,7 +226,10 @@ def test_slow_strategies_catch_up_on_release(explorer, monkeypatch):
     seen = len(calls)
     drag(explorer, 1e9, 2e9, 3e9, release=False)
     assert len(calls) == seen and explorer.gantt.stale
-    assert re.search(r"slow takes \d{3} ms", explorer.line.text.value) and "its result follows on release." in explorer.line.text.value
+    assert (
+        re.search(r"slow takes \d{3} ms", explorer.line.text.value)
+        and "its result follows on release." in explorer.line.text.value
+    )
     release(explorer)
     assert explorer.schedule.problem.cluster.bandwidth[0, 1] == 3e9 and not explorer.gantt.stale
     assert calls[-1] is explorer.problem and len(calls) == seen + 1 and "release" not in explorer.line.text.value

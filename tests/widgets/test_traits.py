@@ -15,8 +15,8 @@ from placelab.widgets.decisions_view import Decisions
 from placelab.widgets.file_picker import Files
 from placelab.widgets.frame import Frame
 from placelab.widgets.gantt.gantt_chart import Gantt
-from placelab.widgets.what_matters_table import WhatMattersTable
 from placelab.widgets.graph.graph_view import ModelGraph
+from placelab.widgets.what_matters_table import WhatMattersTable
 
 SOURCES = Path(__file__).parents[2] / "widgets"
 WIDGETS = [
