@@ -17,6 +17,7 @@ from placelab.errors import PlacelabError
 from placelab.explorer import Explorer
 from placelab.explorer.computation import Computation
 from placelab.explorer.engine import abandonable
+from placelab.explorer.engine.curve import Curve
 from placelab.explorer.engine.pace import FULL, LIVE, ON_RELEASE, PREVIEW, Pace
 from placelab.explorer.engine.search import Search
 from placelab.explorer.panels.search_line import SearchLine
@@ -32,8 +33,9 @@ def _catalogues_stay_as_they_were(monkeypatch):
 
 
 @pytest.fixture
-def explorer() -> Iterator[Explorer]:
-    """A small graph on two hosts."""
+def explorer(monkeypatch) -> Iterator[Explorer]:
+    """A small graph on two hosts, without the curve of a drag, which calls strategies, too."""
+    monkeypatch.setattr(Curve, "follow", lambda *args: None)
     opened = pl.explore(pl.generators.layered(60, seed=3), CLUSTER)
     assert opened.schedule  # as a hand first sees it
     yield opened
