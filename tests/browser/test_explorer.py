@@ -63,7 +63,8 @@ class Hand:
     def compared(self) -> None:
         """Wait for the heat map of what is shown."""
         self.notebook.execute("explorer.comparison.settled(120)")
-        expect(self.root.locator(".pl-comparison-figure:not(.pl-stale) .bk-Figure")).to_be_visible()
+        expect(self.root.locator(".pl-comparison td.best")).to_be_visible()
+        expect(self.root.locator(".pl-comparison td.stale")).to_have_count(0)
 
     def becomes(self, expression: str, value: object) -> None:
         """A Python expression takes a value: what a hand does reaches the kernel beside what a cell asks it."""
@@ -197,12 +198,11 @@ def test_pickers_options_and_the_heat_map(explore, screenshot):
     hand.root.get_by_label("insertion").uncheck()
     hand.becomes("[explorer.state.seed, explorer.state.options_of('partitioner')]", [5, {"insertion": False}])
     hand.compared()
-    figure = hand.root.locator(".pl-comparison-figure .bk-Canvas").bounding_box()
-    hand.page.mouse.click(figure["x"] + 0.35 * figure["width"], figure["y"] + 0.5 * figure["height"])
+    hand.root.locator(".pl-comparison tr", has_text="critical-path").locator("td").first.click()
     hand.becomes("(explorer.state.partitioner, explorer.state.scheduler) == ('heft', 'fifo')", False)
     hand.shows(LIBRARY)
     assert hand.menu("Partitioner").input_value() and hand.menu("Scheduler").input_value()
-    hand.root.locator(".pl-comparison-head button").first.click()
+    hand.root.locator(".pl-comparison .show-best").click()
     frame = "explorer.comparison.frame"
     hand.becomes("explorer.schedule.makespan", hand.notebook.value(f"{frame}[{frame}.valid].makespan.min()"))
     screenshot("best")
@@ -370,7 +370,7 @@ def test_light_dark_fifty_devices(explore, page: Page, screenshot):
     hand = explore()
     hand.compared()
     canvas, panel, chart = (
-        hand.root.locator(part).bounding_box() for part in (".cluster", ".pl-comparison", ".pl-gantt .stage")
+        hand.root.locator(part).bounding_box() for part in (".cluster", ".pl-comparison-tab", ".pl-gantt .stage")
     )
     assert canvas["height"] == panel["height"] and chart["y"] < page.viewport_size["height"] - 200
     hand.menu("Cluster").select_option("mayer50")
