@@ -43,7 +43,7 @@ class ComparisonTable(anywidget.AnyWidget):
     asked = traitlets.Dict().tag(sync=True)
 
     def __init__(self, **traits: Any) -> None:
-        super().__init__(**{"layout": w.Layout(height="100%", min_height="0", min_width="0"), **traits})
+        super().__init__(**{"layout": w.Layout(width="100%", height="100%", min_width="0", min_height="0"), **traits})
 
     def __repr__(self) -> str:
         return f"ComparisonTable({len(self.rows)} partitioners under {len(self.schedulers)} schedulers)"

@@ -240,6 +240,20 @@ def test_names_stay_in_sight(page: Page, shown) -> None:
     assert focused["x"] >= name.bounding_box()["x"] + name.bounding_box()["width"]
 
 
+def test_another_pair_is_scrolled_to(page: Page, shown) -> None:
+    """When a menu has chosen it, below or above what is in sight."""
+    table = shown(height=110)
+    table.rows = [row(f"partitioner-{i}", *[cell(2.0 + i)] * 3) for i in range(30)]
+    bare_page.receive(page, table, "rows")
+    around = page.locator(".scroll").bounding_box()
+    for name in ("partitioner-25", "partitioner-3"):
+        table.shown = [name, "pct"]
+        bare_page.receive(page, table, "shown")
+        found, head = page.locator("td.shown").bounding_box(), page.locator("thead th").first.bounding_box()
+        assert found["y"] >= head["y"] + head["height"] - 1
+        assert found["y"] + found["height"] <= around["y"] + around["height"] + 1
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_can_be_read(page: Page, shown, screenshot, theme: str) -> None:
     """Its contrast is at least 4.5 in every state of a cell, and it has at least 11 pixels."""

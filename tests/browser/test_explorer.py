@@ -71,7 +71,8 @@ class Hand:
     def compared(self) -> None:
         """Wait for the heat map of the current problem."""
         self.notebook.execute("explorer.comparison.settled(120)")
-        expect(self.root.locator(".pl-comparison .show-best:not(.stale)")).to_be_enabled()
+        expect(self.root.locator(".pl-comparison td.best")).to_be_visible()
+        expect(self.root.locator(".pl-comparison td.stale")).to_have_count(0)
 
     def becomes(self, expression: str, value: object) -> None:
         """Wait until a Python expression has this value; messages of the browser reach the kernel beside those of cells."""
@@ -208,7 +209,7 @@ def test_pickers_options_and_the_heat_map(explore, screenshot):
     hand.page.keyboard.press("Escape")
     hand.becomes("[explorer.state.seed, explorer.state.options_of('partitioner')]", [5, {"insertion": False}])
     hand.compared()
-    hand.root.locator(".pl-comparison [role=gridcell]").nth(2).click()
+    hand.root.locator(".pl-comparison tr", has_text="critical-path").locator("td").first.click()
     hand.becomes("(explorer.state.partitioner, explorer.state.scheduler) == ('heft', 'fifo')", False)
     hand.shows(LIBRARY)
     assert hand.menu("Partitioner").input_value() and hand.menu("Scheduler").input_value()

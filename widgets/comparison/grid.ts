@@ -44,6 +44,7 @@ export class Grid {
   }
 
   show(content: Content): void {
+    const another = this.content && String(this.content.shown) !== String(content.shown);
     this.content = content;
     const { schedulers, rows, measure, dark, shown } = content;
     const best = bestOf(rows, measure);
@@ -60,6 +61,15 @@ export class Grid {
       this.views.get(row.name)!.show(row, look);
     }
     this.arrange(rows, measure);
+    if (another && !this.over) this.reveal();
+  }
+
+  /** Scrolls to the pair that is shown now; the page itself stays where it is. */
+  private reveal(): void {
+    const cell = this.body.querySelector("td.shown")?.getBoundingClientRect();
+    if (!cell) return;
+    const [around, head] = [this.scroll, this.corner].map((e) => e.getBoundingClientRect()) as [DOMRect, DOMRect];
+    this.scroll.scrollTop += Math.min(cell.top - head.bottom, 0) + Math.max(cell.bottom - around.bottom, 0);
   }
 
   /** Puts the rows in their order; the cell that has the focus keeps it. */
@@ -72,16 +82,14 @@ export class Grid {
     if (this.order.some((view, i) => view.element !== this.body.children[i]) || this.body.children.length > this.order.length)
       this.body.replaceChildren(...this.order.map((view) => view.element));
     if (place && focus) this.at = { ...this.at, row: Math.max(this.order.indexOf(place), 0) };
-    this.rove(focus && !this.body.contains(document.activeElement));
+    this.rove();
+    if (focus && !this.body.contains(document.activeElement)) this.current?.focus({ preventScroll: true });
   }
 
-  /** Makes the current cell the one that Tab leads to, and focuses it if asked to. */
-  private rove(focus: boolean): void {
+  /** Makes the current cell the one that Tab leads to. */
+  private rove(): void {
     for (const { stops } of this.order) for (const stop of stops) stop.tabIndex = -1;
-    const stop = this.current;
-    if (!stop) return;
-    stop.tabIndex = 0;
-    if (focus) stop.focus({ preventScroll: false });
+    if (this.current) this.current.tabIndex = 0;
   }
 
   private get current(): HTMLElement | undefined {
@@ -115,7 +123,8 @@ export class Grid {
     const to = moved(this.at, event, this.order.map(({ stops }) => stops.length));
     if (to) {
       this.at = to;
-      this.rove(true);
+      this.rove();
+      this.current?.focus();
     } else if ((event.key === "Enter" || event.key === " ") && !(event.target instanceof HTMLButtonElement)) {
       this.act(event.target);
     } else {
@@ -130,7 +139,7 @@ export class Grid {
     if (!place) return;
     const wide = this.order[place.row]!.stops.length === 1;
     if (!(wide && place.row === this.at.row)) this.at = place; // a wide cell keeps the column that the keys came from
-    this.rove(false);
+    this.rove();
     this.explain(target);
   }
 

@@ -29,7 +29,7 @@ export class ComparisonView {
     this.grid = new Grid(ask);
     const group = `measure-${Math.random().toString(36).slice(2)}`; // radio buttons of two explorers are apart
     const choices = Object.entries(MEASURES).map(([value, [label, title]]) => {
-      const input = h("input", { type: "radio", name: group, value });
+      const input = h("input", { type: "radio", name: group, value, "aria-label": `Compare by ${label.toLowerCase()}` });
       listen(input, "change", () => pick(value as Measure));
       this.inputs.push(input);
       return h("label", { title }, input, h("span", {}, label));
