@@ -73,7 +73,6 @@ class Explorer(w.VBox):
         self._computation = Computation(
             lambda: self._now,
             lambda: self.canvas.dragging,
-            lambda: False,
             self._view,
             self._adopt_scheduler,
             self.actions.offer_code,
@@ -301,7 +300,15 @@ class Explorer(w.VBox):
     def _listen(self) -> None:
         self.canvas.observe(self._edited, ["value", "dragging", "cluster"])
         self.gantt.observe(lambda _: self._computation.wake(), "selection")
+        self.observe(self._seen_or_not, "_view_count")
         strategies.on_change.append(self._catalogue_changed)
+
+    def _seen_or_not(self, change: dict[str, Any]) -> None:
+        """End what is computed when the last view has gone, as when the cell is run again; go on when one appears."""
+        if change["new"]:
+            self._computation.wake()
+        else:
+            self._computation.leave()
 
     def _catalogue_changed(self) -> None:
         """Show a new or replaced strategy in the pickers at once, and compute what is shown again with it."""

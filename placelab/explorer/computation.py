@@ -42,8 +42,6 @@ class Computation:
         Returns the newest state and its problem.
     dragging
         Whether a user is dragging on the canvas.
-    comparing
-        Not called: a drag is followed whether or not the comparison is being computed.
     view
         Shows the results.
     replace_scheduler
@@ -68,7 +66,6 @@ class Computation:
         self,
         now: Callable[[], tuple[State, Problem]],
         dragging: Callable[[], bool],
-        comparing: Callable[[], bool],
         view: ResultView,
         replace_scheduler: Callable[[State, State], bool],
         afterwards: Callable[[], None],

@@ -22,6 +22,7 @@ from placelab.explorer.engine.solving import Result, preparation
 from placelab.explorer.engine.worker import Worker
 from placelab.explorer.panels.panel import Shared
 from placelab.explorer.state import State
+from placelab.kernels import jit
 from placelab.preparing.chain import pipeline
 from placelab.problem.problem import Problem
 from placelab.progress import Progress
@@ -197,7 +198,7 @@ class Comparison:
             while self._no_hand() and self.visible and (name := self._next()):
                 self._now = name
                 self._compare(name)
-        except Exception as error:  # whatever it is, the table says so
+        except (Exception, SystemExit) as error:  # whatever it is, the table says so
             self._halted, self._why = True, str(error)
         self._now = ""
         self._refresh()
@@ -236,7 +237,7 @@ class Comparison:
 
         options = dict(seeds=[subject[1]], prepare=prepare, measure=measures, progress=take, cancel=wait_or_stop)
         try:
-            run_abandonable(lambda: compare(subject[0], [name], **options), refresh_or_stop)
+            run_abandonable(lambda: _patiently(lambda: compare(subject[0], [name], **options)), refresh_or_stop)
         except Abandoned:
             return
         if not stop():
@@ -314,3 +315,9 @@ def _with_pair(state: State, partitioner: str, scheduler: str) -> State:
     """The state with a pair and default options, as it was compared."""
     state = replace(state, partitioner=partitioner, scheduler=scheduler, requested_scheduler="")
     return state.with_options("partitioner", {}).with_options("scheduler", {})
+
+
+def _patiently(call: Callable[[], Any]) -> Any:
+    """Call with kernels that wait for the compiler, since nobody waits for the comparison."""
+    with jit.patient():
+        return call()
