@@ -8,7 +8,7 @@ export type Measure = "makespan" | "gap" | "memory" | "moved";
 export const MEASURES: Record<Measure, readonly [label: string, title: string]> = {
   makespan: ["Makespan", "When the last op has finished"],
   gap: ["Gap", "At most how far above the optimum, by the best lower bound that is proven"],
-  memory: ["Memory", "Largest peak memory of a device"],
+  memory: ["Peak", "Largest peak memory of a device"],
   moved: ["Moved", "Bytes of all transfers between devices"],
 };
 const OPTIMAL = 1e-9; // a makespan this close above its bound differs from it by rounding
