@@ -177,7 +177,7 @@ def test_measures_change_numbers_and_order(page: Page, shown) -> None:
     table = shown()
     for label, measure, text, first in (
         ("Gap", "gap", "optimal", "heft"),
-        ("Memory", "memory", "2.00 GB", "heft"),
+        ("Peak", "memory", "2.00 GB", "heft"),
         ("Moved", "moved", "4.50 MB", "single"),
         ("Makespan", "makespan", "★ 2.00 s ✓", "heft"),
     ):
@@ -259,7 +259,7 @@ def test_text_can_be_read(page: Page, shown, screenshot, theme: str) -> None:
     """Its contrast is at least 4.5 in every state of a cell, and it has at least 11 pixels."""
     shown(theme, 170)
     screenshot("small")
-    for measure in ("Gap", "Memory", "Moved", "Makespan"):
+    for measure in ("Gap", "Peak", "Moved", "Makespan"):
         page.get_by_text(measure, exact=True).click()
         poor = [(text, ratio) for text, ratio in page.evaluate(CONTRASTS) if ratio < 4.5]
         assert not poor

@@ -29,7 +29,7 @@ export class RowView {
   row!: Row;
   private readonly head = h("th", { scope: "row" });
   private readonly button = h("button", { type: "button", tabindex: -1 });
-  private readonly wide = h("td.wide", {}, this.button);
+  private readonly wide = h("td.wide", { role: "gridcell" }, this.button);
   private cells: HTMLElement[] = [];
   private lines: string[][] = [];
   private since = 0; // when it was first seen running
@@ -75,7 +75,7 @@ export class RowView {
 
   private showCells(look: Look): void {
     if (this.cells.length !== look.schedulers.length)
-      this.cells = look.schedulers.map(() => h("td", { tabindex: -1 }));
+      this.cells = look.schedulers.map(() => h("td", { role: "gridcell", tabindex: -1 }));
     this.lines = this.cells.map((td, column) => this.showCell(td, column, look));
     this.put(this.cells, this.cells);
   }
