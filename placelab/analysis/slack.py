@@ -1,4 +1,4 @@
-"""How much later each op of a schedule could finish without making it longer."""
+"""How much later each op of a schedule could finish without delaying the end."""
 
 from __future__ import annotations
 
@@ -6,49 +6,65 @@ import numpy as np
 
 from placelab.analysis.explanation import carriers
 from placelab.errors import expect
-from placelab.kernels.latest_finish import latest_finish
+from placelab.kernels import blocks, ranks
 from placelab.problem.graph import frozen
 from placelab.schedule.schedule import Schedule
 
-ROUNDING = 1e-12  # of the makespan
+ROUNDING = 1e-9  # of the makespan; less slack is none
 
 
 def slack(schedule: Schedule) -> np.ndarray:
-    r"""Time by which each op could finish later with the makespan unchanged.
+    """Slack of each op: how much later it could finish without a greater makespan.
 
-    .. math:: slack(v) = \min_{w} (latest(w) - exec(w) - way(v, w)) - finish(v)
-
-    over the consumers w of v and the next op of its device; without any, makespan - finish(v). The way to a consumer elsewhere
-    is its Send, if any, and its transfer.
+    Devices keep their order of ops, and a tensor takes as long to arrive as it did, waiting for a link included.
 
     Returns
     -------
-    ndarray, shape (n_ops,), float64
-        Seconds, at least 0; rounding errors are 0. Devices keep their orders; transfers take as long as they do, and do not queue
-        for links.
+    ndarray, shape (n_ops,)
+        Seconds; 0 on the critical path but for ops that only held up a link.
 
     Notes
     -----
-    O(ops log ops + edges + transfers).
+    O((ops + edges) log). The longest path to the end in the graph with an edge from each op to the next on its device.
 
     Examples
     --------
     >>> import placelab as pl
-    >>> fork = pl.OpGraph.from_arrays(["a", "b", "c"], [1.0, 4.0, 2.0], [(0, 1), (0, 2)])
-    >>> problem = pl.Problem(fork, pl.Cluster([1.0, 1.0]))
-    >>> slack(pl.simulate(problem, pl.Placement(problem, [0, 0, 1]))).tolist()
-    [0.0, 0.0, 2.0]
+    >>> graph = pl.OpGraph.from_arrays(["a", "b", "c"], [1.0, 5.0, 2.0], [(0, 2)], edge_bytes=[1.0])
+    >>> problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=1.0))
+    >>> slack(pl.simulate(problem, pl.Placement(problem, [0, 1, 0])))
+    array([2., 0., 2.])
     """
     expect(schedule, Schedule, "slack")
-    graph, moved, sends = schedule.problem.graph, schedule.transfers, schedule.sends
-    took = moved["finish"] - moved["start"]
-    if len(sends):
-        took = took + (sends["finish"] - sends["start"])
-    way = np.append(took, 0.0)[carriers(schedule)]  # -1, within a device: nothing
-    duration = schedule.finish - schedule.start
-    order = np.lexsort((schedule.finish, schedule.start)).astype(np.int32)  # stable: ties by number, as edges go
-    latest, begin = np.zeros(graph.n_ops), np.zeros(schedule.problem.cluster.n_devices)
-    columns = (order, duration, schedule.device, graph.succ_ptr, graph.consumer, way)
-    latest_finish(schedule.makespan, *map(frozen, columns), begin, latest)
-    left = latest - schedule.finish
-    return frozen(np.where(left < ROUNDING * schedule.makespan, 0.0, left))
+    graph, n = schedule.problem.graph, schedule.problem.graph.n_ops
+    order = np.lexsort((np.arange(n), schedule.start))  # topological, and along each device
+    number = np.empty(n, np.int64)
+    number[order] = np.arange(n)
+    lane = order[np.argsort(schedule.device[order], kind="stable")]
+    follows = schedule.device[lane[1:]] == schedule.device[lane[:-1]]
+    begin = np.concatenate([number[graph.producer], number[lane[:-1][follows]]])
+    end = np.concatenate([number[graph.consumer], number[lane[1:][follows]]])
+    way = np.concatenate([_delays(schedule), np.zeros(int(follows.sum()))])
+    by_begin = np.argsort(begin, kind="stable")
+    ptr = np.zeros(n + 1, graph.succ_ptr.dtype)
+    np.cumsum(np.bincount(begin, minlength=n), out=ptr[1:])
+    columns = (
+        ptr,
+        end[by_begin].astype(graph.consumer.dtype),
+        way[by_begin],
+        np.zeros(len(way), graph.edge_tensor.dtype),
+    )
+    tail = np.empty(n)
+    taken = schedule.finish - schedule.start
+    ranks.upward(frozen(taken[order]), blocks.Successors(*map(frozen, columns)), 0.0, 1.0, tail)
+    left = schedule.makespan - (schedule.start + tail[number])
+    return frozen(np.where(left > ROUNDING * schedule.makespan, left, 0.0))
+
+
+def _delays(schedule: Schedule) -> np.ndarray:
+    """Seconds from the finish of each edge's producer until its tensor was there."""
+    carrier, made = carriers(schedule), schedule.finish[schedule.problem.graph.producer]
+    delay = np.zeros(len(carrier))
+    moved = carrier >= 0
+    delay[moved] = schedule.transfers["finish"][carrier[moved]] - made[moved]
+    return np.maximum(delay, 0.0)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import placelab as pl
 from placelab.analysis.explanation import critical_steps
-from placelab.analysis.slack import slack
 from placelab.widgets.graph import scene_wire
 from placelab.widgets.graph.graph_view import COLOURS, ModelGraph
 from placelab.widgets.graph.layered import Edges, layers_of, order_of, place
@@ -187,25 +186,6 @@ def test_values_hold_the_schedule() -> None:
         if colour == "critical":
             steps = critical_steps(schedule)
             assert set(np.flatnonzero(marks)) == set(steps["row"][steps["kind"] == 0])
-
-
-@pytest.mark.parametrize("transfers", ["parallel", "sequential"])
-@pytest.mark.parametrize("transfer_ops", [0, 3])
-def test_slack_is_what_an_op_can_be_late(transfers: str, transfer_ops: float) -> None:
-    """None on the last op and the chain of ops before it; no consumer, and no next op, need start later."""
-    graph = pl.generators.stencil(5, 5, seed=4)
-    cluster = pl.Cluster.uniform(3, speed=1e3, bandwidth=1e4, latency=1e-4)
-    problem = pl.Problem(graph, cluster, transfers=transfers, transfer_ops=transfer_ops)
-    schedule = pl.simulate(problem, pl.place(problem, "round-robin"), "fifo")
-    left = slack(schedule)
-    latest = schedule.finish + left
-    assert (left >= 0).all() and left[np.argmax(schedule.finish)] == 0
-    assert latest.max() <= schedule.makespan * (1 + 1e-12)
-    begin = latest - (schedule.finish - schedule.start)
-    assert (begin[graph.consumer] >= latest[graph.producer] - 1e-12).all()
-    for d in range(3):
-        order = schedule.order(d)
-        assert (begin[order[1:]] >= latest[order[:-1]] - 1e-12).all()
 
 
 def test_the_view_opens_finds_and_reveals() -> None:
