@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -191,9 +191,10 @@ class State:
         return replace(self, preset=preset, costs=units).with_cluster(preset.cluster, Layout.of(preset.cluster))
 
     def with_cluster(self, cluster: Cluster, layout: Layout) -> State:
-        """The cluster after an edit. The memory model changes with it if it was the cluster's default."""
+        """The cluster after an edit. The memory model changes with it if it was its default; pins follow a device's new name."""
         memory = default_memory(cluster) if self.memory == default_memory(self.cluster) else self.memory
-        return replace(self, cluster=cluster, layout=layout, memory=memory)
+        pins = _renamed(self.pins, self.cluster.names, cluster.names)
+        return replace(self, cluster=cluster, layout=layout, memory=memory, pins=pins)
 
     def with_pin(self, ops: Iterable[str], device: str) -> State:
         """Tie ops to a device, all members of their colocation groups with them; earlier pins of these ops no longer hold."""
@@ -330,6 +331,17 @@ def pins_on(where: Mapping[str, tuple[str, ...]], cluster: Cluster) -> dict[str,
                 f"op {op!r} may only run on {', '.join(where[op])}, which the cluster would no longer have"
             )
     return left
+
+
+def _renamed(
+    pins: tuple[Mapping[str, tuple[str, ...]], ...], before: Sequence[str], after: Sequence[str]
+) -> tuple[Mapping[str, tuple[str, ...]], ...]:
+    """The pins, a device being called by its new name if it is the only one whose name has changed."""
+    other = [(old, new) for old, new in zip(before, after, strict=False) if old != new]
+    if not pins or len(other) != 1 or len(before) != len(after):
+        return pins
+    new = dict(other)
+    return tuple({op: tuple(new.get(name, name) for name in names) for op, names in where.items()} for where in pins)
 
 
 def _rules(problem: Problem) -> dict[str, Any]:

@@ -102,6 +102,17 @@ def test_what_a_problem_was_given_stays_until_a_hand_changes_it() -> None:
         initial_state(graph).with_pin(["fork"], "dev0")
 
 
+def test_a_pin_follows_its_device_to_a_new_name(hands: Hands) -> None:
+    """Renaming one device keeps the pins on it; a device that is gone is missed in a sentence."""
+    pinned = hands.state.with_pin(["images"], "gpu:1")
+    cluster = pinned.cluster
+    renamed = pinned.with_cluster(cluster.replace(names=["gpu:0", "fast", "gpu:2", "gpu:3"]), pinned.layout)
+    assert renamed.problem().allowed["images"] == ("fast",)
+    gone = pinned.with_cluster(pl.Cluster.uniform(4), pinned.layout)
+    with pytest.raises(InfeasibleError, match="may only run on gpu:1"):
+        gone.problem()
+
+
 def test_what_cannot_be_is_refused() -> None:
     """The graph's own restriction holds: one sentence, and the state stays as it was."""
     graph = pl.OpGraph.from_arrays(["in", "out"], [1.0, 1.0], [(0, 1)], devices={0: ["gpu:0"]})

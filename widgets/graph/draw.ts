@@ -15,7 +15,8 @@ export interface Drawing {
   readonly paint: Paint;
   /** Colours of each box. */
   readonly parts: readonly (readonly Part[])[];
-  /** Line width of each edge. */
+  /** The edges that are drawn, and the line width of each edge. */
+  readonly drawn: readonly number[];
   readonly width: readonly number[];
   /** Colour of the pin on each box, "" for none. */
   readonly pins: readonly string[];
@@ -183,16 +184,16 @@ function pin(g: Context, x: number, y: number, colour: string, { theme }: Paint)
   g.stroke();
 }
 
-function drawEdges(g: Context, { picture, camera, size, paint, width }: Drawing): void {
-  g.globalAlpha = Math.min(Math.max(100 / picture.edges.length, 0.13), 0.6); // many of them are a density
+function drawEdges(g: Context, { picture, camera, size, paint, drawn, width }: Drawing): void {
+  g.globalAlpha = Math.min(Math.max(100 / drawn.length, 0.13), 0.6); // many of them are a density
   g.strokeStyle = paint.edge;
   const byWidth = new Map<number, number[]>();
-  picture.edges.forEach((edge, i) => {
-    const key = (edge.back ? -1 : 1) * Math.max(Math.round(width[i]! * 2) / 2, 0.5);
+  for (const i of drawn) {
+    const key = (picture.edges[i]!.back ? -1 : 1) * Math.max(Math.round(width[i]! * 2) / 2, 0.5);
     const same = byWidth.get(key);
     if (same) same.push(i);
     else byWidth.set(key, [i]);
-  });
+  }
   for (const [key, edges] of byWidth) {
     g.lineWidth = Math.abs(key) * Math.min(Math.max(camera.zoom, 0.45), 1.3);
     g.setLineDash(key < 0 ? [4, 3] : []);

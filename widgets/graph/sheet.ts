@@ -13,7 +13,9 @@ export interface Labels {
   readonly kindNames: string[];
 }
 
-export type Coloured = Pick<Drawing, "paint" | "parts" | "width" | "pins">;
+export type Coloured = Pick<Drawing, "paint" | "parts" | "drawn" | "width" | "pins">;
+
+const MANY = 800; // edges; of more, those with most bytes are drawn, and all of a box in focus
 
 export class Sheet {
   picture: Picture = pictureOf({}, new Int32Array());
@@ -68,6 +70,7 @@ export class Sheet {
     return {
       paint,
       parts: picture.boxes.map((_, i) => partsOf(sums, i, this.colour, critical, most)),
+      drawn: picture.edges.map((_, i) => i).sort((a, b) => picture.edges[b]!.bytes - picture.edges[a]!.bytes).slice(0, MANY),
       width: picture.edges.map((edge) => wide(edge.bytes)),
       pins: picture.boxes.map((box, i) => (box.open ? "" : pinColour(sums.pinnedTo[i]!))),
     };

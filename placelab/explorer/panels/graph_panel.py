@@ -33,7 +33,7 @@ class GraphPanel:
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
-        self.view = ModelGraph(can_pin=True)
+        self.view = ModelGraph(can_pin=True, layout=w.Layout(width="100%", height="100%", min_height="0"))
         self.view.on_pin = self._pin
         self.box: w.Widget = self.view
         self.visible = True
