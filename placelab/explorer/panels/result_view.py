@@ -19,7 +19,7 @@ from placelab.explorer.panels.panel import Shared
 from placelab.explorer.panels.pickers import ChangeState, Pickers
 from placelab.explorer.panels.rejection import Rejection
 from placelab.explorer.panels.search_line import SearchLine
-from placelab.explorer.panels.strip import Item, link_load, with_change
+from placelab.explorer.panels.strip import Item, link_load, with_change, with_proof
 from placelab.explorer.panels.tabs import Tabs
 from placelab.explorer.state import State
 from placelab.problem.problem import Problem
@@ -62,7 +62,7 @@ class ResultView:
         undo: Callable[[], None],
         again: Callable[[], None],
     ) -> None:
-        self._canvas, self._prepare = canvas, pickers.prepare
+        self._canvas, self._prepare, self._shared = canvas, pickers.prepare, shared
         self.say, self.aside = message.say, ""
         self.kept: Schedule | None = None
         self._shown: Schedule | None = None
@@ -73,6 +73,7 @@ class ResultView:
         self.tabs = Tabs(shared)
         self.box = w.Box([self.gantt, self.rejection.box]).add_class("pl-chart")
         self.gantt.observe(self._write_numbers, ["numbers", "warning"])
+        shared.observe(self._write_numbers, "bound")
         traitlets.link((self.gantt, "selection"), (shared, "selection"))
         decisions = self.tabs.panels[DecisionsPanel.title]
         assert isinstance(decisions, DecisionsPanel)
@@ -88,6 +89,7 @@ class ResultView:
         """Show a result with its numbers and its warning."""
         schedule, gantt = result.schedule, self.gantt
         self._shown = schedule
+        self._shared.prove(schedule.problem, schedule.placement.bound)
         with gantt.hold_sync():
             gantt.show(schedule, dragging=self._canvas.dragging)
             gantt.numbers, gantt.warning, gantt.detail = numbers, warning, ""
@@ -134,7 +136,9 @@ class ResultView:
         self.tabs.close()
 
     def _write_numbers(self, _: object = None) -> None:
-        self.numbers.show(with_change(self.gantt.numbers, self._shown, self.kept), self.gantt.warning)
+        if (schedule := self._shown) is not None:
+            items = with_proof(self.gantt.numbers, schedule, self._shared.bound)
+            self.numbers.show(with_change(items, schedule, self.kept), self.gantt.warning)
 
     def _select(self, op: int) -> None:
         self.gantt.selection = op

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from placelab.analysis.approximation import ratios
-from placelab.analysis.lower_bounds import bounds
+from placelab.analysis.lower_bounds import best_bound, bounds
 from placelab.analysis.measures import metrics
 from placelab.analysis.validation import Violation
 from placelab.schedule.schedule import Schedule
@@ -37,9 +37,9 @@ def numbers(schedule: Schedule, m: dict[str, float], violations: Sequence[Violat
     ]
 
 
-def with_change(items: Sequence[Item], schedule: Schedule | None, kept: Schedule | None) -> list[Item]:
+def with_change(items: Sequence[Item], schedule: Schedule, kept: Schedule | None) -> list[Item]:
     """The numbers, the makespan with its change against a kept schedule of the same graph."""
-    if schedule is None or kept is None or kept is schedule or not kept.makespan:
+    if kept is None or kept is schedule or not kept.makespan:
         return list(items)
     change = schedule.makespan / kept.makespan - 1
     sign, tone = ("▼", "good") if change < 0 else ("▲", "bad") if change > 0 else ("=", "")
@@ -48,6 +48,17 @@ def with_change(items: Sequence[Item], schedule: Schedule | None, kept: Schedule
         {**item, "value": f"{item['value']} {text}", "tone": tone} if item["key"] == "makespan" else item
         for item in items
     ]
+
+
+def with_proof(items: Sequence[Item], schedule: Schedule, bound: float) -> list[Item]:
+    """The numbers, the gap by a lower bound [s] that another view has proven, where it is better than those known here."""
+    if bound <= max(best_bound(schedule.problem), schedule.placement.bound or 0.0):
+        return list(items)
+    gap = schedule.makespan / bound - 1
+    title = f"No schedule of this problem is faster than {seconds(bound)}, as another pair of strategies has proven."
+    text, tone = ("proven optimal", "good") if gap < OPTIMAL else (at_most(gap), "")
+    proven = _item("gap", "Above optimum", text, title, tone)
+    return [proven if item["key"] == "gap" else item for item in items]
 
 
 def link_load(schedule: Schedule) -> np.ndarray:
