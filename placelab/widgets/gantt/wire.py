@@ -34,14 +34,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.analysis.explanation import GAP, STEP, critical_steps, idle_gaps
+from placelab.analysis.explanation import GAP, idle_gaps
 from placelab.kernels.explain import BY_SEND, TRANSFER
 from placelab.problem.graph import OpGraph
+from placelab.problem.kind_colours import kind_colours
+from placelab.schedule.critical_steps import STEP, critical_steps
 from placelab.schedule.schedule import Schedule
 
 VERSION = 1
 FULL = 65535  # level of the peak of a device
-COLOURS = 8  # of widgets/shared/palette.ts; the last one is for ops of rare kinds or none
 SEND = 3  # kind of a Send op on the critical path
 
 
@@ -141,19 +142,9 @@ def pack_names(names: np.ndarray) -> bytes:
 
 
 def pack_kinds(graph: OpGraph) -> tuple[bytes, list[str]]:
-    """A colour index for each op, and the meaning of the indices.
-
-    The kinds with the most compute get colours of their own (ties: more ops, then name); the rest share the last one.
-    """
-    kinds, index, n = np.unique(graph.kind.astype(str), return_inverse=True, return_counts=True)
-    if len(kinds) == 1:
-        return bytes(graph.n_ops), [str(kinds[0]) or "op"]
-    work = np.bincount(index, weights=graph.compute, minlength=len(kinds))
-    own = [i for i in np.lexsort((kinds, -n, -work)) if kinds[i]][: COLOURS - 1]
-    colour = np.full(len(kinds), COLOURS - 1, np.uint8)
-    colour[own] = np.arange(len(own))
-    legend = [str(kinds[i]) for i in own]
-    return colour[index].tobytes(), legend + [""] * (COLOURS - 1 - len(legend)) + ["other"]
+    """A colour index for each op, and the meaning of the indices: :func:`kind_colours`."""
+    colour, legend = kind_colours(graph)
+    return colour.tobytes(), legend
 
 
 def _span(start: np.ndarray, finish: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
