@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from placelab.problem.graph import OpGraph
+if TYPE_CHECKING:
+    from placelab.problem.graph import OpGraph
 
 # Okabe–Ito: distinguishable with every common colour vision; the last one is for ops of rare kinds or none.
 # widgets/shared/palette.ts has the same.

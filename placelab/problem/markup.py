@@ -68,7 +68,7 @@ def bundle(shown: Any, html: str) -> dict[str, str]:
 
 def picture(title: str, facts: Iterable[str], *parts: str) -> str:
     """A heading line, `title` in bold, then the parts; all HTML. MathJax leaves it alone: a name may hold dollars."""
-    head = " · ".join([f"<b>{title}</b>", *facts])
+    head = " · ".join(f'<span style="white-space:nowrap">{part}</span>' for part in [f"<b>{title}</b>", *facts])
     return (
         f'<div class="mathjax_ignore tex2jax_ignore" style="{FONT};max-width:920px;overflow-x:auto">'
         f"<div>{head}</div>{''.join(parts)}</div>"
@@ -114,6 +114,11 @@ def legend(entries: Iterable[tuple[str, str]]) -> str:
     """Patches and what they mean, in a line that wraps; pairs of HTML."""
     items = "".join(f'<span style="white-space:nowrap">{mark} {label}</span>' for mark, label in entries)
     return f'<div style="display:flex;flex-wrap:wrap;gap:2px 14px;font-size:12px;margin-top:4px">{items}</div>'
+
+
+def side_by_side(*parts: str) -> str:
+    """Parts in a line, or below each other where the page is narrow."""
+    return f'<div style="display:flex;flex-wrap:wrap;gap:0 28px;align-items:flex-start">{"".join(parts)}</div>'
 
 
 def svg(size: tuple[int, int], label: str, *parts: str) -> str:
