@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from placelab.problem.kind_colours import PALETTE
-from placelab.problem.markup import LINE, amount, counted, picture, table, text
+from placelab.problem.markup import LINE, amount, aside, counted, picture, table, text
 from placelab.units import seconds
 
 if TYPE_CHECKING:
     from placelab.problem.cluster import Cluster
 
 DEVICES = 16  # each drawn by itself up to this number
-BOXES, LINES = 16, 6  # hosts drawn, lines of devices in one
+BOXES, LINES = 16, 12  # hosts drawn, lines of devices in one
 Group = tuple[str, float, float]  # type, speed, memory
 
 
@@ -41,7 +41,7 @@ def _each(cluster: Cluster) -> Iterator[str]:
         cards = [
             _card(
                 f"<b>{text(cluster.names[d], 24)}</b>",
-                text(cluster.types[d], 24),
+                "" if cluster.types[d] in (cluster.names[d], "device") else text(cluster.types[d], 24),
                 amount(cluster.speed[d], "FLOP/s"),
                 f"{_meter(cluster.speed[d] / fastest)}{_memory(cluster.memory[d])}",
             )
@@ -58,14 +58,15 @@ def _grouped(cluster: Cluster) -> Iterator[str]:
     for host, *group in devices:
         of_host.setdefault(host, Counter())[tuple(group)] += 1
     for host, groups in of_host.items():
-        alike.setdefault(tuple(groups.items()), []).append(host)
-    for groups, hosts in list(alike.items())[:BOXES]:
+        by_speed = sorted(groups.items(), key=lambda entry: -entry[0][1])
+        alike.setdefault(tuple(by_speed), []).append(host)
+    for lot, hosts in list(alike.items())[:BOXES]:
         lines = [
             _card(f"<b>{n:,} × {text(kind, 24)}</b>", amount(speed, "FLOP/s"), _memory(memory))
-            for (kind, speed, memory), n in groups[:LINES]
+            for (kind, speed, memory), n in lot[:LINES]
         ]
-        if len(groups) > LINES:
-            lines.append(_card(f"{len(groups) - LINES:,} more kinds of device"))
+        if len(lot) > LINES:
+            lines.append(_card(f"{len(lot) - LINES:,} more kinds of device"))
         many = f"{len(hosts):,} hosts: {text(hosts[0], 16)} … {text(hosts[-1], 16)}"
         yield _box(many if len(hosts) > 1 else text(hosts[0], 40), lines)
     if len(alike) > BOXES:
@@ -73,7 +74,7 @@ def _grouped(cluster: Cluster) -> Iterator[str]:
 
 
 def _box(title: str, cards: Iterable[str]) -> str:
-    head = f'<div style="font-size:12px;opacity:.75">{title}</div>' if title else ""
+    head = aside(title) if title else ""
     inside = "".join(cards)
     return (
         f'<div style="border:{LINE};border-radius:6px;padding:4px 8px 6px">{head}'
@@ -84,7 +85,7 @@ def _box(title: str, cards: Iterable[str]) -> str:
 def _card(*lines: str) -> str:
     return (
         '<div style="background:rgba(128,128,128,.12);border-radius:4px;padding:2px 8px;font-size:12px">'
-        + "".join(f"<div>{line}</div>" for line in lines)
+        + "".join(f"<div>{line}</div>" for line in lines if line)
         + "</div>"
     )
 
@@ -113,14 +114,16 @@ def _range(values: np.ndarray, unit: str) -> str:
 
 
 def _bandwidths(cluster: Cluster) -> str:
-    """Bandwidths from row to column, of devices, or where there are many of hosts; nothing where all links are equal."""
+    """Bandwidths from row to column, of devices, or where there are many of hosts; nothing where the heading says it all."""
     k = cluster.n_devices
     apart = ~np.eye(k, dtype=bool)
+    hosts = {host: i for i, host in enumerate(dict.fromkeys(cluster.hosts))}
     if k == 1 or all((m[apart] == m[apart][0]).all() for m in (cluster.bandwidth, cluster.latency)):
         return ""
     if k <= DEVICES:
         return _heat(cluster, cluster.names, np.arange(k))
-    hosts = {host: i for i, host in enumerate(dict.fromkeys(cluster.hosts))}
+    if len(hosts) == 1:
+        return ""
     part = np.array([hosts[host] for host in cluster.hosts])
     if len(hosts) <= DEVICES:
         return _heat(cluster, tuple(hosts), part)
@@ -147,11 +150,10 @@ def _heat(cluster: Cluster, names: Sequence[str], part: np.ndarray) -> str:
             width = cluster.bandwidth[pairs][links]
             shade = (np.log(min(width.min(), high)) - low) / max(np.log(high) - low, 1e-12)
             tip = f"{labels[i]} → {labels[j]}: {_range(cluster.latency[pairs][links], 's')}"
-            cells.append(
-                f'<span title="{tip}" style="display:block;padding:0 6px;background:{_shaded(shade)}">{_range(width, "B/s")}</span>'
-            )
+            style = f"display:block;padding:0 4px;background:{_shaded(shade)}"
+            cells.append(f'<span title="{tip}" style="{style}">{_range(width, "B/s")}</span>')
         rows.append(cells)
-    return table(("from \\ to", *labels), rows, numbers=range(1, len(names) + 1))
+    return table(("from \\ to", *labels), rows, numbers=range(1, len(names) + 1), padding=2)
 
 
 def _least_and_greatest(cluster: Cluster) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from unicodedata import east_asian_width
 
 import numpy as np
 
-from placelab.units import percent, si
+from placelab import units
 
 MOST_ROWS = 32  # of a table
 FONT = "font:13px/1.5 var(--jp-ui-font-family,system-ui,sans-serif)"
@@ -53,7 +53,12 @@ def amount(value: float, unit: str) -> str:
     """Three digits and a decimal prefix; "∞" where a sum is more than a float can hold, "–" where it is unknown."""
     if np.isnan(value):
         return "–"
-    return si(value, unit) if np.isfinite(value) else "∞"
+    return units.si(value, unit) if np.isfinite(value) else "∞"
+
+
+def percent(share: float) -> str:
+    """A share in percent; "< 0.1 %" is escaped."""
+    return escape(units.percent(share))
 
 
 def counted(n: int, what: str) -> str:
@@ -70,44 +75,43 @@ def picture(title: str, facts: Iterable[str], *parts: str) -> str:
     """A heading line, `title` in bold, then the parts; all HTML. MathJax leaves it alone: a name may hold dollars."""
     head = " · ".join(f'<span style="white-space:nowrap">{part}</span>' for part in [f"<b>{title}</b>", *facts])
     return (
-        f'<div class="mathjax_ignore tex2jax_ignore" style="{FONT};max-width:920px;overflow-x:auto">'
+        f'<div class="mathjax_ignore tex2jax_ignore" style="{FONT};max-width:960px;overflow-x:auto">'
         f"<div>{head}</div>{''.join(parts)}</div>"
     )
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = ()) -> str:
-    """A table of HTML cells; columns `numbers` are set to the right."""
+def aside(html: str) -> str:
+    """A line in smaller, fainter letters."""
+    return f'<div style="font-size:12px;opacity:.75">{html}</div>'
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = (), padding: int = 8) -> str:
+    """A table of HTML cells; columns `numbers` are set to the right, `padding` pixels are on both sides of each."""
     right = set(numbers)
     align = ["right" if i in right else "left" for i in range(len(head))]
 
     def row(tag: str, cells: Sequence[str]) -> str:
+        style = f"padding:1px {padding}px;white-space:nowrap;text-align:"
         pairs = zip(align, cells, strict=True)
-        return (
-            "<tr>"
-            + "".join(f'<{tag} style="text-align:{a};padding:1px 8px;white-space:nowrap">{c}</{tag}>' for a, c in pairs)
-            + "</tr>"
-        )
+        return "<tr>" + "".join(f'<{tag} style="{style}{side}">{cell}</{tag}>' for side, cell in pairs) + "</tr>"
 
     body = "".join(row("td", cells) for cells in rows)
-    return (
-        f'<table style="{FONT};border-collapse:collapse;margin:6px 0"><thead>{row("th", head)}</thead><tbody>{body}</tbody></table>'
-    )
+    style = f"{FONT};border-collapse:collapse;margin:6px 0"
+    return f'<table style="{style}"><thead>{row("th", head)}</thead><tbody>{body}</tbody></table>'
 
 
 def bar(share: float, colour: str = "currentColor") -> str:
     """A share as a bar in a table cell, with its percentage."""
     share = float(np.clip(np.nan_to_num(share), 0, 1))
     return (
-        f'<span style="display:inline-block;width:{round(60 * share)}px;height:8px;background:{colour};opacity:.55"></span> '
+        f'<span style="display:inline-block;width:{round(60 * share)}px;height:8px;background:{colour};opacity:.8"></span> '
         f"{percent(share)}"
     )
 
 
 def swatch(colour: str, height: int = 11) -> str:
     """A patch of colour for a legend."""
-    return (
-        f'<span style="display:inline-block;width:11px;height:{height}px;background:{colour};vertical-align:middle"></span>'
-    )
+    return f'<span style="display:inline-block;width:11px;height:{height}px;background:{colour};vertical-align:middle"></span>'
 
 
 def legend(entries: Iterable[tuple[str, str]]) -> str:

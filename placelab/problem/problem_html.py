@@ -19,13 +19,11 @@ if TYPE_CHECKING:
 def show_problem(problem: Problem) -> str:
     """The problem as HTML, at most 100 KB. O(ops · devices + edges)."""
     graph, cluster = problem.graph, problem.cluster
-    facts = counted(graph.n_ops, "op"), counted(cluster.n_devices, "device"), *_alone(problem)
+    facts = counted(graph.n_ops, "op"), *_alone(problem)
     return picture(
         f"{text(graph.title)} on {counted(cluster.n_devices, 'device')}",
         facts,
-        side_by_side(
-            table(("graph", ""), graph_rows(graph, layers(graph))), table(("rules", ""), _rules(problem))
-        ),
+        side_by_side(table(("graph", ""), graph_rows(graph, layers(graph))), table(("rules", ""), _rules(problem))),
         cluster_drawing(cluster),
     )
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from placelab.problem.kind_colours import PALETTE
-from placelab.problem.markup import MOST_ROWS, amount, bar, counted, picture, table, text
-from placelab.units import percent, seconds
+from placelab.problem.markup import MOST_ROWS, amount, aside, bar, counted, percent, picture, table, text
+from placelab.units import seconds
 
 if TYPE_CHECKING:
     from placelab.schedule.placement import Placement
@@ -24,8 +24,10 @@ def show_placement(placement: Placement) -> str:
     return picture(
         f"{text(problem.graph.title)} on {used:,} of {counted(problem.cluster.n_devices, 'device')}",
         _facts(placement),
-        *(f'<div style="font-size:12px;opacity:.75">{text(note, 300)}</div>' for note in placement.notes[:NOTES]),
-        table(("device", "ops", "compute", "time", "share of time", _kept(placement)[0]), _rows(placement), (1, 2, 3, 5)),
+        *(aside(text(note, 300)) for note in placement.notes[:NOTES]),
+        table(
+            ("device", "ops", "compute", "time", "share of time", _kept(placement)[0]), _rows(placement), (1, 2, 3, 5)
+        ),
     )
 
 
@@ -46,7 +48,8 @@ def _cut(placement: Placement) -> tuple[int, float]:
     graph, device, k = placement.problem.graph, placement.device, placement.problem.cluster.n_devices
     target = device[graph.consumer]
     away = device[graph.producer] != target
-    tensor = np.unique(graph.edge_tensor[away].astype(np.int64) * k + target[away]) // k
+    pairs = np.sort(graph.edge_tensor[away].astype(np.int64) * k + target[away])
+    tensor = pairs[np.diff(pairs, prepend=-1) > 0] // k
     return len(tensor), float(graph.tensor_bytes[tensor].sum())
 
 
@@ -68,7 +71,7 @@ def _rows(placement: Placement) -> list[tuple[str, ...]]:
 
     def row(label: str, of: np.ndarray) -> tuple[str, ...]:
         size, room = kept[of].sum(), limit[of].sum()
-        share = f" ({percent(size / room)} of {amount(room, 'B')})" if np.isfinite(room) else ""
+        share = f" ({percent(size / room)} of {amount(room, 'B')})" if size > 0 and np.isfinite(room) else ""
         busy = bar(time[of].sum() / time.sum() if time.sum() > 0 else 0.0, PALETTE[0])
         sums = amount(work[of].sum(), "FLOP"), seconds(float(time[of].sum()))
         return label, f"{ops[of].sum():,}", *sums, busy, amount(size, "B") + share

@@ -9,11 +9,11 @@ import numpy as np
 
 from placelab.kernels.explain import OP, TRANSFER, WAIT
 from placelab.problem.kind_colours import CRITICAL, PALETTE, kind_colours
-from placelab.problem.markup import amount, counted, legend, picture, swatch, text
+from placelab.problem.markup import amount, aside, counted, legend, percent, picture, swatch, text
 from placelab.schedule.busy import busy_time
 from placelab.schedule.critical_steps import critical_steps
 from placelab.schedule.schedule_svg import gantt
-from placelab.units import percent, seconds
+from placelab.units import seconds
 
 if TYPE_CHECKING:
     from placelab.schedule.schedule import Schedule
@@ -28,7 +28,7 @@ def show_schedule(schedule: Schedule) -> str:
     return picture(
         f"makespan {seconds(schedule.makespan)}",
         _numbers(schedule, steps),
-        f'<div style="opacity:.75;font-size:12px">{names}</div>',
+        aside(names),
         gantt(schedule, steps),
         legend(_legend(schedule)),
     )
@@ -54,7 +54,9 @@ def _memory(schedule: Schedule) -> str:
     short = np.unique(schedule.oom["device"]).tolist()
     if short:
         more = f" and {len(short) - 3} more" if len(short) > 3 else ""
-        return f'<b style="color:{CRITICAL}">out of memory: {", ".join(text(names[d], 22) for d in short[:3])}{more}</b>'
+        return (
+            f'<b style="color:{CRITICAL}">out of memory: {", ".join(text(names[d], 22) for d in short[:3])}{more}</b>'
+        )
     fullest = int(np.argmax(peak / capacity)) if np.isfinite(capacity).any() else int(np.argmax(peak))
     of = f" of {amount(capacity[fullest], 'B')}" if np.isfinite(capacity[fullest]) else ""
     return f"peak memory {amount(peak[fullest], 'B')}{of}"

@@ -11,9 +11,9 @@ import numpy as np
 
 from placelab.kernels.explain import OP
 from placelab.problem.kind_colours import CRITICAL, PALETTE, kind_colours
-from placelab.problem.markup import columns_of, counted, svg, text
+from placelab.problem.markup import columns_of, counted, percent, svg, text
 from placelab.schedule.busy import busy_time, covered, touched
-from placelab.units import TIMES, percent, seconds
+from placelab.units import TIMES, seconds
 
 if TYPE_CHECKING:
     from placelab.schedule.schedule import Schedule
@@ -73,7 +73,9 @@ class Lanes:
         last = np.cumsum(self.devices) - 1
         first = last - self.devices + 1
         return [
-            text(self.names[a], NAME) if a == b else f"{text(self.names[a], NAME // 2)} – {text(self.names[b], NAME // 2)}"
+            text(self.names[a], NAME)
+            if a == b
+            else f"{text(self.names[a], NAME // 2)} – {text(self.names[b], NAME // 2)}"
             for a, b in zip(first.tolist(), last.tolist(), strict=True)
         ]
 
