@@ -9,9 +9,8 @@ import numpy as np
 from placelab.errors import expect
 from placelab.kernels import explain as kernels
 from placelab.kernels import explain_blocks as explaining
-from placelab.planning import plan_arrays
-from placelab.planning.ranks import by_falling
 from placelab.problem.graph import frozen
+from placelab.schedule.critical_steps import carried, carriers, critical_steps, inputs, items_run
 from placelab.schedule.schedule import Schedule
 from placelab.units import seconds
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 KINDS = ("op", "transfer", "wait")
 REASONS = ("transfer", "upstream", "memory", "end")
-STEP = np.dtype([("kind", "u1"), ("row", "i4"), ("start", "f8"), ("finish", "f8"), ("cause", "u1"), ("by", "i4")])
 GAP = np.dtype([("device", "i4"), ("start", "f8"), ("finish", "f8"), ("reason", "u1"), ("op", "i4")])
 
 
@@ -42,7 +40,7 @@ def critical_path(schedule: Schedule) -> pd.DataFrame:
 
     Notes
     -----
-    O((ops + transfers) log + edges). :func:`critical_steps` is the same as an array.
+    O((ops + transfers) log + edges). :func:`placelab.schedule.critical_steps.critical_steps` is the same as an array.
 
     References
     ----------
@@ -50,6 +48,7 @@ def critical_path(schedule: Schedule) -> pd.DataFrame:
     """
     import pandas as pd
 
+    expect(schedule, Schedule, "critical_path")
     steps = critical_steps(schedule)
     columns = ("kind", "name", "device", "start", "finish", "reason")
     rows = [_describe(schedule, step, last=i == len(steps) - 1) for i, step in enumerate(steps)]
@@ -83,34 +82,6 @@ def _moves(step: np.void) -> bool:
 
 def _no_room(schedule: Schedule) -> str:
     return "no room in memory" if schedule.problem.memory != "none" else "not started though it could"
-
-
-def critical_steps(schedule: Schedule) -> np.ndarray:
-    """:func:`critical_path` as an array, in order of time, without a Python object per op.
-
-    Returns
-    -------
-    structured ndarray
-        ``kind`` (0 op, 1 transfer, 2 wait), ``row`` (op; transfer; op that waited), ``start``, ``finish`` [s],
-        ``cause`` (of a wait: 0 memory, 1 an op, 2 a Send, 3 a transfer; of a transfer: 2 its Send), ``by`` (that op
-        or transfer).
-    """
-    expect(schedule, Schedule, "critical_path")
-    problem, moved = schedule.problem, schedule.transfers
-    items, carried = _items(schedule), _carried(schedule)
-    n, most = len(items.start), 2 * (len(items.start) + len(moved)) + 2
-    walk = explaining.Walk(
-        np.full(problem.cluster.n_devices, -1, np.int32), np.zeros(n, np.int32), np.zeros(n + len(moved), np.uint8)
-    )
-    found_steps = explaining.Steps(
-        *(np.zeros(most, dtype) for dtype in (np.uint8, *3 * (np.int32,), *2 * (np.float64,)))
-    )
-    pred = plan_arrays.predecessors(problem.graph)
-    found = kernels.walk_back(items, pred, carried, _moved(schedule), walk, found_steps)
-    steps = np.empty(found, STEP)
-    for label, column in zip(("kind", "row", "cause", "by", "start", "finish"), found_steps, strict=True):
-        steps[label] = column[:found][::-1]
-    return frozen(steps)
 
 
 def idle_reasons(schedule: Schedule) -> pd.DataFrame:
@@ -158,13 +129,13 @@ def idle_gaps(schedule: Schedule) -> np.ndarray:
         end).
     """
     expect(schedule, Schedule, "idle_reasons")
-    items, k = _items(schedule), schedule.problem.cluster.n_devices
+    items, k = items_run(schedule), schedule.problem.cluster.n_devices
     most = 3 * len(items.start) + k
     columns = explaining.Gaps(
         *(np.zeros(most, dtype) for dtype in (np.int32, np.float64, np.float64, np.uint8, np.int32))
     )
-    pred = plan_arrays.predecessors(schedule.problem.graph)
-    found = kernels.idle_gaps(schedule.makespan, items, pred, _carried(schedule), np.zeros(k), columns)
+    pred = inputs(schedule.problem.graph)
+    found = kernels.idle_gaps(schedule.makespan, items, pred, carried(schedule), np.zeros(k), columns)
     gaps = np.empty(found, GAP)
     order = np.lexsort((columns.begin[:found], columns.device[:found]))
     for label, column in zip(GAP.names or (), columns, strict=True):
@@ -242,43 +213,3 @@ def _last_input(schedule: Schedule, v: int) -> tuple[int, float, int]:
     arrived[carrier >= 0] = moved["finish"][carrier[carrier >= 0]]
     last = np.argmax(arrived)
     return int(edges[last]), float(arrived[last]), int(carrier[last])
-
-
-def carriers(schedule: Schedule) -> np.ndarray:
-    """Number of the transfer that carries each edge, -1 within a device; shape (n_edges,). O(edges + transfers)."""
-    graph, moved, k = schedule.problem.graph, schedule.transfers, schedule.problem.cluster.n_devices
-    carrier = np.empty(graph.n_edges, np.int32)
-    kernels.carriers(
-        *(graph.tensor_ptr, graph.consumer, frozen(moved["tensor"]), frozen(moved["destination"]), schedule.device),
-        explaining.CarrierWork(*(np.empty(size, np.int32) for size in (graph.n_tensors, len(moved), k, k))),
-        carrier,
-    )
-    return frozen(carrier)
-
-
-def _items(schedule: Schedule) -> explaining.Items:
-    """What devices ran: ops and Sends."""
-    sends, start, finish, place = schedule.sends, schedule.start, schedule.finish, schedule.device
-    if len(sends):
-        start, finish = np.concatenate([start, sends["start"]]), np.concatenate([finish, sends["finish"]])
-        place = np.concatenate([place, sends["source"]])
-    columns = map(frozen, (start, finish, place, by_falling(-start)[0]))
-    return explaining.Items(schedule.problem.graph.n_ops, *columns)
-
-
-def _carried(schedule: Schedule) -> explaining.Carried:
-    """The transfers that carry each edge, and when they are over."""
-    return explaining.Carried(carriers(schedule), frozen(schedule.transfers["finish"]))
-
-
-def _moved(schedule: Schedule) -> explaining.Moved:
-    """Transfers, and what they may have waited for."""
-    problem, moved = schedule.problem, schedule.transfers
-    k, duplex, nothing = problem.cluster.n_devices, problem.duplex, np.empty(0)
-    ends = problem.transfer_model.ends(moved["source"], moved["destination"], k, duplex)
-    queues = (ends[0], ends[-1], np.argsort(moved["finish"])) if ends else (nothing, nothing, nothing)
-    return explaining.Moved(
-        frozen(problem.graph.tensor_producer[moved["tensor"]]),
-        frozen(moved["start"]),
-        *(frozen(column.astype(np.int32)) for column in queues),
-    )

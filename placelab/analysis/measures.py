@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.analysis.approximation import sct_ratio
-from placelab.analysis.explanation import KINDS, critical_steps
+from placelab.analysis.explanation import KINDS
 from placelab.analysis.lower_bounds import best_bound, busiest, critical_length, least_exec, transfer_times
 from placelab.errors import expect
 from placelab.problem.problem import Problem
+from placelab.schedule.busy import busy_time
+from placelab.schedule.critical_steps import critical_steps
 from placelab.schedule.schedule import Schedule
 
 ROUNDING = 1e-9  # relative: U and L add the same times in different orders
@@ -63,13 +65,6 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         "bound_gap": _ratio(t, max(best_bound(problem), schedule.placement.bound or 0.0)) - 1.0,
         "sct_ratio": sct_ratio(problem),
     }
-
-
-def busy_time(schedule: Schedule) -> np.ndarray:
-    """Seconds each device runs ops and Sends, shape (n_devices,)."""
-    k, sends = schedule.problem.cluster.n_devices, schedule.sends
-    ran = np.bincount(schedule.device, schedule.finish - schedule.start, minlength=k)
-    return ran + np.bincount(sends["source"], sends["finish"] - sends["start"], minlength=k)
 
 
 def best_single(problem: Problem) -> float:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.analysis.explanation import carriers
+from placelab.schedule.critical_steps import carriers
 from placelab.schedule.schedule import Schedule
 
 Event = dict[str, Any]

@@ -1,7 +1,7 @@
 """Arguments of the kernels that explain a schedule, one NamedTuple per concept.
 
-:mod:`placelab.analysis.explanation` makes them. Notation: n ops, m edges, k devices, x transfers; items are ops (0 … n - 1) and
-Sends (n + transfer). Arrays that are only read are read-only; times are seconds.
+:mod:`placelab.schedule.critical_steps` and :mod:`placelab.analysis.explanation` make them. Notation: n ops, m edges, k devices,
+x transfers; items are ops (0 … n - 1) and Sends (n + transfer). Arrays that are only read are read-only; times are seconds.
 """
 
 from __future__ import annotations

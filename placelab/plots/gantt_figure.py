@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from placelab.analysis.explanation import critical_steps, idle_gaps
+from placelab.analysis.explanation import idle_gaps
 from placelab.errors import expect
 from placelab.plots.style import CRITICAL, PALETTE, dress, quad, time_unit
+from placelab.schedule.critical_steps import critical_steps
 from placelab.schedule.schedule import Schedule
 from placelab.units import seconds
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from placelab.problem.kind_colours import PALETTE as PALETTE
+
 if TYPE_CHECKING:
     from bokeh.plotting import figure
 
-# Okabe–Ito: distinguishable with every common colour vision; the last one is for ops of rare kinds or none.
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8C8C8C")
 CRITICAL = "#c4161c"
 INK = {False: "#111111", True: "#f2f2f2", None: "#767676"}  # text on a light, a dark, an unknown page (4 : 1 on both)
 

@@ -10,7 +10,9 @@ import numpy as np
 
 from placelab.errors import FormatError, formerly
 from placelab.names import is_name
+from placelab.problem.cluster_html import show_cluster
 from placelab.problem.index_arrays import frozen
+from placelab.problem.markup import bundle
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -166,6 +168,9 @@ class Cluster:
 
     def __repr__(self) -> str:
         return f"Cluster({self.n_devices} devices on {len(set(self.hosts))} hosts)"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return bundle(self, show_cluster(self))
 
 
 def _numbers(value: Any, label: str) -> np.ndarray:

@@ -15,6 +15,8 @@ import numpy as np
 from placelab.errors import FormatError, expect, formerly
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph, frozen, pointers
+from placelab.problem.markup import bundle
+from placelab.problem.problem_html import show_problem
 from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS, MemoryModel, TransferModel
 from placelab.problem.rules import (
     Rules,
@@ -383,6 +385,9 @@ class Problem:
 
     def __repr__(self) -> str:
         return f"Problem({self.graph!r}, {self.cluster!r}, memory={self.memory!r}, transfers={self.transfers!r})"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return bundle(self, show_problem(self))
 
 
 def _choice(label: str, value: Any, known: Iterable[str]) -> None:

@@ -11,8 +11,10 @@ import numpy as np
 from placelab.errors import FormatError, InfeasibleError, expect
 from placelab.files.fields import read_from
 from placelab.problem.graph import frozen
+from placelab.problem.markup import bundle
 from placelab.problem.problem import Problem
 from placelab.schedule import placement_json
+from placelab.schedule.placement_html import show_placement
 from placelab.schedule.trace import Trace
 
 if TYPE_CHECKING:
@@ -136,6 +138,9 @@ class Placement:
     def __repr__(self) -> str:
         used, k = len(np.unique(self.device)), self.problem.cluster.n_devices
         return f"Placement({self.problem.graph.n_ops} ops on {used} of {k} devices)"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return bundle(self, show_placement(self))
 
 
 def _numbers(value: Any, what: str) -> np.ndarray:

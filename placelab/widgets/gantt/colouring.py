@@ -8,9 +8,10 @@ from placelab.analysis.slack import slack
 from placelab.kernels import ranks
 from placelab.planning.plan_arrays import successors
 from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.kind_colours import PALETTE, colours_by_work, kind_colours
 from placelab.schedule.schedule import Schedule
 
-COLOURS = 8  # of widgets/shared/palette.ts; the last one is for ops of rare kinds or none
+COLOURS = len(PALETTE)
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # of the makespan, between the colours of slack
 WAYS = ("kind", "scope", "layer", "device", "op", "critical path", "slack")
 
@@ -27,14 +28,9 @@ def colours_of(way: str, schedule: Schedule) -> Colours:
 
 
 def pack_kinds(graph: OpGraph) -> Colours:
-    """A colour index for each op, and the meaning of the indices.
-
-    The kinds with the most compute get colours of their own (ties: more ops, then name); the rest share the last one.
-    """
-    kinds = graph.kind.astype(str)
-    if (kinds == kinds[0]).all():
-        return bytes(graph.n_ops), [str(kinds[0]) or "op"]
-    return _by_work(kinds, graph.compute)
+    """A colour index for each op, and the meaning of the indices: :func:`placelab.problem.kind_colours.kind_colours`."""
+    colour, legend = kind_colours(graph)
+    return colour.tobytes(), legend
 
 
 def pack_scopes(graph: OpGraph) -> Colours:
@@ -69,10 +65,6 @@ def pack_slack(schedule: Schedule) -> Colours:
 
 def _by_work(labels: np.ndarray, compute: np.ndarray) -> Colours:
     """The labels with the most compute have colours of their own; the rest and "" share the last one."""
-    kinds, index, n = np.unique(labels, return_inverse=True, return_counts=True)
-    work = np.bincount(index, weights=np.nan_to_num(compute), minlength=len(kinds))
-    own = [i for i in np.lexsort((kinds, -n, -work)) if kinds[i]][: COLOURS - 1]
-    colour = np.full(len(kinds), COLOURS - 1, np.uint8)
-    colour[own] = np.arange(len(own))
-    legend = [str(kinds[i]) for i in own]
-    return colour[index].tobytes(), legend + [""] * (COLOURS - 1 - len(legend)) + ["other"]
+    found, index = np.unique(labels, return_inverse=True)
+    colour, legend = colours_by_work(found.tolist(), index, compute)
+    return colour.tobytes(), legend

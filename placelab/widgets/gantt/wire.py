@@ -37,9 +37,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.analysis.explanation import GAP, STEP, critical_steps, idle_gaps
+from placelab.analysis.explanation import GAP, idle_gaps
 from placelab.kernels.explain import BY_SEND, TRANSFER
 from placelab.problem.problem import Problem
+from placelab.schedule.critical_steps import STEP, critical_steps
 from placelab.schedule.schedule import Schedule
 
 VERSION = 1

@@ -1,0 +1,52 @@
+"""A problem as it shows itself at the end of a notebook cell: its graph, its cluster, its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from placelab.problem.cluster_html import cluster_drawing
+from placelab.problem.graph_html import graph_rows, layers
+from placelab.problem.markup import amount, counted, picture, side_by_side, table, text
+from placelab.units import seconds
+
+if TYPE_CHECKING:
+    from placelab.problem.problem import Problem
+
+
+def show_problem(problem: Problem) -> str:
+    """The problem as HTML, at most 100 KB. O(ops · devices + edges)."""
+    graph, cluster = problem.graph, problem.cluster
+    facts = counted(graph.n_ops, "op"), *_alone(problem)
+    return picture(
+        f"{text(graph.title)} on {counted(cluster.n_devices, 'device')}",
+        facts,
+        side_by_side(table(("graph", ""), graph_rows(graph, layers(graph))), table(("rules", ""), _rules(problem))),
+        cluster_drawing(cluster),
+    )
+
+
+def _alone(problem: Problem) -> Iterator[str]:
+    """Seconds of all ops on the best device alone, memory aside."""
+    total = problem.cost_table.sum(axis=0)[problem.column] / problem.divisor
+    if problem.runs_all.any():
+        best = int(np.argmin(np.where(problem.runs_all, total, np.inf)))
+        yield f"{seconds(float(total[best]))} on {text(problem.cluster.names[best], 24)} alone"
+
+
+def _rules(problem: Problem) -> Iterator[tuple[str, str]]:
+    memory, transfers = problem.memory_model, problem.transfer_model
+    yield "memory", f"{memory.name}: {memory.about}"
+    one_way = ", duplex" if problem.duplex and transfers.duplex else ""
+    yield "transfers", f"{transfers.name}{one_way}: {transfers.about}"
+    if problem.transfer_ops:
+        yield "Send, Receive", f"ops of {amount(problem.transfer_ops, 'FLOP')} each"
+    if problem.n_groups:
+        largest = int(np.diff(problem.group_ptr).max())
+        yield "colocation", f"{counted(problem.n_groups, 'group')}, the largest of {counted(largest, 'op')}"
+    if problem.restricted:
+        free = problem.may_run.sum(axis=1)
+        yield "only some devices", counted(int((free < problem.cluster.n_devices).sum()), "op")
+        yield "only one device", counted(int((free == 1).sum()), "op")

@@ -1,0 +1,88 @@
+"""The realised critical path of a schedule, as an array."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from placelab.kernels import explain as kernels
+from placelab.kernels import explain_blocks as explaining
+from placelab.kernels.blocks import Predecessors
+from placelab.problem.graph import OpGraph, frozen
+
+if TYPE_CHECKING:
+    from placelab.schedule.schedule import Schedule
+
+STEP = np.dtype([("kind", "u1"), ("row", "i4"), ("start", "f8"), ("finish", "f8"), ("cause", "u1"), ("by", "i4")])
+
+
+def critical_steps(schedule: Schedule) -> np.ndarray:
+    """Realised critical path (:func:`placelab.critical_path`) in order of time, without a Python object per op.
+
+    Returns
+    -------
+    structured ndarray
+        ``kind`` (0 op, 1 transfer, 2 wait), ``row`` (op; transfer; op that waited), ``start``, ``finish`` [s],
+        ``cause`` (of a wait: 0 memory, 1 an op, 2 a Send, 3 a transfer; of a transfer: 2 its Send), ``by`` (that op
+        or transfer).
+    """
+    problem, moved = schedule.problem, schedule.transfers
+    items = items_run(schedule)
+    n, most = len(items.start), 2 * (len(items.start) + len(moved)) + 2
+    walk = explaining.Walk(
+        np.full(problem.cluster.n_devices, -1, np.int32), np.zeros(n, np.int32), np.zeros(n + len(moved), np.uint8)
+    )
+    found_steps = explaining.Steps(
+        *(np.zeros(most, dtype) for dtype in (np.uint8, *3 * (np.int32,), *2 * (np.float64,)))
+    )
+    found = kernels.walk_back(items, inputs(problem.graph), carried(schedule), _moved(schedule), walk, found_steps)
+    steps = np.empty(found, STEP)
+    for label, column in zip(("kind", "row", "cause", "by", "start", "finish"), found_steps, strict=True):
+        steps[label] = column[:found][::-1]
+    return frozen(steps)
+
+
+def inputs(graph: OpGraph) -> Predecessors:
+    """Edges by consumer."""
+    return Predecessors(graph.pred_ptr, graph.pred_edge, graph.producer, graph.edge_bytes, graph.edge_tensor)
+
+
+def carriers(schedule: Schedule) -> np.ndarray:
+    """Number of the transfer that carries each edge, -1 within a device; shape (n_edges,). O(edges + transfers)."""
+    graph, moved, k = schedule.problem.graph, schedule.transfers, schedule.problem.cluster.n_devices
+    carrier = np.empty(graph.n_edges, np.int32)
+    kernels.carriers(
+        *(graph.tensor_ptr, graph.consumer, frozen(moved["tensor"]), frozen(moved["destination"]), schedule.device),
+        explaining.CarrierWork(*(np.empty(size, np.int32) for size in (graph.n_tensors, len(moved), k, k))),
+        carrier,
+    )
+    return frozen(carrier)
+
+
+def items_run(schedule: Schedule) -> explaining.Items:
+    """What devices ran: ops and Sends."""
+    sends, start, finish, place = schedule.sends, schedule.start, schedule.finish, schedule.device
+    if len(sends):
+        start, finish = np.concatenate([start, sends["start"]]), np.concatenate([finish, sends["finish"]])
+        place = np.concatenate([place, sends["source"]])
+    columns = map(frozen, (start, finish, place, np.argsort(start, kind="stable").astype(np.int32)))
+    return explaining.Items(schedule.problem.graph.n_ops, *columns)
+
+
+def carried(schedule: Schedule) -> explaining.Carried:
+    """The transfers that carry each edge, and when they are over."""
+    return explaining.Carried(carriers(schedule), frozen(schedule.transfers["finish"]))
+
+
+def _moved(schedule: Schedule) -> explaining.Moved:
+    """Transfers, and what they may have waited for."""
+    problem, moved = schedule.problem, schedule.transfers
+    k, duplex, nothing = problem.cluster.n_devices, problem.duplex, np.empty(0)
+    ends = problem.transfer_model.ends(moved["source"], moved["destination"], k, duplex)
+    queues = (ends[0], ends[-1], np.argsort(moved["finish"])) if ends else (nothing, nothing, nothing)
+    return explaining.Moved(
+        frozen(problem.graph.tensor_producer[moved["tensor"]]),
+        frozen(moved["start"]),
+        *(frozen(column.astype(np.int32)) for column in queues),
+    )

@@ -1,0 +1,72 @@
+"""A schedule as it shows itself at the end of a notebook cell: its numbers, and a static Gantt chart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from placelab.kernels.explain import OP, TRANSFER, WAIT
+from placelab.problem.kind_colours import CRITICAL, PALETTE, kind_colours
+from placelab.problem.markup import amount, aside, counted, legend, percent, picture, swatch, text
+from placelab.schedule.busy import busy_time
+from placelab.schedule.critical_steps import critical_steps
+from placelab.schedule.schedule_svg import gantt
+from placelab.units import seconds
+
+if TYPE_CHECKING:
+    from placelab.schedule.schedule import Schedule
+
+
+def show_schedule(schedule: Schedule) -> str:
+    """The schedule as HTML, at most 100 KB. O((ops + transfers) log + edges)."""
+    steps = critical_steps(schedule)
+    made_by = " + ".join(filter(None, (schedule.placement.partitioner, schedule.scheduler)))
+    about = [schedule.problem.graph.title, counted(schedule.problem.graph.n_ops, "op")]
+    names = " · ".join(text(part) for part in [*about, made_by or "given"])
+    return picture(
+        f"makespan {seconds(schedule.makespan)}",
+        _numbers(schedule, steps),
+        aside(names),
+        gantt(schedule, steps),
+        legend(_legend(schedule)),
+    )
+
+
+def _numbers(schedule: Schedule, steps: np.ndarray) -> Iterator[str]:
+    problem, makespan, moved = schedule.problem, schedule.makespan, schedule.transfers
+    if makespan > 0:
+        yield f"devices busy {percent(float(busy_time(schedule).mean()) / makespan)}"
+        spent = np.bincount(steps["kind"], steps["finish"] - steps["start"], minlength=3) / makespan
+        words = ((OP, "ops"), (TRANSFER, "transfers"), (WAIT, "waiting"))
+        yield "critical path " + ", ".join(f"{percent(float(spent[kind]))} {word}" for kind, word in words)
+    yield f"{counted(len(moved), 'transfer')}, {amount(problem.graph.tensor_bytes[moved['tensor']].sum(), 'B')}"
+    if bound := schedule.placement.bound:
+        yield f"at most {percent(max(makespan / bound - 1, 0.0))} above the optimum"
+    if problem.memory != "none":
+        yield _memory(schedule)
+
+
+def _memory(schedule: Schedule) -> str:
+    """Peak memory of the device that is fullest, or the devices that are out of memory."""
+    names, capacity, peak = schedule.problem.cluster.names, schedule.problem.cluster.memory, schedule.peak_memory
+    short = np.unique(schedule.oom["device"]).tolist()
+    if short:
+        more = f" and {len(short) - 3} more" if len(short) > 3 else ""
+        return (
+            f'<b style="color:{CRITICAL}">out of memory: {", ".join(text(names[d], 22) for d in short[:3])}{more}</b>'
+        )
+    fullest = int(np.argmax(peak / capacity)) if np.isfinite(capacity).any() else int(np.argmax(peak))
+    of = f" of {amount(capacity[fullest], 'B')}" if np.isfinite(capacity[fullest]) else ""
+    return f"peak memory {amount(peak[fullest], 'B')}{of}"
+
+
+def _legend(schedule: Schedule) -> Iterator[tuple[str, str]]:
+    colour, kinds = kind_colours(schedule.problem.graph)
+    for i in np.unique(colour).tolist():
+        yield swatch(PALETTE[i]), text(kinds[i], 24)
+    if len(schedule.sends):
+        yield swatch("currentColor"), "Send"
+    yield swatch(CRITICAL, 3), "critical path"
+    yield "", "pale: less than half busy"
