@@ -219,7 +219,7 @@ def test_closing_before_the_first_result_has_its_own_sentence():
     """A cell that asks a closed explorer for a schedule it never had gets one sentence, not an error about None."""
     state = initial_state(pl.generators.fork_join(3), CLUSTER)
     never_asked: Any = None
-    computation = Computation(lambda: (state, state.problem()), never, never, never_asked, never_asked, never_asked)
+    computation = Computation(lambda: (state, state.problem()), never, never_asked, never_asked, never_asked)
     computation.close()
     with pytest.raises(PlacelabError, match="closed before its first schedule"):
         _ = computation.schedule
