@@ -18,6 +18,7 @@ import { toolbar, type Action } from "./toolbar";
 import type { ClusterTraits, Curve, Edit } from "./traits";
 
 const SIDE_BY_SIDE = 900; // pixels from which cards and matrix stand beside each other
+const CLOSE = 480; // the same in a larger view, which gives little height
 const MANY = 24; // devices beyond which a drawing with links is unreadable
 
 class Canvas {
@@ -127,7 +128,7 @@ class Canvas {
     const focused = this.#focus ?? this.root.querySelector<HTMLElement>(":focus")?.dataset.key ?? null;
     this.#focus = null;
     if (focused) this.root.focus({ preventScroll: true }); // never to the page meanwhile: a notebook would take it for its cells
-    const graph = drawing(cluster) === "graph", beside = width >= SIDE_BY_SIDE;
+    const graph = drawing(cluster) === "graph", beside = width >= (this.#model.get("embedded") ? CLOSE : SIDE_BY_SIDE);
     this.#scene = graph ? graphScene(cluster, this.#model.get("embedded") ? SNUG : LARGE) : gridScene(cluster, (beside ? width / 2 : width) - 36);
     this.#diagram.build(this.#scene, !graph, this.#model.get("selected"));
     this.#body.className = graph ? "body" : `body grid${beside ? " beside" : ""}`;
