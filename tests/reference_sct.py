@@ -6,6 +6,7 @@ from math import inf
 
 import numpy as np
 
+from placelab.kernels import codes
 from placelab.planning.memory_plan import MemoryPlan
 from placelab.planning.plan_arrays import transfer_delay
 from placelab.planning.ranks import by_falling, rounded, static_level
@@ -38,10 +39,11 @@ class Plan:
         return self.device[v] < 0 and all(self.device[u] >= 0 for u in graph.producer[edges])
 
     def ports(self, home: int, d: int) -> tuple:
-        """Ports or channels that a transfer from home to d waits for."""
-        if self.problem.transfers == "parallel":
+        """Ports or channels that a transfer from home to d waits for, in the model that planners assume."""
+        model = self.problem.transfer_model.planned
+        if model == codes.PARALLEL:
             return ()
-        if self.problem.transfers == "channel":
+        if model == codes.CHANNEL:
             return ((home, d),)
         return (("out", home), ("in", d)) if self.problem.duplex else ((home,), (d,))
 

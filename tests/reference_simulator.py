@@ -10,6 +10,7 @@ import numpy as np
 import reference_memory
 
 from placelab.errors import InfeasibleError
+from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TRANSFER, Schedule
 from placelab.strategies import Order
@@ -95,10 +96,9 @@ class Simulation:
 
     def request(self, i: int) -> None:
         _, d, e = self.transfers[i]
-        model, priorities = self.problem.transfers, self.order.transfer is not None
-        if model == "parallel":
+        if not occupied(self.problem, d, e):
             self.begin_transfer(i, self.now)
-        elif model == "sequential" and not priorities:
+        elif self.problem.transfers == "sequential" and self.order.transfer is None:
             ports_in = self.in_free if self.problem.duplex else self.out_free
             start = max(self.now, self.out_free.get(d, 0.0), ports_in.get(e, 0.0))
             self.begin_transfer(i, start)
@@ -120,13 +120,7 @@ class Simulation:
         for i in sorted(self.waiting, key=lambda i: -self.transfer_priority(i)):  # sorted keeps the order of ties
             _, d, e = self.transfers[i]
             going = [self.transfers[j][1:] for kind, j in self.active if kind == TRANSFER_ITEM]
-            if self.problem.transfers == "channel":
-                busy = (d, e) in going
-            elif self.problem.duplex:
-                busy = any(d == a or e == b for a, b in going)
-            else:
-                busy = any({d, e} & {a, b} for a, b in going)
-            if not busy:
+            if not any(occupied(self.problem, d, e) & occupied(self.problem, a, b) for a, b in going):
                 self.waiting.remove(i)
                 self.begin_transfer(i, self.now)
 
@@ -259,6 +253,18 @@ class Simulation:
         times = [np.array([times[OP, v] for v in range(graph.n_ops)]) for times in (self.start, self.finish)]
         sends = column(SEND) if self.problem.transfer_ops else np.empty(0, TRANSFER)
         return Schedule(self.placement, *times, column(TRANSFER_ITEM), sends, self.order.rule)
+
+
+def occupied(problem: Problem, source: int, destination: int) -> set:
+    """What a transfer has to itself while it runs; nothing where none waits for another."""
+    model = problem.transfers
+    if model == "parallel":
+        return set()
+    if model == "sequential":
+        return {("out", source), ("in", destination)} if problem.duplex else {source, destination}
+    if model == "channel":
+        return {(source, destination)}
+    raise NotImplementedError(f"the reference simulator has no rule for {model!r} transfers; write it in `occupied`")
 
 
 def needed_transfers(placement: Placement) -> list[tuple[int, int, int]]:

@@ -47,9 +47,10 @@ def patched(text: str, diff: str, path: str) -> str:
 
 
 def copy(to: Path) -> None:
-    """Copy what the examples change: the package and the datasets, without caches of Python and numba."""
-    for folder in ("placelab", "datasets"):
-        copytree(ROOT / folder, to / folder, ignore=ignore_patterns("__pycache__"))
+    """Copy what the examples change: package, datasets and tests, without caches of Python and numba."""
+    for folder in ("placelab", "datasets", "tests"):
+        copytree(ROOT / folder, to / folder, ignore=ignore_patterns("__pycache__", "artifacts"))
+    (to / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
 
 
 @pytest.mark.parametrize("title", SECTIONS)
@@ -69,8 +70,7 @@ def test_an_example_works_as_it_is_written(title, tmp_path):
     run = subprocess.run(
         ["bash", "-euc", commands], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE
     )
-    assert run.returncode == 0, run.stderr[-2000:]
-    (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
+    assert run.returncode == 0, (run.stdout + run.stderr)[-2000:]
     ours = [path for path in changed if path.endswith(".py")]
     for command in (["check"], ["format", "--check"]):
         run = subprocess.run(["ruff", *command, *ours], cwd=tmp_path, env=environment, capture_output=True, text=True)
