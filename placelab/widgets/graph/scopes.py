@@ -11,7 +11,7 @@ import numpy as np
 
 from placelab.kernels import ranks
 from placelab.planning.plan_arrays import successors
-from placelab.problem.graph import OpGraph
+from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.grouped import members
 from placelab.problem.index_arrays import frozen
 
@@ -209,7 +209,7 @@ def _span(first: float, last: float) -> str:
 
 def _depths(graph: OpGraph) -> np.ndarray:
     depth = np.zeros(graph.n_ops)
-    ranks.downward(np.ones(graph.n_ops), successors(graph), 0.0, 0.0, depth)
+    ranks.downward(frozen(np.ones(graph.n_ops)), successors(graph), 0.0, 0.0, depth)
     return depth
 
 
