@@ -331,8 +331,10 @@ def everything_there(problem, *, where: Annotated[int, (0, 2)] = 1):
     assert hand.notebook.value("explorer.placement.device.tolist()") == [1] * 10
     hand.open("What this partitioner does")
     slider = hand.root.locator(".pl-option .noUi-handle")
-    slider.focus()
-    hand.page.keyboard.press("ArrowRight")
+    for _ in range(20):  # until the kernel hears the key: the slider has just been drawn
+        slider.press("End")
+        if hand.notebook.value("explorer.state.options_of('partitioner')"):
+            break
     hand.becomes("explorer.placement.device.tolist()", [2] * 10)
     hand.shows("pl.solve(explorer.problem, 'everything-there', 'pct', partitioner_options={'where': 2})")
 

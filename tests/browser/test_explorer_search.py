@@ -45,7 +45,7 @@ def test_a_search_shows_progress_and_is_cancelled(explore, screenshot):  # noqa:
     hand.menu("Partitioner").select_option("patient")
     expect(line(hand).get_by_role("button", name="Stop")).to_be_visible()
     top = hand.root.locator(".pl-gantt").bounding_box()["y"]
-    expect(line(hand)).to_contain_text("≤ 0.4 % above optimum")
+    expect(line(hand)).to_contain_text(re.compile(r"≤ [\d.]+ % above optimum"))
     expect(line(hand)).to_contain_text(re.compile(r"improving the best placement · best .*s · bound .*s"))
     screenshot("searching")
     box = key(hand, "bandwidth:inside server").bounding_box()
@@ -54,7 +54,7 @@ def test_a_search_shows_progress_and_is_cancelled(explore, screenshot):  # noqa:
     hand.page.mouse.move(box["x"] + 60, box["y"] + 8, steps=6)
     expect(line(hand)).not_to_contain_text("above optimum")
     hand.page.mouse.up()
-    expect(line(hand)).to_contain_text("≤ 0.4 % above optimum")
+    expect(line(hand)).to_contain_text(re.compile(r"≤ [\d.]+ % above optimum"))
     line(hand).get_by_role("button", name="Stop").click()
     expect(line(hand)).to_contain_text("Stopped by hand: this is the best so far. It was patient.")
     hand.settled()
@@ -113,7 +113,7 @@ def test_a_graph_made_smaller_first(explore, screenshot):  # noqa: F811
         hand.root.get_by_role("button", name=name, exact=True).click()
     hand.becomes("list(explorer.state.prepare)", ["coplace", "fuse"])
     expect(hand.button("Prepare: coplace → fuse")).to_be_visible()
-    expect(hand.root.locator(".pl-prepare")).to_contain_text(re.compile(r"5,333 → [\d,]+ ops"))
+    expect(hand.root.locator(".pl-prepare")).to_contain_text(re.compile(r"5,230 → [\d,]+ ops"))
     hand.shows("pl.solve(explorer.problem, 'heft', 'planned', prepare=['coplace', 'fuse'])")
     screenshot("prepared")
 

@@ -41,7 +41,8 @@ def test_models_dropped_anywhere_open(explore, screenshot):  # noqa: F811
     drop(hand, ".cluster", linear__onnx=onnx_models.model(onnx_models.LINEAR).SerializeToString())
     hand.becomes("explorer.state.model.title", "linear.onnx")
     expect(hand.menu("Model")).to_have_value("linear.onnx")
-    hand.button("⋯").click()
+    hand.seldom()
+    hand.button("Details…").click()
     expect(hand.root.locator(".pl-sources")).to_contain_text("FLOP, counted from shapes")
     expect(hand.root.locator(".pl-sources")).to_contain_text("roofline")
     screenshot("onnx")
@@ -79,7 +80,8 @@ def test_a_profile_gives_times(explore, screenshot):  # noqa: F811
     drop(hand, ".cluster", timeline__json=json.dumps({"traceEvents": events}).encode())
     hand.becomes("explorer.state.model.title", "dynamic_rnn, timeline.json")
     assert hand.notebook.value("explorer.problem.exec_time(7, 0)") == pytest.approx(3e-6)
-    hand.button("⋯").click()
+    hand.seldom()
+    hand.button("Details…").click()
     expect(hand.root.locator(".pl-sources")).to_contain_text("measured seconds × reference speed")
     screenshot("measured")
 
@@ -88,7 +90,8 @@ def test_costs_can_be_multiplied(explore):  # noqa: F811
     """A slider, moved by keyboard, makes all ops take longer; undo reverts it."""
     hand = explore('"topcuoglu", pl.clusters.uniform()')
     before = hand.notebook.value("explorer.schedule.makespan")
-    hand.button("⋯").click()
+    hand.seldom()
+    hand.button("Details…").click()
     slider = hand.root.locator(".pl-costs .noUi-handle").first
     for _ in range(20):  # until the kernel hears the key: the slider may just have been drawn
         slider.press("End")

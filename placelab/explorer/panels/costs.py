@@ -74,7 +74,7 @@ class CostsPicker:
         finally:
             self._quiet = False
         changed = any(factor != 1 for factor in factors.values())
-        self.toggle.description = " · ".join(f"× {factor:g}" for factor in factors.values()) if changed else "⋯"
+        self.toggle.description = " · ".join(f"× {factor:g}" for factor in factors.values()) if changed else "Details…"
         text = ", ".join(f"{FACTORS[name][0].lower()} {factor:g}" for name, factor in factors.items())
         self.toggle.tooltip = f"{text}. {SOURCES_TIP}" if changed else SOURCES_TIP
         self._graph = state.model.with_costs(state.costs)
