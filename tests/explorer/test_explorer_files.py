@@ -184,7 +184,11 @@ def test_factors_are_undone_and_copied(explorer):
     explorer.undo()
     assert (explorer.state.compute, explorer.state.transfer) == (2.0, 1.0)
     explorer.undo()
-    assert explorer.problem.graph is graph and costs.sliders["compute"].value == 1 and costs.toggle.description == "Details…"
+    assert (
+        explorer.problem.graph is graph
+        and costs.sliders["compute"].value == 1
+        and costs.toggle.description == "Details…"
+    )
 
 
 def test_the_button_takes_both_factors_back(explorer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import importlib.metadata
 import json
@@ -121,3 +122,11 @@ def test_bundles_are_small():
     """Gzipped, each view stays under 60 KB and all together under 200 KB; a widget's whole module travels with each instance."""
     sizes = [len(gzip.compress(path.read_bytes())) for path in (ROOT / "placelab" / "widgets" / "static").glob("*.js")]
     assert max(sizes) <= 60_000 and sum(sizes) <= 200_000
+
+
+def test_the_tour_opens_with_the_readmes_picture():
+    """Who opens the tour without a kernel sees the explorer, and how to make it live."""
+    cell = json.loads((ROOT / "notebooks" / "00_tour.ipynb").read_text())["cells"][1]
+    words, picture = (output["data"] for output in cell["outputs"])
+    assert "Run this cell to make it live." in "".join(words["text/markdown"])
+    assert base64.b64decode("".join(picture["image/png"])) == (ROOT / "docs" / "explorer.png").read_bytes()
