@@ -11,7 +11,7 @@ import numpy as np
 
 from placelab.kernels import ranks
 from placelab.planning.plan_arrays import successors
-from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.graph import OpGraph
 from placelab.problem.grouped import members
 from placelab.problem.index_arrays import frozen
 
