@@ -312,6 +312,11 @@ class Explorer(w.VBox):
 
     def _catalogue_changed(self) -> None:
         """Show a new or replaced strategy in the pickers at once, and compute what is shown again with it."""
+        if (
+            self.state.partitioner not in strategies.partitioners()
+            or self.state.scheduler not in strategies.schedulers()
+        ):
+            return  # the strategy shown has been taken out; what it computed stays
         with self._lock:
             self._show_controls(self.state)
             self._now = (replace(self.state), self.problem)

@@ -146,6 +146,8 @@ class Computation:
     def _catch_up(self) -> None:
         """Solve the newest state; then, unless a newer one has come, do what need not keep up with a drag."""
         state, problem = self._now()
+        if self._left is state:
+            return
         if self._due:
             if not self._keeps_up and self._awaited is not state:
                 return

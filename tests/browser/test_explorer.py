@@ -423,6 +423,54 @@ def test_one_screen_on_which_nothing_moves(explore, page: Page, screenshot, widt
     screenshot("error")
 
 
+def test_a_kernel_that_was_restarted(explore, page: Page, screenshot):
+    """One line says so, nothing can be dragged or picked, and what was drawn still plays."""
+    hand = explore('"topcuoglu"')
+    page.evaluate("() => jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+    expect(hand.root).to_have_class(re.compile("jupyter-widgets-disconnected"))
+    said = hand.root.evaluate("root => getComputedStyle(root, '::before').content")
+    assert "The kernel has ended" in said and "run the cell again" in said
+    for part in (".pl-top", ".pl-middle"):
+        assert hand.root.locator(part).evaluate("part => getComputedStyle(part).pointerEvents") == "none"
+    hand.root.get_by_role("button", name="Back to the start").click()
+    expect(hand.root.locator(".time")).to_contain_text("t = 0")
+    hand.root.get_by_role("button", name="Play").click()
+    expect(hand.root.locator(".time")).not_to_contain_text("t = 0 ")
+    screenshot("restarted")
+
+
+def test_a_box_dropped_on_a_card_is_pinned(explore, page: Page, screenshot):
+    """Dragging an op of the model graph onto a device pins it there; undo takes the pin away."""
+    hand = explore('"topcuoglu"')
+    hand.button("Graph").click()
+    stage = hand.root.locator(".pl-graph .stage")
+    stage.wait_for()
+    hand.settled()
+    whole = stage.bounding_box()
+    points = [
+        (whole["x"] + whole["width"] * i / 60, whole["y"] + whole["height"] * j / 12)
+        for i in range(60)
+        for j in range(12)
+    ]
+    for point in points:
+        page.mouse.move(*point)
+        if stage.get_attribute("data-over") == "box":
+            break
+    card = hand.root.locator(".card[data-device='2']").bounding_box()
+    page.mouse.down()
+    page.mouse.move(card["x"] + 20, card["y"] + 60, steps=8)
+    screenshot("over")
+    page.mouse.up()
+    hand.becomes("len(explorer.state.pins)", 1)
+    pinned = hand.notebook.value("list(explorer.state.pins[0])")
+    assert hand.notebook.value(
+        f"[int(explorer.placement.device[explorer.problem.graph.index(op)]) for op in {pinned}]"
+    ) == [2]
+    assert f"{pinned[0]!r}" in hand.notebook.execute("print(explorer.code)")
+    hand.button("↶").click()
+    hand.becomes("len(explorer.state.pins)", 0)
+
+
 @pytest.mark.slow
 def test_light_dark_fifty_devices(explore, page: Page, screenshot):
     """Fifty devices of Mayer with his costs and units; both themes; a narrow window."""
