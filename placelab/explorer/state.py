@@ -25,6 +25,7 @@ from placelab.widgets.cluster.layout import Layout
 MODEL, CLUSTER, PARTITIONER, SCHEDULER = "inception_v3", "rtx2080ti_box", "heft", PLANNED  # defaults
 GIVEN, OWN = "as given", "the model's own"  # titles of clusters that are not presets
 STEPS = 200  # steps kept for undo
+SPEEDS, BANDWIDTHS = (10, 100), (10, 60)  # of Mayer's clusters
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,8 +318,13 @@ def default_memory(cluster: Cluster) -> str:
 
 
 def costs_for(preset: Preset) -> str:
-    """The costs in a cluster's units; those of Mayer's cluster are not seconds and bytes."""
-    return "mayer" if preset.title == "mayer50" else "model"
+    """The costs in a cluster's units; those of Mayer's clusters, known by their ranges (§5.1), are not seconds and bytes."""
+    if preset.title != GIVEN:
+        return "mayer" if preset.title == "mayer50" else "model"
+    speed, links = preset.cluster.speed, preset.cluster.bandwidth[~np.eye(preset.cluster.n_devices, dtype=bool)]
+    ranges = ((speed, SPEEDS), (links, BANDWIDTHS))
+    mayers = all(len(values) and least <= values.min() and values.max() <= most for values, (least, most) in ranges)
+    return "mayer" if mayers else "model"
 
 
 def pins_on(where: Mapping[str, tuple[str, ...]], cluster: Cluster) -> dict[str, tuple[str, ...]]:

@@ -499,6 +499,17 @@ def test_a_kept_schedule_is_what_others_are_compared_with(explorer):
     assert not explorer.gantt.kept and "◈" not in explorer.numbers.text.value
 
 
+def test_mayers_cluster_given_in_a_cell_brings_his_costs():
+    """FLOP on devices of 10 to 100 operations/s would take years; other clusters keep the model's costs."""
+    for cluster, costs in (
+        (pl.clusters.mayer50(seed=3, devices=4), "mayer"),
+        (pl.Cluster.uniform(4, speed=1e13), "model"),
+    ):
+        explorer = pl.explore("convolutional_network", cluster)
+        assert explorer.state.costs == costs
+        explorer.close()
+
+
 def test_opens_on_what_is_asked_for():
     """Strategies, options, transformations and a schedule to compare with are there from the start."""
     problem = pl.Problem(pl.generators.layered(60, seed=1), CLUSTER)
