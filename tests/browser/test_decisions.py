@@ -122,8 +122,11 @@ def test_predictions_hide_the_answer_and_are_counted(page, screenshot):
     """No score, winner, ghost or later device is in the page before the guess; by key or click; right or wrong."""
     view = Decisions.of(traced("heft"))
     show(page, view)
-    press(page, "ArrowRight", "p")
+    press(page, "ArrowRight")
+    expect(page.locator(".place")).to_have_text("2 / 10")
+    press(page, "p")
     expect(page.locator(".why")).to_contain_text("Where does T3 go?")
+    expect(page.locator(".row").nth(0)).to_contain_text("P3")
     assert not page.locator(".score, [data-chosen]").count() and view.candidates == []
     assert page.locator(".row").nth(1).inner_text().split()[-1] == "?"
     assert page.locator(".row").nth(0).inner_text().split()[-1] == "P3"
