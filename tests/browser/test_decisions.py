@@ -43,8 +43,10 @@ def show(page: Page, view: Decisions, size: str = "panel", theme: str = "light")
 
 
 def press(page: Page, *keys: str) -> None:
+    """Press keys, as slowly as Python answers: the bare page, unlike Jupyter, takes a late answer for a newer value."""
     for key in keys:
         page.keyboard.press(key)
+        page.wait_for_timeout(80)
 
 
 def heading(page: Page, column: int = 0) -> str:
