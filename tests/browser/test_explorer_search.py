@@ -135,7 +135,7 @@ def test_cp_sat_searches_is_cancelled_and_proves(explore, screenshot):  # noqa: 
     expect(hand.root.locator(".pl-figures [data-key=gap] b")).to_have_text("proven optimal")
     expect(hand.root.locator(".pl-figures [data-key=makespan] b")).to_have_text("73 s")
     hand.compared()
-    expect(hand.root.locator(".pl-comparison .head")).to_contain_text("73 s")
+    expect(hand.root.locator(".pl-comparison .head")).to_contain_text("73.0 s")
     screenshot("optimal")
 
 
