@@ -186,7 +186,7 @@ class Computation:
             self._view.recover()
 
     def _outdated(self, state: State, preview: bool, elapsed: float) -> bool:
-        """Whether to leave a call for a newer state; one that keeps up with a moving hand is let end, and shown."""
+        """Whether to leave a call for a newer state; one that keeps up with a moving hand is allowed to end, and is shown."""
         now = self._now()[0]
         if self._worker.closed or self._left is state:
             return True

@@ -23,7 +23,7 @@ from placelab.widgets.what_matters_table import WhatMattersTable
 PAUSE = 0.15  # seconds without a change before the schedule is run again and again
 OFTEN = 0.12  # seconds between two messages with new rows
 LINKS = 60  # greatest number of links; those that carry most
-WAITS = "waits for the hand"
+WAITS = "updates on release"
 
 Key = tuple[str, str]
 Row = dict[str, Any]
