@@ -33,10 +33,22 @@ def move(explorer: Explorer, value: float) -> None:
     edit(explorer, "bandwidth", pairs=[[0, 1], [1, 0]], value=value, gesture=7, final=False)
 
 
+def seconds_of_a_picture(explorer: Explorer, n: int) -> float:
+    """Mean seconds from a change to its picture, nothing moving."""
+    begun = time.monotonic()
+    for i in range(n):
+        edit(explorer, "bandwidth", pairs=[[0, 1], [1, 0]], value=2e9 + 1e6 * i, gesture=8 + i, final=True)
+        assert explorer.settled(30)
+    return (time.monotonic() - begun) / n
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("took", [0.07, 0.3, 1.5])
 def test_a_hand_sees_four_fifths_of_the_pictures_that_a_strategy_could_give(explorer, took):
-    """Messages follow each other as fast as they are acknowledged; the newest value wins, and the last one is shown."""
+    """Messages follow each other as fast as they are acknowledged; the newest value wins, and the last one is shown.
+
+    What the strategy could give is measured beside it: pictures one after the other, each waited for.
+    """
     placed: list[float] = []
 
     @pl.partitioner
@@ -47,6 +59,7 @@ def test_a_hand_sees_four_fifths_of_the_pictures_that_a_strategy_could_give(expl
 
     pick(explorer, "Partitioner", "steady")
     assert explorer.schedule and explorer.settled(30)
+    alone = seconds_of_a_picture(explorer, 10 if took < 0.2 else 2)
     placed.clear()
     shown: list[float] = []
     explorer.gantt.observe(lambda _: shown.append(time.monotonic()), "schedule")
@@ -56,9 +69,8 @@ def test_a_hand_sees_four_fifths_of_the_pictures_that_a_strategy_could_give(expl
         before = time.monotonic()
         move(explorer, value)
         sent.append((value, time.monotonic() - before))
-    during = len(shown)
-    assert during >= 0.8 * (time.monotonic() - begun) / took - 1
-    assert max(waited for _, waited in sent) < 0.25  # the browser's other messages do not wait
+    assert len(shown) >= 0.8 * (time.monotonic() - begun) / alone - 1
+    assert np.median([waited for _, waited in sent]) < 0.25  # the browser's other messages do not wait
     values = [sent_value for sent_value, _ in sent]
     assert set(placed) <= set(values) and placed == sorted(set(placed))  # no queue: each a newer one
     release(explorer)
