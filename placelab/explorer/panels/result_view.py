@@ -66,6 +66,7 @@ class ResultView:
         self.say, self.aside = message.say, ""
         self.kept: Schedule | None = None
         self._shown: Schedule | None = None
+        self._devices = 0  # of the newest problem
         self.gantt = Gantt(embedded=True, height=-1)
         self.line = SearchLine(again)
         self.numbers = Numbers(message, pickers.models.opening.box, self.line.box)
@@ -78,6 +79,13 @@ class ResultView:
         decisions = self.tabs.panels[DecisionsPanel.title]
         assert isinstance(decisions, DecisionsPanel)
         w.jslink((decisions.view, "candidates"), (self.gantt, "candidates"))  # ghosts of the bars that were considered
+
+    def follow(self, problem: Problem) -> None:
+        """Prepare for the results of this problem; use of memory and links of other devices is taken off the canvas."""
+        self._shared.follow(problem)
+        if problem.cluster.n_devices != self._devices:
+            self.clear_canvas()
+        self._devices = problem.cluster.n_devices
 
     def keep(self, schedule: Schedule | None) -> None:
         """Compare the schedules to come with this one; None: with none."""

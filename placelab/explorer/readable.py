@@ -1,0 +1,81 @@
+"""What a cell can read of an explorer."""
+
+from __future__ import annotations
+
+import ipywidgets as w
+
+from placelab.explorer import code
+from placelab.explorer.computation import Computation
+from placelab.explorer.engine.failure import sentence
+from placelab.explorer.engine.solving import Result
+from placelab.explorer.panels.comparison import Comparison
+from placelab.explorer.panels.tabs import Tabs
+from placelab.explorer.session import Session
+from placelab.explorer.state import State, Steps
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule
+from placelab.units import seconds
+
+
+class Readable(w.VBox):
+    """State, problem and result of an explorer; it changes none of them."""
+
+    _session: Session
+    _computation: Computation
+    tabs: Tabs
+
+    @property
+    def state(self) -> State:
+        """What pickers and canvas show."""
+        return self._session.state
+
+    @property
+    def problem(self) -> Problem:
+        """The problem shown."""
+        return self._session.problem
+
+    @property
+    def placement(self) -> Placement:
+        """Device of each op; waits for it, and raises the exception that kept the strategies from placing."""
+        return self.schedule.placement
+
+    @property
+    def schedule(self) -> Schedule:
+        """Times of ops and transfers; waits for them, and raises the exception that kept the strategies from scheduling."""
+        return self._computation.schedule
+
+    @property
+    def result(self) -> Result | None:
+        """The result shown now, which may be stale; None before the first. Does not wait."""
+        return self._computation.result
+
+    @property
+    def steps(self) -> Steps:
+        """The states that undo and redo lead to."""
+        return self._session.steps
+
+    @property
+    def code(self) -> str:
+        """Text of a cell that reproduces what is shown."""
+        return code.cell(self.state)
+
+    def settled(self, timeout: float | None = None) -> bool:
+        """Wait until the newest state is computed and shown, the comparison aside; return False when that takes longer."""
+        return self._computation.settled(timeout)
+
+    @property
+    def comparison(self) -> Comparison:
+        """The tab that compares all pairs of strategies."""
+        panel = self.tabs.panels[Comparison.title]
+        assert isinstance(panel, Comparison)
+        return panel
+
+    def __repr__(self) -> str:
+        state = self.state
+        try:
+            outcome = seconds(self.schedule.makespan)
+        except Exception as error:
+            outcome = sentence(error)
+        title = f"{state.model.title}: {state.graph.n_ops:,} ops on {self.problem.cluster.n_devices} devices"
+        return f"Explorer({title}, {state.partitioner} + {state.scheduler}: {outcome})"
