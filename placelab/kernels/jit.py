@@ -211,8 +211,10 @@ def _dispatcher(function: Callable) -> Any:
     copy = FunctionType(function.__code__, {**function.__globals__, **called}, function.__name__)
     copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
     # Kernels allocate nothing, so numba's runtime is off: counting references in each call of a helper costs ten times its work.
+    # Wrappers for C, and around helpers for Python, would have no caller; they are a third of the time that compiling takes.
+    wrappers = {"no_cfunc_wrapper": True, "no_cpython_wrapper": function in _helpers}
     options = {"forceinline": True} if function in _inlined else {}
-    dispatcher = numba.njit(nogil=True, error_model="numpy", _nrt=False, **options)(copy)
+    dispatcher = numba.njit(nogil=True, error_model="numpy", _nrt=False, **wrappers, **options)(copy)
     if function not in _helpers:
         dispatcher._cache = _cache(caching)(copy)
     return dispatcher
