@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
-def seconds(value: float) -> str:
+def seconds(value: float, digits: int = 3) -> str:
     """A time with three digits: ``12.3 µs``.
 
     >>> seconds(0.01234), seconds(0), seconds(90.0)
@@ -13,8 +15,22 @@ def seconds(value: float) -> str:
     """
     for scale, unit in TIMES:
         if abs(value) >= 0.9995 * scale:
-            return f"{float(f'{value / scale:.3g}'):g} {unit}"
-    return "0 s" if value == 0 else f"{value:.3g} s"
+            return f"{float(f'{value / scale:.{digits}g}'):.{max(digits, 6)}g} {unit}"
+    return "0 s" if value == 0 else f"{value:.{digits}g} s"
+
+
+def apart(values: Sequence[float], text_of: Callable[[float, int], str]) -> list[str]:
+    """Each value as text, with three digits, or as many more (nine at most) as tell different values apart.
+
+    >>> apart([0.01, 0.0100004, 0.01], seconds)
+    ['10 ms', '10.0004 ms', '10 ms']
+    """
+    different = len(set(values))
+    for digits in range(3, 10):
+        texts = [text_of(value, digits) for value in values]
+        if len(set(texts)) == different:
+            break
+    return texts
 
 
 def si(value: float, unit: str) -> str:

@@ -17,8 +17,10 @@ collect_ignore = [
 
 os.environ.setdefault("PLACELAB_JIT", "check")  # tests run the compiled kernels; some ask for the plain path themselves
 
-# The same examples in every run; a first example may wait for a kernel to compile.
-settings.register_profile("placelab", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+# The same examples in every run; a first example may wait for a kernel to compile. Examples depend on constants that hypothesis
+# finds in the sources, so a test that assumes something rare would fail the check of its share after an unrelated change.
+UNCHECKED = [HealthCheck.too_slow, HealthCheck.filter_too_much]
+settings.register_profile("placelab", deadline=None, derandomize=True, suppress_health_check=UNCHECKED)
 settings.load_profile("placelab")
 
 

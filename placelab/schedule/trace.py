@@ -10,7 +10,7 @@ import numpy as np
 
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.problem import Problem
-from placelab.units import seconds
+from placelab.units import apart, seconds
 
 PLANNED_FINISH, EARLIEST_START = "planned finish [s]", "earliest start [s]"  # scores that are times of the op itself
 
@@ -115,9 +115,9 @@ class Trace:
             return f"{problem.graph.names[op]}: no decision recorded"
         i, names = rows[0], problem.cluster.names
         chosen, score = self.device[i], self.score[i]
-        text_of = self._text_of
         others = [d for d in np.argsort(score, kind="stable") if d != chosen and not np.isnan(score[d])][:4]
-        compared = "; ".join([f"{text_of(score[chosen])}", *(f"{names[d]} {text_of(score[d])}" for d in others)])
+        first, *rest = apart([score[chosen], *score[others]], self._text_of)
+        compared = "; ".join([first, *(f"{names[d]} {text}" for d, text in zip(others, rest, strict=True))])
         text = f"{problem.graph.names[op]} on {names[chosen]}: {self.reasons[self.reason[i]]}"
         if self.op[i] != op:
             text += f", with {problem.graph.names[self.op[i]]} of its group"
@@ -127,6 +127,6 @@ class Trace:
         return f"{text} ({self.score_name.partition(' [')[0]} {compared}{tie})"
 
     @property
-    def _text_of(self) -> Callable[[float], str]:
-        """A score as text: times in a unit that fits, other numbers with three digits."""
-        return seconds if self.score_name.endswith("[s]") else "{:.3g}".format
+    def _text_of(self) -> Callable[[float, int], str]:
+        """A score as text of so many digits: times in a unit that fits, other numbers as they are."""
+        return seconds if self.score_name.endswith("[s]") else lambda score, digits: f"{score:.{digits}g}"
