@@ -37,11 +37,13 @@ class Oracle(NamedTuple):
 class Outstanding(NamedTuple):
     """Of each op, the reads that it depends on and that are not ordered yet: workspace."""
 
-    count: np.ndarray  # int32 (n,): how many
+    waits: np.ndarray  # int32 (n,): how many
     seconds: np.ndarray  # float64 (n,): their transfers, M
     number: np.ndarray  # int64 (n,): sum of their numbers: if there is one, which
     marked: np.ndarray  # int32 (n,): 1 where an op depends on the read looked at
-    least: np.ndarray  # float64 (n,): least M of the op and those that depend on it, where they depend on more than one read
+    least: (
+        np.ndarray
+    )  # float64 (n,): least M of the op and those that depend on it, where they depend on more than one read
 
 
 @kernel
@@ -96,7 +98,7 @@ def order_by_costs(copies, oracle, state, unlocked, left, order):
         low = copies.ptr[i]
         high = copies.ptr[i + 1]
         for v in range(low, high):
-            state.count[v] = 0
+            state.waits[v] = 0
             state.seconds[v] = 0.0
             state.number[v] = 0
         begin = copies.read_ptr[i]
@@ -109,9 +111,9 @@ def order_by_costs(copies, oracle, state, unlocked, left, order):
                 unlocked[left[j]] = 0.0
             for v in range(low, high):
                 state.least[v] = state.seconds[v]
-                if state.count[v] == 1:
+                if state.waits[v] == 1:
                     unlocked[state.number[v]] += oracle.op[v]
-            take_least(low, high, copies, state.count, state.least)
+            take_least(low, high, copies, state.waits, state.least)
             best = 0
             for j in range(1, n_left - position):
                 if goes_before(left[j], left[best], copies, oracle, unlocked, state.least):
@@ -125,7 +127,7 @@ def order_by_costs(copies, oracle, state, unlocked, left, order):
 @helper
 def count_in(r, sign, high, copies, oracle, state):
     """Count read r, or with sign -1 count it no longer, in all ops of its copy that depend on it; those end at `high`."""
-    count, seconds, number, marked, _ = state
+    waits, seconds, number, marked, _ = state
     first = copies.read[r]
     for v in range(first, high):
         mark = 1 if v == first else 0
@@ -135,7 +137,7 @@ def count_in(r, sign, high, copies, oracle, state):
                 mark = 1
         marked[v] = mark
         if mark != 0:
-            count[v] += sign
+            waits[v] += sign
             seconds[v] += sign * oracle.read[r]
             number[v] += sign * r
 

@@ -17,6 +17,7 @@ from placelab.strategies import Order
 
 KINDS = ("read", "ReadVariableOp")
 SERVER = "ps"  # type of devices that serve parameters
+MOST = 2**31  # iterations, workers
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +90,15 @@ class Reads:
         np.maximum.at(longest, graph.edge_tensor[sent], took)
         return np.bincount(graph.tensor_producer, longest, minlength=graph.n_ops)[self.op]
 
+    @property
+    def links(self) -> tuple[np.ndarray, np.ndarray]:
+        """(source, destination) of each link on which a read travels."""
+        graph, device, k = self.problem.graph, self.placement.device, self.problem.cluster.n_devices
+        sent = _sent(self.problem, device)
+        sent = sent[np.isin(graph.producer[sent], self.op)]
+        pair = np.unique(device[graph.producer[sent]].astype(np.int64) * k + device[graph.consumer[sent]])
+        return pair // k, pair % k
+
     def copies(self) -> Copies:
         """The block that kernels take. Edges are data edges within copies, as in the published program."""
         graph, copy = self.problem.graph, self.copy
@@ -146,13 +156,9 @@ def _is_read(graph: OpGraph) -> np.ndarray:
 
 def _copies(graph: OpGraph) -> tuple[np.ndarray, np.ndarray]:
     """Copy of each op, and iteration of each copy."""
-    replica = graph.metadata.get("replica")
-    if not isinstance(replica, dict):
-        replica = {}
-    columns = [_column(replica.get(label), graph.n_ops) for label in ("iteration", "worker")]
-    if columns[0] is None or columns[1] is None:
+    iteration, worker = replica_column(graph, "iteration"), replica_column(graph, "worker")
+    if iteration is None or worker is None:
         return np.zeros(graph.n_ops, np.int64), np.zeros(1, np.int64)
-    iteration, worker = columns
     key = np.where(worker >= 0, iteration * (worker.max(initial=0) + 1) + worker, -1)
     found, copy = np.unique(key, return_inverse=True)
     skipped = int(found[0] < 0)
@@ -160,8 +166,15 @@ def _copies(graph: OpGraph) -> tuple[np.ndarray, np.ndarray]:
     return copy - skipped, iteration[first]
 
 
-def _column(value: object, n: int) -> np.ndarray | None:
-    """A list of whole numbers, one per op; None for anything else, as in a graph whose ops have been merged."""
-    if not isinstance(value, list) or len(value) != n or not all(type(x) is int and abs(x) < 2**31 for x in value):
+def replica_column(graph: OpGraph, label: str) -> np.ndarray | None:
+    """``graph.metadata["replica"][label]``, whole numbers, one per op; None where there is no such list.
+
+    A graph whose ops have been merged since has none.
+    """
+    replica = graph.metadata.get("replica")
+    value = replica.get(label) if isinstance(replica, dict) else None
+    if not isinstance(value, list) or len(value) != graph.n_ops:
+        return None
+    if not all(type(x) is int and -1 <= x < MOST for x in value):
         return None
     return np.array(value, dtype=np.int64)

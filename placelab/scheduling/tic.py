@@ -23,8 +23,8 @@ def tic(problem: Problem, placement: Placement) -> Order:
 
     Notes
     -----
-    Reads are ops of kind ``read`` or ``ReadVariableOp``, or named ``…/read``; if none is sent, what leaves devices of type ``ps``;
-    if nothing does, ops without inputs. Transfers queue under ``sequential`` and ``channel`` only. Costs do not count.
+    Reads are ops of kind ``read`` or ``ReadVariableOp``, or named ``…/read``; if none is sent, what leaves devices of type
+    ``ps``; if nothing does, ops without inputs. Transfers queue under ``sequential`` and ``channel`` only. Costs do not count.
     O((ops + edges) · reads / 62).
     """
     reads = Reads.of(problem, placement)
