@@ -15,6 +15,7 @@ from placelab.analysis.lower_bounds import bounds
 from placelab.analysis.measures import metrics
 from placelab.analysis.two_schedules import Difference, difference
 from placelab.analysis.validation import Violation, validate
+from placelab.analysis.worker_measures import worker_metrics
 from placelab.comparing import compare
 from placelab.errors import CycleError, FormatError, InfeasibleError, PlacelabError, UnsupportedError
 from placelab.loading import load
@@ -29,6 +30,7 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation import simulate
 from placelab.strategies import Order, partitioner, partitioners, scheduler, schedulers
+from placelab.studies.many_runs import iterations
 from placelab.studies.over_values import sensitivity
 
 __all__ = [
@@ -59,6 +61,7 @@ __all__ = [
     "export",
     "generators",
     "idle_reasons",
+    "iterations",
     "load",
     "metrics",
     "partitioner",
@@ -76,6 +79,7 @@ __all__ = [
     "upward_rank",
     "validate",
     "what_if",
+    "worker_metrics",
 ]
 
 

@@ -18,7 +18,7 @@ from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TRANSFER, Schedule
 from placelab.simulation_arrays import RULES, Arguments, Moves, arguments, moves
-from placelab.strategies import Order, Rule, Scheduler, default_scheduler, find, keywords, schedulers
+from placelab.strategies import Order, Rule, Scheduler, StaticScheduler, default_scheduler, find, keywords, schedulers
 
 OOM = ("mark", "raise", "wait")
 
@@ -71,7 +71,8 @@ def simulate(
     O((ops + edges + transfers) log ops); ``"wait"`` runs twice where memory is short. Transfers start when their producer ends
     (``parallel``), are reserved in order of request (``sequential``) or wait for a channel; a tensor goes once to each device
     that consumes it. Of equals the one that became executable first goes first, at one instant a Send before an op, then the
-    lower number. An instant is processed in rounds: completions, then transfers, then idle devices from the lowest up
+    lower number. An instant is processed in rounds: completions, then transfers, then idle devices from the lowest up; where
+    transfers have priorities, those that take time start last, when all of the instant have been requested
     (:mod:`placelab.kernels.events`).
 
     References
@@ -119,6 +120,28 @@ def repeater(schedule: Schedule) -> Callable[[Problem], Schedule]:
     return lambda problem: _simulated(replace(placement, problem=problem, bound=None, notes=()), moved, way)
 
 
+def runner(
+    placement: Placement, scheduler: str | Scheduler | None = None, **options: Any
+) -> Callable[[Problem, int], Schedule]:
+    """A function that runs a placement many times, on its problem with other costs: (problem, seed) → schedule.
+
+    A static scheduler sees the costs of ``placement.problem`` each time, as a framework that orders ops by estimates; it is
+    asked once if it has no random part. Otherwise ``runner(p)(problem, seed)`` is ``simulate(problem, p, seed=seed)`` of a
+    problem made by :meth:`Problem.with_costs`. Threads may share it.
+    """
+    function = find(schedulers(), default_scheduler(placement) if scheduler is None else scheduler, "scheduler")
+    moved = moves(placement.problem, placement.device)
+    planned = _planned(placement, moved, _Way(function, 0, "mark", options)) if function.static else None
+    fixed = planned if "seed" not in function.reserved else None
+
+    def run(problem: Problem, seed: int) -> Schedule:
+        way = _Way(function, seed, "mark", options)
+        order = _planned(placement, moved, way) if function.static and fixed is None else fixed
+        return _simulated(replace(placement, problem=problem, bound=None, notes=()), moved, way, order)
+
+    return run
+
+
 class _Way(NamedTuple):
     """How a placement is run."""
 
@@ -128,14 +151,13 @@ class _Way(NamedTuple):
     options: Mapping[str, Any]
 
 
-def _simulated(placement: Placement, moved: Moves, way: _Way) -> Schedule:
-    """The schedule of a placement with these transfers."""
+def _simulated(placement: Placement, moved: Moves, way: _Way, order: Order | None = None) -> Schedule:
+    """The schedule of a placement with these transfers; `order` instead of the one that a static scheduler gives."""
     problem, function = placement.problem, way.scheduler
     given = keywords(function, way.options, seed=way.seed)
-    run, order = _Run(placement, moved, way, wait=False), None
-    if function.static:
-        order = _as_order(function(problem, placement, **given), problem, function.name, run.n_transfers)
-    schedule = run.result_of(function, given, order)
+    if function.static and order is None:
+        order = _planned(placement, moved, way)
+    schedule = _Run(placement, moved, way, wait=False).result_of(function, given, order)
     if way.oom == "wait" and len(schedule.oom):
         schedule = _Run(placement, moved, way, wait=True).result_of(function, given, order)
     if way.oom == "raise" and len(schedule.oom):
@@ -145,6 +167,13 @@ def _simulated(placement: Placement, moved: Moves, way: _Way) -> Schedule:
             f"(memory model {problem.memory!r}); place fewer ops there, or simulate with oom='mark' to see the whole run"
         )
     return schedule
+
+
+def _planned(placement: Placement, moved: Moves, way: _Way) -> Order:
+    """The order that a static scheduler gives."""
+    function, problem = cast(StaticScheduler, way.scheduler), placement.problem
+    answer = function(problem, placement, **keywords(function, way.options, seed=way.seed))
+    return _as_order(answer, problem, function.name, len(moved.copies.tensor))
 
 
 def _as_order(answer: Any, problem: Problem, who: str, n_transfers: int) -> Order:

@@ -47,18 +47,22 @@ class Simulation:
         self.now = 0.0
 
     def run(self) -> Schedule:
-        """Rounds: end what is due (a transfer of no time at once), begin transfers, begin ops; then go to the next end."""
+        """Rounds: end what is due, begin transfers, begin ops, until nothing ends at this instant; then go to the next end.
+
+        With transfer priorities, transfers that take time begin last, when all of the instant have been requested.
+        """
         for v, missing in self.missing.items():
             if not missing:
                 self.ready[OP, v] = 0.0
         while True:
-            self.begin_waiting_transfers()
             while due := sorted(item for item, time in self.active.items() if time == self.now):
                 for item in due:
                     self.end(item)
-                self.begin_waiting_transfers()
+                self.begin_waiting_transfers(collecting=self.order.transfer is not None)
             for d in range(self.problem.cluster.n_devices):
                 self.begin_next_op(d)
+            if self.now not in self.active.values():
+                self.begin_waiting_transfers(collecting=False)
             if not self.active:
                 return self.schedule()
             self.now = min(self.active.values())
@@ -107,22 +111,33 @@ class Simulation:
             self.waiting.append(i)
 
     def begin_transfer(self, i: int, start: float) -> None:
+        self.begin((TRANSFER_ITEM, i), start, self.end_of_transfer(i, start))
+
+    def end_of_transfer(self, i: int, start: float) -> float:
         tensor, d, e = self.transfers[i]
         cluster, size = self.problem.cluster, self.problem.graph.tensor_bytes[tensor]
-        self.begin((TRANSFER_ITEM, i), start, start + cluster.latency[d, e] + size / cluster.bandwidth[d, e])
+        return start + cluster.latency[d, e] + size / cluster.bandwidth[d, e]
 
     def begin(self, item: tuple[int, int], start: float, finish: float) -> None:
         self.start[item], self.finish[item] = start, finish
         self.active[item] = finish
 
-    def begin_waiting_transfers(self) -> None:
-        """Begin transfers whose ports (or channel) are free, highest priority first; ties in order of request."""
+    def begin_waiting_transfers(self, collecting: bool) -> None:
+        """Begin transfers whose ports (or channel) are free, highest priority first; ties in order of request.
+
+        While requests are being collected: only those that take no time, and before which no other waits in the same queue.
+        """
+        queues = set()
         for i in sorted(self.waiting, key=lambda i: -self.transfer_priority(i)):  # sorted keeps the order of ties
             _, d, e = self.transfers[i]
             going = [self.transfers[j][1:] for kind, j in self.active if kind == TRANSFER_ITEM]
-            if not any(occupied(self.problem, d, e) & occupied(self.problem, a, b) for a, b in going):
+            queue = (d, e) if self.problem.transfers == "sequential" else frozenset(occupied(self.problem, d, e))
+            early = queue not in queues and self.end_of_transfer(i, self.now) == self.now
+            free = not any(occupied(self.problem, d, e) & occupied(self.problem, a, b) for a, b in going)
+            if free and (early or not collecting):
                 self.waiting.remove(i)
                 self.begin_transfer(i, self.now)
+            queues.add(queue)
 
     def transfer_priority(self, i: int) -> float:
         tensor, _, destination = self.transfers[i]

@@ -3,8 +3,10 @@
 An instant is processed in rounds until nothing happens at it any more:
 
 a. all completions due: ops by number, then Sends, then transfers, both by transfer number (producer, destination, tensor);
-b. transfers start, where they wait for a channel or for two ports; those of no length complete at once (a again);
-c. idle devices, lowest first, each start an executable op.
+b. transfers start that wait for a channel or for two ports: first come, first served, or, where transfers have priorities, only
+   those that take no time and are first in their queue; those of no length complete at once (a again);
+c. idle devices, lowest first, each start an executable op; those of no length complete at once (a again);
+d. where transfers have priorities: all requests of the instant have been collected, and transfers start by priority.
 
 Codes of events are numbers of ops, then of Sends, then of transfers, then of transfers that begin later than they were requested.
 Sums of times always associate from the left, so that compiled code, plain Python and any other machine agree to the last bit.
@@ -12,7 +14,7 @@ Sums of times always associate from the left, so that compiled code, plain Pytho
 
 from placelab.kernels.codes import FREE
 from placelab.kernels.heap import pop_event
-from placelab.kernels.jit import inlined, kernel
+from placelab.kernels.jit import helper, inlined, kernel
 from placelab.kernels.link_queues import free_links, push, request_transfer, start_waiting
 from placelab.kernels.memory_in_use import begin_copy, end_copy, leave_room, take_room
 from placelab.kernels.ready_items import (
@@ -56,11 +58,14 @@ def run_events(
         queue_entries(pred, copies, receivers, ops, order, devices)
         if by_device:
             sort_numbers(devices.touched)
+    collecting = len(contention.queues.rank) > 0
     while True:
         asking = start_items(now, pred, copies, network, ops, order, memory, devices, events, count, answer, results)
         clock.now[0] = now
         if asking >= 0:
             return asking
+        if collecting and (events.size[0] == 0 or events.heap[0] != now):
+            choose_among_all(now, first, copies, network, memory, contention, events, results)
         if events.size[0] == 0:
             return -1
         if events.heap[0] != now:
@@ -70,9 +75,15 @@ def run_events(
             complete(
                 now, first, pred, copies, receivers, network, ops, order, memory, contention, devices, events, count, results
             )  # fmt: skip
-            start_waiting(now, first, copies, network, memory, contention, events, results)
+            start_waiting(now, first, collecting, copies, network, memory, contention, events, results)
         if by_device:
             sort_numbers(devices.touched)
+
+
+@helper
+def choose_among_all(now, first, copies, network, memory, contention, events, results):
+    """Start the transfers that wait, once all requests of the instant are there."""
+    start_waiting(now, first, False, copies, network, memory, contention, events, results)
 
 
 @inlined

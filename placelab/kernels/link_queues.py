@@ -76,9 +76,23 @@ def free_links(x, s, d, k, contention):
 
 
 @inlined
-def next_pair(k, contention):
-    """The pair whose first transfer starts next, -1 for none; pairs from which none can start leave the list."""
+def takes_no_time(pair, now, copies, network, memory, queues):
+    """Whether the first transfer in the queue of a pair would end at the instant at which it starts."""
+    x = int(queues.entry[queues.base[pair]])
+    if len(queues.rank) > 0:
+        x = int(queues.request[x & LOW])
+    link = copies.source[x] * len(memory.needs.limit) + copies.destination[x]
+    return now + network.latency[link] + memory.needs.tensor_bytes[copies.tensor[x]] / network.bandwidth[link] == now
+
+
+@inlined
+def next_pair(now, collecting, copies, network, memory, contention):
+    """The pair whose first transfer starts next, -1 for none; pairs that are blocked or empty leave the list.
+
+    While an instant's requests are being collected, only transfers that take no time start.
+    """
     links, queues, pairs = contention
+    k = len(memory.needs.limit)
     best = -1
     best_key = 0
     i = 0
@@ -93,13 +107,15 @@ def next_pair(k, contention):
             pairs.size[0] -= 1
             pairs.number[i] = pairs.number[pairs.size[0]]
             continue
+        i += 1
+        if collecting and not takes_no_time(pair, now, copies, network, memory, queues):
+            continue
         key = queues.entry[queues.base[pair]]
         if best < 0 or key < best_key:
             best = pair
             best_key = key
         if links.contention == CHANNEL:  # channels do not compete
             break
-        i += 1
     return best
 
 
@@ -118,12 +134,12 @@ def take_first(pair, queues):
 
 
 @inlined
-def start_waiting(now, first, copies, network, memory, contention, events, results):
+def start_waiting(now, first, collecting, copies, network, memory, contention, events, results):
     """Start transfers that wait for a channel, or for two ports, until no more can."""
     links, queues, pairs = contention
     k = len(memory.needs.limit)
     while pairs.size[0] > 0:
-        pair = next_pair(k, contention)
+        pair = next_pair(now, collecting, copies, network, memory, contention)
         if pair < 0:
             break
         x = take_first(pair, queues)

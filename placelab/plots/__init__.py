@@ -3,7 +3,8 @@
 from placelab.plots.comparison_figure import comparison
 from placelab.plots.difference_figure import difference
 from placelab.plots.gantt_figure import gantt
+from placelab.plots.iterations_figure import iterations
 from placelab.plots.memory_figure import memory
 from placelab.plots.sensitivity_figure import sensitivity
 
-__all__ = ["comparison", "difference", "gantt", "memory", "sensitivity"]
+__all__ = ["comparison", "difference", "gantt", "iterations", "memory", "sensitivity"]

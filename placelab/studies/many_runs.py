@@ -1,0 +1,175 @@
+"""Run a step many times, with random orders or random costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+
+from placelab.analysis import worker_measures as measures
+from placelab.analysis.in_threads import results, threads_for
+from placelab.errors import FormatError, expect
+from placelab.planning.read_orders import Reads, replica_column
+from placelab.problem.problem import Problem
+from placelab.progress import Progress, Report, never, silent
+from placelab.schedule.placement import Placement
+from placelab.schedule.schedule import Schedule
+from placelab.seeds import seed_number
+from placelab.simulation import runner
+from placelab.strategies import Limits, Scheduler, checked, default_scheduler, find, schedulers
+from placelab.transforms.perturbation import perturb
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CHUNK = 25  # runs between two reports
+
+
+def iterations(
+    problem: Problem,
+    placement: Placement,
+    scheduler: str | Scheduler | None = None,
+    *,
+    runs: int = 1000,
+    seed: int = 0,
+    noise: float = 0.0,
+    handoff: float = 0.0,
+    progress: Report | None = None,
+    cancel: Callable[[], bool] | None = None,
+    **options: Any,
+) -> pd.DataFrame:
+    """Run a placement many times; each run has its own random order and costs.
+
+    Parameters
+    ----------
+    problem, placement, scheduler
+        As for :func:`placelab.simulate`. ``random-reads`` reads parameters in another order in each run, ``tic`` and ``tac`` in
+        the same.
+    runs
+        Number of runs; run i has the seed ``seed + i``.
+    seed
+        Of the first run.
+    noise
+        f, 0 to 1: in each run, all costs are multiplied by factors from U(1 - f, 1 + f)
+        (:func:`placelab.transforms.perturb`). A static scheduler orders by the costs of `problem` all the same.
+    handoff
+        Seconds that it takes to enforce the order of a transfer, added to the latency of the links on which reads travel.
+    progress
+        Called after some runs with a :class:`placelab.progress.Progress`.
+    cancel
+        Called now and then; when it returns True, the complete runs are returned.
+    options
+        Options of the scheduler.
+
+    Returns
+    -------
+    DataFrame
+        One row per run: ``seed``; ``step`` [s], the makespan over the number of iterations in the graph; ``efficiency`` and
+        ``potential``, the least over workers (:func:`placelab.worker_metrics`); ``straggling``, the last worker's end less the
+        first one's, over the last one's; and per worker ``end worker:0`` [s], with the name of its device.
+
+    Raises
+    ------
+    FormatError, UnsupportedError, InfeasibleError
+        As for :func:`placelab.simulate`.
+
+    Notes
+    -----
+    Each run is one simulation; on all cores with placelab's own schedulers.
+
+    References
+    ----------
+    Hashemi et al. (2018) §3: 1,000 runs with and without an enforced order.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> server = pl.Cluster([1.0, 1.0], bandwidth=1.0, latency=0.0, types=["ps", "gpu"])
+    >>> problem = pl.Problem(pl.generators.seq(4), server, transfers="channel")
+    >>> frame = iterations(problem, pl.place(problem, "heft"), "tic", runs=2)
+    >>> frame[["step", "efficiency", "straggling"]]
+       step  efficiency  straggling
+    0   5.0        0.75         0.0
+    1   5.0        0.75         0.0
+    """
+    import pandas as pd
+
+    expect(problem, Problem, "iterations")
+    expect(placement, Placement, "iterations")
+    _check(runs=runs, noise=noise, handoff=handoff)
+    if placement.problem is not problem:
+        placement = replace(placement, problem=problem, bound=None, notes=())
+    if handoff:
+        problem = _with_handoff(placement, handoff)
+        placement = replace(placement, problem=problem, bound=None, notes=())
+    function = find(schedulers(), default_scheduler(placement) if scheduler is None else scheduler, "scheduler")
+    run = _Runs(placement, runner(placement, function, **options), noise)
+    first, report = seed_number(seed), progress or silent
+    chunks = [range(first + i, first + min(i + CHUNK, runs)) for i in range(0, runs, CHUNK)]
+    done: dict[int, list[dict[str, float]]] = {}
+    for i, rows in results(run.rows, chunks, cancel or never, threads=threads_for(function)):
+        done[i] = rows
+        report(Progress(f"{len(done) * CHUNK} runs", len(done) / len(chunks)))
+    return pd.DataFrame([row for i in sorted(done) for row in done[i]], columns=run.columns)
+
+
+@checked
+def _check(
+    *,
+    runs: Annotated[int, Limits(1)] = 1,
+    noise: Annotated[float, Limits(0, 1)] = 0.0,
+    handoff: Annotated[float, Limits(0)] = 0.0,
+) -> None:
+    if handoff == np.inf:
+        raise FormatError("handoff is inf; expected a finite number of seconds")
+
+
+class _Runs:
+    """What runs have in common."""
+
+    def __init__(self, placement: Placement, run: Callable[[Problem, int], Schedule], noise: float) -> None:
+        self.problem, self.run, self.noise = placement.problem, run, noise
+        self.workers = measures.workers_of(placement)
+        iteration = replica_column(self.problem.graph, "iteration")
+        self.steps = 1 if iteration is None else len(np.unique(iteration[iteration >= 0])) or 1
+        self.work: tuple[np.ndarray, np.ndarray] | None = None
+        ends = [f"end {name}" for name in self.workers.names]
+        self.columns = ["seed", "step", "efficiency", "potential", "straggling", *ends]
+
+    def rows(self, seeds: range) -> list[dict[str, float]]:
+        """The rows of some seeds."""
+        return [self.row(seed) for seed in seeds]
+
+    def row(self, seed: int) -> dict[str, float]:
+        """One run."""
+        schedule = self.run(self._problem(seed), seed)
+        most, least = self._work(schedule)
+        end = measures.ends(schedule, self.workers)
+        step, efficiency = schedule.makespan / self.steps, measures.efficiency(most, least, end).min()
+        facts = (seed, step, efficiency, measures.potential(most, least).min(), measures.straggling(end), *end.tolist())
+        return dict(zip(self.columns, facts, strict=True))
+
+    def _problem(self, seed: int) -> Problem:
+        if not self.noise:
+            return self.problem
+        return self.problem.with_costs(graph=perturb(self.problem.graph, factor=self.noise, seed=seed))
+
+    def _work(self, schedule: Schedule) -> tuple[np.ndarray, np.ndarray]:
+        """U and L of the workers, which only other costs change."""
+        if self.noise:
+            return measures.work(schedule, self.workers)
+        if self.work is None:
+            self.work = measures.work(schedule, self.workers)
+        return self.work
+
+
+def _with_handoff(placement: Placement, seconds: float) -> Problem:
+    """The problem with `seconds` more latency on the links on which reads travel."""
+    problem, cluster = placement.problem, placement.problem.cluster
+    reads = Reads.of(problem, placement)
+    source, destination = reads.links
+    latency = cluster.latency.copy()
+    latency[source, destination] += seconds
+    return problem.with_costs(cluster=cluster.replace(latency=latency))
