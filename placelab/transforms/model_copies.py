@@ -55,9 +55,18 @@ class Model:
         return np.concatenate([origin, origin[::-1]]) if self.training else origin
 
     @cached_property
-    def sent(self) -> np.ndarray:
-        """Bytes that each read sends to a worker, shape (n_reads,)."""
-        return self.step.outputs[: self.n_reads]
+    def size(self) -> np.ndarray:
+        """Bytes of each parameter: of the largest tensor that its read sends; shape (n_reads,)."""
+        size, producer = np.zeros(self.step.n_ops), self.step.tensor_producer
+        np.maximum.at(size, producer, self.step.tensor_bytes)
+        return size[: self.n_reads]
+
+    @cached_property
+    def gradients(self) -> tuple[np.ndarray, np.ndarray]:
+        """The last gradient ops of parameters, as pairs: parameter, op of `step`."""
+        push = self.step.n_ops - 1 - self.step.consumer
+        last = np.flatnonzero((push < self.n_reads) & self.training)
+        return push[last], self.step.producer[last]
 
     def add_copy(self, ops: ReplicaOps, chosen: np.ndarray, iteration: int, worker: int, device: int) -> np.ndarray:
         """Numbers of a worker's copies of the chosen ops of `step`."""

@@ -11,7 +11,9 @@ from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
 
 ROLES = ("read", "forward", "backward", "update", "step", "ready", "reduce", "gather")
-READ, FORWARD, BACKWARD, UPDATE, STEP, READY, REDUCE, GATHER = range(len(ROLES))
+READ, FORWARD, BACKWARD, UPDATE, STEP, READY, REDUCE, GATHER = range(8)
+
+USUAL = {"cost": -1, "compute": 0.0, "held": 0.0, "worker": -1, "op": -1, "bucket": -1}
 
 
 class ReplicaOps:
@@ -24,44 +26,43 @@ class ReplicaOps:
         self.model = model
         self.names: list[str] = []
         self.kinds: list[str] = []
-        self.columns: dict[str, list[np.ndarray]] = {
-            key: [] for key in ("cost", "compute", "held", "device", "iteration", "worker", "role", "op", "bucket")
-        }
+        self.columns: dict[str, list[np.ndarray]] = {key: [] for key in (*USUAL, "device", "iteration", "role")}
         self.edges: list[np.ndarray] = []
-        self.tensors: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # bytes, output, control of edges
+        self.tensors: list[tuple[np.ndarray, ...]] = []  # bytes, output, control of edges
         self.unused: list[tuple[int, int, float]] = []
 
     def add(self, names: Iterable[str], kind: str | Iterable[str], **columns: Any) -> np.ndarray:
-        """Numbers of new ops. Columns that are missing: ``cost`` (op of the model whose costs it has), -1; other numbers 0.
+        """Numbers of new ops of these names and kinds.
 
-        ``device`` is a number in the list of devices; ``iteration``, ``worker``, ``role``, ``op``, ``bucket`` are metadata, -1 for none.
+        Columns are numbers, one for all new ops or one for each: ``device``, ``iteration`` and ``role``; ``worker``, ``op`` and
+        ``bucket``, -1 for none; ``cost``, the op of the model whose costs it has, or ``compute`` and ``held`` bytes.
         """
         first, names = len(self.names), list(names)
         self.names += names
         self.kinds += [kind] * len(names) if isinstance(kind, str) else list(kind)
-        usual = {"cost": -1, "compute": 0.0, "held": 0.0, "worker": -1, "op": -1, "bucket": -1}
+        given = USUAL | columns
         for key, column in self.columns.items():
-            column.append(np.broadcast_to(columns.get(key, usual.get(key)), len(names)))
+            column.append(np.broadcast_to(given[key], len(names)))
         return np.arange(first, first + len(names))
 
-    def connect(self, producer: Any, consumer: Any, size: Any = 0.0, output: Any = None, control: Any = None) -> None:
-        """Edges between ops, pairs broadcast; without `output` they only order."""
+    def connect(self, producer: Any, consumer: Any, size: Any = 0.0, output: Any = None) -> None:
+        """Edges between ops, pairs broadcast: a producer's `output` of `size` bytes, or none, where they only order."""
         pairs = np.stack(np.broadcast_arrays(producer, consumer), axis=-1).reshape(-1, 2)
-        tensor = (size, -1 if output is None else output, output is None if control is None else control)
+        tensor = (size, 0 if output is None else output, output is None)
         self.edges.append(pairs)
-        self.tensors.append(tuple(np.broadcast_to(column, len(pairs)) for column in tensor))  # type: ignore[arg-type]
+        self.tensors.append(tuple(np.broadcast_to(column, len(pairs)) for column in tensor))
 
     def copy_edges(self, number: np.ndarray) -> None:
         """The model's edges and unused outputs in a copy whose op v has the number ``number[v]``, -1 where it has none."""
         model = self.model
         edges = number[model.edges]
         here = (edges >= 0).all(axis=1)
+        tensor = model.edge_tensor[here]
         self.edges.append(edges[here])
-        self.tensors.append(
-            (model.edge_bytes[here], model.edge_tensor[here], model.tensor_control[model.edge_tensor[here]])
-        )
-        unused = np.flatnonzero(np.diff(model.tensor_ptr) == 0)
-        unused = unused[number[model.tensor_producer[unused]] >= 0]
+        self.tensors.append((model.edge_bytes[here], tensor, model.tensor_control[tensor]))
+        free = (number[model.tensor_producer] >= 0) & ~model.tensor_control
+        free[tensor] = False
+        unused = np.flatnonzero(free)
         producers = number[model.tensor_producer[unused]].tolist()
         self.unused += zip(producers, unused.tolist(), model.tensor_bytes[unused].tolist(), strict=True)
 
