@@ -119,10 +119,12 @@ def arrival_skew(schedule: Schedule) -> pd.DataFrame:
             f"{graph.title} has no buckets of gradients; make it with transforms.model_replica(…, sync='allreduce')"
         )
     role, iteration, bucket = (np.array(replica[key]) for key in ("role", "iteration", "bucket"))
+    number = {name: i for i, name in enumerate(replica["roles"])}
+    of_model = np.isin(role, [number["backward"], number["step"]])
+    ready, done = role == number["ready"], (role == number["update"])
+    wanted = np.where(ready[graph.consumer], of_model[graph.producer], True)  # a stream's bucket before is no gradient
     arrival = np.zeros(graph.n_ops)  # the latest finish of each op's inputs
-    np.maximum.at(arrival, graph.consumer, schedule.finish[graph.producer])
-    ready = np.flatnonzero(role == replica["roles"].index("ready"))
-    done = np.flatnonzero((role == replica["roles"].index("update")) & (bucket >= 0))
+    np.maximum.at(arrival, graph.consumer[wanted], schedule.finish[graph.producer[wanted]])
     found = pd.DataFrame({"iteration": iteration[ready], "bucket": bucket[ready], "at": arrival[ready]})
     rows = found.groupby(["iteration", "bucket"])["at"].agg(earliest="min", latest="max")
     ends = pd.DataFrame({"iteration": iteration[done], "bucket": bucket[done], "end": arrival[done]})

@@ -53,8 +53,8 @@ def two_nodes(gpus: int = 4) -> Cluster:
 def parameter_server(workers: int = 4, servers: int = 1) -> Cluster:
     """`workers` GPU machines and `servers` CPU machines (type ``ps``), joined by 10 Gbit/s Ethernet: 1.25 GB/s, 50 µs.
 
-    For graphs of :func:`placelab.transforms.model_replica`. ``Problem(…, transfers="channel")`` gives each server a channel to each
-    worker (Hashemi 2018); with ``transfers="sequential", duplex=True`` each machine has one network card, so that a
+    For graphs of :func:`placelab.transforms.model_replica`. ``Problem(…, transfers="channel")`` gives each server a channel to
+    each worker (Hashemi 2018); with ``transfers="sequential", duplex=True`` each machine has one network card, so that a
     server's is shared by its workers: one transfer out and one in at a time.
     """
     w, s = _count(workers, "workers"), _count(servers, "servers")
@@ -74,8 +74,8 @@ def data_parallel(workers: int = 8, *, hosts: int = 2) -> Cluster:
     """`workers` GPUs, as many on each of `hosts` servers, each with a communication stream, for all-reduces between them.
 
     For graphs of :func:`placelab.transforms.model_replica` with ``sync="allreduce"``, whose collectives run on the devices
-    ``worker:w/stream`` (type ``stream``), without memory limit. 10¹⁴ operations/s and 80 GB per GPU; NVLink inside a server (300 GB/s, 5 µs), 100
-    Gbit/s Ethernet between (12.5 GB/s, 20 µs); between a GPU and its own stream no latency, and 2 TB/s, its memory's rate.
+    ``worker:w/stream`` (type ``stream``), without memory limit. 10¹⁴ operations/s and 80 GB per GPU; NVLink inside a server
+    (300 GB/s, 5 µs), 100 Gbit/s Ethernet between (12.5 GB/s, 20 µs); no latency between a GPU and its own stream.
 
     Raises
     ------

@@ -110,6 +110,8 @@ def _reductions(
     n, n_buckets = len(steps.last), bucket.max() + 1
     size = np.bincount(bucket, model.size)
     stream = n * how.streams
+    count = [len(last) for last in steps.last]
+    whole: np.ndarray | None = None  # what has the sum of the bucket before, by worker
     made = np.empty((n_buckets, n), dtype=int)
     for b in range(n_buckets) if how.window == "end" else reversed(range(n_buckets)):
         label, every = f"it{k}/bucket{b}", np.arange(n)
@@ -130,6 +132,8 @@ def _reductions(
             role=np.where(steps.gather, GATHER, REDUCE),
             **common,
         )
+        if whole is not None and how.streams:  # a stream runs one collective after the other
+            ops.connect(whole, np.repeat(things, count))
         things, joins = np.concatenate([things, hop]), steps.joined >= 0
         ops.connect(things[steps.sent], hop, size[b] * steps.share, np.arange(len(hop)))
         ops.connect(things[steps.joined[joins]], hop[joins])
@@ -142,5 +146,6 @@ def _reductions(
             role=UPDATE,
             **common,
         )
-        ops.connect(things[np.concatenate(steps.last)], np.repeat(made[b], [len(last) for last in steps.last]))
+        whole = things[np.concatenate(steps.last)]
+        ops.connect(whole, np.repeat(made[b], count))
     return made
