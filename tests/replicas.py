@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import placelab as pl
+from placelab import strategies
 
 ONE = pl.OpGraph.from_arrays(["r", "f"], [0, 1], [(0, 1)], edge_bytes=[1.0], kind=["read", ""])
 TWO = pl.OpGraph.from_arrays(  # Hashemi 2018, Fig. 1
@@ -45,9 +46,16 @@ def layers(n: int, size: float) -> pl.OpGraph:
 
 
 def run(graph: pl.OpGraph, cluster: pl.Cluster, scheduler="fifo", transfers="channel", duplex=False, **options):
-    """The schedule of the only placement, which is legal."""
+    """The schedule of the only placement, which is legal; `scheduler` is a name, or a function from a problem to an order."""
     problem = pl.Problem(graph, cluster, transfers=transfers, duplex=duplex)
-    schedule = pl.simulate(problem, pl.place(problem, "hash"), scheduler, **options)
+    if isinstance(scheduler, str):
+        schedule = pl.simulate(problem, pl.place(problem, "hash"), scheduler, **options)
+    else:
+        own = pl.scheduler(static=True, name="order-in-the-test")(lambda problem, placement: scheduler(problem))
+        try:
+            schedule = pl.simulate(problem, pl.place(problem, "hash"), own, **options)
+        finally:
+            del strategies._schedulers["order-in-the-test"]
     assert pl.validate(schedule) == []
     return schedule
 

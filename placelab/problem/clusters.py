@@ -50,7 +50,8 @@ def two_nodes(gpus: int = 4) -> Cluster:
     )
 
 
-def parameter_server(workers: int = 4, servers: int = 1) -> Cluster:
+@formerly("servers")
+def parameter_server(workers: int = 4, *, servers: int = 1) -> Cluster:
     """`workers` GPU machines and `servers` CPU machines (type ``ps``), joined by 10 Gbit/s Ethernet: 1.25 GB/s, 50 µs.
 
     For graphs of :func:`placelab.transforms.model_replica`. ``Problem(…, transfers="channel")`` gives each server a channel to
@@ -128,7 +129,6 @@ PRESETS = {
         nvlink_box,
         two_nodes,
         parameter_server,
-        data_parallel,
         rtx2080ti_box,
         h100_box,
     )

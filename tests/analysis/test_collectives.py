@@ -24,8 +24,7 @@ def job(size, workers, algorithm="ring"):
     return model_replica(one(size), workers, sync="allreduce", algorithm=algorithm)
 
 
-@pl.scheduler(static=True)
-def _farthest_first(problem, placement):
+def farthest_first(problem):
     """First in, first out; of transfers asked for at one instant the one to the highest device first."""
     n, k = problem.graph.n_tensors, problem.cluster.n_devices
     return pl.Order("fifo", transfer=np.broadcast_to(np.arange(float(k)), (n, k)))
@@ -35,7 +34,7 @@ def _farthest_first(problem, placement):
 @pytest.mark.parametrize(("algorithm", "wanted"), [("ring", 15), ("tree", 34), ("halving", 14)])
 def test_ar1_simulated_and_closed_form_agree(algorithm, wanted, transfers, duplex):
     """AR1: 8 bytes, 4 workers, 1 byte/s, latency .5; a tree's transfers are ordered, the farther subtree first."""
-    found = run(job(8.0, 4, algorithm), with_streams(4, latency=0.5), _farthest_first, transfers, duplex)
+    found = run(job(8.0, 4, algorithm), with_streams(4, latency=0.5), farthest_first, transfers, duplex)
     assert found.makespan == wanted
     assert pl.allreduce_time(8, 4, bandwidth=1, latency=0.5, algorithm=algorithm) == wanted
 
@@ -80,7 +79,12 @@ def test_an_allreduce_is_never_faster_than_its_bound(algorithm, power, odd, size
 
 
 @settings(max_examples=30)
-@given(algorithm=st.sampled_from(["ring", "halving"]), power=st.integers(1, 3), size=st.floats(0.01, 100), latency=st.floats(0, 2))
+@given(
+    algorithm=st.sampled_from(["ring", "halving"]),
+    power=st.integers(1, 3),
+    size=st.floats(0.01, 100),
+    latency=st.floats(0, 2),
+)
 def test_equal_links_give_the_closed_form_exactly(algorithm, power, size, latency):
     """Under every transfer model with full duplex."""
     n = 2**power
