@@ -9,6 +9,7 @@ import placelab.partitioning  # enter their strategies into the catalogues
 import placelab.scheduling  # noqa: F401
 from placelab import costs, datasets, generators, transforms
 from placelab.analysis.approximation import ratios
+from placelab.analysis.collectives import allreduce_time, arrival_skew
 from placelab.analysis.explanation import critical_path, idle_reasons
 from placelab.analysis.faster import what_if
 from placelab.analysis.lower_bounds import bounds
@@ -48,6 +49,8 @@ __all__ = [
     "Schedule",
     "UnsupportedError",
     "Violation",
+    "allreduce_time",
+    "arrival_skew",
     "bounds",
     "clusters",
     "compare",

@@ -19,12 +19,15 @@ def mayer50(*, seed: int = 0, devices: int = 50) -> Cluster:
     """The simulated devices of Mayer 2017 §5.1: speeds U(10, 100) operations and rates U(10, 60) bytes per time unit.
 
     Whole numbers, as in the published device file; rates are symmetric; no latency, no memory limit. One time unit is 1 s.
+    As in that file, 19 of 50 devices have the type ``GPU``, the others ``CPU``: the two kinds that ops of the published graphs
+    are restricted to.
     """
     rng = generator(seed)
     k = _count(devices, "devices")
     speed = rng.integers(10, 100, k, endpoint=True)
     rate = np.triu(rng.integers(10, 60, (k, k), endpoint=True), 1)
-    return Cluster(speed, bandwidth=rate + rate.T + np.eye(k))
+    types = np.where(rng.permutation(k) < round(k * 19 / 50), "GPU", "CPU")
+    return Cluster(speed, bandwidth=rate + rate.T + np.eye(k), types=types.tolist())
 
 
 def pcie_box(gpus: int = 4) -> Cluster:
@@ -49,7 +52,12 @@ def two_nodes(gpus: int = 4) -> Cluster:
 
 @formerly("servers")
 def parameter_server(workers: int = 4, *, servers: int = 1) -> Cluster:
-    """`workers` GPU machines and `servers` CPU machines (type ``ps``), joined by 10 Gbit/s Ethernet: 1.25 GB/s, 50 µs."""
+    """`workers` GPU machines and `servers` CPU machines (type ``ps``), joined by 10 Gbit/s Ethernet: 1.25 GB/s, 50 µs.
+
+    For graphs of :func:`placelab.transforms.model_replica`. ``Problem(…, transfers="channel")`` gives each server a channel to
+    each worker (Hashemi 2018); with ``transfers="sequential", duplex=True`` each machine has one network card, so that a
+    server's is shared by its workers: one transfer out and one in at a time.
+    """
     w, s = _count(workers, "workers"), _count(servers, "servers")
     names = [f"ps:{i}" for i in range(s)] + [f"worker:{i}" for i in range(w)]
     return Cluster(
@@ -60,6 +68,35 @@ def parameter_server(workers: int = 4, *, servers: int = 1) -> Cluster:
         names=names,
         types=["ps"] * s + ["gpu"] * w,
         hosts=[name.replace(":", "") for name in names],
+    )
+
+
+def data_parallel(workers: int = 8, *, hosts: int = 2) -> Cluster:
+    """`workers` GPUs, as many on each of `hosts` servers, each with a communication stream, for all-reduces between them.
+
+    For graphs of :func:`placelab.transforms.model_replica` with ``sync="allreduce"``, whose collectives run on the devices
+    ``worker:w/stream`` (type ``stream``), without memory limit. 10¹⁴ operations/s and 80 GB per GPU; NVLink inside a server
+    (300 GB/s, 5 µs), 100 Gbit/s Ethernet between (12.5 GB/s, 20 µs); no latency between a GPU and its own stream.
+
+    Raises
+    ------
+    FormatError
+        The servers cannot have equally many workers.
+    """
+    n, h = _count(workers, "workers"), _count(hosts, "hosts")
+    if n % h:
+        raise FormatError(f"{n} workers cannot be shared equally by {h} hosts; change one of the two")
+    host = np.tile(np.arange(n) // (n // h), 2)
+    near, own = host[:, None] == host, np.arange(2 * n) % n
+    same = own[:, None] == own
+    return Cluster(
+        [1e14] * (2 * n),
+        memory=[80e9] * n + [None] * n,
+        bandwidth=np.where(same, 2e12, np.where(near, 300e9, 12.5e9)),
+        latency=np.where(same, 0.0, np.where(near, 5e-6, 20e-6)),
+        names=[*(f"worker:{w}" for w in range(n)), *(f"worker:{w}/stream" for w in range(n))],
+        types=["gpu"] * n + ["stream"] * n,
+        hosts=[f"node{i}" for i in host],
     )
 
 

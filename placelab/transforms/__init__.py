@@ -15,6 +15,7 @@ from placelab.strategies import transform
 from placelab.strategies import transforms as catalogue
 from placelab.transforms.backward_graph import backward
 from placelab.transforms.perturbation import perturb
+from placelab.transforms.replication import model_replica
 from placelab.transforms.schedule_reversal import backward_schedule, proportionality
 from placelab.transforms.send_receive import send_recv
 
@@ -28,6 +29,7 @@ __all__ = [
     "expand_backward",
     "forward_only",
     "fuse",
+    "model_replica",
     "perturb",
     "pipeline",
     "post_adjust",

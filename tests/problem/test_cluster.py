@@ -81,6 +81,31 @@ def test_mayer50_draws_the_ranges_of_section_5_1():
     assert (c.speed != pl.clusters.mayer50(seed=4).speed).any()
 
 
+def test_mayer50_has_the_two_kinds_of_the_published_constraints(shared_data):
+    """19 of 50 GPUs, as in the device file; ops of the published graphs that need one kind go there alone."""
+    c = pl.clusters.mayer50(seed=3)
+    assert sorted(c.types) == ["CPU"] * 31 + ["GPU"] * 19
+    published = (shared_data("mayer2017") / "devices_50.csv").read_text().splitlines()[1:]
+    assert sorted(line.rsplit(",", 1)[1].strip() for line in published) == sorted(c.types)
+    graph = pl.load(shared_data("mayer2017") / "recurrent_network.csv")
+    problem = pl.Problem(graph, c)
+    kinds = np.array(c.types)
+    tied = [set(kinds[problem.feasible(v)]) for v in np.flatnonzero(graph.device_set >= 0)]
+    assert {"CPU"} in tied and {"GPU"} in tied and {"CPU", "GPU"} not in tied
+
+
+def test_a_data_parallel_cluster_has_a_stream_per_worker():
+    """A hand-over to the own stream takes no latency; links between streams are those between their GPUs."""
+    c = pl.clusters.data_parallel(4, hosts=2)
+    assert c.names == tuple([f"worker:{w}" for w in range(4)] + [f"worker:{w}/stream" for w in range(4)])
+    assert c.hosts == ("node0", "node0", "node1", "node1") * 2
+    assert (c.latency[0, 4], c.latency[6, 2]) == (0, 0)
+    assert c.bandwidth[4, 5] == c.bandwidth[0, 1] == 300e9 and c.bandwidth[4, 6] == c.bandwidth[0, 2] == 12.5e9
+    assert np.isinf(c.memory[4:]).all() and (c.memory[:4] == 80e9).all()
+    with pytest.raises(pl.FormatError, match="5 workers cannot be shared equally by 2 hosts"):
+        pl.clusters.data_parallel(5)
+
+
 @pytest.mark.parametrize(
     ("preset", "device", "link", "n"), [("rtx2080ti_box", "rtx2080ti", "pcie3", 4), ("h100_box", "h100", "nvlink4", 8)]
 )
