@@ -61,7 +61,7 @@ def pipeline_training(
     -------
     Problem
         Ops ``F{micro-batch}.{stage}``, ``B…`` and ``W…``, or ``BW…``; ``graph.metadata["pipeline"]`` has their columns
-        (:mod:`placelab.pipelines`). Every partitioner gives the same placement. Run it under ``gpipe``, ``1f1b``, ``interleaved``,
+        (:mod:`placelab.pipelines`). Every partitioner gives the same placement, ``single`` none. Run it under ``gpipe``, ``1f1b``, ``interleaved``,
         ``zb-h1``, ``zb-h2``, ``zb-v``, ``zb-auto``, or any other scheduler.
 
     Raises
@@ -77,7 +77,7 @@ def pipeline_training(
     --------
     >>> import placelab as pl
     >>> problem = pipeline_training(1.0, 2.0, microbatches=8, stages=4)
-    >>> pl.simulate(problem, pl.place(problem, "single"), "1f1b").makespan  # (m + p - 1)(F + B)
+    >>> pl.simulate(problem, pl.place(problem, "heft"), "1f1b").makespan  # (m + p - 1)(F + B)
     33.0
     """
     m, v = _count(microbatches, "microbatches"), _count(chunks, "chunks")
@@ -145,7 +145,9 @@ def _stages(stages: Any, seconds: Any, activation: Any, v: int) -> int:
     else:
         raise FormatError("the number of stages is not known; give stages, or an array of seconds with one per stage")
     if wrong := lengths - {p, p * v}:
-        raise FormatError(f"an array has {min(wrong)} entries; expected one per stage: {p}" + (f" or {p * v}" * (v > 1)))
+        raise FormatError(
+            f"an array has {min(wrong)} entries; expected one per stage: {p}" + (f" or {p * v}" * (v > 1))
+        )
     return p
 
 

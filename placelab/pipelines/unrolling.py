@@ -85,7 +85,7 @@ def unrolled(
         "phase": [part.phase for part in columns],
     }
     return OpGraph.from_arrays(
-        [f"{part.phase}{i if i >= 0 else ''}.{part.stage if part.stage >= 0 else part.device}" for (i, _), part in zip(rows, columns, strict=True)],
+        [_name(part, i) for (i, _), part in zip(rows, columns, strict=True)],
         np.array([part.seconds for part in columns]) * speed,
         edges.pairs,
         edge_bytes=edges.bytes,
@@ -98,6 +98,11 @@ def unrolled(
         devices={v: (cluster.names[part.device],) for v, part in enumerate(columns)},
         metadata={**(metadata or {}), KEY: pipeline},
     )
+
+
+def _name(part: Part, microbatch: int) -> str:
+    stage = part.stage if part.stage >= 0 else f"device{part.device}"
+    return f"{part.phase}{microbatch if microbatch >= 0 else ''}.{stage}"
 
 
 @dataclass
@@ -124,9 +129,7 @@ def _numbered(parts: Sequence[Part], m: int) -> tuple[dict[tuple[int, int], int]
     return {row: v for v, row in enumerate(rows)}, rows
 
 
-def _edges(
-    parts: Sequence[Part], tensors: Sequence[Carried], number: dict[tuple[int, int], int], m: int
-) -> _Edges:
+def _edges(parts: Sequence[Part], tensors: Sequence[Carried], number: dict[tuple[int, int], int], m: int) -> _Edges:
     made = _Edges([], [], [], [], [])
     for t, tensor in enumerate(tensors):
         u = tensor.producer
@@ -160,7 +163,9 @@ def _with_receives(
         for d in dict.fromkeys(parts[v].device for v in away):
             there = tuple(v for v in away if parts[v].device == d)
             first = parts[there[0]]
-            part = Part("RF" if first.phase == "F" else "RB", first.stage, d, tensor.bytes / cluster.bandwidth[u.device, d])
+            part = Part(
+                "RF" if first.phase == "F" else "RB", first.stage, d, tensor.bytes / cluster.bandwidth[u.device, d]
+            )
             key = part.phase, part.stage
             if key in into:  # one Receive for all that a part gets, one after the other
                 k = into[key]

@@ -12,6 +12,7 @@ from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.scheduling.greedy_pipeline import Choices, greedy
 from placelab.scheduling.pipeline_orders import Ranks, Slot, check_split, ranks, sequence, zero_bubble
+from placelab.scheduling.zb_v import down_and_up, is_v
 from placelab.strategies import Limits, Order, scheduler
 
 ROUNDING = 1e-12  # relative
@@ -41,7 +42,7 @@ def zb_auto(
     A device that is free runs a gradient of an input if one is there; else a forward if memory allows; else a gradient of
     weights, if it ends before the next known arrival, or nothing else can come. Varied are: forwards before the first backward
     (three limits), whether a forward or a gradient goes first, whether a forward may delay a gradient that is on its way,
-    whether gradients of weights may. ``zb-h1`` and ``zb-h2`` are tried as well where they are within the cap. Transfers take their time but
+    whether gradients of weights may. ``zb-h1``, ``zb-h2`` and ``zb-v`` are tried as well, where they fit the stages and the cap. Transfers take their time but
     do not queue. O(24 · ops · log ops) in Python.
 
     Raises
@@ -69,6 +70,8 @@ def _candidates(found: Ranks, work: Work, cap: int) -> Iterator[list[list[Slot]]
         for k in (1, 2):
             if cap >= min(k * (found.p - 1) + 1, found.m):
                 yield zero_bubble(found, k)
+    if is_v(found) and cap >= 2 * min(found.p, found.m):
+        yield down_and_up(found)
     for choices in product((1, 2, None), (True, False), (True, False), (True, False)):
         yield greedy(found, work, cap, Choices(*choices))
 

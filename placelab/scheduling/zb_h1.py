@@ -14,10 +14,10 @@ def zb_h1(problem: Problem, placement: Placement) -> Order:
 
     Notes
     -----
-    Stage s of p runs min(p - s - 1, m) forwards, then forward and gradient of the input in turn; gradients of the weights of
-    micro-batch i follow those of the input of i + s, the others at the end. On equal stages without transfer times, and where this is not
-    negative, the bubble is ``(p - 1)(F + B - W)``, as the longest span of a device and as the makespan;
-    p activations.
+    Stage s of p runs min(p - s - 1, m) forwards, then forward and gradient of the input in turn; the gradient of the weights of
+    micro-batch i follows that of the input of i + s, those that are left come at the end. On equal stages without transfer
+    times, with m ≥ p, the bubble is ``(p - 1)(F + B - W)`` where that is not negative: of the makespan, and of the longest span of
+    a device. At most p activations on a device.
 
     Raises
     ------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from placelab.errors import UnsupportedError
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
-from placelab.scheduling.pipeline_orders import Slot, check_split, in_sequence, ranks
+from placelab.scheduling.pipeline_orders import Ranks, Slot, check_split, in_sequence, ranks
 from placelab.strategies import Order, scheduler
 
 
@@ -27,12 +27,22 @@ def zb_v(problem: Problem, placement: Placement) -> Order:
     """
     found = ranks(problem, placement, "zb-v")
     check_split(found, "zb-v")
-    if any(stages != (rank, 2 * found.p - 1 - rank) for rank, stages in enumerate(found.stages)):
+    if not is_v(found):
         raise UnsupportedError(
             "the scheduler 'zb-v' needs two stages per device, down and up again; "
             "give pipeline_training chunks=2, layout='v'"
         )
-    return in_sequence(found, [_plan(found.p, found.m, rank) for rank in range(found.p)])
+    return in_sequence(found, down_and_up(found))
+
+
+def is_v(found: Ranks) -> bool:
+    """Whether each rank has two stages, down and up again."""
+    return all(stages == (rank, 2 * found.p - 1 - rank) for rank, stages in enumerate(found.stages))
+
+
+def down_and_up(found: Ranks) -> list[list[Slot]]:
+    """The published order of each rank."""
+    return [_plan(found.p, found.m, rank) for rank in range(found.p)]
 
 
 def _plan(p: int, m: int, rank: int) -> list[Slot]:
