@@ -1,7 +1,7 @@
 """Pipelined training steps: their graphs, the columns that tell micro-batch, stage and phase, orders of a device's ops.
 
-``graph.metadata["pipeline"]`` is a dict of three lists with an entry per op: ``microbatch`` (whole number from 0, -1 for an op that
-runs once per step), ``stage`` (whole number from 0, -1 for an op of no stage), ``phase``:
+``graph.metadata["pipeline"]`` is a dict of three lists with an entry per op: ``microbatch`` (whole number from 0, -1 for an op
+that runs once per step), ``stage`` (whole number from 0, -1 for an op of no stage), ``phase``:
 
 ======  ====================================================================================================
 ``F``   forward pass of a micro-batch through a stage

@@ -63,7 +63,7 @@ def pipeline_of(graph: OpGraph) -> Pipeline | None:
     stored = graph.metadata.get(KEY)
     if not isinstance(stored, Mapping):
         return None
-    lists = [stored.get(label) for label in ("microbatch", "stage", "phase")]
+    lists: list[Any] = [stored.get(label) for label in ("microbatch", "stage", "phase")]
     if not all(isinstance(column, list) and len(column) == graph.n_ops for column in lists):
         return None
     microbatch, stage, phase = lists

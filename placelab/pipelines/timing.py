@@ -44,7 +44,8 @@ def replay(work: Work, sequence: Sequence[int]) -> list[float]:
     """
     n = len(work.seconds)
     missing = [len(inputs) for inputs in work.inputs]
-    after, last = [-1] * n, {}
+    after = [-1] * n
+    last: dict[int, int] = {}
     listed = [False] * n
     for v in sequence:
         listed[v] = True

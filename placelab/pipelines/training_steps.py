@@ -41,11 +41,11 @@ def pipeline_training(
     transfer
         Bytes of a micro-batch between two stages, and of its gradient on the way back. A number, or one per border.
     chunks
-        v parts of the model on each device. What is given per device (shape (p,) or a number) is divided by v; with `stages`, arrays
-        of length p · v are taken as they are, an entry per stage in the order of the model.
+        v parts of the model on each device. What is given per device (shape (p,) or a number) is divided by v; with `stages`,
+        arrays of length p · v are taken as they are, an entry per stage in the order of the model.
     layout
-        Device of each of the p · v stages: ``"loop"``, stage j on device j mod p (Megatron); ``"v"``, down and, in the next chunk,
-        up again, so that the turn stays on its device.
+        Device of each of the p · v stages: ``"loop"``, stage j on device j mod p (Megatron); ``"v"``, down and, in the next
+        chunk, up again, so that the turn stays on its device.
     stages
         p, where no array says it.
     cluster
@@ -54,15 +54,16 @@ def pipeline_training(
         True: only what comes in at a stage's border is kept, `transfer` bytes; the backward op takes the forward op's seconds
         more, and needs the activation from then on.
     recv
-        ``"async"``: a tensor arrives while its receiver computes. ``"blocking"``: a Receive op, ``RF…`` or ``RB…``, holds the receiving
-        device while the bytes arrive; only the latency of the link passes before. Such bytes count as an op, not as a transfer.
+        ``"async"``: a tensor arrives while its receiver computes. ``"blocking"``: a Receive op, ``RF…`` or ``RB…``, holds the
+        receiving device while the bytes arrive; only the latency of the link passes before. Such bytes count as an op, not as a
+        transfer.
 
     Returns
     -------
     Problem
         Ops ``F{micro-batch}.{stage}``, ``B…`` and ``W…``, or ``BW…``; ``graph.metadata["pipeline"]`` has their columns
-        (:mod:`placelab.pipelines`). Every partitioner gives the same placement, ``single`` none. Run it under ``gpipe``, ``1f1b``, ``interleaved``,
-        ``zb-h1``, ``zb-h2``, ``zb-v``, ``zb-auto``, or any other scheduler.
+        (:mod:`placelab.pipelines`). Every partitioner gives the same placement, ``single`` none. Run it under ``gpipe``,
+        ``1f1b``, ``interleaved``, ``zb-h1``, ``zb-h2``, ``zb-v``, ``zb-auto``, or any other scheduler.
 
     Raises
     ------

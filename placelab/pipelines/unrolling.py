@@ -151,7 +151,8 @@ def _with_receives(
     parts: Sequence[Part], tensors: Sequence[Carried], cluster: Cluster
 ) -> tuple[list[Part], list[Carried]]:
     """The same with a Receive on each device that gets a tensor from another one; its time is bytes over bandwidth."""
-    made, into, carried = list(parts), {}, []
+    made, carried = list(parts), list[Carried]()
+    into: dict[tuple[str, int], int] = {}
     for tensor in tensors:
         u = parts[tensor.producer]
         away = [v for v in tensor.consumers if parts[v].device != u.device and parts[v].phase not in ONCE]

@@ -17,7 +17,8 @@ class Choices(NamedTuple):
     Attributes
     ----------
     warm_up
-        k: before its first backward, rank s of p starts at most k(p - s - 1) + 1 forwards per stage; None: as many as memory allows.
+        k: before its first backward, rank s of p starts at most k(p - s - 1) + 1 forwards per stage; None: as many as memory
+        allows.
     backward_first
         A gradient of an input goes before a forward; False: the other than the one before.
     forward_waits

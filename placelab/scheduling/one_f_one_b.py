@@ -14,8 +14,8 @@ def one_f_one_b(problem: Problem, placement: Placement) -> Order:
 
     Notes
     -----
-    Stage s of p runs min(p - s - 1, m) forwards, then forward and backward in turn, then the backwards that are left. On equal stages the
-    bubble is that of ``gpipe``; min(m, p - s) activations.
+    Stage s of p runs min(p - s - 1, m) forwards, then forward and backward in turn, then the backwards that are left. On equal
+    stages the bubble is that of ``gpipe``; min(m, p - s) activations.
 
     Raises
     ------

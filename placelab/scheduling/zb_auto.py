@@ -31,8 +31,8 @@ def zb_auto(
     Parameters
     ----------
     cap
-        Activations that a device may hold, of one micro-batch in one stage each. Default: 2p - 1 for p devices, as ``zb-h2``, times the
-        stages on each. At least one for each stage of a device is always allowed.
+        Activations that a device may hold, of one micro-batch in one stage each. Default: 2p - 1 for p devices, as ``zb-h2``,
+        times the stages on each. At least one for each stage of a device is always allowed.
     objective
         What is least: ``"span"``, the longest time from first to last op of a device, which counts where steps follow each
         other without a barrier, then the makespan; ``"makespan"`` the other way round.
@@ -42,8 +42,8 @@ def zb_auto(
     A device that is free runs a gradient of an input if one is there; else a forward if memory allows; else a gradient of
     weights, if it ends before the next known arrival, or nothing else can come. Varied are: forwards before the first backward
     (three limits), whether a forward or a gradient goes first, whether a forward may delay a gradient that is on its way,
-    whether gradients of weights may. ``zb-h1``, ``zb-h2`` and ``zb-v`` are tried as well, where they fit the stages and the cap. Transfers take their time but
-    do not queue. O(24 · ops · log ops) in Python.
+    whether gradients of weights may. ``zb-h1``, ``zb-h2`` and ``zb-v`` are tried as well, where they fit the stages and the
+    cap. Transfers take their time but do not queue. O(24 · ops · log ops) in Python.
 
     Raises
     ------

@@ -38,8 +38,8 @@ def microbatches(placement: Placement, m: int, *, split: bool = False, recv: Rec
     m
         Micro-batches that a batch is divided into.
     split
-        True: backward ops that no other device waits for are an op of their own, ``W``, which zero-bubble schedulers delay; these are the
-        gradients of weights, on the first stage all. False: one backward op, ``BW``.
+        True: backward ops that no other device waits for are an op of their own, ``W``, which zero-bubble schedulers delay;
+        these are the gradients of weights, on the first stage all. False: one backward op, ``BW``.
     recv
         As for :func:`placelab.generators.pipeline_training`.
 
@@ -57,16 +57,17 @@ def microbatches(placement: Placement, m: int, *, split: bool = False, recv: Rec
 
     Notes
     -----
-    Time of an op of the pipeline: of each op in it its overhead, where the roofline that timed it has one, and the rest over m. Tensors of a
-    micro-batch have their bytes over m; parameters, gradients of weights and updates are there once. A tensor is a gradient of weights if an
-    update reads it, or if a backward op makes it and no op reads it. Tensors that stay within an op of the pipeline are not
-    counted. Where the backward pass reads no tensor of the forward pass (:func:`backward` makes such graphs), every tensor that a
-    forward op reads is kept for the backward pass of its reader's device. Temporary bytes: the most that an op in it takes, over m.
-    An update waits for the gradients of its own device only. Gradients of a tensor with several readers are summed on the device
-    of what reads the sum. O(n_ops + n_edges).
+    Time of an op of the pipeline: of each op in it its overhead, where the roofline that timed it has one, and the rest over m.
+    Tensors of a micro-batch have their bytes over m; parameters, gradients of weights and updates are there once. A tensor is a
+    gradient of weights if an update reads it, or if a backward op makes it and no op reads it. Tensors that stay within an op
+    of the pipeline are not counted. Where the backward pass reads no tensor of the forward pass (:func:`backward` makes such
+    graphs), every tensor that a forward op reads is kept for the backward pass of its reader's device. Temporary bytes: the
+    most that an op in it takes, over m. An update waits for the gradients of its own device only. Gradients of a tensor with
+    several readers are summed on the device of what reads the sum. O(n_ops + n_edges).
 
-    Place with ``contiguous`` and ``prepare="forward-only"``: gradient ops are then on the device of their op. A model whose first and last op
-    share a weight passes tensors back to the first device, unless their colocation group is left out of the graph.
+    Place with ``contiguous`` and ``prepare="forward-only"``: gradient ops are then on the device of their op. A model whose
+    first and last op share a weight passes tensors back to the first device, unless their colocation group is left out of the
+    graph.
 
     Examples
     --------

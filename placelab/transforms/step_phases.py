@@ -14,11 +14,12 @@ SUMS = ("AddN", "Add", "AddV2", "add")
 
 
 def phases(graph: OpGraph, device: np.ndarray, split: bool) -> np.ndarray:
-    """Phase of each op: ``P``, ``F``, ``BW`` (with `split`: ``B`` or ``W``) or ``U``, see :mod:`placelab.pipelines`; shape (n_ops,).
+    """Phase of each op, shape (n_ops,): ``P``, ``F``, ``BW`` (with `split`: ``B`` or ``W``) or ``U``, see :mod:`placelab.pipelines`.
 
-    ``W`` are backward ops from which no backward op on another device can be reached. ``U`` are optimiser ops, ops that
-    read gradients and are none (their names say so: clipping), what depends on them, and sums of gradients of weights over devices: backward additions with an input from another device on which only updates
-    depend, if anything does. ``P`` are forward ops that depend on no input, in graphs that have inputs.
+    ``W`` are backward ops from which no backward op on another device can be reached. ``U`` are optimiser ops, ops that read
+    gradients and are none (their names say so: clipping), what depends on them, and sums of gradients of weights over devices:
+    backward additions with an input from another device on which only updates depend, if anything does. ``P`` are forward ops
+    that depend on no input, in graphs that have inputs.
 
     Raises
     ------
@@ -46,8 +47,8 @@ def phases(graph: OpGraph, device: np.ndarray, split: bool) -> np.ndarray:
 def summed_where_read(graph: OpGraph, device: np.ndarray) -> np.ndarray:
     """The device of each op, with additions of the backward pass moved to the device of what reads them, where that is one.
 
-    Gradients of a tensor with several readers are summed by an op that belongs to no op of the forward pass; wherever it was placed,
-    a pipeline sums them on the stage that needs the sum. Shape (n_ops,).
+    Gradients of a tensor with several readers are summed by an op that belongs to no op of the forward pass; wherever it was
+    placed, a pipeline sums them on the stage that needs the sum. Shape (n_ops,).
     """
     sums = backward_part(graph) & np.isin(
         graph.kind, [kind for kind in set(graph.kind.tolist()) if name_of(kind) in SUMS]
