@@ -58,7 +58,7 @@ class Pipeline:
 def pipeline_of(graph: OpGraph) -> Pipeline | None:
     """The columns in a graph's metadata; None if there are none, or none that fit its ops.
 
-    Columns fit if each micro-batch has a forward op in each stage, and either one backward op there or two.
+    Columns fit if each micro-batch has a forward op in each stage, and, everywhere alike, one backward op there or two.
     """
     stored = graph.metadata.get(KEY)
     if not isinstance(stored, Mapping):
@@ -80,18 +80,18 @@ def _numbers(column: list[Any], n: int) -> bool:
 
 
 def _whole(found: Pipeline) -> bool:
-    if found.microbatch.max() < 0 or found.stage[found.microbatch >= 0].max() < 0 or len(found.op) < len(found.phase):
+    once = np.isin(found.phase, ONCE)
+    micro = ~once
+    if not micro.any() or found.microbatch[once].max(initial=-1) >= 0:
         return False
-    places = found.microbatches * found.stages
-    if places > len(found.phase):
+    if min(found.microbatch[micro].min(), found.stage[micro].min()) < 0:
         return False
+    keys = set(zip(found.phase[micro], found.microbatch[micro].tolist(), found.stage[micro].tolist(), strict=True))
     count = {phase: int((found.phase == phase).sum()) for phase in PHASES}
-    whole = all(
-        (found.microbatch[ops] >= 0).all() and (found.stage[ops] >= 0).all() and count[phase] in (0, places)
-        for phase in ("F", "B", "W", "BW")
-        for ops in [found.phase == phase]
-    )
-    return whole and count["F"] == places and count["B"] == count["W"] == places - count["BW"]
+    places = found.microbatches * found.stages
+    backward = count["BW"], count["B"], count["W"]
+    whole = count["F"] == places and backward in ((places, 0, 0), (0, places, places))
+    return whole and len(keys) == micro.sum()
 
 
 def required(graph: OpGraph, who: str) -> Pipeline:

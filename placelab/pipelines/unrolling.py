@@ -163,10 +163,9 @@ def _with_receives(
             carried.append(replace(tensor, consumers=near))
         for d in dict.fromkeys(parts[v].device for v in away):
             there = tuple(v for v in away if parts[v].device == d)
-            first = parts[there[0]]
-            part = Part(
-                "RF" if first.phase == "F" else "RB", first.stage, d, tensor.bytes / cluster.bandwidth[u.device, d]
-            )
+            first = min((parts[v] for v in there), key=lambda part: (part.phase != "F", part.stage))
+            phase, seconds = "RF" if first.phase == "F" else "RB", tensor.bytes / cluster.bandwidth[u.device, d]
+            part = Part(phase, first.stage, d, seconds)
             key = part.phase, part.stage
             if key in into:  # one Receive for all that a part gets, one after the other
                 k = into[key]

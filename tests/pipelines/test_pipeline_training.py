@@ -24,7 +24,10 @@ def test_ops_of_a_small_pipeline():
     graph = training([1.0, 2.0], [3.0, 4.0], 5.0, microbatches=2, activation=7.0, transfer=2.0).graph
     assert graph.names[:6].tolist() == ["F0.0", "F0.1", "B0.1", "B0.0", "W0.0", "W0.1"]
     assert graph.compute[:6].tolist() == [1, 2, 4, 3, 5, 5] and graph.n_ops == 12
-    edges = {(str(graph.names[u]), str(graph.names[v])): size for (u, v), size in zip(graph.edges, graph.edge_bytes)}
+    edges = {
+        (str(graph.names[u]), str(graph.names[v])): size
+        for (u, v), size in zip(graph.edges, graph.edge_bytes, strict=True)
+    }
     assert edges["F0.0", "F0.1"] == edges["B0.1", "B0.0"] == 2 and edges["B0.0", "W0.0"] == 0
     assert edges["F1.0", "B1.0"] == edges["F1.0", "W1.0"] == 7 and ("F0.0", "F1.0") not in edges
     assert graph.metadata["pipeline"]["phase"][:6] == ["F", "F", "B", "B", "W", "W"]
@@ -157,7 +160,7 @@ def test_measures_are_there_where_stages_are():
     assert table["span"].tolist() == [18, 15, 12] and table["idle"].tolist() == [6, 3, 0]
     other = pl.solve(pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2)), "heft")
     assert "bubble" not in pl.metrics(other)
-    with pytest.raises(pl.UnsupportedError, match="stages measures a training step .*, and fork-join 3 x 1 has none"):
+    with pytest.raises(pl.UnsupportedError, match=r"stages measures a training step .*, and fork-join 3 x 1 has none"):
         pl.stages(other)
 
 
