@@ -14,11 +14,13 @@ from placelab.analysis.explanation import critical_path, idle_reasons
 from placelab.analysis.faster import what_if
 from placelab.analysis.lower_bounds import bounds
 from placelab.analysis.measures import metrics
+from placelab.analysis.stage_measures import stages
 from placelab.analysis.two_schedules import Difference, difference
 from placelab.analysis.validation import Violation, validate
 from placelab.analysis.worker_measures import worker_metrics
 from placelab.comparing import compare
 from placelab.errors import CycleError, FormatError, InfeasibleError, PlacelabError, UnsupportedError
+from placelab.formats.torch.schedule_table import read as load_schedule_table
 from placelab.loading import load
 from placelab.placing import place, solve
 from placelab.planning.list_scheduler import ListScheduler
@@ -66,6 +68,7 @@ __all__ = [
     "idle_reasons",
     "iterations",
     "load",
+    "load_schedule_table",
     "metrics",
     "partitioner",
     "partitioners",
@@ -77,6 +80,7 @@ __all__ = [
     "sensitivity",
     "simulate",
     "solve",
+    "stages",
     "testing",
     "transforms",
     "upward_rank",

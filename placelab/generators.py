@@ -12,6 +12,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from placelab.errors import FormatError
+from placelab.pipelines.training_steps import pipeline_training  # noqa: F401
 from placelab.problem.graph import OpGraph
 from placelab.seeds import generator
 

@@ -7,6 +7,7 @@ import numpy as np
 from placelab.analysis.approximation import sct_ratio
 from placelab.analysis.explanation import KINDS
 from placelab.analysis.lower_bounds import best_bound, busiest, critical_length, least_exec, transfer_times
+from placelab.analysis.stage_measures import bubbles
 from placelab.errors import expect
 from placelab.problem.problem import Problem
 from placelab.schedule.busy import busy_time
@@ -39,6 +40,9 @@ def metrics(schedule: Schedule) -> dict[str, float]:
     ``sct_ratio``           ρ of the problem: longest transfer over shortest op; the SCT assumption is ρ ≤ 1
     ======================  ========================================================================================
 
+    A training step of stages and micro-batches (:mod:`placelab.pipelines`) has three more, see
+    :func:`placelab.analysis.stage_measures.bubbles`: ``bubble`` and ``bubble_span`` [s], ``peak_activations``.
+
     References
     ----------
     Topcuoglu et al. (2002) §5; Hashemi et al. (2018) §1; Srivastava (2018) §3.3.1, §4.3.
@@ -64,6 +68,7 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         "critical_wait": split["wait"],
         "bound_gap": _ratio(t, max(best_bound(problem), schedule.placement.bound or 0.0)) - 1.0,
         "sct_ratio": sct_ratio(problem),
+        **bubbles(schedule),
     }
 
 

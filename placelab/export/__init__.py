@@ -3,10 +3,10 @@
 Every function writes one file, whole or not at all, and returns its path.
 """
 
-from placelab.export.exports import chrome_trace, csv, graph, placement, tensorflow, torch_device_map
+from placelab.export.exports import chrome_trace, csv, graph, placement, tensorflow, torch_device_map, torch_schedule
 from placelab.export.page import html
 
-__all__ = ["chrome_trace", "csv", "graph", "html", "placement", "tensorflow", "torch_device_map"]
+__all__ = ["chrome_trace", "csv", "graph", "html", "placement", "tensorflow", "torch_device_map", "torch_schedule"]
 
 
 def __dir__() -> list[str]:

@@ -12,7 +12,7 @@ from placelab.files.limits import path_of
 from placelab.files.saving import save
 from placelab.formats.task_graphs import dot, stg
 from placelab.formats.tensorflow import write_graph_def
-from placelab.formats.torch import device_map
+from placelab.formats.torch import device_map, schedule_table
 from placelab.problem import graph_json
 from placelab.problem.graph import OpGraph
 from placelab.schedule import placement_json
@@ -110,6 +110,23 @@ def torch_device_map(placement: Placement, path: str | Path, *, devices: Mapping
     """
     expect(placement, Placement, "export.torch_device_map")
     return device_map.write(placement, path, devices=devices)
+
+
+def torch_schedule(schedule: Schedule, path: str | Path) -> Path:
+    """Write the order of a pipelined training step as a table of ``torch.distributed.pipelining``: ``0F0,0F1,0B0``.
+
+    Parameters
+    ----------
+    path
+        CSV file to write, gzipped when its name ends in ``.gz``; schedules of PyTorch read it with ``_load_csv``, format
+        ``compute_only``.
+
+    Notes
+    -----
+    :mod:`placelab.formats.torch.schedule_table` specifies the table; :func:`placelab.load_schedule_table` reads it.
+    """
+    expect(schedule, Schedule, "export.torch_schedule")
+    return save(schedule_table.dumps(schedule), path)
 
 
 def graph(graph: OpGraph, path: str | Path) -> Path:

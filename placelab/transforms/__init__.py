@@ -14,6 +14,7 @@ from placelab.preparing.post_adjustment import post_adjust
 from placelab.strategies import transform
 from placelab.strategies import transforms as catalogue
 from placelab.transforms.backward_graph import backward
+from placelab.transforms.micro_batching import microbatches
 from placelab.transforms.perturbation import perturb
 from placelab.transforms.replication import model_replica
 from placelab.transforms.schedule_reversal import backward_schedule, proportionality
@@ -29,6 +30,7 @@ __all__ = [
     "expand_backward",
     "forward_only",
     "fuse",
+    "microbatches",
     "model_replica",
     "perturb",
     "pipeline",

@@ -28,6 +28,7 @@ problem
 schedule
 flops hardware
 strategies
+pipelines
 planning
 scheduling
 simulation_arrays simulation

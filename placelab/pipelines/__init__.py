@@ -1,0 +1,16 @@
+"""Pipelined training steps: their graphs, the columns that tell micro-batch, stage and phase, orders of a device's ops.
+
+``graph.metadata["pipeline"]`` is a dict of three lists with an entry per op: ``microbatch`` (whole number from 0, -1 for an op
+that runs once per step), ``stage`` (whole number from 0, -1 for an op of no stage), ``phase``:
+
+======  ====================================================================================================
+``F``   forward pass of a micro-batch through a stage
+``B``   gradient of the stage's input
+``W``   gradient of its weights
+``BW``  both in one op
+``RF``  Receive that precedes a forward op, where a Receive holds the device (``recv="blocking"``)
+``RB``  Receive that precedes a backward op
+``P``   what depends on no input of the model, once per step
+``U``   update of the weights, once per step
+======  ====================================================================================================
+"""

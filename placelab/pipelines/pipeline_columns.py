@@ -1,0 +1,105 @@
+"""Read micro-batch, stage and phase of each op of a pipelined training step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from placelab.errors import UnsupportedError
+from placelab.problem.graph import OpGraph
+
+PHASES = ("F", "B", "W", "BW", "RF", "RB", "P", "U")
+ONCE = ("P", "U")  # phases that run once per step
+KEY = "pipeline"  # in a graph's metadata
+
+
+@dataclass(frozen=True, eq=False)
+class Pipeline:
+    """Micro-batch, stage and phase of each op.
+
+    Attributes
+    ----------
+    microbatch, stage : ndarray of int64, shape (n_ops,)
+        -1 where an op belongs to none.
+    phase : ndarray of str, shape (n_ops,)
+        One of ``PHASES``.
+    """
+
+    microbatch: np.ndarray
+    stage: np.ndarray
+    phase: np.ndarray
+
+    @cached_property
+    def microbatches(self) -> int:
+        """Number of micro-batches."""
+        return int(self.microbatch.max()) + 1
+
+    @cached_property
+    def stages(self) -> int:
+        """Number of stages, those of all chunks."""
+        return int(self.stage[self.microbatch >= 0].max()) + 1
+
+    @cached_property
+    def op(self) -> dict[tuple[str, int, int], int]:
+        """(phase, micro-batch, stage) → op number."""
+        keys = zip(self.phase.tolist(), self.microbatch.tolist(), self.stage.tolist(), strict=True)
+        return {key: v for v, key in enumerate(keys)}
+
+    @property
+    def splits(self) -> bool:
+        """Whether gradients of inputs and of weights are ops of their own."""
+        return bool((self.phase == "W").any())
+
+
+def pipeline_of(graph: OpGraph) -> Pipeline | None:
+    """The columns in a graph's metadata; None if there are none, or none that fit its ops.
+
+    Columns fit if each micro-batch has a forward op in each stage, and, everywhere alike, one backward op there or two.
+    """
+    stored = graph.metadata.get(KEY)
+    if not isinstance(stored, Mapping):
+        return None
+    lists: list[Any] = [stored.get(label) for label in ("microbatch", "stage", "phase")]
+    if not all(isinstance(column, list) and len(column) == graph.n_ops for column in lists):
+        return None
+    microbatch, stage, phase = lists
+    if not all(_numbers(column, graph.n_ops) for column in (microbatch, stage)):
+        return None
+    if not all(isinstance(p, str) and p in PHASES for p in phase):
+        return None
+    found = Pipeline(np.array(microbatch), np.array(stage), np.array(phase, dtype=object))
+    return found if _whole(found) else None
+
+
+def _numbers(column: list[Any], n: int) -> bool:
+    return set(map(type, column)) <= {int} and min(column) >= -1 and max(column) < n
+
+
+def _whole(found: Pipeline) -> bool:
+    once = np.isin(found.phase, ONCE)
+    micro = ~once
+    if not micro.any() or found.microbatch[once].max(initial=-1) >= 0:
+        return False
+    if min(found.microbatch[micro].min(), found.stage[micro].min()) < 0:
+        return False
+    keys = set(zip(found.phase[micro], found.microbatch[micro].tolist(), found.stage[micro].tolist(), strict=True))
+    count = {phase: int((found.phase == phase).sum()) for phase in PHASES}
+    places = found.microbatches * found.stages
+    backward = count["BW"], count["B"], count["W"]
+    whole = count["F"] == places and backward in ((places, 0, 0), (0, places, places))
+    return whole and len(keys) == micro.sum()
+
+
+def required(graph: OpGraph, who: str) -> Pipeline:
+    """The columns of a graph; UnsupportedError where it has none, `who` in front."""
+    found = pipeline_of(graph)
+    if found is None:
+        raise UnsupportedError(
+            f"{who} needs a training step of stages and micro-batches, and {graph.title} has none; "
+            "make one with generators.pipeline_training or transforms.microbatches"
+        )
+    return found

@@ -1,0 +1,32 @@
+"""1F1B: a forward and a backward pass in turn."""
+
+from __future__ import annotations
+
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.scheduling.pipeline_orders import in_sequence, one_by_one, single
+from placelab.strategies import Order, scheduler
+
+
+@scheduler(static=True, name="1f1b", source="Narayanan et al. 2019, PipeDream-Flush")
+def one_f_one_b(problem: Problem, placement: Placement) -> Order:
+    """One forward, one backward in turn, after as many forwards as there are stages behind.
+
+    Notes
+    -----
+    Stage s of p runs min(p - s - 1, m) forwards, then forward and backward in turn, then the backwards that are left. On equal
+    stages the bubble is that of ``gpipe``; min(m, p - s) activations.
+
+    Raises
+    ------
+    UnsupportedError
+        The graph has no stages and micro-batches, or several stages on a device.
+    """
+    found = single(problem, placement, "1f1b")
+    plans = []
+    for rank, (stage,) in enumerate(found.stages):
+        forwards = [("F", i, stage) for i in range(found.m)]
+        plans.append(
+            one_by_one(found, forwards, [(i, stage) for i in range(found.m)], min(found.p - rank - 1, found.m))
+        )
+    return in_sequence(found, plans)

@@ -1,0 +1,153 @@
+"""Orders of a pipelined training step: what the schedulers of pipelines share.
+
+A schedule is written as a list of :data:`Slot` per device; :func:`in_sequence` makes an order of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from placelab.errors import UnsupportedError
+from placelab.pipelines.pipeline_columns import Pipeline, required
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.strategies import Order
+
+Slot = tuple[str, int, int]  # phase ("F", "B", "W", "BW"), micro-batch, stage
+RECEIVE = {"F": "RF", "B": "RB", "BW": "RB"}
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """The stages of a placed pipeline, device by device.
+
+    Attributes
+    ----------
+    pipeline : Pipeline
+    device : tuple of int
+        Devices that run stages, by their first stage: the ranks 0 … p - 1.
+    stages : tuple of tuples of int
+        Stages of each rank, ascending.
+    """
+
+    pipeline: Pipeline
+    device: tuple[int, ...]
+    stages: tuple[tuple[int, ...], ...]
+
+    @property
+    def p(self) -> int:
+        """Number of ranks."""
+        return len(self.device)
+
+    @property
+    def m(self) -> int:
+        """Number of micro-batches."""
+        return self.pipeline.microbatches
+
+    @cached_property
+    def chunks(self) -> int:
+        """Stages on each rank, 0 where their numbers differ."""
+        counts = {len(stages) for stages in self.stages}
+        return counts.pop() if len(counts) == 1 else 0
+
+
+def ranks(problem: Problem, placement: Placement, who: str) -> Ranks:
+    """The ranks of a placement.
+
+    Raises
+    ------
+    UnsupportedError
+        The graph has no stages and micro-batches; or the ops of a stage are on several devices.
+    """
+    pipeline = required(problem.graph, f"the scheduler {who!r}")
+    micro = np.flatnonzero((pipeline.microbatch >= 0) & (pipeline.stage >= 0))
+    where = np.full(pipeline.stages, -1)
+    where[pipeline.stage[micro]] = placement.device[micro]
+    apart = micro[placement.device[micro] != where[pipeline.stage[micro]]]
+    if len(apart):
+        raise UnsupportedError(
+            f"the scheduler {who!r} needs each stage on one device; {problem.graph.names[apart[0]]!r} is apart from its stage"
+        )
+    device = tuple(dict.fromkeys(where.tolist()))
+    return Ranks(pipeline, device, tuple(tuple(np.flatnonzero(where == d).tolist()) for d in device))
+
+
+def single(problem: Problem, placement: Placement, who: str, split: bool = False) -> Ranks:
+    """The ranks of a pipeline of one stage per device; `split`: with gradients of weights as ops of their own."""
+    found = ranks(problem, placement, who)
+    if found.chunks != 1:
+        raise UnsupportedError(
+            f"the scheduler {who!r} needs one stage per device; 'interleaved', 'zb-v' and 'zb-auto' run several"
+        )
+    if split:
+        check_split(found, who)
+    return found
+
+
+def check_split(found: Ranks, who: str) -> None:
+    """UnsupportedError where one op computes both gradients."""
+    if not found.pipeline.splits:
+        raise UnsupportedError(
+            f"the scheduler {who!r} needs the gradients of weights as ops of their own: give pipeline_training a weight, "
+            "or microbatches split=True"
+        )
+
+
+def backward(found: Ranks, microbatch: int, stage: int) -> list[Slot]:
+    """The backward pass of a micro-batch through a stage, in one op or in two."""
+    if ("BW", microbatch, stage) in found.pipeline.op:
+        return [("BW", microbatch, stage)]
+    return [("B", microbatch, stage), ("W", microbatch, stage)]
+
+
+def one_by_one(found: Ranks, forwards: list[Slot], backwards: list[tuple[int, int]], warm_up: int) -> list[Slot]:
+    """`warm_up` forwards, then a forward and a backward in turn, then the backwards that are left.
+
+    `backwards` are (micro-batch, stage).
+    """
+    slots = forwards[:warm_up]
+    rest = forwards[warm_up:]
+    for i, (microbatch, stage) in enumerate(backwards):
+        slots += rest[i : i + 1] + backward(found, microbatch, stage)
+    return slots
+
+
+def zero_bubble(found: Ranks, k: int) -> list[list[Slot]]:
+    """ZB-H1 (k = 1), ZB-H2 (k = 2): gradients of weights come late, in what would be idle time."""
+    return [_zero_bubble(found.p, found.m, stage, rank, k) for rank, (stage,) in enumerate(found.stages)]
+
+
+def _zero_bubble(p: int, m: int, stage: int, rank: int, k: int) -> list[Slot]:
+    warm_up = min(k * (p - rank - 1), m)
+    slots: list[Slot] = [("F", i, stage) for i in range(warm_up)]
+    for j in range(m):
+        slots += [("F", warm_up + j, stage)] if warm_up + j < m else []
+        slots += [("B", j, stage)]
+        slots += [("W", j - k * rank, stage)] if j >= k * rank else []
+    return slots + [("W", i, stage) for i in range(max(m - k * rank, 0), m)]
+
+
+def in_sequence(found: Ranks, plans: Sequence[Sequence[Slot]]) -> Order:
+    """The order in which each rank runs its slots.
+
+    Ops that run once per step are first (``P``) or last (``U``); a Receive is right before the op that reads it.
+    """
+    return Order("planned", sequence(found, plans))
+
+
+def sequence(found: Ranks, plans: Sequence[Sequence[Slot]]) -> np.ndarray:
+    """:func:`in_sequence` as op numbers, rank by rank; shape (n_ops,)."""
+    pipeline, op = found.pipeline, found.pipeline.op
+    number: list[int] = []
+    for plan in plans:
+        for phase, microbatch, stage in plan:
+            receive = op.get((RECEIVE.get(phase, ""), microbatch, stage))
+            number += [] if receive is None else [receive]
+            number.append(op[phase, microbatch, stage])
+    return np.concatenate(
+        [np.flatnonzero(pipeline.phase == "P"), np.array(number, np.int64), np.flatnonzero(pipeline.phase == "U")]
+    )

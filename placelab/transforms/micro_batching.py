@@ -1,0 +1,211 @@
+"""Fold a placed training step into a pipeline of micro-batches."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from placelab.errors import FormatError, UnsupportedError, expect
+from placelab.pipelines.pipeline_columns import ONCE
+from placelab.pipelines.unrolling import Carried, Part, Receive, unrolled
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.transforms.step_phases import optimisers, phases, summed_where_read
+
+Node = tuple[str, int]  # phase, device
+MICRO = ("F", "B", "W", "BW")
+Folded = tuple[Node, tuple[Node, ...], float, bool]  # producer, consumers, bytes, whether it only orders
+
+
+class Placed(NamedTuple):
+    """A problem, and the device of each op; colocation groups may be split."""
+
+    problem: Problem
+    device: np.ndarray
+
+
+def microbatches(placement: Placement, m: int, *, split: bool = False, recv: Receive = "async") -> Problem:
+    """The pipeline of `m` micro-batches that a placed training step becomes: a stage per device, an op per phase and micro-batch.
+
+    Parameters
+    ----------
+    placement
+        Of the graph of a training step, forward and backward pass: from TensorFlow, PyTorch or :func:`backward`.
+    m
+        Micro-batches that a batch is divided into.
+    split
+        True: backward ops that no other device waits for are an op of their own, ``W``, which zero-bubble schedulers delay;
+        these are the gradients of weights, on the first stage all. False: one backward op, ``BW``.
+    recv
+        As for :func:`placelab.generators.pipeline_training`.
+
+    Returns
+    -------
+    Problem
+        On the same cluster with the same models. Ops ``F{micro-batch}.{stage}``, ``BW…`` or ``B…`` and ``W…``, each tied to its
+        device, and once per step ``P.…``, what depends on no input of the model, and ``U.…``, the optimiser's ops.
+        ``graph.metadata["pipeline"]`` has their columns (:mod:`placelab.pipelines`).
+
+    Raises
+    ------
+    UnsupportedError
+        There is no backward pass; the stages depend on each other in a circle, then two ops of opposite direction are named.
+
+    Notes
+    -----
+    Time of an op of the pipeline: of each op in it its overhead, where the roofline that timed it has one, and the rest over m.
+    Tensors of a micro-batch have their bytes over m; parameters, gradients of weights and updates are there once. A tensor is a
+    gradient of weights if an update reads it, or if a backward op makes it and no op reads it. Tensors that stay within an op
+    of the pipeline are not counted. Where the backward pass reads no tensor of the forward pass (:func:`backward` makes such
+    graphs), every tensor that a forward op reads is kept for the backward pass of its reader's device. Temporary bytes: the
+    most that an op in it takes, over m. An update waits for the gradients of its own device only. Gradients of a tensor with
+    several readers are summed on the device of what reads the sum. O(n_ops + n_edges).
+
+    Place with ``contiguous`` and ``prepare="forward-only"``: gradient ops are then on the device of their op. A model whose
+    first and last op share a weight passes tensors back to the first device, unless their colocation group is left out of the
+    graph.
+
+    Examples
+    --------
+    >>> import placelab as pl
+    >>> chain = pl.OpGraph.from_arrays(["a", "b"], [4.0, 4.0], [(0, 1)], edge_bytes=[8.0])
+    >>> step = pl.Problem(pl.transforms.backward(chain, 2.0), pl.Cluster([1.0, 1.0], bandwidth=8.0))
+    >>> pipeline = microbatches(pl.Placement(step, [0, 1, 1, 0]), 2)
+    >>> [str(name) for name in pipeline.graph.names]
+    ['F0.0', 'F0.1', 'BW0.1', 'BW0.0', 'F1.0', 'F1.1', 'BW1.1', 'BW1.0']
+    >>> pl.simulate(pipeline, pl.place(pipeline, "heft"), "1f1b").makespan
+    19.0
+    """
+    expect(placement, Placement, "microbatches")
+    if isinstance(m, bool) or not isinstance(m, (int, np.integer)) or m < 1:
+        raise FormatError(f"microbatches: m is {m!r:.60}; expected a whole number, 1 or more")
+    problem, graph = placement.problem, placement.problem.graph
+    placed = Placed(problem, summed_where_read(graph, placement.device))
+    parts, tensors = _folded(placed, phases(graph, placed.device, split), int(m))
+    name = f"{graph.title}, {m} micro-batches"
+    made = unrolled(parts, tensors, int(m), problem.cluster, recv, {"name": name})
+    return Problem(
+        made,
+        problem.cluster,
+        memory=problem.memory,
+        transfers=problem.transfers,
+        duplex=problem.duplex,
+        transfer_ops=problem.transfer_ops,
+    )
+
+
+def _folded(placed: Placed, phase: np.ndarray, m: int) -> tuple[list[Part], list[Carried]]:
+    """Parts and tensors of one micro-batch, and of what runs once."""
+    nodes = list(zip(phase.tolist(), placed.device.tolist(), strict=True))
+    backs = ("BW",) if (phase == "BW").any() else ("B", "W")
+    tensors = _tensors(placed, nodes, backs, m)
+    stages = _stages(placed, nodes)
+    chain = ("F", *backs)
+    tensors += [((a, d), ((b, d),), 0.0, True) for d in stages for a, b in pairwise(chain)]
+    order = _in_order(placed, nodes, tensors, stages, backs)
+    at = {node: k for k, node in enumerate(order)}
+    parts = _parts(placed, nodes, order, stages, m)
+    return parts, [Carried(at[u], tuple(at[v] for v in to), size, control) for u, to, size, control in tensors]
+
+
+def _tensors(placed: Placed, nodes: list[Node], backs: tuple[str, ...], m: int) -> list[Folded]:
+    """Tensors that leave their part; those of one producer and the same consumers together, as one."""
+    graph, total = placed.problem.graph, defaultdict[tuple[Node, tuple[Node, ...], bool], float](float)
+    readers: list[set[Node]] = [set() for _ in range(graph.n_tensors)]
+    for t, v in zip(graph.edge_tensor.tolist(), graph.consumer.tolist(), strict=True):
+        readers[t].add(nodes[v])
+    made = [nodes[u] for u in graph.tensor_producer.tolist()]
+    columns = list(zip(made, readers, graph.tensor_bytes.tolist(), graph.tensor_control.tolist(), strict=True))
+    reads = any(u[0] == "F" and not only and any(v[0] in backs for v in to) for u, to, _, only in columns)
+    updated = optimisers(graph).any()
+    for u, to, nbytes, only in columns:
+        if u[0] == "F" and not reads and not only:  # the backward pass needs what the forward pass reads
+            to = to | {(back, d) for phase, d in to if phase == "F" for back in backs}
+        if u[0] in backs and not to and not updated:
+            to = {("U", u[1])}
+        to = {v for v in to if v != u and (v[0] != u[0] or v[0] not in ONCE)}
+        once = {v for v in to if "U" in (u[0], v[0]) or u[0] == "P"}
+        for group, share in ((once, 1), (to - once, m)):
+            if group:
+                total[u, tuple(sorted(group)), only] += nbytes / share
+    return [(u, to, nbytes, only) for (u, to, only), nbytes in total.items()]
+
+
+def _stages(placed: Placed, nodes: list[Node]) -> dict[int, int]:
+    """Device → stage, in the direction of the forward pass."""
+    devices = list(dict.fromkeys(d for p, d in nodes if p in MICRO))
+    needs: dict[Node, dict[Node, None]] = {("F", d): {} for d in devices}
+    for u, v in placed.problem.graph.edges.tolist():
+        if nodes[u][0] == nodes[v][0] == "F" and nodes[u] != nodes[v]:
+            needs[nodes[v]][nodes[u]] = None
+    return {d: stage for stage, (_, d) in enumerate(_sorted(placed, nodes, needs))}
+
+
+def _in_order(
+    placed: Placed, nodes: list[Node], tensors: list[Folded], stages: dict[int, int], backs: tuple[str, ...]
+) -> list[Node]:
+    """Parts in topological order: what runs once first and last."""
+    once = sorted({node for node in nodes if node[0] in ONCE} | {v for _, to, *_ in tensors for v in to if v[0] == "U"})
+    needs: dict[Node, dict[Node, None]] = {(phase, d): {} for phase in ("F", *backs) for d in stages}
+    for u, to, *_ in tensors:
+        for v in to:
+            if u in needs and v in needs:
+                needs[v][u] = None
+    micro = _sorted(placed, nodes, needs)
+    return [*(node for node in once if node[0] == "P"), *micro, *(node for node in once if node[0] == "U")]
+
+
+def _sorted(placed: Placed, nodes: list[Node], needs: dict[Node, dict[Node, None]]) -> list[Node]:
+    """Parts in topological order; UnsupportedError names an op in each direction where there is a circle."""
+    try:
+        return list(TopologicalSorter(needs).static_order())
+    except CycleError as error:
+        circle: list[Node] = error.args[1]  # each is an input of the next
+        there, back = _edge(placed, nodes, *circle[:2]), _edge(placed, nodes, *circle[-2:])
+        raise UnsupportedError(
+            f"microbatches needs stages that pass tensors in one direction, but {there}, and {back}; "
+            "place with 'contiguous' and prepare='forward-only'"
+        ) from None
+
+
+def _edge(placed: Placed, nodes: list[Node], a: Node, b: Node) -> str:
+    """An edge from part a to part b, in words."""
+    graph, names = placed.problem.graph, placed.problem.cluster.names
+    u, v = next((u, v) for u, v in graph.edges.tolist() if (nodes[u], nodes[v]) == (a, b))
+    return f"{graph.names[u]!r} on {names[a[1]]} feeds {graph.names[v]!r} on {names[b[1]]}"
+
+
+def _parts(placed: Placed, nodes: list[Node], order: list[Node], stages: dict[int, int], m: int) -> list[Part]:
+    problem, graph = placed.problem, placed.problem.graph
+    number = {node: k for k, node in enumerate(order)}
+    of = np.array([number[node] for node in nodes])
+    share = np.array([m if node[0] in MICRO else 1 for node in order])
+    took, fixed = problem.exec_times(placed.device), _overhead(placed)
+    seconds = np.bincount(of, fixed + (took - fixed) / share[of], minlength=len(order))
+    temporary = np.zeros(len(order))
+    np.maximum.at(temporary, of, graph.temporary)
+    lasting = np.bincount(placed.device, graph.persistent, minlength=problem.cluster.n_devices)
+    parts = []
+    for k, (phase, d) in enumerate(order):
+        parts.append(Part(phase, stages.get(d, -1), d, seconds[k], lasting[d], temporary[k] / share[k]))
+        lasting[d] = 0.0
+    return parts
+
+
+def _overhead(placed: Placed) -> np.ndarray:
+    """Seconds of each op that do not shrink with its work: the overhead that its time was estimated with; shape (n_ops,)."""
+    problem, graph = placed.problem, placed.problem.graph
+    columns = graph.metadata.get("costs", {})
+    columns = columns.get("columns", {}) if isinstance(columns, dict) else {}
+    known = np.zeros(problem.cluster.n_devices)
+    for d, device in enumerate(zip(problem.cluster.names, problem.cluster.types, strict=True)):
+        column = graph.time_column(*device)
+        how = columns.get(graph.time_types[column]) if column >= 0 and isinstance(columns, dict) else None
+        value = how.get("overhead") if isinstance(how, dict) else None
+        if isinstance(value, (int, float)) and value > 0:
+            known[d] = value / problem.divisor[d]
+    return np.minimum(known[placed.device], problem.exec_times(placed.device))

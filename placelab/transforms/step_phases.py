@@ -1,0 +1,98 @@
+"""Tell the phases of a placed training step apart: forward, backward, update, and what no input reaches."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from placelab.errors import UnsupportedError
+from placelab.flops.kinds import FREE, category, name_of
+from placelab.preparing.gradients import backward_part, forward_ops, in_backward_scope
+from placelab.problem.graph import OpGraph
+
+INPUTS = ("input", "Placeholder", "PlaceholderWithDefault", "IteratorGetNext")
+SUMS = ("AddN", "Add", "AddV2", "add")
+
+
+def phases(graph: OpGraph, device: np.ndarray, split: bool) -> np.ndarray:
+    """Phase of each op, shape (n_ops,): ``P``, ``F``, ``BW`` (with `split`: ``B`` or ``W``) or ``U`` (:mod:`placelab.pipelines`).
+
+    ``W`` are backward ops from which no backward op on another device can be reached. ``U`` are optimiser ops, ops that read
+    gradients and are none (their names say so: clipping), what depends on them, and sums of gradients of weights over devices:
+    backward additions with an input from another device on which only updates depend, if anything does. ``P`` are forward ops
+    that depend on no input, in graphs that have inputs.
+
+    Raises
+    ------
+    UnsupportedError
+        The graph has no backward pass, or nothing but one.
+    """
+    back = backward_part(graph)
+    gradient = in_backward_scope(graph) | (forward_ops(graph) >= 0)
+    if not back.any() or back.all():
+        raise UnsupportedError(
+            f"microbatches needs a training step with a forward and a backward pass, and {graph.title} has no "
+            f"{'forward' if back.all() else 'backward'} op; transforms.backward makes one of a forward graph"
+        )
+    update = _after(graph, back & (optimisers(graph) | ~gradient))
+    update |= _summed(graph, device, back, update)
+    fed = _after(graph, np.isin(graph.kind, INPUTS))
+    found = np.where(back, "BW", "F").astype(object)
+    if split:
+        found[back] = np.where(_awaited(graph, device, back & ~update), "B", "W")[back]
+    found[~back & ~fed & fed.any()] = "P"
+    found[update] = "U"
+    return found
+
+
+def summed_where_read(graph: OpGraph, device: np.ndarray) -> np.ndarray:
+    """The device of each op, with additions of the backward pass moved to the device of what reads them, where that is one.
+
+    Gradients of a tensor with several readers are summed by an op that belongs to no op of the forward pass; wherever it was
+    placed, a pipeline sums them on the stage that needs the sum. Shape (n_ops,).
+    """
+    sums = backward_part(graph) & np.isin(
+        graph.kind, [kind for kind in set(graph.kind.tolist()) if name_of(kind) in SUMS]
+    )
+    moved = device.copy()
+    for v in np.flatnonzero(sums)[::-1]:
+        readers = np.unique(moved[graph.consumer[graph.succ_ptr[v] : graph.succ_ptr[v + 1]]])
+        if len(readers) == 1:
+            moved[v] = readers[0]
+    return moved
+
+
+def optimisers(graph: OpGraph) -> np.ndarray:
+    """Whether each op is an optimiser's, by its kind; shape (n_ops,)."""
+    kinds = [kind for kind in set(graph.kind.tolist()) if category(kind) == "optimiser"]
+    return np.isin(graph.kind, kinds)
+
+
+def _summed(graph: OpGraph, device: np.ndarray, back: np.ndarray, update: np.ndarray) -> np.ndarray:
+    """Whether each op is a sum of gradients over devices, or a view of one."""
+    on, ops, edges = device.tolist(), back.tolist(), graph.edges.tolist()
+    kinds = [kind for kind in set(graph.kind.tolist()) if name_of(kind) in SUMS or category(kind) in FREE]
+    last = (back & ~update & np.isin(graph.kind, kinds)).tolist()  # on which only updates, and others of these, depend
+    for u, v in reversed(edges):
+        last[u] = last[u] and (last[v] or bool(update[v]))
+    summed = [False] * graph.n_ops
+    for u, v in edges:
+        summed[v] = summed[v] or (last[v] and ops[u] and (summed[u] or on[u] != on[v]))
+    return np.array(summed, dtype=bool)
+
+
+def _after(graph: OpGraph, seeds: np.ndarray) -> np.ndarray:
+    """Whether each op is a seed, or depends on one."""
+    after = seeds.tolist()
+    for u, v in graph.edges.tolist():
+        after[v] = after[v] or after[u]
+    return np.array(after, dtype=bool)
+
+
+def _awaited(graph: OpGraph, device: np.ndarray, ops: np.ndarray) -> np.ndarray:
+    """Whether one of `ops` on another device than v is v's successor, or the successor of one of `ops` that depends on v."""
+    on, inside = device.tolist(), ops.tolist()
+    awaited = [False] * graph.n_ops
+    for u, v in reversed(graph.edges.tolist()):
+        if inside[u] and inside[v]:
+            awaited[u] = awaited[u] or awaited[v] or on[u] != on[v]
+    return np.array(awaited, dtype=bool)

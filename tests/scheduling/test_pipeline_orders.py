@@ -1,0 +1,139 @@
+"""Schedulers of pipelines: bubbles and peaks in closed form, on equal stages."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import placelab as pl
+from placelab.analysis.stage_measures import bubbles
+
+training = pl.generators.pipeline_training
+COSTS = [(1, 1, 1), (10, 12, 8), (2, 3, 2), (3, 3, 2), (4, 4, 1)]
+STAGES = range(2, 9)
+
+
+def run(problem: pl.Problem, scheduler: str, **options: object) -> pl.Schedule:
+    """The only placement of a pipeline, under a scheduler, found legal."""
+    schedule = pl.simulate(problem, pl.place(problem, "round-robin"), scheduler, **options)
+    assert pl.validate(schedule) == []
+    return schedule
+
+
+@pytest.mark.parametrize("p", STAGES)
+def test_gpipe_and_1f1b(p):
+    """Bubble (p - 1)(F + B + W), (p - 1)/(m + p - 1) of the makespan; m activations, or min(m, p - s)."""
+    for m, (f, b, w) in product((1, 3, p, 3 * p + 1), COSTS):
+        problem = training(f, b + w, microbatches=m, stages=p, activation=1.0)
+        for scheduler, peaks in (("gpipe", [m] * p), ("1f1b", [min(m, p - s) for s in range(p)])):
+            schedule = run(problem, scheduler)
+            assert bubbles(schedule)["bubble"] == (p - 1) * (f + b + w)
+            assert bubbles(schedule)["bubble"] / schedule.makespan == pytest.approx((p - 1) / (m + p - 1))
+            assert schedule.peak_memory.tolist() == peaks
+
+
+@pytest.mark.parametrize(("p", "v"), list(product(STAGES, (1, 2, 3))))
+def test_interleaved(p, v):
+    """Bubble (p - 1)(F + B + W)/v; min(mv, 2(p - s - 1) + (v - 1)p + 1) activations of chunks."""
+    for m, (f, b, w) in product((p, 2 * p, 4 * p), COSTS[:3]):
+        problem = training(f, b + w, microbatches=m, stages=p, chunks=v, activation=float(v))
+        schedule = run(problem, "interleaved")
+        assert bubbles(schedule)["bubble"] == pytest.approx((p - 1) * (f + b + w) / v)
+        peaks = [min(m * v, 2 * (p - s - 1) + (v - 1) * p + 1) for s in range(p)]
+        assert schedule.peak_memory == pytest.approx(peaks) and pl.stages(schedule)["activations"].tolist() == peaks
+
+
+@pytest.mark.parametrize("p", STAGES)
+def test_zero_bubble(p):
+    """Bubble of the longest span (p - 1)(F + B - kW), with k = 1 of the makespan, too; k(p - 1) + 1 activations."""
+    for k, (f, b, w) in product((1, 2), COSTS):
+        for m in (2 * p - 1, 3 * p) if k == 2 else (p, p + 1, 3 * p):
+            schedule = run(training(f, b, w, microbatches=m, stages=p, activation=1.0), f"zb-h{k}")
+            if f + b - k * w >= 0:
+                assert bubbles(schedule)["bubble_span"] == pytest.approx((p - 1) * (f + b - k * w))
+                assert k == 2 or bubbles(schedule)["bubble"] == pytest.approx((p - 1) * (f + b - k * w))
+            assert schedule.peak_memory.max() == min(m, k * (p - 1) + 1)
+
+
+@pytest.mark.parametrize("p", STAGES)
+def test_zb_auto(p):
+    """No longer than zb-h2 at its memory, than zb-h1 at its; never more activations than the cap."""
+    for m, (f, b, w) in product((3, 2 * p), COSTS[:3]):
+        problem = training(f, b, w, microbatches=m, stages=p, activation=1.0)
+        auto, one = run(problem, "zb-auto"), run(problem, "zb-auto", cap=p)
+        span = lambda schedule: bubbles(schedule)["bubble_span"]  # noqa: E731
+        assert span(auto) <= span(run(problem, "zb-h2")) + 1e-9 and auto.peak_memory.max() <= 2 * p - 1
+        assert span(one) <= span(run(problem, "zb-h1")) + 1e-9 and one.peak_memory.max() <= p
+        assert run(problem, "zb-auto", cap=1).peak_memory.max() == 1
+        short = run(problem, "zb-auto", objective="makespan")
+        assert short.makespan <= auto.makespan + 1e-9
+
+
+def test_zb_auto_gains_on_unequal_stages():
+    """Where stages differ and links take time, the greedy orders beat the published ones."""
+    cluster = pl.Cluster([1.0] * 4, bandwidth=2.0)
+    stages = dict(forward=[2, 2, 2, 4], backward=[3, 3, 4, 2], weight=[1, 2, 3, 1])
+    problem = training(**stages, microbatches=8, transfer=1.0, activation=1.0, cluster=cluster)
+    assert (
+        bubbles(run(problem, "zb-h1"))["bubble_span"] == 10
+        and bubbles(run(problem, "zb-auto", cap=4))["bubble_span"] == 5
+    )
+    assert bubbles(run(problem, "zb-h2"))["bubble_span"] == 3 and bubbles(run(problem, "zb-auto"))["bubble_span"] == 0
+
+
+@pytest.mark.parametrize("p", STAGES)
+def test_zb_v(p):
+    """With F = B = W, no device is idle between its first and its last op, within the memory of 1F1B."""
+    for m in (2 * p - 1, 2 * p, 4 * p):
+        schedule = run(training(1, 1, 1, microbatches=m, stages=p, chunks=2, layout="v", activation=1.0), "zb-v")
+        assert bubbles(schedule)["bubble_span"] == 0 and schedule.peak_memory.max() == p
+        assert pl.stages(schedule)["idle"].tolist() == [0] * p
+    for m in (1, p):
+        run(training(1, 2, 1, microbatches=m, stages=p, chunks=2, layout="v"), "zb-v")
+
+
+def test_several_stages_on_a_device():
+    """gpipe runs stage by stage; zb-auto stays within its cap and never waits for ever."""
+    for layout, v in (("loop", 2), ("v", 2), ("v", 3)):
+        problem = training(2, 2, 2, microbatches=6, stages=3, chunks=v, layout=layout, activation=1.0)
+        run(problem, "gpipe")
+        for cap in (v, 2 * v, 10):
+            assert bubbles(run(problem, "zb-auto", cap=cap))["peak_activations"] <= cap
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "options", "words"),
+    [
+        ("1f1b", dict(chunks=2), "'1f1b' needs one stage per device; 'interleaved'"),
+        (
+            "zb-h1",
+            dict(),
+            "'zb-h1' needs the gradients of weights as ops of their own: give pipeline_training a weight",
+        ),
+        ("zb-auto", dict(), "'zb-auto' needs the gradients of weights"),
+        ("interleaved", dict(chunks=2, layout="v"), "'interleaved' needs stages 0, 2, … on the first device"),
+        (
+            "interleaved",
+            dict(chunks=2, microbatches=3),
+            "needs a multiple of 2 micro-batches on 2 devices; there are 3",
+        ),
+        ("zb-v", dict(chunks=2, weight=1.0), "'zb-v' needs two stages per device, down and up again"),
+    ],
+)
+def test_what_does_not_fit_is_refused(scheduler, options, words):
+    """One sentence says what the scheduler needs."""
+    problem = training(**(dict(forward=1.0, backward=1.0, stages=2, microbatches=4) | options))
+    with pytest.raises(pl.UnsupportedError, match=words):
+        run(problem, scheduler)
+
+
+def test_pinned_apart():
+    """A stage whose ops are on two devices is refused by name."""
+    free = training(1.0, 1.0, microbatches=2, stages=2).graph
+    graph = pl.OpGraph.from_arrays(free.names, free.compute, free.edges, metadata=free.metadata)
+    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0]))
+    device = np.arange(graph.n_ops) % 2
+    with pytest.raises(
+        pl.UnsupportedError, match=r"'gpipe' needs each stage on one device; '.*' is apart from its stage"
+    ):
+        pl.simulate(problem, pl.Placement(problem, device), "gpipe")
