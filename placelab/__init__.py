@@ -7,7 +7,7 @@ from typing import Any
 
 import placelab.partitioning  # enter their strategies into the catalogues
 import placelab.scheduling  # noqa: F401
-from placelab import costs, datasets, generators, transforms
+from placelab import costs, datasets, faults, generators, transforms
 from placelab.analysis.approximation import ratios
 from placelab.analysis.explanation import critical_path, idle_reasons
 from placelab.analysis.faster import what_if
@@ -17,6 +17,7 @@ from placelab.analysis.two_schedules import Difference, difference
 from placelab.analysis.validation import Violation, validate
 from placelab.comparing import compare
 from placelab.errors import CycleError, FormatError, InfeasibleError, PlacelabError, UnsupportedError
+from placelab.faults.expectations import checkpoint_interval
 from placelab.loading import load
 from placelab.placing import place, solve
 from placelab.planning.list_scheduler import ListScheduler
@@ -47,6 +48,7 @@ __all__ = [
     "UnsupportedError",
     "Violation",
     "bounds",
+    "checkpoint_interval",
     "clusters",
     "compare",
     "compute_rank",
@@ -57,6 +59,7 @@ __all__ = [
     "downward_rank",
     "explore",
     "export",
+    "faults",
     "generators",
     "idle_reasons",
     "load",

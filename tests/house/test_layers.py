@@ -36,7 +36,7 @@ analysis
 preparing transforms
 partitioning
 placing comparing
-studies
+studies faults
 formats
 costs
 generators datasets loading
