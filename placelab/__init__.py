@@ -7,7 +7,7 @@ from typing import Any
 
 import placelab.partitioning  # enter their strategies into the catalogues
 import placelab.scheduling  # noqa: F401
-from placelab import costs, datasets, generators, transforms
+from placelab import costs, datasets, faults, generators, transforms
 from placelab.analysis.approximation import ratios
 from placelab.analysis.collectives import allreduce_time, arrival_skew
 from placelab.analysis.explanation import critical_path, idle_reasons
@@ -20,6 +20,7 @@ from placelab.analysis.validation import Violation, validate
 from placelab.analysis.worker_measures import worker_metrics
 from placelab.comparing import compare
 from placelab.errors import CycleError, FormatError, InfeasibleError, PlacelabError, UnsupportedError
+from placelab.faults.expectations import checkpoint_interval
 from placelab.formats.torch.schedule_table import read as load_schedule_table
 from placelab.loading import load
 from placelab.placing import place, solve
@@ -54,6 +55,7 @@ __all__ = [
     "allreduce_time",
     "arrival_skew",
     "bounds",
+    "checkpoint_interval",
     "clusters",
     "compare",
     "compute_rank",
@@ -64,6 +66,7 @@ __all__ = [
     "downward_rank",
     "explore",
     "export",
+    "faults",
     "generators",
     "idle_reasons",
     "iterations",

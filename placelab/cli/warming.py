@@ -24,6 +24,7 @@ from placelab.explorer.engine.reasons import Reasons
 from placelab.explorer.engine.solving import Result
 from placelab.explorer.panels.strip import strip
 from placelab.explorer.state import initial_state
+from placelab.faults.training import simulate_training
 from placelab.kernels import jit
 from placelab.placing import place, solve
 from placelab.problem.cluster import Cluster
@@ -62,6 +63,8 @@ def calls() -> Iterator[None]:
             yield
     place(problem(), "portfolio", moves=10)
     bounds(problem(), lp=True)
+    yield
+    simulate_training(schedule, 10, every=2, failures=[1.0])
     yield
 
 

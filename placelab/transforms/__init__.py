@@ -14,6 +14,7 @@ from placelab.preparing.post_adjustment import post_adjust
 from placelab.strategies import transform
 from placelab.strategies import transforms as catalogue
 from placelab.transforms.backward_graph import backward
+from placelab.transforms.checkpoint_ops import checkpoint_nodes
 from placelab.transforms.micro_batching import microbatches
 from placelab.transforms.perturbation import perturb
 from placelab.transforms.replication import model_replica
@@ -24,6 +25,7 @@ __all__ = [
     "backward",
     "backward_schedule",
     "catalogue",
+    "checkpoint_nodes",
     "coarsen",
     "colocate",
     "coplace",

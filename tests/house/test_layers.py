@@ -37,7 +37,7 @@ analysis
 preparing transforms
 partitioning
 placing comparing
-studies
+studies faults
 formats
 costs
 generators datasets loading
