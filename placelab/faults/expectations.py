@@ -40,9 +40,7 @@ def system_mtbf(devices: Iterable[float]) -> float:
     return 1 / rate if rate else math.inf
 
 
-def checkpoint_interval(
-    save: float, mtbf: float, *, method: Literal["exact", "daly", "young"] = "exact"
-) -> float:
+def checkpoint_interval(save: float, mtbf: float, *, method: Literal["exact", "daly", "young"] = "exact") -> float:
     r"""Seconds of work between two checkpoints for which the expected time is least.
 
     Parameters
@@ -81,9 +79,7 @@ def checkpoint_interval(
     raise FormatError(f"method is {method!r:.60}; expected 'exact', 'daly' or 'young'")
 
 
-def expected_segment_time(
-    work: Any, *, save: float, restore: float, mtbf: float, detect: float = 0.0
-) -> Any:
+def expected_segment_time(work: Any, *, save: float, restore: float, mtbf: float, detect: float = 0.0) -> Any:
     r"""Expected time of so much work and the checkpoint after it, failures and restarts included.
 
     .. math:: e^{R/\mu} (\mu + D) (e^{(w + C)/\mu} - 1)
@@ -195,5 +191,5 @@ def over_intervals(
 
 def expected_failures(job: Job, mtbf: float) -> float:
     """Expected number of failures of a run."""
-    facts = dict(every=job.every, save=job.save, restore=job.restore, start=job.start, final=job.final)
+    facts: dict[str, Any] = dict(every=job.every, save=job.save, restore=job.restore, start=job.start, final=job.final)
     return expected_training_time(job.step, job.iterations, mtbf=mtbf, **facts) / mtbf

@@ -21,7 +21,8 @@ from placelab.schedule.schedule import Schedule
 from placelab.seeds import generator, seed_number
 
 KINDS = ("useful", "saving", "lost", "detecting", "restoring")
-INTERVAL = np.dtype([("kind", "i8"), ("start", "f8"), ("finish", "f8"), ("iteration", "i8")])
+COLUMNS = {"kind": "i8", "start": "f8", "finish": "f8", "iteration": "i8"}
+INTERVAL = np.dtype([*COLUMNS.items()])
 MOST_FAILURES = 1e6  # expected in one run: beyond, it would take a minute and more
 ROWS, DRAWN = 1024, 32
 
@@ -45,9 +46,9 @@ class TrainingRuns:
         Number of failures of each run; one that strikes before the one before it is detected is none of its own.
     intervals : structured ndarray
         What the first run did: ``kind`` (an index into ``placelab.faults.KINDS``), ``start`` and ``finish`` [s], one after the
-        other without gaps, and ``iteration``: steps done, and not lost, at the start.
-    failed : ndarray
-        When the first run failed [s].
+        other without gaps, and ``iteration``: steps done, and not lost, at the start. Each failure has a row ``detecting``, and
+        each complete restart one ``restoring``, also if they take no time: a row ``lost`` is of a restore after the first, of
+        steps after any other.
     seed : int
         Run i drew its failures from seed + i.
     """
@@ -62,7 +63,6 @@ class TrainingRuns:
     restoring: np.ndarray
     failures: np.ndarray
     intervals: np.ndarray
-    failed: np.ndarray
     seed: int = 0
 
     @property
@@ -74,6 +74,11 @@ class TrainingRuns:
     def total(self) -> np.ndarray:
         """Seconds of each run: the sum of the five parts; shape (n_runs,)."""
         return frozen(self.useful + self.saving + self.lost + self.detecting + self.restoring)
+
+    @property
+    def failed(self) -> np.ndarray:
+        """When the first run failed [s]."""
+        return self.intervals["start"][self.intervals["kind"] == blocks.DETECTING]
 
     @property
     def mean(self) -> float:
@@ -143,9 +148,10 @@ def simulate_training(
 
     Notes
     -----
-    A failure before the end of a step, a save or a restore ends it; what ends at the instant of a failure is complete. A save is a
-    checkpoint only when complete: a failure in it loses it and all steps since the one before. Failures until the detection of
-    one are the same failure; the next random one is drawn from there on. A failure may strike a restore, which begins again.
+    A failure before the end of a step, a save or a restore ends it; what ends at the instant of a failure is complete. A save
+    is a checkpoint only when complete: a failure in it loses it and all steps since the one before. Failures until the
+    detection of one are the same failure; the next random one is drawn from there on. A failure may strike a restore, which
+    then begins again.
     All steps between two checkpoints are one piece of work here, so a run takes O(checkpoints + failures).
 
     References
@@ -170,13 +176,18 @@ def simulate_training(
     rows = np.empty(0, INTERVAL)
     for i in range(several):
         source = _spans(mean, first + i) if mean is not None else iter((given,))
-        run, parts = _run(job, noticed, ask, source, mean is not None, ROWS if i == 0 else 0)
+        run, table = _run(job, noticed, ask, source, mean is not None, ROWS if i == 0 else 0)
         total[i], failed[i] = run.total, run.failed[0]
-        rows = parts if i == 0 else rows
-    columns = (frozen(column.copy()) for column in total.T)
-    noticed_rows = rows["kind"] == blocks.DETECTING
-    intervals, strikes = frozen(rows[rows["finish"] > rows["start"]]), frozen(rows["start"][noticed_rows])
-    return TrainingRuns(length, n, apart, *columns, frozen(failed), intervals, strikes, first)
+        rows = table if i == 0 else rows
+    return TrainingRuns(
+        step=length,
+        iterations=n,
+        every=apart,
+        **{kind: frozen(column.copy()) for kind, column in zip(KINDS, total.T, strict=True)},
+        failures=frozen(failed),
+        intervals=frozen(rows),
+        seed=first,
+    )
 
 
 def _run(
@@ -188,8 +199,7 @@ def _run(
     rows: int,
 ) -> tuple[blocks.Run, np.ndarray]:
     """One run, and its intervals where `rows` are kept at a time."""
-    run = blocks.Run(*np.array([[0.0], [0.0], [-1.0], [0.0]]), *np.zeros((5, 1), dtype=np.int64), np.zeros(len(KINDS)))
-    kept = blocks.Intervals(*(np.zeros(rows, dtype) for dtype, _ in INTERVAL.fields.values()))
+    run, kept = _begun(), blocks.Intervals(**{name: np.zeros(rows, kind) for name, kind in COLUMNS.items()})
     failures, parts = blocks.Failures(next(source), random), []
     while (state := train(job, detection, failures, run, kept)) != blocks.OVER:
         if state == blocks.NO_FAILURES:
@@ -203,10 +213,17 @@ def _run(
     return run, np.concatenate([*parts, _table(kept, run)])
 
 
+def _begun() -> blocks.Run:
+    """A run at its begin."""
+    now, failure, delay, into = np.array([[0.0], [0.0], [-1.0], [0.0]])
+    phase, used, saved, rows, failed = np.zeros((5, 1), dtype=np.int64)
+    return blocks.Run(now, failure, delay, into, phase, used, saved, rows, failed, np.zeros(len(KINDS)))
+
+
 def _table(kept: blocks.Intervals, run: blocks.Run) -> np.ndarray:
     """The intervals written since the last time."""
     table = np.empty(run.rows[0], INTERVAL)
-    for name, column in zip(INTERVAL.names, kept, strict=True):
+    for name, column in zip(COLUMNS, kept, strict=True):
         table[name] = column[: len(table)]
     return table
 

@@ -1,10 +1,21 @@
 """Bokeh figures of results, for notebooks, papers and the explorer; one per file."""
 
+from placelab.plots.checkpoints_figure import checkpoint_intervals
 from placelab.plots.comparison_figure import comparison
 from placelab.plots.difference_figure import difference
 from placelab.plots.gantt_figure import gantt
 from placelab.plots.iterations_figure import iterations
 from placelab.plots.memory_figure import memory
 from placelab.plots.sensitivity_figure import sensitivity
+from placelab.plots.training_figure import training
 
-__all__ = ["comparison", "difference", "gantt", "iterations", "memory", "sensitivity"]
+__all__ = [
+    "checkpoint_intervals",
+    "comparison",
+    "difference",
+    "gantt",
+    "iterations",
+    "memory",
+    "sensitivity",
+    "training",
+]

@@ -28,6 +28,16 @@ def time_unit(value: float) -> tuple[str, float]:
     return "ns", 1e-9
 
 
+def long_time_unit(value: float) -> tuple[str, float]:
+    """As :func:`time_unit`, with minutes, hours and days for what takes two of them and more.
+
+    >>> long_time_unit(100.0), long_time_unit(7200.0)
+    (('s', 1.0), ('h', 3600.0))
+    """
+    units = (("d", 86400.0), ("h", 3600.0), ("min", 60.0))
+    return next((unit for unit in units if value >= 2 * unit[1]), time_unit(value))
+
+
 def byte_unit(value: float) -> tuple[str, float]:
     """The unit in which a number of bytes has one to three digits before the point, and its size."""
     for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
