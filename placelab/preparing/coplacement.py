@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from placelab.planning.capacity import needs
 from placelab.preparing.chain import Expand
 from placelab.preparing.contraction import expanded_trace, same_ops
 from placelab.preparing.gradients import forward_ops
+from placelab.preparing.group_memory import fitting, kept_ties
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
-from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
 from placelab.strategies import transform
 
@@ -35,25 +34,33 @@ def coplace(problem: Problem, *, chains: bool = True, gradients: bool = True) ->
 
     Notes
     -----
-    Ties join colocation groups, transitively. A joined group that fits on no device, or whose members have none in common, falls
-    back to its colocation groups (Baechi §5.4 turns co-placement off altogether then): persistent (``reserved``: all)
-    bytes of its ops and the highest temporary and output bytes of one against the capacities. Control edges carry no output: if
-    they counted, the op that only waits for all initialisers would tie all variables together. An estimate stays
-    what it was, since the ops did; a bound is one for placements that keep the ties, and is dropped. O(n_ops + n_edges).
+    Ties join colocation groups, transitively. Where a joined group fits on no device, or its members have none in common, its
+    ties are taken one by one, gradients before chains, by op number, and those left out that would make a group too large; a
+    note says so (Baechi §5.4 turns co-placement off altogether then). What a group needs: persistent (``reserved``: all) bytes of
+    its ops and, under ``dynamic``, the most that its temporary bytes and outputs take while the ops of the graph run one after
+    the other. Several groups that each fit on a device may still not fit on the devices together. Control edges carry no output:
+    if they counted, the op that only waits for all initialisers would tie all variables together. An estimate stays
+    what it was, since the ops did; a bound is one for placements that keep the ties, and is dropped.
+    O((n_ops + n_edges) log n_ops) where all groups fit.
     """
-    ties = [*_chains(problem.graph)] if chains else []
+    ties = []
     if gradients:
         forward = forward_ops(problem.graph)
         paired = np.flatnonzero(forward >= 0)
         ties.append(np.stack([paired, forward[paired]], axis=1))
+    if chains:
+        ties += _chains(problem.graph)
     return tied(problem, np.concatenate([np.empty((0, 2), dtype=np.int64), *ties]), "coplace")
 
 
 def tied(problem: Problem, ties: np.ndarray, what: str) -> tuple[Problem, Expand]:
     """The problem with pairs of ops tied together, as far as the groups that result fit somewhere; shape (n_ties, 2)."""
     joined = components(problem, ties)
-    fits = _fits(problem, joined)
-    kept = ties[fits[joined[ties[:, 0]]]]
+    large = ~fitting(problem, joined)
+    kept = ties[~large[joined[ties[:, 0]]]]
+    if large.any():
+        few = ties[large[joined[ties[:, 0]]]]
+        kept = np.concatenate([kept, few[kept_ties(problem, few, components(problem, ties[:0]))]])
     together = components(problem, kept)
     members = np.argsort(together, kind="stable")
     groups = np.split(problem.graph.names[members], np.cumsum(np.bincount(together))[:-1])
@@ -62,10 +69,7 @@ def tied(problem: Problem, ties: np.ndarray, what: str) -> tuple[Problem, Expand
     if not len(ties):
         return problem, same_ops(problem)
     small = problem.replace(groups=[groups[i].tolist() for i in np.flatnonzero(new)])
-    refused = len(np.unique(joined[ties[:, 0]])) - len(np.unique(joined[kept[:, 0]]))
-    note = f"{what}: groups placed together: {new.sum():,}" + (
-        f"; left apart, fitting nowhere: {refused}" if refused else ""
-    )
+    note = f"{what}: groups placed together: {new.sum():,}{_refused(joined[ties[:, 0]], large, joined[kept[:, 0]])}"
 
     def expand(placement: Placement) -> Placement:
         same_ops(small)(placement)
@@ -95,14 +99,9 @@ def components(problem: Problem, ties: np.ndarray) -> np.ndarray:
     return connected_components(matrix, directed=False)[1]
 
 
-def _fits(problem: Problem, of: np.ndarray) -> np.ndarray:
-    """Whether all ops of each component may run on a common device that has room for them; shape (n_components,)."""
-    held, peak = needs(problem, of)
-    order = np.argsort(of, kind="stable")
-    start = np.concatenate([[0], np.cumsum(np.bincount(of))[:-1]])
-    needed = np.add.reduceat(held[order], start) + np.maximum.reduceat(peak[order], start)
-    limit = problem.capacity * (1 + TOLERANCE)
-    fits = needed[:, None] <= np.broadcast_to(limit, problem.cluster.n_devices)
-    if problem.restricted:
-        fits = fits & np.logical_and.reduceat(problem.may_run[order], start)
-    return np.any(fits, axis=1)
+def _refused(tied: np.ndarray, large: np.ndarray, kept: np.ndarray) -> str:
+    """What to say of groups that fit nowhere whole: joined group of each tie, whether it does, group of each tie kept."""
+    whole = np.unique(tied[large[tied]])
+    split = int(np.isin(whole, kept).sum())
+    says = [("left apart, fitting nowhere", len(whole) - split), ("split, fitting nowhere whole", split)]
+    return "".join(f"; {what}: {n}" for what, n in says if n)

@@ -351,6 +351,70 @@ def test_coplace_leaves_apart_what_fits_nowhere(memory):
     )
 
 
+@pytest.mark.parametrize("memory", ["reserved", "dynamic"])
+def test_coplace_joins_what_fits_of_a_large_group(memory):
+    """A chain of six ops of 2 bytes, tensors of 1, on devices of 9: the first three, the other three; pins are kept apart."""
+    chain = graph_of(*((v, v + 1) for v in range(5)), persistent=[2.0] * 6)
+    cluster = pl.Cluster([1, 1], memory=[9, 9], bandwidth=1, names=["A", "B"])
+    problem = pl.Problem(chain, cluster, memory=memory)
+    small, expand = coplace(problem)
+    assert small.groups == (("0", "1", "2"), ("3", "4", "5"))
+    assert expand(pl.place(small, "m-topo")).notes == (
+        "coplace: groups placed together: 2; split, fitting nowhere whole: 1",
+    )
+    pinned = coplace(problem.pin({"0": "A", "2": "B"}))[0]
+    assert pinned.groups == (("0", "1"), ("2", "3", "4")) and pinned.allowed["4"] == ("B",)
+
+
+def test_coplace_counts_tensors_held_while_a_group_runs():
+    """Two tensors of 3 bytes wait for the last op, so their ops do not share a device of 5; one after the other, they do."""
+    make = pl.OpGraph.from_arrays
+    waiting = make([*"0123"], 1.0, [(0, 2), (1, 2), (2, 3)], edge_bytes=[3.0, 3.0, 0.0])
+    passing = make([*"0123"], 1.0, [(0, 1), (1, 2), (2, 3)], edge_bytes=[2.0, 2.0, 2.0])
+    cluster = pl.Cluster([1, 1], memory=[5, 5], bandwidth=1)
+    assert coplace(pl.Problem(waiting, cluster, memory="dynamic"))[0].groups == (("0", "2", "3"),)
+    assert coplace(pl.Problem(passing, cluster, memory="dynamic"))[0].groups == (("0", "1", "2", "3"),)
+    assert coplace(pl.Problem(waiting, cluster, memory="none"))[0].groups == (("0", "1", "2", "3"),)
+
+
+def test_no_group_of_coplace_needs_more_than_a_device_holds():
+    """On random problems, except colocation groups that do so before; ties of groups that fit are all kept."""
+    for problem in many(150, seed=23, memory=("reserved", "dynamic")):
+        small, _ = coplace(problem)
+        free = coplace(problem.replace(memory="none"))[0]
+        for members in small.groups:
+            ops = [problem.graph.index(name) for name in members]
+            assert members in problem.groups or fits_somewhere(problem, ops)
+        assert {g for g in free.groups if fits_somewhere(problem, [problem.graph.index(x) for x in g])} <= set(
+            small.groups
+        )
+
+
+def fits_somewhere(problem, ops) -> bool:
+    """Whether the ops' bytes, counted instant by instant in topological order, fit on a device that all may use."""
+    graph, inside = problem.graph, set(ops)
+    column = graph.memory if problem.memory == "reserved" else graph.persistent
+    lasting, most = sum(column[v] for v in ops), 0.0
+    for now in range(graph.n_ops if problem.memory == "dynamic" else 0):
+        held = graph.temporary[now] if now in inside else 0.0
+        for t, u in enumerate(graph.tensor_producer.tolist()):
+            readers = graph.consumer[graph.tensor_ptr[t] : graph.tensor_ptr[t + 1]].tolist()
+            held += graph.tensor_bytes[t] if u in inside and u <= now <= max([u, *readers]) else 0.0
+        most = max(most, held)
+    room = problem.capacity * (1 + 1e-9) >= lasting + most
+    return bool((room & problem.may_run[ops].all(axis=0)).any())
+
+
+@pytest.mark.parametrize("partitioner", ["m-etf", "etf", "m-topo"])
+def test_a_training_graph_that_no_device_holds_is_placed_in_groups(partitioner):
+    """GNMT needs 3.2 GB on one device, and is one group; on four devices of 2.4 GB its groups fit, and the notes say so."""
+    cluster = pl.clusters.pcie_box(4).replace(memory=[2.4e9] * 4)
+    problem = pl.Problem(pl.load("gnmt_40"), cluster, memory="dynamic")
+    placement = pl.place(problem, partitioner, prepare="coplace")
+    assert placement.notes[0] == "coplace: groups placed together: 54; split, fitting nowhere whole: 1"
+    assert not len(pl.simulate(problem, placement).oom)
+
+
 def test_coplace_keeps_an_estimate_that_holds():
     """The ops are the same, so a plan's estimate stays valid."""
     problem = on_two(pl.generators.layered(30, seed=2))
