@@ -24,7 +24,7 @@ from placelab.explorer.engine.reasons import Reasons
 from placelab.explorer.engine.solving import Result
 from placelab.explorer.panels.strip import strip
 from placelab.explorer.state import initial_state
-from placelab.faults.training import simulate_training
+from placelab.faults.training_runs import simulate_training
 from placelab.kernels import jit
 from placelab.placing import place, solve
 from placelab.problem.cluster import Cluster

@@ -9,7 +9,7 @@ from placelab.faults.expectations import (
     over_intervals,
     system_mtbf,
 )
-from placelab.faults.training import KINDS, TrainingRuns, simulate_training
+from placelab.faults.training_runs import KINDS, TrainingRuns, simulate_training
 
 __all__ = [
     "KINDS",

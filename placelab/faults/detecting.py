@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from placelab.errors import FormatError, expect
-from placelab.faults.arguments import span
+from placelab.faults.given_times import span
 from placelab.problem.graph import frozen
 from placelab.schedule.schedule import Schedule
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from placelab.errors import FormatError
-from placelab.faults.arguments import count, span, step_time
+from placelab.faults.given_times import count, span, step_time
 
 if TYPE_CHECKING:
     from placelab.kernels.training_blocks import Job

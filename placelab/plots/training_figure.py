@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.errors import expect
-from placelab.faults.training import KINDS, TrainingRuns
+from placelab.faults.training_runs import KINDS, TrainingRuns
 from placelab.plots.style import CRITICAL, INK, dress, long_time_unit, quad
 from placelab.units import percent
 

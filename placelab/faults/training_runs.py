@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from placelab.errors import FormatError
-from placelab.faults.arguments import count, span, step_time, steps_between
 from placelab.faults.detecting import Detection
 from placelab.faults.expectations import expected_failures
+from placelab.faults.given_times import count, span, step_time, steps_between
 from placelab.kernels import training_blocks as blocks
 from placelab.kernels.training_run import train
 from placelab.problem.graph import frozen
