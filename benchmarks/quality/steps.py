@@ -49,9 +49,10 @@ beyond the work, in percent of it. A save takes C, and the mean time between fai
 
 {formulas()}
 *Jobs.* {JOB / DAY:g} days of training steps on a machine of four RTX 2080 Ti (`m-etf`, or `m-topo` where it finds no room), one
-of so many that train together and fail together. A device fails every {PER_DEVICE / DAY:,.0f} days, writes and reads
-{si(DISK, "B/s")}; a restart takes {RESTART:g} s and the restore, and a failure is noticed after {DETECT:g} s. *Save* is the time of
-the device with the most variables, *in the step* what Save ops add to a step. The interval is the exact one, in whole steps.
+of so many that train together and fail together. A device fails every {PER_DEVICE / DAY:,.0f} days, writes and
+reads {si(DISK, "B/s")}; a restart takes {RESTART:g} s and the restore, and a failure is noticed after {DETECT:g} s. *Save* is the
+time of the device with the most variables, *in the step* what Save ops add to a step. The interval is the exact one in whole
+steps.
 *Expected* overheads are closed forms, *simulated* ones the mean of {RUNS} simulated runs with its standard error; *never* is the
 expected overhead without checkpoints.
 
