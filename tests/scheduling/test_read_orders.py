@@ -248,7 +248,7 @@ def test_equal_the_plain_rules():
             first = [-order.transfer[graph.tensor_producer == v][0] for v in reads.op]
             made = sorted(range(len(reads.op)), key=lambda r: (reads.copy[reads.op[r]], first[r]))
             assert made == plain(reads), f"{rule} on problem {i}"
-    assert several > 100
+    assert several > 50
 
 
 def replica(pick, n: int) -> dict[str, list[int]]:
