@@ -19,6 +19,7 @@ from placelab.cli.nodelay import without_delay
 
 HERE = Path(__file__).resolve().parent
 EXTENSIONS = ["@jupyter-widgets/jupyterlab-manager", "@voila-dashboards/widgets-manager8", "anywidget"]
+PING = 30_000  # ms
 
 
 class Server(Voila):
@@ -60,7 +61,8 @@ def settings() -> dict[str, Any]:
         "config_file_paths": [],
         "port_retries": 0,
         "log_level": "ERROR",
-        "tornado_settings": {"allow_remote_access": False},  # pages of other names get no answer
+        # No answer under other names of the machine; and pings as often as their timeout, or tornado warns.
+        "tornado_settings": {"allow_remote_access": False, "ws_ping_interval": PING, "ws_ping_timeout": PING},
         "kernel_websocket_connection_class": without_delay(ZMQChannelsWebsocketConnection),
     }
 
