@@ -103,7 +103,9 @@ def cluster_of(options: argparse.Namespace, graph: OpGraph) -> tuple[str, Cluste
 def _cluster_in(path: str) -> Cluster:
     """The cluster in a JSON file; raise FormatError if there is none."""
     if not Path(path).exists():
-        raise FormatError(f"{path!a} is no cluster preset and no file; presets are {', '.join(clusters.PRESETS)}")
+        raise FormatError(
+            f"no cluster preset is called {path!a}, and there is no such file; presets are {', '.join(clusters.PRESETS)}"
+        )
     expected = "a JSON file of the arguments of placelab.Cluster"
     with read_from(path):
         return datasets.cluster_of(json_of(read_file(path, expected), path, expected), "the cluster")

@@ -18,6 +18,7 @@ from placelab.cli import compile_command
 from placelab.cli.arguments import OWN, add_model, add_rules, cluster_of, command, model_of, several
 from placelab.cli.lab_command import LOOPBACK, free_port
 from placelab.problem.clusters import PRESETS
+from placelab.strategies import PLANNED, UNPLANNED
 
 if TYPE_CHECKING:
     from placelab.explorer import Explorer
@@ -38,7 +39,9 @@ def add_to(commands: Any) -> None:
     add_model(explore_command, default=MODEL)
     add_rules(explore_command)
     explore_command.add_argument("--partitioner", help="decides where each op runs (default: heft)")
-    explore_command.add_argument("--scheduler", help="decides which op a device runs next (default: planned)")
+    explore_command.add_argument(
+        "--scheduler", help=f"decides which op runs next (default: {PLANNED}, or {UNPLANNED} without a plan)"
+    )
     explore_command.add_argument(
         "--port", type=int, default=8866, help="port to listen on, or the next free one (default: 8866)"
     )
@@ -76,7 +79,7 @@ def state_of(options: argparse.Namespace) -> State:
     state = initial_state(model_of(options) if options.batch or options.dimension else options.model)
     if options.cluster:
         name, cluster = cluster_of(options, state.model.graph)
-        given = Preset(GIVEN, cluster) if name != OWN else state.model.cluster
+        given = (state.model.cluster if name == OWN else None) or Preset(GIVEN, cluster)
         state = state.with_preset(preset(name) if name in PRESETS else given)
     changes = {"memory": options.memory or state.memory, "transfers": options.transfers, "seed": options.seed}
     return replace(state, **changes).with_choices(options.partitioner, options.scheduler, {}, several(options.prepare))

@@ -28,7 +28,7 @@ class Server(Voila):
     def setup_template_dirs(self) -> None:
         """Look for templates in this folder first."""
         super().setup_template_dirs()
-        self.template_paths = [str(HERE), *self.template_paths]
+        self.template_paths: list[str] = [str(HERE), *self.template_paths]
 
     def launch_browser(self) -> None:
         """Open the page through a file, as JupyterLab does, so that no process list shows the token."""
