@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from placelab.costs.default import with_estimates
 from placelab.errors import FormatError
@@ -62,15 +63,16 @@ def problem(name: str) -> Problem:
 def own_cluster(graph: OpGraph) -> Cluster | None:
     """The cluster in a graph's metadata, or None; FormatError if it is malformed or has over 2,000 devices."""
     given = graph.metadata.get("cluster")
-    if given is None:
-        return None
+    return None if given is None else cluster_of(given, f"the cluster of {graph.title!r}")
+
+
+def cluster_of(given: Any, what: str) -> Cluster:
+    """The cluster whose keyword arguments are in parsed JSON; FormatError, with `what` as its subject, if it is malformed."""
     known = set(Cluster.__dataclass_fields__)
     if not isinstance(given, dict) or not {"speed"} <= set(given) <= known:
-        raise FormatError(
-            f"the cluster of {graph.title!r} is malformed: expected an object of {', '.join(sorted(known))}"
-        )
+        raise FormatError(f"{what} is malformed: expected an object of {', '.join(sorted(known))}")
     if not isinstance(given["speed"], list) or len(given["speed"]) > MAX_DEVICES:
-        raise FormatError(f"the cluster of {graph.title!r} must have a list of at most {MAX_DEVICES:,} speeds")
+        raise FormatError(f"{what} must have a list of at most {MAX_DEVICES:,} speeds")
     return Cluster(**given)
 
 

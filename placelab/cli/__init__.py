@@ -1,4 +1,4 @@
-"""The ``placelab`` command: inspect models, convert them, place them, compare strategies, open the tour, compile."""
+"""The ``placelab`` command: inspect, convert and place models, compare strategies, open the tour or the explorer, compile."""
 
 from __future__ import annotations
 
@@ -9,11 +9,27 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from placelab.cli import compare_command, compile_command, convert_command, inspect_command, lab_command, place_command
+from placelab.cli import (
+    compare_command,
+    compile_command,
+    convert_command,
+    explore_command,
+    inspect_command,
+    lab_command,
+    place_command,
+)
 from placelab.cli.terminal import printable
 from placelab.errors import PlacelabError
 
-COMMANDS = (lab_command, inspect_command, convert_command, place_command, compare_command, compile_command)
+COMMANDS = (
+    lab_command,
+    explore_command,
+    inspect_command,
+    convert_command,
+    place_command,
+    compare_command,
+    compile_command,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 
 from placelab import datasets
 from placelab.errors import FormatError
+from placelab.files.fields import read_from
+from placelab.files.limits import json_of, read_file
 from placelab.loading import ONNX_VERSION, load, suffixes
 from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
@@ -39,10 +41,14 @@ def command(commands: Any, name: str, function: Callable[[argparse.Namespace], N
     return added
 
 
-def add_model(command: Any) -> None:
-    """Add the model and the options of its format."""
+def add_model(command: Any, default: str = "") -> None:
+    """Add the model, which may be left out if there is a default, and the options of its format."""
     kinds = " ".join(suffix for suffix in suffixes() if not suffix.endswith(".gz"))
-    command.add_argument("model", help=f"a file ({kinds}, gzipped or not), a SavedModel's folder or a dataset's name")
+    what = f"a file ({kinds}, gzipped or not), a SavedModel's folder or a dataset's name"
+    if default:
+        command.add_argument("model", nargs="?", default=default, help=f"{what} (default: {default})")
+    else:
+        command.add_argument("model", help=what)
     command.add_argument("--batch", type=_size, metavar="N", help="TensorFlow: size of an open first dimension")
     command.add_argument(
         "--dimension",
@@ -56,7 +62,8 @@ def add_model(command: Any) -> None:
 def add_cluster(command: Any) -> None:
     """Add the cluster."""
     names = ", ".join(clusters.PRESETS)
-    command.add_argument("--cluster", metavar="NAME", help=f"{names}; {OWN}: the processors the model comes with")
+    what = f"{names}; {OWN}: the processors the model comes with; or a JSON file of the arguments of placelab.Cluster"
+    command.add_argument("--cluster", metavar="NAME|FILE", help=what)
 
 
 def add_rules(command: Any) -> None:
@@ -84,11 +91,24 @@ def cluster_of(options: argparse.Namespace, graph: OpGraph) -> tuple[str, Cluste
     """Name of the cluster asked for, and the cluster; default: the graph's own, or one that fits its times."""
     own = datasets.own_cluster(graph)
     name = options.cluster or (OWN if own else default_cluster(graph))
-    if name != OWN:
+    if name in clusters.PRESETS:
         return name, clusters.preset(name)
+    if name != OWN:
+        return name, _cluster_in(name)
     if own is None:
         raise FormatError(f"{graph.title!a} comes without processors; --cluster takes {', '.join(clusters.PRESETS)}")
     return name, own
+
+
+def _cluster_in(path: str) -> Cluster:
+    """The cluster in a JSON file; raise FormatError if there is none."""
+    if not Path(path).exists():
+        raise FormatError(
+            f"no cluster preset is called {path!a}, and there is no such file; presets are {', '.join(clusters.PRESETS)}"
+        )
+    expected = "a JSON file of the arguments of placelab.Cluster"
+    with read_from(path):
+        return datasets.cluster_of(json_of(read_file(path, expected), path, expected), "the cluster")
 
 
 def default_cluster(graph: OpGraph) -> str:

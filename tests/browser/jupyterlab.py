@@ -1,4 +1,4 @@
-"""Run a JupyterLab server for the tests, and open a notebook in it."""
+"""Run a JupyterLab server for the tests, and open a notebook in it, or in Notebook 7, which the same server has."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ FOLDERS = {
     "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
 }
 
-# The notebook a test has opened is the one widget of JupyterLab's single-document page.
+JUPYTERLAB, NOTEBOOK = "doc/tree", "notebooks"  # addresses of their pages with one notebook
+# The notebook a test has opened is the one widget of such a page.
 PANEL = "window.jupyterapp.shell.currentWidget"
 OPENED = f"""() => {PANEL.replace("app.", "app?.")}?.context?.isReady
   && {PANEL}.sessionContext.session?.kernel?.status === 'idle'"""
@@ -96,10 +97,10 @@ class Notebook:
         self.page.wait_for_selector("#jupyterlab-splash", state="detached")
 
 
-def open_notebook(page: Page, lab: Lab, name: str, cells: list[str]) -> Notebook:
+def open_notebook(page: Page, lab: Lab, name: str, cells: list[str], place: str = JUPYTERLAB) -> Notebook:
     """Write a notebook of these cells, open it, run it all; AssertionError with the traceback if a cell raises."""
     nbformat.write(notebook_of(cells), lab.root / name)
-    page.goto(f"{lab.url}/doc/tree/{name}?token={lab.token}&reset")
+    page.goto(f"{lab.url}/{place}/{name}?token={lab.token}&reset")
     page.wait_for_function(OPENED)
     page.evaluate(RUN_ALL)
     errors = page.evaluate(ERRORS)
@@ -127,6 +128,7 @@ def running(root: Path, home: Path) -> Iterator[Lab]:
     options = {"ip": "127.0.0.1", "port": lab.url.rpartition(":")[2], "port_retries": 0, "root_dir": root}
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--expose-app-in-browser"]
     command += [f"--ServerApp.{name}={value}" for name, value in options.items()]
+    command += ["--JupyterNotebookApp.expose_app_in_browser=True"]
     with lab.log.open("w") as log:
         server = subprocess.Popen(command, env=environment(home, lab.token), stdout=log, stderr=subprocess.STDOUT)
     try:
@@ -162,3 +164,14 @@ def wait_until_up(lab: Lab, server: subprocess.Popen) -> None:
         except OSError:
             time.sleep(0.1)
     raise RuntimeError(f"JupyterLab did not start:\n{lab.log.read_text()[-3000:]}")
+
+
+def wait_until_listening(port: int, server: subprocess.Popen) -> None:
+    """Return once something listens at the port; RuntimeError when nothing does."""
+    deadline = time.monotonic() + STARTUP
+    while server.poll() is None and time.monotonic() < deadline:
+        with socket.socket() as probe:
+            if not probe.connect_ex(("127.0.0.1", port)):
+                return
+        time.sleep(0.1)
+    raise RuntimeError(f"nothing listens at port {port}")

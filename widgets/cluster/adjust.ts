@@ -107,7 +107,7 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
 
   function slider(element: SVGElement, target: Target): () => void {
     const { label, quantity, key } = target;
-    const limits = { "aria-valuemin": quantity.low, "aria-valuemax": quantity.high };
+    const limits = { "aria-valuemin": decimal(quantity.low), "aria-valuemax": decimal(quantity.high) };
     set(element, { tabindex: 0, role: "slider", "aria-label": label, ...limits, "data-key": key });
     element.prepend(s("title", {}, `${label}: pull ← → to change, Enter or double-click to type`));
     pull(element, () => target);
@@ -125,7 +125,7 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
     listen(element, "dblclick", () => type(target, element));
     return () => {
       const now = middle(target.read(editor.cluster));
-      set(element, { "aria-valuenow": Math.min(now, quantity.high), "aria-valuetext": spoken(text(target)) });
+      set(element, { "aria-valuenow": decimal(Math.min(now, quantity.high)), "aria-valuetext": spoken(text(target)) });
     };
   }
 
@@ -149,3 +149,6 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
 }
 
 const middle = ({ low, high }: Range) => (low === high ? low : Math.sqrt(low * high));
+
+/** A number as ARIA takes it: no exponent, which "1e+21" would have. */
+const decimal = (value: number) => value.toLocaleString("en", { useGrouping: false, maximumFractionDigits: 20 });

@@ -17,7 +17,7 @@ export interface Card {
 
 export function card(adjust: Adjust, device: number, rect: Rect, small: boolean): Card {
   const element = s("g.card", { tabindex: 0,
-    role: "button",
+    role: "group", // it holds sliders, which a button may not
     "aria-roledescription": "device",
     "data-key": `card:${device}`,
     "data-device": device,
@@ -39,7 +39,7 @@ export function card(adjust: Adjust, device: number, rect: Rect, small: boolean)
       element.dataset.level = share > 1 ? "over" : share > 0.9 ? "high" : "";
       element.classList.toggle("selected", selected);
       set(element, {
-        "aria-pressed": String(selected),
+        "aria-current": String(selected),
         "aria-label": `${name}, ${type} on ${host}, ${adjust.text(speedOf(device, name))}${inWords(peak, capacity)}`,
       });
     },

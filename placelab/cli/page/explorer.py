@@ -1,0 +1,8 @@
+"""What the kernel behind the page runs: open the explorer on what the command line has asked for."""
+
+if __name__ == "__main__":
+    from IPython.display import display
+
+    from placelab.cli import explore_command
+
+    display(explore_command.asked_for())

@@ -1,0 +1,139 @@
+"""What the explorer must do wherever it is shown: in JupyterLab, in Notebook 7, and alone, by ``placelab explore``."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import psutil
+import pytest
+from browser import jupyterlab
+from browser.jupyterlab import Notebook
+from browser.test_explorer import OPEN, Hand, key
+from playwright.sync_api import Page, expect
+
+MODEL = "convolutional_network"
+ALONE = "alone"
+WINDOW = {"width": 1280, "height": 720}
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, psutil.Process]]:
+    """Address and process of ``placelab explore``."""
+    command = [sys.executable, "-c", "from placelab.cli import main; main()", "explore", MODEL, "--no-browser"]
+    command += ["--port", str(jupyterlab.free_port())]
+    environment = jupyterlab.environment(tmp_path_factory.mktemp("jupyter"), "")
+    folder = tmp_path_factory.mktemp("work")
+    server = subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.PIPE, text=True)
+    try:
+        url = re.search(r"http://\S+", server.stdout.readline())[0]
+        jupyterlab.wait_until_listening(int(re.search(r":(\d+)/", url)[1]), server)
+        yield url, psutil.Process(server.pid)
+    finally:
+        server.terminate()
+        server.wait(30)
+        server.stdout.close()
+
+
+@pytest.fixture
+def hand_in(page: Page, open_notebook, request):
+    """``hand_in(place)`` opens the explorer there."""
+    page.set_viewport_size(WINDOW)
+
+    def open_in(place: str) -> Hand:
+        if place != ALONE:
+            return Hand(open_notebook([OPEN.format(arguments=repr(MODEL))], place))
+        page.goto(request.getfixturevalue("alone")[0])
+        return Hand(Notebook(page))
+
+    return open_in
+
+
+def makespan(hand: Hand) -> str:
+    """The makespan that the chart shows, once it is up to date."""
+    chart = hand.root.locator(".pl-gantt")
+    expect(chart).to_have_attribute("data-stale", "false")
+    return chart.get_attribute("data-makespan")
+
+
+@pytest.mark.parametrize(
+    "place",
+    [pytest.param(jupyterlab.JUPYTERLAB, marks=pytest.mark.slow), jupyterlab.NOTEBOOK, ALONE],
+    ids=["jupyterlab", "notebook", "alone"],
+)
+def test_the_core(hand_in, page: Page, screenshot, tmp_path, place):
+    """One screen; the chart follows a dragged bandwidth; a cell of the comparison picks its pair; a download arrives."""
+    hand = hand_in(place)
+    before = makespan(hand)
+    hand.root.evaluate("root => root.scrollIntoView({block: 'end'})")
+    box = hand.root.bounding_box()
+    assert box["height"] >= 590 and box["y"] >= 0 and box["y"] + box["height"] <= WINDOW["height"]
+    screenshot("open")
+
+    handle, chart = key(hand, "bandwidth:inside server"), hand.root.locator(".pl-gantt")
+    handle.press(
+        "PageDown"
+    )  # half of it; the strategy's first call, which loads kernels, may have been too slow for a drag
+    expect(chart).not_to_have_attribute("data-makespan", before)
+    before = makespan(hand)
+    pill = handle.bounding_box()
+    page.mouse.move(pill["x"] + 10, pill["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(pill["x"] - 90, pill["y"] + 8, steps=8)
+    expect(chart).not_to_have_attribute("data-makespan", before)
+    expect(hand.root.locator(".ruler path.curve")).to_be_visible()
+    page.mouse.up()
+    expect(hand.button("↶")).to_be_enabled()
+    assert hand.root.bounding_box() == box
+    dragged = makespan(hand)
+
+    hand.root.locator(".pl-comparison tr", has_text="critical-path").locator("td").first.click()
+    expect(hand.menu("Partitioner")).to_have_value("critical-path")
+    expect(chart).not_to_have_attribute("data-makespan", dragged)
+
+    hand.open("Download")
+    with page.expect_download() as begun:
+        hand.button("Page").click()
+    saved = tmp_path / begun.value.suggested_filename
+    begun.value.save_as(saved)
+    assert saved.name.startswith(f"{MODEL}-critical-path-") and saved.suffix == ".html"
+    screenshot("end")
+    shown = makespan(hand)
+    page.goto(saved.as_uri())
+    expect(page.locator(".pl-gantt")).to_have_attribute("data-makespan", shown)
+
+
+def kernels(server: psutil.Process) -> list[psutil.Process]:
+    """The kernels that the server runs."""
+    running = [child for child in server.children() if child.status() != psutil.STATUS_ZOMBIE]
+    return [child for child in running if "ipykernel" in " ".join(child.cmdline())]
+
+
+def test_the_page_alone(hand_in, alone, page: Page, screenshot):
+    """It fills the window, follows the system's colours, starts in the user's folder, and its kernel ends with it."""
+    server = alone[1]
+    hand = hand_in(ALONE)
+    assert hand.root.bounding_box() == {"x": 0, "y": 0, **WINDOW}
+    assert page.title() == "placelab"
+    assert page.evaluate("document.documentElement.scrollHeight") == WINDOW["height"]
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        expect(hand.root.locator(".pl-gantt").first).to_have_attribute("data-theme", scheme)
+        screenshot(scheme)
+    hand.seldom()
+    hand.button("Open file…").click()
+    path = hand.root.get_by_label("Path on the kernel's machine")
+    path.fill("nowhere.json")
+    path.press("Enter")
+    expect(hand.root.get_by_role("alert")).to_contain_text("nowhere.json")
+    [kernel] = kernels(server)
+    assert kernel.cwd() == server.cwd() and os.path.basename(kernel.cwd()).startswith("work")
+    page.goto("about:blank")
+    for _ in range(100):
+        if not kernels(server):
+            break
+        page.wait_for_timeout(100)
+    assert not kernels(server)
