@@ -17,6 +17,7 @@ from placelab.strategies import Strategy, partitioners, schedulers, transforms
 COLUMNS = ("speed", "memory", "bandwidth", "latency", "names", "types", "hosts")
 WRITTEN = 12  # devices; matrices of larger clusters are written as changed entries, where these are few
 FEW = 60  # entries
+STEP = "cluster"  # code of a cluster that the cell has written already
 
 
 def cell(state: State) -> str:
@@ -49,9 +50,10 @@ def cell(state: State) -> str:
     )
 
 
-def file_name(state: State) -> str:
-    """Name of the file that the cell loads a graph from which cannot be loaded by an expression."""
-    stem = re.sub(r"[^\w.-]+", "_", re.sub(r"\.json(\.gz)?$", "", state.model.title)).strip("._")
+def file_name(state: State, title: str = "") -> str:
+    """Name of the file that the cell loads a graph from which cannot be loaded by an expression; or of a file of that title."""
+    title = title or (state.base or state).model.title
+    stem = re.sub(r"[^\w.-]+", "_", re.sub(r"\.json(\.gz)?$", "", title)).strip("._")
     return f"{stem or 'model'}.json.gz"
 
 
@@ -77,19 +79,32 @@ def _reminder(state: State) -> list[str]:
 
 
 def _graph(state: State) -> list[str]:
-    lines = [f"graph = {state.model.code or f'pl.load({file_name(state)!r})'}"]
+    lines = [*_step(state), f"graph = {state.model.code or f'pl.load({file_name(state)!r})'}"]
     lines += ["graph = pl.costs.mayer(graph)"] if state.costs == "mayer" else []
     factors = {"compute": state.compute, "transfer": state.transfer}
     given = ", ".join(f"{label}={number(factor)}" for label, factor in factors.items() if factor != 1)
     return lines + ([f"graph = pl.costs.scale(graph, {given})"] if given else [])
 
 
+def _step(state: State) -> list[str]:
+    """Graph and, of a pipeline, cluster that the present job is made of."""
+    step = state.base
+    if step is None or state.preset.code != STEP:
+        return [] if step is None else _graph(step)
+    stages = state.preset.cluster
+    return [*_graph(step), *_cluster(step), *([] if stages is step.cluster else _written(stages))]
+
+
 def _cluster(state: State) -> list[str]:
     start, now = state.preset, state.cluster
     changed = [c for c in COLUMNS if not np.array_equal(getattr(start.cluster, c), getattr(now, c))]
     if not start.code or start.cluster.n_devices != now.n_devices:
-        return ["cluster = pl.Cluster(", *(f"    {c}={_column(now, c)}," for c in COLUMNS), ")"]
-    return [f"cluster = {start.code}", *_changes(start, now, changed)]
+        return _written(now)
+    return [*([] if start.code == STEP else [f"cluster = {start.code}"]), *_changes(start, now, changed)]
+
+
+def _written(cluster: Cluster) -> list[str]:
+    return ["cluster = pl.Cluster(", *(f"    {c}={_column(cluster, c)}," for c in COLUMNS), ")"]
 
 
 def _changes(start: Preset, now: Cluster, changed: list[str]) -> list[str]:
@@ -135,7 +150,7 @@ def _problem(state: State) -> str:
 
 
 def _solve(state: State) -> str:
-    arguments = [f"prepare=[{', '.join(_step(*step) for step in state.preparation)}]"] if state.prepare else []
+    arguments = [f"prepare=[{', '.join(_prepared(*step) for step in state.preparation)}]"] if state.prepare else []
     arguments += [f"seed={state.seed}"] if state.seed else []
     arguments += [
         f"{kind}_options={dict(state.options_of(kind))!r}"
@@ -145,7 +160,7 @@ def _solve(state: State) -> str:
     return f"schedule = pl.solve({', '.join(['problem', repr(state.partitioner), repr(state.scheduler), *arguments])})"
 
 
-def _step(name: str, options: Mapping[str, Any]) -> str:
+def _prepared(name: str, options: Mapping[str, Any]) -> str:
     """One transformation before placing: its name, or the function with its options."""
     if not options:
         return repr(name)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from placelab.problem.problem import Problem
 from placelab.problem.rules import groups_of, merged_groups
 from placelab.strategies import PLANNED, find, keywords, partitioners, schedulers, transforms
 from placelab.widgets.cluster.layout import Layout
+
+if TYPE_CHECKING:
+    from placelab.explorer.jobs import Job
 
 MODEL, CLUSTER, PARTITIONER, SCHEDULER = "inception_v3", "rtx2080ti_box", "heft", PLANNED  # defaults
 GIVEN, OWN = "as given", "the model's own"  # titles of clusters that are not presets
@@ -99,6 +102,8 @@ class State:
         As in :class:`placelab.Problem`; no control changes the last two, which come from a given problem.
     requested_scheduler
         The scheduler that a user has chosen, where it could not run for want of a plan; "" where it runs.
+    job, base
+        The training job that `model` is, and the state of one step that it is made of; None where `model` is the step itself.
     pins
         Device constraints of a given problem, and pins set by hand: ``{op: names of devices, types, hosts}``, all of which
         hold.
@@ -123,6 +128,8 @@ class State:
     pins: tuple[Mapping[str, tuple[str, ...]], ...] = ()
     prepare: tuple[str, ...] = ()
     requested_scheduler: str = ""
+    job: Job | None = None
+    base: State | None = None
 
     @property
     def graph(self) -> OpGraph:
@@ -176,13 +183,15 @@ class State:
 
     def with_model(self, model: Model) -> State:
         """Another graph, on its own processors if it comes with some; those of the graph before are replaced by a preset."""
-        changed = replace(self, model=model, groups=(), pins=())
+        changed = replace(self.base or self, model=model, groups=(), pins=())
         if model.cluster:
             return changed.with_preset(model.cluster)
         return changed.with_preset(preset(CLUSTER)) if self.preset.title == OWN else changed
 
     def with_profile(self, name: str, profile: Profile) -> State:
         """The same graph with measured times, which hold for a device of the cluster's median speed."""
+        if self.base is not None:
+            return self.base.with_profile(name, profile)
         graph = costs.measured(self.model.graph, profile, reference_speed=float(np.median(self.cluster.speed)))
         return replace(self, model=Model(f"{self.model.title}, {name}", graph), costs="model")
 

@@ -214,10 +214,16 @@ class OpGraph:
     def replace(self, **changes: Any) -> OpGraph:
         """A copy with other columns: costs, ``tensor_bytes``, ``time`` with its ``time_types``, ``metadata``.
 
+        ``groups=()`` leaves the colocation groups out.
+
         Columns of ``time`` that keep their type keep their speed, and the default stays where its column does, unless
         ``time_speed`` or ``time_default`` are given.
         """
         columns = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        if "groups" in changes:
+            if len(changes.pop("groups")):
+                raise FormatError("replace can only leave all colocation groups out; Problem(…, groups=…) adds more")
+            columns |= dict(group=np.full(self.n_ops, -1, dtype=np.int32), group_names=())
         sizes = {"tensor_bytes": self.n_tensors} | dict.fromkeys(COSTS, self.n_ops)
         if unknown := changes.keys() - sizes.keys() - TIMES - {"metadata"}:
             raise FormatError(f"a graph's {', '.join(sorted(unknown))} cannot be replaced; build another graph")

@@ -76,9 +76,10 @@ class Actions:
     def save_graph(self) -> None:
         """Save a graph that no expression loads to the file that the copied cell reads."""
         state = self._state()
-        if not state.model.code:
+        model = (state.base or state).model
+        if not model.code:
             path = Path(code.file_name(state))
-            state.model.graph.save(path)
+            model.graph.save(path)
             self.code.note = f"The graph is saved as {path}, beside the notebook."
 
     def _saver(self, text: str) -> Callable[[], None]:
@@ -89,7 +90,7 @@ class Actions:
         self.download.close()
         try:
             state, schedule, numbers = self._shown()
-            stem = code.file_name(state).removesuffix(".json.gz")
+            stem = code.file_name(state, state.model.title).removesuffix(".json.gz")
             name = f"{stem}-{state.partitioner}-{state.scheduler}{suffix}"
             with TemporaryDirectory() as folder:
                 path = Path(folder) / name

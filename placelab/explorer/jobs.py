@@ -1,0 +1,268 @@
+"""Training jobs made of one step: the graph and the cluster of workers and servers, of replicas, or of pipeline stages."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from placelab.errors import InfeasibleError, UnsupportedError
+from placelab.explorer.state import Model, Preset, State, default_memory
+from placelab.placing import place
+from placelab.preparing.gradients import backward_part
+from placelab.problem.cluster import Cluster
+from placelab.problem.clusters import data_parallel, parameter_server
+from placelab.problem.graph import OpGraph
+from placelab.problem.problem import Problem
+from placelab.transforms import backward, microbatches, model_replica
+from placelab.widgets.cluster.layout import Layout
+
+SERVERS, ALL_REDUCE, PIPELINE = "parameter servers", "all-reduce", "pipeline"
+KINDS = (SERVERS, ALL_REDUCE, PIPELINE)
+PARTITIONER = "heft"  # of a job's graph, whose ops are tied to their devices
+STAGES = ("contiguous", "layers")  # partitioners that give stages
+HELPERS = ("ps", "stream")  # types of devices that do not compute a model
+
+
+@dataclass(frozen=True)
+class Job:
+    """What becomes of the step of one model.
+
+    Attributes
+    ----------
+    kind
+        One of ``KINDS``; what another kind needs is kept, and does nothing.
+    workers, servers, hosts
+        Numbers of devices: workers, servers of parameters, and machines that the workers of an all-reduce share.
+    sync, barrier
+        Of parameter servers: whether updates wait for all workers, and reads for all updates.
+    training
+        Of parameter servers: whether there is a backward pass.
+    algorithm, bucket_bytes
+        Of all-reduces, see :func:`placelab.transforms.model_replica`.
+    iterations
+        Steps in the graph, one after the other; of replicas.
+    microbatches, stages, partitioner, split, blocking
+        Of a pipeline: numbers, who cuts the model into stages, whether gradients of weights are ops of their own, and whether a
+        receive blocks its stage.
+    """
+
+    kind: str = SERVERS
+    workers: int = 4
+    servers: int = 1
+    hosts: int = 1
+    sync: bool = True
+    barrier: bool = True
+    training: bool = True
+    algorithm: Literal["ring", "tree", "halving"] = "ring"
+    bucket_bytes: float = 25e6
+    iterations: int = 1
+    microbatches: int = 8
+    stages: int = 4
+    partitioner: str = "contiguous"
+    split: bool = False
+    blocking: bool = False
+
+    @property
+    def scheduler(self) -> str:
+        """The scheduler that such a job is shown with at first."""
+        if self.kind == PIPELINE:
+            return "zb-h1" if self.split else "1f1b"
+        return "tic" if self.kind == SERVERS else "fifo"
+
+    @property
+    def title(self) -> str:
+        """What the job adds to the title of its model."""
+        if self.kind == PIPELINE:
+            return f"{self.stages} stages × {self.microbatches} micro-batches"
+        return f"{self.workers} workers"
+
+
+def with_job(state: State, job: Job) -> State:
+    """The job of the step shown, or of the step that the present job is made of; edits of devices that stay are kept.
+
+    Raises
+    ------
+    PlacelabError
+        The model has no parameters, or its stages depend on each other in a circle.
+    """
+    base = state.base or state
+    model, preset = made(job, base)
+    cluster = _with_edits(preset.cluster, state) if state.job is not None else preset.cluster
+    same = state.job is not None and state.job.scheduler == job.scheduler
+    rules = dict(transfers="channel", duplex=False) if job.kind != PIPELINE else {}
+    return replace(
+        base,
+        model=model,
+        preset=preset,
+        cluster=cluster,
+        layout=Layout.of(cluster),
+        partitioner=state.partitioner if same else PARTITIONER,
+        scheduler=state.scheduler if same else job.scheduler,
+        requested_scheduler="",
+        seed=state.seed,
+        options=state.options,
+        costs="model",
+        compute=1.0,
+        transfer=1.0,
+        memory=default_memory(cluster),
+        groups=(),
+        pins=(),
+        prepare=(),
+        job=job,
+        base=base,
+        **rules,
+    )
+
+
+def one_step(state: State) -> State:
+    """The step that a job is made of, as it was."""
+    return state if state.base is None else replace(state.base, seed=state.seed, options=state.options)
+
+
+def made(job: Job, base: State) -> tuple[Model, Preset]:
+    """The job's graph and cluster. Their expressions name the step's ``graph`` and, of a pipeline, its ``cluster``."""
+    title = f"{base.model.title} × {job.title}"
+    if job.kind == PIPELINE:
+        preset = _stages(job, base.cluster)
+        graph, code = _pipeline(job, base, preset.cluster)
+    else:
+        graph, code = _replicas(job, base.graph)
+        preset = _machines(job, base.cluster)
+    return Model(title, graph, code), preset
+
+
+def _replicas(job: Job, graph: OpGraph) -> tuple[OpGraph, str]:
+    given: dict[str, object] = dict(workers=job.workers)
+    if job.kind == SERVERS:
+        given |= dict(servers=job.servers) | ({} if job.sync else dict(sync="ps-async"))
+        given |= {} if job.training else dict(training=False)
+        given |= {} if job.barrier else dict(barrier=False)
+    else:
+        given |= dict(sync="allreduce", algorithm=job.algorithm, bucket_bytes=job.bucket_bytes)
+    given |= {} if job.iterations == 1 else dict(iterations=job.iterations)
+    arguments = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    return model_replica(graph, **given), f"pl.transforms.model_replica(graph, {arguments})"  # type: ignore[arg-type]
+
+
+def _pipeline(job: Job, base: State, cluster: Cluster) -> tuple[OpGraph, str]:
+    """Stages of the model. Where they make a circle: without colocation groups, which tie the last stage to the first where these
+    share a weight; then with capacities, which no cut of the model keeps, left aside."""
+    apart = "graph.replace(groups=())"
+    ungrouped = base.graph.replace(groups=())
+    for graph, code in ((base.graph, "graph"), (ungrouped, apart)):
+        with suppress(UnsupportedError, InfeasibleError):
+            return _folded(job, base, cluster, graph, code, base.memory)
+    return _folded(job, base, cluster, ungrouped, apart, "none")
+
+
+def _folded(
+    job: Job, base: State, cluster: Cluster, graph: OpGraph, step: str, memory: str
+) -> tuple[OpGraph, str]:
+    if not backward_part(graph).any():
+        graph, step = backward(graph), f"pl.transforms.backward({step})"
+    placement = place(Problem(graph, cluster, memory=memory), job.partitioner, prepare="forward-only", seed=base.seed)
+    recv: Literal["async", "blocking"] = "blocking" if job.blocking else "async"
+    folded = microbatches(placement, job.microbatches, split=job.split, recv=recv)
+    placed = f"pl.place(pl.Problem({step}, cluster, memory={memory!r}), {job.partitioner!r}, prepare='forward-only', seed={base.seed})"
+    options = ("split=True, " if job.split else "") + f"recv={recv!r}"
+    return folded.graph, f"pl.transforms.microbatches({placed}, {job.microbatches}, {options}).graph"
+
+
+def _machines(job: Job, present: Cluster) -> Preset:
+    """Workers with speed and memory of the devices there are, and links between them."""
+    n = job.workers
+    if job.kind == SERVERS:
+        start, helpers = parameter_server(n, servers=job.servers), job.servers
+        code = f"pl.clusters.parameter_server({n}, servers={job.servers})"
+        at = np.arange(n) + helpers
+    else:
+        hosts = job.hosts if n % job.hosts == 0 else 1
+        start, code = data_parallel(n, hosts=hosts), f"pl.clusters.data_parallel({n}, hosts={hosts})"
+        at = np.arange(n)
+    like = _computing(present)
+    like = like[np.arange(n) % len(like)]
+    speed, memory = start.speed.copy(), start.memory.copy()
+    ratio = start.speed / start.speed[at[0]]  # of servers and streams to workers
+    speed = ratio * present.speed[like].max()
+    speed[at], memory[at] = present.speed[like], present.memory[like]
+    bandwidth, latency = _links(start, present)
+    carried = start.replace(speed=speed, memory=memory, bandwidth=bandwidth, latency=latency)
+    return Preset(f"{n} workers", carried, _replaced(code, start, carried))
+
+
+def _links(start: Cluster, present: Cluster) -> tuple[np.ndarray, np.ndarray]:
+    """Links inside machines as the fastest present ones, between them as the slowest; of one machine, no faster than `start`'s."""
+    k = present.n_devices
+    bandwidth, latency = start.bandwidth.copy(), start.latency.copy()
+    if k < 2:
+        return bandwidth, latency
+    links = np.argwhere(~np.eye(k, dtype=bool))
+    rate, delay = present.bandwidth[tuple(links.T)], present.latency[tuple(links.T)]
+    host, near = np.array(start.hosts), np.array([name.partition("/")[0] for name in start.names])
+    own, inside = near[:, None] == near, host[:, None] == host
+    fast, slow = int(rate.argmax()), int(rate.argmin())
+    bandwidth[inside & ~own], latency[inside & ~own] = rate[fast], delay[fast]
+    several = len(set(present.hosts)) > 1
+    apart = ~inside & (several | (bandwidth > rate[slow]))
+    bandwidth[apart], latency[apart] = rate[slow], delay[slow]
+    if np.isfinite(rate.max()):  # a worker hands over to its own stream at no cost worth counting
+        bandwidth[own] = np.maximum(bandwidth[own], rate.max())
+    return bandwidth, latency
+
+
+def _computing(cluster: Cluster) -> np.ndarray:
+    """Numbers of the devices that may compute a model."""
+    found = np.flatnonzero([kind not in HELPERS for kind in cluster.types])
+    return found if len(found) else np.arange(cluster.n_devices)
+
+
+def _stages(job: Job, present: Cluster) -> Preset:
+    """The first devices there are, one per stage; more stages than devices begin again with the first."""
+    p, k = job.stages, present.n_devices
+    if p == k:
+        return Preset(f"{p} stages", present, "cluster")
+    like = np.arange(p) % k
+    links = ~np.eye(k, dtype=bool)
+    bandwidth, latency = (matrix[np.ix_(like, like)].copy() for matrix in (present.bandwidth, present.latency))
+    twins = (like[:, None] == like) & ~np.eye(p, dtype=bool)
+    if twins.any() and k > 1:
+        bandwidth[twins], latency[twins] = present.bandwidth[links].min(), present.latency[links].max()
+    elif twins.any():
+        bandwidth[twins], latency[twins] = 1.25e9, 50e-6  # no link is known: 10 Gbit Ethernet
+    names = [present.names[d] + (f" {i // k + 1}" if i >= k else "") for i, d in enumerate(like)]
+    cluster = Cluster(
+        present.speed[like],
+        memory=present.memory[like],
+        bandwidth=bandwidth,
+        latency=latency,
+        names=names,
+        types=[present.types[d] for d in like],
+        hosts=[present.hosts[d] for d in like],
+    )
+    return Preset(f"{p} stages", cluster, "cluster")
+
+
+def _with_edits(cluster: Cluster, state: State) -> Cluster:
+    """The cluster with what a hand has changed of the one shown, where device and link are still there."""
+    if not state.edited or state.cluster.n_devices != state.preset.cluster.n_devices:
+        return cluster
+    before, now = state.preset.cluster, state.cluster
+    number = {name: d for d, name in enumerate(now.names)}
+    here = np.array([i for i, name in enumerate(cluster.names) if name in number], dtype=np.int64)
+    there = np.array([number[cluster.names[i]] for i in here], dtype=np.int64)
+    columns: dict[str, np.ndarray] = {}
+    for label in ("speed", "memory", "bandwidth", "latency"):
+        made, old, new = (getattr(c, label) for c in (cluster, before, now))
+        mine, theirs = (here, there) if made.ndim == 1 else (np.ix_(here, here), np.ix_(there, there))
+        columns[label] = made.copy()
+        columns[label][mine] = np.where(old[theirs] != new[theirs], new[theirs], made[mine])
+    return cluster if all(np.array_equal(v, getattr(cluster, c)) for c, v in columns.items()) else cluster.replace(**columns)
+
+
+def _replaced(code: str, start: Cluster, carried: Cluster) -> str:
+    """No expression where the present cluster has changed the preset: then its columns are written."""
+    labels = ("speed", "memory", "bandwidth", "latency")
+    return code if all(np.array_equal(getattr(start, c), getattr(carried, c)) for c in labels) else ""
