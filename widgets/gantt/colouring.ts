@@ -3,10 +3,12 @@ import { RAMPS } from "../shared/ramp.js";
 import { KINDS } from "../shared/palette.js";
 import { deviceOf, type Chart, type Labels } from "./scene.js";
 
-export const WAYS = ["kind", "scope", "layer", "device", "op", "critical path", "slack"] as const;
+export const WAYS = ["kind", "scope", "layer", "device", "op", "critical path", "slack", "micro-batch", "replica", "phase"] as const;
 export type Way = (typeof WAYS)[number];
 /** Ways that only Python can work out: it sends the indices when they are asked for. */
-export const SENT: readonly Way[] = ["scope", "layer", "slack"];
+export const SENT: readonly Way[] = ["scope", "layer", "slack", "micro-batch", "replica", "phase"];
+/** Ways that only graphs of jobs have; Python says which. */
+export const OF_JOBS: readonly Way[] = ["micro-batch", "replica", "phase"];
 
 export interface Colouring {
   /** Colour index per op. */

@@ -66,7 +66,7 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
     el.classList.toggle("pl-gantt-fill", model.get("height") < 0);
     view.resize(model.get("height"));
   };
-  const colours = () => view.colourBy(model.get("colour_by"), bytes(model.get("colours")), model.get("colour_names"));
+  const colours = () => view.colourBy(model.get("colour_by"), bytes(model.get("colours")), model.get("colour_names"), model.get("colour_ways"));
   return [
     ["names", names],
     ["kinds", labels],
@@ -87,6 +87,7 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
     ["colour_by", colours],
     ["colours", colours],
     ["colour_names", colours],
+    ["colour_ways", colours],
     ["selection", () => view.showSelection(model.get("selection"))],
     ["incoming", () => view.showIncoming(model.get("incoming"))],
     ["candidates", () => view.showCandidates(model.get("candidates"))],

@@ -2,7 +2,7 @@
 import { h, listen, set } from "../shared/dom.js";
 import { seconds } from "../shared/format.js";
 import { icon, type Icon } from "../shared/icons.js";
-import { SENT, WAYS, type Way } from "./colouring.js";
+import { OF_JOBS, SENT, WAYS, type Way } from "./colouring.js";
 import { KEY_HELP, type Action } from "./keyboard.js";
 import { DURATION, SPEEDS, type Playhead } from "./playback.js";
 
@@ -13,7 +13,7 @@ export interface Toolbar {
   readonly element: HTMLElement;
   show(head: Playhead, makespan: number): void;
   press(toggle: Toggle, down: boolean): void;
-  colour(way: string): void;
+  colour(way: string, more: readonly string[]): void;
   /** Puts the cursor into the box that finds ops. */
   find(): void;
 }
@@ -65,7 +65,10 @@ export function toolbar(on: ToolbarEvents, alone: boolean): Toolbar {
     element,
     show: player.show,
     press: (toggle, down) => set(toggles[toggle], { "aria-pressed": String(down) }),
-    colour: (way) => (ways.value = way),
+    colour: (way, more) => {
+      for (const option of ways.options) option.hidden = option.disabled = OF_JOBS.includes(option.value as Way) && !more.includes(option.value);
+      ways.value = way;
+    },
     find: () => search.focus(),
   };
 }

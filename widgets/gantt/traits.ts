@@ -32,6 +32,8 @@ export interface GanttTraits {
   keep_axis: boolean;
   /** What the colours of the ops mean, see colouring.ts; both ways. */
   colour_by: string;
+  /** More ways to colour, which the graph of a job has. */
+  colour_ways: string[];
   /** Colour index per op, uint8, for the ways to colour that only Python can work out, and their meanings. */
   colours: DataView;
   colour_names: string[];

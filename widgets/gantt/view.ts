@@ -140,10 +140,10 @@ export class GanttView {
     this.#controls.press("axis", keeps);
   }
 
-  /** What the colours of ops mean, and the indices that Python sent for it. */
-  colourBy(way: string, index: Uint8Array, names: readonly string[]): void {
+  /** What the colours of ops mean, the indices that Python sent for it, and ways that the graph of a job has. */
+  colourBy(way: string, index: Uint8Array, names: readonly string[], more: readonly string[] = []): void {
     this.#board.colourBy(way, index, names);
-    this.#controls.colour(way);
+    this.#controls.colour(way, more);
     this.#report.soon();
   }
 

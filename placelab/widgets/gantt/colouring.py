@@ -6,14 +6,27 @@ import numpy as np
 
 from placelab.analysis.slack import slack
 from placelab.kernels import ranks
+from placelab.pipelines.pipeline_columns import pipeline_of
 from placelab.planning.plan_arrays import successors
+from placelab.planning.read_orders import replica_column
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.kind_colours import PALETTE, colours_by_work, kind_colours
 from placelab.schedule.schedule import Schedule
 
 COLOURS = len(PALETTE)
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # of the makespan, between the colours of slack
-WAYS = ("kind", "scope", "layer", "device", "op", "critical path", "slack")
+JOB_WAYS = ("micro-batch", "replica", "phase")  # of graphs that have these
+WAYS = ("kind", "scope", "layer", "device", "op", "critical path", "slack", *JOB_WAYS)
+PHASES = {
+    "F": "forward",
+    "B": "backward, inputs",
+    "W": "backward, weights",
+    "BW": "backward",
+    "RF": "receive, forward",
+    "RB": "receive, backward",
+    "P": "once, before",
+    "U": "update",
+}
 
 Colours = tuple[bytes, list[str]]
 
@@ -24,6 +37,8 @@ def colours_of(way: str, schedule: Schedule) -> Colours:
         return pack_scopes(schedule.problem.graph)
     if way == "layer":
         return pack_layers(schedule.problem.graph)
+    if way in JOB_WAYS:
+        return pack_job(way, schedule.problem.graph)
     return pack_slack(schedule) if way == "slack" else (b"", [])
 
 
@@ -53,6 +68,50 @@ def pack_layers(graph: OpGraph) -> Colours:
     first = range(0, n, step)
     names = [f"layer {a + 1}" if step == 1 else f"layers {a + 1} to {min(a + step, n)}" for a in first]
     return (depth // step).astype(np.uint8).tobytes(), names
+
+
+def job_ways(graph: OpGraph) -> list[str]:
+    """Those of ``JOB_WAYS`` that a graph has: of a pipeline micro-batch and phase, of replicas replica and phase."""
+    if pipeline_of(graph) is not None:
+        return ["micro-batch", "phase"]
+    return [] if replica_column(graph, "worker") is None else ["replica", "phase"]
+
+
+def pack_job(way: str, graph: OpGraph) -> Colours:
+    """Micro-batch, worker or phase of each op, each of them with its name; nothing for a graph that has none."""
+    if way not in job_ways(graph):
+        return b"", []
+    if way == "micro-batch":
+        return _in_order(pipeline_of(graph).microbatch, "micro-batch", "once per step")  # type: ignore[union-attr]
+    if way == "replica":
+        worker = replica_column(graph, "worker")
+        return _in_order(np.asarray(worker), "worker", "all workers")
+    return _by_phase(graph)
+
+
+def _in_order(number: np.ndarray, name: str, others: str) -> Colours:
+    """Numbers in at most seven steps, in their order; -1 has the last colour."""
+    n, own = int(number.max()) + 1, COLOURS - 1
+    step = -(-n // own)
+    spans = [(a, min(a + step, n) - 1) for a in range(0, n, step)]
+    names = [f"{name} {a}" if a == b else f"{name}s {a} to {b}" for a, b in spans]
+    index = np.where(number >= 0, number // step, own)
+    return index.astype(np.uint8).tobytes(), [*names, *[""] * (own - len(names)), others]
+
+
+def _by_phase(graph: OpGraph) -> Colours:
+    pipeline = pipeline_of(graph)
+    if pipeline is not None:
+        present = [phase for phase in PHASES if (pipeline.phase == phase).any()]
+        number = {phase: i for i, phase in enumerate(present)}
+        return bytes(number[phase] for phase in pipeline.phase.tolist()), [PHASES[phase] for phase in present]
+    role, names = replica_column(graph, "role"), graph.metadata["replica"].get("roles", [])
+    if role is None or role.max() >= len(names):
+        return b"", []
+    found = np.unique(role).tolist()
+    index = np.minimum(np.searchsorted(found, role), COLOURS - 1)
+    labels = [str(names[i]) for i in found]
+    return index.astype(np.uint8).tobytes(), [*labels[: COLOURS - 1], ", ".join(labels[COLOURS - 1 :])][: len(labels)]
 
 
 def pack_slack(schedule: Schedule) -> Colours:

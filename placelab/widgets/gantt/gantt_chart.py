@@ -11,7 +11,7 @@ import traitlets
 
 from placelab.analysis.explanation import carriers, why
 from placelab.schedule.schedule import Schedule
-from placelab.widgets.gantt.colouring import WAYS, colours_of, pack_kinds
+from placelab.widgets.gantt.colouring import JOB_WAYS, WAYS, colours_of, job_ways, pack_kinds
 from placelab.widgets.gantt.wire import pack_kept, pack_memory, pack_names, pack_schedule
 
 MANY = 5_000  # ops; the memory curves of more take too long to compute during a drag
@@ -91,6 +91,7 @@ class Gantt(anywidget.AnyWidget):
     kept = traitlets.Bytes().tag(sync=True)  # a schedule drawn behind, see `keep`
     keep_axis = traitlets.Bool(False).tag(sync=True)  # the time axis stays when the makespan changes; both ways
     colour_by = traitlets.Enum(WAYS, "kind").tag(sync=True)  # what the colours of the ops mean; both ways
+    colour_ways = traitlets.List(traitlets.Unicode()).tag(sync=True)  # more ways to colour, which the graph of a job has
     colours = traitlets.Bytes().tag(sync=True)  # colour index per op, uint8, where only Python can work it out
     colour_names = traitlets.List(traitlets.Unicode()).tag(sync=True)  # meaning of each of these indices
     links_shown = traitlets.Bool(False).tag(sync=True)  # lanes of links are drawn; both ways
@@ -134,6 +135,9 @@ class Gantt(anywidget.AnyWidget):
                 self.names = pack_names(graph.names)
                 self.kinds, self.kind_names = pack_kinds(graph)
                 self.selection = -1
+                self.colour_ways = job_ways(graph)
+                if self.colour_by in JOB_WAYS and self.colour_by not in self.colour_ways:
+                    self.colour_by = "kind"
             self.devices = list(cluster.names)
             self.schedule = pack_schedule(schedule)
             self._shown, self._postponed = schedule, dragging
