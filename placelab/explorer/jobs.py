@@ -158,9 +158,7 @@ def _pipeline(job: Job, base: State, cluster: Cluster) -> tuple[OpGraph, str]:
     return _folded(job, base, cluster, ungrouped, apart, "none")
 
 
-def _folded(
-    job: Job, base: State, cluster: Cluster, graph: OpGraph, step: str, memory: str
-) -> tuple[OpGraph, str]:
+def _folded(job: Job, base: State, cluster: Cluster, graph: OpGraph, step: str, memory: str) -> tuple[OpGraph, str]:
     if not backward_part(graph).any():
         graph, step = backward(graph), f"pl.transforms.backward({step})"
     placement = place(Problem(graph, cluster, memory=memory), job.partitioner, prepare="forward-only", seed=base.seed)
@@ -194,7 +192,7 @@ def _machines(job: Job, present: Cluster) -> Preset:
 
 
 def _links(start: Cluster, present: Cluster) -> tuple[np.ndarray, np.ndarray]:
-    """Links inside machines as the fastest present ones, between them as the slowest; of one machine, no faster than `start`'s."""
+    """Links inside machines as the fastest present ones, between them as the slowest; of one machine, at most `start`'s."""
     k = present.n_devices
     bandwidth, latency = start.bandwidth.copy(), start.latency.copy()
     if k < 2:
@@ -259,7 +257,11 @@ def _with_edits(cluster: Cluster, state: State) -> Cluster:
         mine, theirs = (here, there) if made.ndim == 1 else (np.ix_(here, here), np.ix_(there, there))
         columns[label] = made.copy()
         columns[label][mine] = np.where(old[theirs] != new[theirs], new[theirs], made[mine])
-    return cluster if all(np.array_equal(v, getattr(cluster, c)) for c, v in columns.items()) else cluster.replace(**columns)
+    return (
+        cluster
+        if all(np.array_equal(v, getattr(cluster, c)) for c, v in columns.items())
+        else cluster.replace(**columns)
+    )
 
 
 def _replaced(code: str, start: Cluster, carried: Cluster) -> str:

@@ -10,6 +10,7 @@ from placelab.analysis.approximation import ratios
 from placelab.analysis.lower_bounds import best_bound, bounds
 from placelab.analysis.measures import metrics
 from placelab.analysis.validation import Violation
+from placelab.explorer.panels.job_numbers import job_items
 from placelab.schedule.schedule import Schedule
 from placelab.units import percent, seconds, si
 
@@ -31,6 +32,7 @@ def numbers(schedule: Schedule, m: dict[str, float], violations: Sequence[Violat
         _speedup(m["speedup"], schedule),
         _gap(m["bound_gap"], schedule),
         _critical(m),
+        *job_items(schedule),
         _item("moved", "Moved", si(m["bytes_moved"], "B"), f"{m['transfers']:,} transfers between devices"),
         *_memory(schedule),
         _legal(violations),

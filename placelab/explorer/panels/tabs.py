@@ -10,6 +10,7 @@ from placelab.explorer.engine.solving import Result
 from placelab.explorer.panels.comparison import Comparison
 from placelab.explorer.panels.decisions_panel import DecisionsPanel
 from placelab.explorer.panels.graph_panel import GraphPanel
+from placelab.explorer.panels.job_panel import JobPanel
 from placelab.explorer.panels.panel import Panel, PanelFactory, Shared
 from placelab.explorer.panels.what_matters import WhatMatters
 from placelab.explorer.state import State
@@ -20,6 +21,7 @@ PANELS: tuple[PanelFactory, ...] = (  # in the order of their tabs
     GraphPanel,
     DecisionsPanel,
     WhatMatters,
+    JobPanel,
 )
 
 

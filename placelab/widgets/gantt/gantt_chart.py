@@ -91,7 +91,9 @@ class Gantt(anywidget.AnyWidget):
     kept = traitlets.Bytes().tag(sync=True)  # a schedule drawn behind, see `keep`
     keep_axis = traitlets.Bool(False).tag(sync=True)  # the time axis stays when the makespan changes; both ways
     colour_by = traitlets.Enum(WAYS, "kind").tag(sync=True)  # what the colours of the ops mean; both ways
-    colour_ways = traitlets.List(traitlets.Unicode()).tag(sync=True)  # more ways to colour, which the graph of a job has
+    colour_ways = traitlets.List(traitlets.Unicode()).tag(
+        sync=True
+    )  # more ways to colour, which the graph of a job has
     colours = traitlets.Bytes().tag(sync=True)  # colour index per op, uint8, where only Python can work it out
     colour_names = traitlets.List(traitlets.Unicode()).tag(sync=True)  # meaning of each of these indices
     links_shown = traitlets.Bool(False).tag(sync=True)  # lanes of links are drawn; both ways

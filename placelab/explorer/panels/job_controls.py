@@ -1,0 +1,121 @@
+"""The controls of a training job, of which those are seen that its kind has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import ipywidgets as w
+
+from placelab.explorer.jobs import ALL_REDUCE, KINDS, PIPELINE, SERVERS, STAGES, Job
+
+PRESETS = {
+    "Parameter server": (Job(SERVERS), "Four workers share parameters through a server, read in the order of tic"),
+    "2 × 4 data-parallel": (
+        Job(ALL_REDUCE, workers=8, hosts=2),
+        "Two machines of four GPUs sum gradients by ring all-reduces",
+    ),
+    "4-stage pipeline": (Job(PIPELINE), "Four stages, eight micro-batches, one forward and one backward pass in turn"),
+}
+BUCKETS = {"1 MB": 1e6, "5 MB": 5e6, "25 MB": 25e6, "100 MB": 100e6, "all": float("inf")}
+REPLICAS = (SERVERS, ALL_REDUCE)
+
+
+def _slider(low: int, high: int) -> Callable[[], w.Widget]:
+    return lambda: w.IntSlider(min=low, max=high, layout=w.Layout(width="136px"))
+
+
+def _menu(options: Any) -> Callable[[], w.Widget]:
+    return lambda: w.Dropdown(options=options, layout=w.Layout(width="auto"))
+
+
+def _box() -> w.Widget:
+    return w.Checkbox(indent=False, layout=w.Layout(width="auto"))
+
+
+# field of Job: label, kinds that have it, what it means, control
+FIELDS: dict[str, tuple[str, tuple[str, ...], str, Callable[[], w.Widget]]] = {
+    "workers": ("workers", REPLICAS, "Copies of the model", _slider(1, 16)),
+    "servers": ("servers", (SERVERS,), "Machines that hold the parameters, dealt out in turn", _slider(1, 8)),
+    "hosts": (
+        "machines",
+        (ALL_REDUCE,),
+        "Workers are shared equally by so many machines, else all are on one",
+        _slider(1, 8),
+    ),
+    "stages": ("stages", (PIPELINE,), "Devices in a row, each with a part of the model", _slider(2, 16)),
+    "microbatches": ("micro-batches", (PIPELINE,), "Parts that a batch is divided into", _slider(1, 32)),
+    "iterations": ("iterations", REPLICAS, "Steps in the graph, one after the other", _slider(1, 4)),
+    "algorithm": (
+        "all-reduce",
+        (ALL_REDUCE,),
+        "ring, tree, or recursive halving for a power of two workers",
+        _menu(["ring", "tree", "halving"]),
+    ),
+    "bucket_bytes": (
+        "bucket",
+        (ALL_REDUCE,),
+        "Gradients are summed together up to so many bytes",
+        _menu(list(BUCKETS.items())),
+    ),
+    "partitioner": ("stages by", (PIPELINE,), "The partitioner that cuts the model into stages", _menu(STAGES)),
+    "training": ("backward pass", (SERVERS,), "With gradients that are sent to the servers", _box),
+    "sync": ("synchronous", (SERVERS,), "An update waits for all workers; else for each worker alone", _box),
+    "barrier": (
+        "barrier",
+        (SERVERS,),
+        "Reads wait for all updates of the iteration before; else for their own parameter's",
+        _box,
+    ),
+    "split": (
+        "split backward",
+        (PIPELINE,),
+        "Gradients of weights are ops of their own, which zero-bubble schedulers delay",
+        _box,
+    ),
+    "blocking": ("blocking receives", (PIPELINE,), "A stage does not compute while it receives", _box),
+}
+
+
+class JobControls:
+    """A row of controls that wraps.
+
+    Parameters
+    ----------
+    change
+        Called with the job that is asked for, and the field that a hand has moved.
+    """
+
+    def __init__(self, change: Callable[[Job, str], None]) -> None:
+        self._change, self._quiet, self.job = change, False, Job()
+        self.kind = w.Dropdown(options=KINDS, description="job", layout=w.Layout(width="auto"), tooltip="Kind of job")
+        self.fields = {name: self._control(name) for name in FIELDS}
+        self.kind.observe(lambda c: self._moved("kind", c["new"]), "value")
+        self.box = w.HBox([self.kind, *self.fields.values()]).add_class("pl-options").add_class("pl-job-controls")
+
+    def show(self, job: Job) -> None:
+        """Show a job, without calling `change`."""
+        self._quiet, self.job = True, job
+        try:
+            self.kind.value = job.kind
+            for name, field in self.fields.items():
+                value = getattr(job, name)
+                if isinstance(field, w.IntSlider):
+                    field.max = max(field.max, value)
+                field.value = value
+                field.layout.display = "" if job.kind in FIELDS[name][1] else "none"
+        finally:
+            self._quiet = False
+
+    def _control(self, name: str) -> w.Widget:
+        label, _, tip, make = FIELDS[name]
+        field = make()
+        field.description, field.tooltip = label, f"{label}: {tip}"
+        field.observe(lambda c: self._moved(name, c["new"]), "value")
+        return field
+
+    def _moved(self, name: str, value: Any) -> None:
+        if not self._quiet and value is not None:
+            self.job = replace(self.job, **{name: value})
+            self._change(self.job, name)

@@ -1,0 +1,102 @@
+"""The numbers of a training job: how well its workers overlap, how far they are apart, what a pipeline leaves idle."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from placelab.analysis import worker_measures as workers
+from placelab.analysis.collectives import arrival_skew
+from placelab.analysis.stage_measures import bubbles, stages
+from placelab.pipelines.pipeline_columns import pipeline_of
+from placelab.planning.read_orders import replica_column
+from placelab.schedule.schedule import Schedule
+from placelab.units import percent, seconds, si
+
+Item = dict[str, str]  # as in placelab.explorer.panels.strip
+EFFICIENCY = (
+    "Ordering efficiency E = (U − t) / (U − L) of the worker where it is least: U its computing and communication one after the "
+    "other, L its busiest resource alone, t its end. 1: perfect overlap; 0: none."
+)
+STRAGGLING = "How long the first worker waits for the last one, over the last one's end."
+BUBBLE = "Makespan less the time of the busiest stage's ops"
+SPAN = (
+    "The longest span of a stage, from its first op to its last, less the busy time: what papers on zero bubbles count."
+)
+HELD = "The most forward passes that a stage holds at a time, each until its backward pass has ended; from the first stage on"
+SKEW = "Latest less earliest instant at which workers are ready for the all-reduce of a bucket"
+
+
+def job_items(schedule: Schedule) -> list[Item]:
+    """The most important numbers of a job; none for one step of a model."""
+    graph = schedule.problem.graph
+    if pipeline_of(graph) is not None:
+        return _pipeline(schedule)
+    return [] if replica_column(graph, "worker") is None else _replicas(schedule)
+
+
+def job_details(schedule: Schedule) -> list[Item]:
+    """More numbers of a job."""
+    graph = schedule.problem.graph
+    if pipeline_of(graph) is not None:
+        return _stages(schedule)
+    bucket = replica_column(graph, "bucket")
+    return [] if bucket is None or bucket.max() < 0 else _buckets(schedule)
+
+
+def _replicas(schedule: Schedule) -> list[Item]:
+    found = workers.workers_of(schedule.placement)
+    most, least = workers.work(schedule, found)
+    end = workers.ends(schedule, found)
+    each = workers.efficiency(most, least, end)
+    gain = workers.potential(most, least).min()
+    listed = ", ".join(f"{name} {e:.2f}" for name, e in zip(found.names[:8], each[:8], strict=True))
+    wait = workers.straggling(end)
+    title = f"{EFFICIENCY} {listed}. A perfect overlap would gain {percent(gain)} over none."
+    ends = f"{STRAGGLING} Ends: {seconds(end.min())} to {seconds(end.max())}"
+    return [
+        _item("efficiency", "E", f"{each.min():.2f}", title, "good" if each.min() >= 0.9 else ""),
+        _item("straggling", "Straggling", percent(wait), ends, "bad" if wait >= 0.1 else ""),
+    ]
+
+
+def _pipeline(schedule: Schedule) -> list[Item]:
+    found, end = bubbles(schedule), schedule.makespan or 1.0
+    share = found["bubble"] / end
+    title = f"{BUBBLE}: {seconds(found['bubble'])}. {SPAN} {seconds(found['bubble_span'])}"
+    return [
+        _item("bubble", "Bubble", percent(share), title, "bad" if share >= 0.25 else ""),
+        _item("activations", "Held", f"{found['peak_activations']:.0f}", f"{HELD}: the most of any stage"),
+    ]
+
+
+def _stages(schedule: Schedule) -> list[Item]:
+    table = stages(schedule)
+    found = bubbles(schedule)
+    held = " ".join(map(str, table["activations"]))
+    busy = " ".join(percent(share) for share in (table["busy"] / (schedule.makespan or 1.0)).tolist())
+    memory = " ".join(si(peak, "B") for peak in table["memory"])
+    items = [
+        _item("span", "Bubble of the longest span", seconds(found["bubble_span"]), SPAN),
+        _item("held", "Held per stage", held, HELD),
+        _item("busy", "Busy per stage", busy, "Share of the makespan in which a stage computes"),
+    ]
+    if schedule.problem.memory != "none":
+        items.append(_item("peaks", "Peak per stage", memory, "Most bytes in use on each device"))
+    return items
+
+
+def _buckets(schedule: Schedule) -> list[Item]:
+    table = arrival_skew(schedule)
+    skew = table["skew"].to_numpy()
+    listed = ", ".join(f"bucket {b} {seconds(s)}" for b, s in zip(table["bucket"][:12], skew[:12], strict=True))
+    worst = int(np.argmax(skew))
+    last = float((table["end"] - table["latest"]).max())
+    return [
+        _item("buckets", "Buckets", f"{len(table)}", "Gradients that are summed together"),
+        _item("skew", "Arrival skew", f"≤ {seconds(float(skew[worst]))}", f"{SKEW}: {listed}"),
+        _item("reduce", "Longest all-reduce", seconds(last), "From the last worker's readiness until all have the sum"),
+    ]
+
+
+def _item(key: str, label: str, value: str, title: str = "", tone: str = "") -> Item:
+    return {"key": key, "label": label, "value": value, "title": title, "tone": tone}

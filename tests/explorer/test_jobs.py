@@ -1,0 +1,194 @@
+"""Jobs in the explorer: made of one step and back, reproduced by the copied cell, with their numbers, and a run with failures."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from explorer_hands import edit, press, reproduces, wait_for
+
+import placelab as pl
+from placelab.explorer.jobs import ALL_REDUCE, PIPELINE, SERVERS, Job, one_step, with_job
+from placelab.explorer.panels.job_numbers import job_details, job_items
+from placelab.explorer.panels.job_panel import JobPanel
+from placelab.explorer.panels.strip import numbers
+from placelab.explorer.panels.training_picture import shares
+from placelab.explorer.panels.training_run import TrainingRun
+from placelab.explorer.state import initial_state, preset
+
+PATIENCE = 120
+JOBS = [
+    Job(),
+    Job(servers=2, sync=False, barrier=False, iterations=2),
+    Job(training=False),
+    Job(ALL_REDUCE, workers=4, hosts=2),
+    Job(PIPELINE),
+    Job(PIPELINE, stages=3, split=True, blocking=True),
+    Job(PIPELINE, stages=6, microbatches=3),
+]
+
+
+@pytest.fixture(scope="module")
+def step():
+    """One step of a small model on two machines."""
+    return initial_state("alexnet").with_preset(preset("two_nodes")).with_preset(preset("rtx2080ti_box"))
+
+
+@pytest.fixture
+def opened():
+    explorer = pl.explore("alexnet", pl.clusters.two_nodes(2))
+    yield explorer
+    explorer.close()
+
+
+def panel(explorer) -> JobPanel:
+    return explorer.tabs.panels[JobPanel.title]
+
+
+def choose(explorer, text: str) -> None:
+    """Press a button of the tab, and wait for the job and its schedule."""
+    press(panel(explorer).box, text)
+    assert panel(explorer).settled(PATIENCE)
+    assert explorer.settled(PATIENCE)
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_job_is_legal_and_its_cell_makes_it(step, job):
+    """Every kind; the cell gives the same times, the validator finds nothing."""
+    from placelab.explorer.code import cell
+
+    state = with_job(step, job)
+    schedule = pl.solve(state.problem(), state.partitioner, state.scheduler)
+    names = {}
+    exec(cell(state), names)
+    np.testing.assert_array_equal(names["schedule"].start, schedule.start)
+    assert pl.validate(schedule) == []
+    assert state.model.title.startswith("alexnet × ")
+    assert state.scheduler == job.scheduler
+    assert job_items(schedule)
+    assert one_step(state) == step
+
+
+def test_devices_carry_over(step):
+    """Speed and memory of the present devices; links between machines are theirs, of a single machine at most Ethernet's."""
+    slow = step.with_cluster(step.cluster.replace(speed=[1e12, 2e12, 3e12, 4e12]), step.layout)
+    made = with_job(slow, Job(workers=5, servers=1)).cluster
+    assert made.speed[1:].tolist() == [1e12, 2e12, 3e12, 4e12, 1e12]
+    assert (made.memory[1:] == 11e9).all()
+    assert made.bandwidth[0, 1] == 1.25e9
+    pair = with_job(step.with_preset(preset("two_nodes")), Job(ALL_REDUCE, workers=4, hosts=2)).cluster
+    assert (pair.bandwidth[0, 1], pair.bandwidth[0, 2]) == (300e9, 12.5e9)
+
+
+def test_edits_of_a_job_stay_when_it_changes(step):
+    """A worker that was made slower stays slower with more workers; the step's own devices are as they were."""
+    state = with_job(step, Job(workers=2))
+    speed = state.cluster.speed.copy()
+    speed[2] /= 4
+    edited = state.with_cluster(state.cluster.replace(speed=speed), state.layout)
+    more = with_job(edited, Job(workers=3))
+    assert more.cluster.speed[2] == speed[2]
+    assert more.cluster.speed[3] == state.cluster.speed[1]
+    assert one_step(more).cluster is step.cluster
+
+
+def test_presets_by_one_click(opened):
+    """Each is shown with its scheduler and its numbers; sliders change it; One step and undo lead back."""
+    choose(opened, "Parameter server")
+    assert (opened.state.scheduler, opened.state.job.kind) == ("tic", SERVERS)
+    assert reproduces(opened)
+    before = opened.problem.graph.n_ops
+    panel(opened).controls.fields["workers"].value = 2
+    assert panel(opened).settled(PATIENCE)
+    assert opened.problem.graph.n_ops < before
+    choose(opened, "4-stage pipeline")
+    assert (opened.state.scheduler, opened.state.base.job) == ("1f1b", None)
+    assert opened.schedule.problem.graph.metadata["pipeline"]
+    assert [item["key"] for item in opened.gantt.numbers if item["key"] in ("bubble", "activations")] == [
+        "bubble",
+        "activations",
+    ]
+    choose(opened, "2 × 4 data-parallel")
+    assert opened.problem.cluster.n_devices == 16
+    choose(opened, "One step")
+    assert (opened.state.job, opened.state.model.title) == (None, "alexnet")
+    assert reproduces(opened)
+    opened.undo()
+    assert opened.state.job.kind == ALL_REDUCE
+    assert panel(opened).controls.kind.value == ALL_REDUCE
+
+
+def test_a_job_follows_the_canvas(opened):
+    """An edited link of a job changes its time, and the copied cell has it."""
+    choose(opened, "Parameter server")
+    before = opened.schedule.makespan
+    edit(opened, "bandwidth", pairs=[[0, 1], [1, 0]], value=1e8, gesture=1, final=True)
+    assert opened.schedule.makespan > before
+    assert reproduces(opened)
+    opened.change(lambda s: s.with_model(initial_state("topcuoglu").model))
+    assert (opened.state.job, opened.state.base) == (None, None)
+
+
+def test_a_model_that_no_job_can_be_made_of(explorer):
+    """Refused in one sentence; the step stays."""
+    before = explorer.state
+    choose(explorer, "Parameter server")
+    assert "no reads of parameters" in explorer.message.value
+    assert explorer.state is before
+
+
+def test_numbers_of_jobs(step):
+    """E, straggling, skew, bubble and held activations are those of the functions that measure them; one step has none."""
+
+    def run(job):
+        state = with_job(step, job)
+        return pl.solve(state.problem(), state.partitioner, state.scheduler)
+
+    served = run(Job())
+    assert job_items(served)[0]["value"] == f"{pl.worker_metrics(served)['efficiency'].min():.2f}"
+    reduced = {item["key"]: item["value"] for item in job_details(run(Job(ALL_REDUCE)))}
+    assert reduced["skew"].startswith("≤ ")
+    piped = run(Job(PIPELINE))
+    held = next(item["value"] for item in job_details(piped) if item["key"] == "held")
+    assert held == "4 3 2 1"
+    one = pl.solve(step.problem())
+    assert job_items(one) == job_details(one) == []
+    assert "bubble" in [item["key"] for item in numbers(piped, pl.metrics(piped), [])]
+
+
+def test_a_run_shows_where_time_goes_and_the_optimum_moves():
+    """Shares of each column add up to one; a longer MTBF moves the optimum to the right; the button goes there."""
+    runs = pl.faults.simulate_training(10, 10, every=3, save=2, restore=5, failures=[47], detect=1)
+    found = shares(runs, 20)
+    np.testing.assert_allclose(found.sum(axis=0), 1)
+    np.testing.assert_allclose(found.sum(axis=1) * runs.total[0] / 20, [100, 6, 15, 1, 5])
+    page, schedule = TrainingRun(), pl.solve(pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2)))
+    page.follow(schedule, True)
+    first = optimum(page)
+    assert first == pytest.approx(pl.checkpoint_interval(page.run.save, page.run.mtbf), rel=1e-4)
+    page.sliders["mtbf"].value += 1
+    assert optimum(page) > 2 * first
+    press(page.box, "To the optimum")
+    assert page.run.interval == pytest.approx(optimum(page), rel=0.03)
+    page.sliders["interval"].value = 5.0
+    page.sliders["mtbf"].value = 1.0
+    assert "failures" in page.picture.value
+
+
+def optimum(page: TrainingRun) -> float:
+    return float(re.search(r'data-seconds="([^"]+)"', page.picture.value)[1])
+
+
+def test_random_orders_on_request(opened):
+    """A distribution on a thread, with the step shown as a line; another schedule takes it away."""
+    choose(opened, "Parameter server")
+    tab = panel(opened)
+    tab.visible = True
+    tab.result(opened.result)
+    press(tab.box, "1,000 random orders")
+    assert tab.orders.settled(PATIENCE)
+    assert "random orders: " in tab.orders.shown.value
+    opened.change(lambda s: replace(s, seed=1))
+    wait_for(lambda: tab.orders.shown.value == "")
