@@ -92,7 +92,7 @@ def with_job(state: State, job: Job) -> State:
     model, preset = made(job, base)
     cluster = _with_edits(preset.cluster, state) if state.job is not None else preset.cluster
     same = state.job is not None and state.job.scheduler == job.scheduler
-    rules = dict(transfers="channel", duplex=False) if job.kind != PIPELINE else {}
+    channels = job.kind != PIPELINE  # one per source and worker, as in Hashemi 2018
     return replace(
         base,
         model=model,
@@ -113,7 +113,8 @@ def with_job(state: State, job: Job) -> State:
         prepare=(),
         job=job,
         base=base,
-        **rules,
+        transfers="channel" if channels else base.transfers,
+        duplex=base.duplex and not channels,
     )
 
 
@@ -164,7 +165,8 @@ def _folded(job: Job, base: State, cluster: Cluster, graph: OpGraph, step: str, 
     placement = place(Problem(graph, cluster, memory=memory), job.partitioner, prepare="forward-only", seed=base.seed)
     recv: Literal["async", "blocking"] = "blocking" if job.blocking else "async"
     folded = microbatches(placement, job.microbatches, split=job.split, recv=recv)
-    placed = f"pl.place(pl.Problem({step}, cluster, memory={memory!r}), {job.partitioner!r}, prepare='forward-only', seed={base.seed})"
+    problem = f"pl.Problem({step}, cluster, memory={memory!r})"
+    placed = f"pl.place({problem}, {job.partitioner!r}, prepare='forward-only', seed={base.seed})"
     options = ("split=True, " if job.split else "") + f"recv={recv!r}"
     return folded.graph, f"pl.transforms.microbatches({placed}, {job.microbatches}, {options}).graph"
 

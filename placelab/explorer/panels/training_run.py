@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import ipywidgets as w
 
@@ -124,7 +125,7 @@ class TrainingRun:
         for name, shown in self.values.items():
             value = getattr(run, name)
             shown.value = f"{value:,}" if name == "steps" else lasting(value)
-        times = dict(save=run.save, restore=run.restore, mtbf=run.mtbf, detect=run.detect)
+        times: dict[str, Any] = dict(save=run.save, restore=run.restore, mtbf=run.mtbf, detect=run.detect)
         try:
             runs = simulate_training(run.step, run.steps, every=run.every, **times)
             curve = over_intervals(run.step, run.steps, **times)

@@ -1,0 +1,109 @@
+"""The tab Job in JupyterLab at 1280 × 720: a parameter server and a pipeline by one click, colours, and the interval dragged."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from browser.test_explorer import Hand
+from playwright.sync_api import expect
+
+OPEN = "import placelab as pl\nexplorer = pl.explore('inception_v2', pl.clusters.two_nodes(2))\nexplorer"
+CLOSE_SIDEBAR = "() => window.jupyterapp.shell.collapseLeft()"
+TITLES = ".pl-tabs > .pl-titles"
+
+
+@pytest.fixture
+def hand(page, open_notebook):
+    page.set_viewport_size(dict(width=1280, height=720))
+    found = Hand(open_notebook([OPEN]))
+    page.evaluate(CLOSE_SIDEBAR)
+    found.root.locator(TITLES).get_by_role("button", name="Job", exact=True).click()
+    found.settled()
+    found.root.scroll_into_view_if_needed()
+    return found
+
+
+def job(hand: Hand, name: str) -> None:
+    """Choose a job, and wait for its schedule."""
+    hand.root.locator(".pl-job-head").get_by_role("button", name=name, exact=True).click()
+    expect(hand.root.locator(".pl-job-numbers table")).to_be_visible()
+    hand.notebook.execute("explorer.tabs.panels['Job'].settled(60)")
+    hand.settled()
+
+
+def ways(hand: Hand) -> list[str]:
+    """Ways to colour that are offered."""
+    return hand.root.locator(".pl-gantt select[aria-label='Colour by'] option:not([hidden])").all_inner_texts()
+
+
+def test_jobs_by_one_click(hand, screenshot):
+    """Both have their scheduler, numbers and colours; a slider changes the job; nothing lies outside its box."""
+    assert "colour: replica" not in ways(hand)
+    job(hand, "Parameter server")
+    assert hand.notebook.value("[explorer.state.scheduler, explorer.problem.cluster.n_devices]") == ["tic", 5]
+    assert {"colour: replica", "colour: phase"} <= set(ways(hand))
+    expect(hand.root.locator(".pl-figures [data-key=efficiency] b")).to_be_visible()
+    hand.menu("Colour by").select_option("replica")
+    expect(hand.root.locator(".pl-gantt")).to_be_visible()
+    screenshot("servers")
+    slider = hand.root.get_by_role("slider", name="workers")
+    slider.focus()
+    hand.page.keyboard.press("ArrowLeft")
+    hand.becomes("explorer.problem.cluster.n_devices", 4)
+    job(hand, "4-stage pipeline")
+    assert hand.notebook.value("explorer.state.scheduler") == "1f1b"
+    assert "colour: replica" not in ways(hand)
+    hand.menu("Colour by").select_option("micro-batch")
+    expect(hand.root.locator(".pl-figures [data-key=bubble] b")).to_be_visible()
+    hand.page.wait_for_timeout(300)
+    screenshot("pipeline")
+    hand.notebook.set_theme("JupyterLab Dark")
+    hand.page.wait_for_timeout(300)
+    screenshot("pipeline-dark")
+    for box in (".pl-job-head", ".pl-job-side"):
+        outer, inner = hand.root.locator(".pl-tabs").bounding_box(), hand.root.locator(box).bounding_box()
+        assert inner["x"] >= outer["x"]
+        assert inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 1
+        assert inner["y"] + inner["height"] <= outer["y"] + outer["height"] + 1
+    job_step = hand.root.locator(".pl-job-head").get_by_role("button", name="One step", exact=True)
+    job_step.click()
+    hand.becomes("explorer.state.job is None", True)
+
+
+def test_the_interval_is_dragged(hand, screenshot):
+    """The line of the interval follows a hand; another MTBF moves the optimum; the picture is drawn anew many times."""
+    job(hand, "4-stage pipeline")
+    hand.root.locator(".pl-job-head").get_by_role("button", name="Training run", exact=True).click()
+    picture = hand.root.locator(".pl-run svg")
+    expect(picture).to_be_visible()
+    expect(hand.root.locator(".pl-failures")).to_be_attached()
+    screenshot("run")
+    here, best = (hand.root.locator(f".pl-run {name}") for name in (".pl-here", ".pl-optimum"))
+    before, first = here.get_attribute("d"), float(best.get_attribute("data-seconds"))
+    hand.page.evaluate(
+        """() => { window.pictures = 0; new MutationObserver(() => window.pictures++).observe(
+          document.querySelector('.pl-run'), {childList: true, subtree: true}); }"""
+    )
+    box = hand.root.locator(".pl-run-row .noUi-handle").nth(1).bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    hand.page.mouse.move(x, y)
+    hand.page.mouse.down()
+    begun = time.monotonic()
+    for i in range(40):
+        hand.page.mouse.move(x + i, y)
+        hand.page.wait_for_timeout(16)
+    took = time.monotonic() - begun
+    hand.page.mouse.up()
+    drawn = hand.page.evaluate("window.pictures")
+    print(f"{drawn / took:.1f} pictures a second")
+    assert drawn > 3
+    assert here.get_attribute("d") != before
+    slider = hand.root.get_by_role("slider").nth(-4)
+    slider.focus()
+    for _ in range(10):
+        hand.page.keyboard.press("ArrowRight")
+    hand.page.wait_for_function(f"Number(document.querySelector('.pl-optimum').dataset.seconds) > {first}")
+    hand.notebook.set_theme("JupyterLab Dark")
+    hand.page.wait_for_timeout(300)
+    screenshot("run-dark")
