@@ -21,7 +21,7 @@ from placelab.widgets.cluster.layout import Layout
 
 SERVERS, ALL_REDUCE, PIPELINE = "parameter servers", "all-reduce", "pipeline"
 KINDS = (SERVERS, ALL_REDUCE, PIPELINE)
-PARTITIONER = "heft"  # of a job's graph, whose ops are tied to their devices
+PARTITIONER = "round-robin"  # the quickest; ops of a job are tied to their devices, so that all give the same placement
 STAGES = ("contiguous", "layers")  # partitioners that give stages
 HELPERS = ("ps", "stream")  # types of devices that do not compute a model
 

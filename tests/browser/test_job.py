@@ -47,7 +47,7 @@ def test_jobs_by_one_click(hand, screenshot):
     hand.menu("Colour by").select_option("replica")
     expect(hand.root.locator(".pl-gantt")).to_be_visible()
     screenshot("servers")
-    slider = hand.root.get_by_role("slider", name="workers")
+    slider = hand.root.locator(".pl-job-controls .noUi-handle").first
     slider.focus()
     hand.page.keyboard.press("ArrowLeft")
     hand.becomes("explorer.problem.cluster.n_devices", 4)
@@ -99,7 +99,7 @@ def test_the_interval_is_dragged(hand, screenshot):
     print(f"{drawn / took:.1f} pictures a second")
     assert drawn > 3
     assert here.get_attribute("d") != before
-    slider = hand.root.get_by_role("slider").nth(-4)
+    slider = hand.root.locator(".pl-run-row .noUi-handle").nth(2)
     slider.focus()
     for _ in range(10):
         hand.page.keyboard.press("ArrowRight")

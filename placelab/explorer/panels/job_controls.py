@@ -23,7 +23,7 @@ REPLICAS = (SERVERS, ALL_REDUCE)
 
 
 def _slider(low: int, high: int) -> Callable[[], w.Widget]:
-    return lambda: w.IntSlider(min=low, max=high, layout=w.Layout(width="136px"))
+    return lambda: w.IntSlider(min=low, max=high, readout=False, layout=w.Layout(width="96px"))
 
 
 def _menu(options: Any) -> Callable[[], w.Widget]:
@@ -104,6 +104,7 @@ class JobControls:
                 if isinstance(field, w.IntSlider):
                     field.max = max(field.max, value)
                 field.value = value
+                self._label(name)
                 field.layout.display = "" if job.kind in FIELDS[name][1] else "none"
         finally:
             self._quiet = False
@@ -115,7 +116,15 @@ class JobControls:
         field.observe(lambda c: self._moved(name, c["new"]), "value")
         return field
 
+    def _label(self, name: str) -> None:
+        """Write a slider's value beside its name."""
+        field = self.fields[name]
+        if isinstance(field, w.IntSlider):
+            field.description = f"{FIELDS[name][0]}: {field.value}"
+
     def _moved(self, name: str, value: Any) -> None:
         if not self._quiet and value is not None:
+            if name != "kind":
+                self._label(name)
             self.job = replace(self.job, **{name: value})
             self._change(self.job, name)

@@ -23,7 +23,7 @@ from placelab.problem.problem import Problem
 from placelab.units import seconds
 
 INVITATION = "A job is many copies or parts of this model at work together. Choose one above; undo or <b>One step</b> leads back."
-PAGES = ("Job", "Training run")
+RUN_TIP = "A run of many steps with checkpoints and failures, and the best interval between checkpoints"
 
 
 class JobPanel:
@@ -49,7 +49,8 @@ class JobPanel:
         self.controls = JobControls(self._ask)
         self.step = button("One step", "The model alone, as it was", lambda: self._ask(None))
         self.presets = [button(text, tip, self._asker(job)) for text, (job, tip) in PRESETS.items()]
-        self.page = w.ToggleButtons(options=PAGES).add_class("pl-titles").add_class("pl-pages")
+        self.page = w.ToggleButton(description="Training run", tooltip=RUN_TIP, layout=w.Layout(width="auto"))
+        self.page.add_class("pl-pages")
         self.page.observe(self._turn, "value")
         self.numbers = w.HTML().add_class("pl-job-numbers")
         self.run, self.orders = TrainingRun(), Orders()
@@ -90,7 +91,7 @@ class JobPanel:
             )
             self.numbers.value = _table([step, *job_items(schedule), *job_details(schedule)])
         self.orders.follow(result.schedule)
-        self.run.follow(result.schedule, self.page.value == PAGES[1])
+        self.run.follow(result.schedule, self.page.value)
 
     def settled(self, patience: float | None = None) -> bool:
         """Wait until no job is being made; return False when that takes longer."""
@@ -141,7 +142,7 @@ class JobPanel:
         self.numbers.value = f"<p>{text}</p>" if text else ""
 
     def _turn(self, _: Any = None) -> None:
-        running = self.page.value == PAGES[1]
+        running = self.page.value
         self.making.layout.display = "none" if running else ""
         self.run.box.layout.display = "" if running else "none"
         if running and self._result is not None:

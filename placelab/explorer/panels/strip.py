@@ -27,12 +27,13 @@ def strip(schedule: Schedule, violations: Sequence[Violation] | None) -> tuple[l
 
 def numbers(schedule: Schedule, m: dict[str, float], violations: Sequence[Violation] | None) -> list[Item]:
     """One item for each figure; `m` is the dictionary of :func:`placelab.metrics`."""
+    job = job_items(schedule)
     return [
         _item("makespan", "Makespan", seconds(m["makespan"]), "When the last op has finished"),
-        _speedup(m["speedup"], schedule),
+        *([] if job and np.isnan(m["speedup"]) else [_speedup(m["speedup"], schedule)]),  # no device runs a job alone
         _gap(m["bound_gap"], schedule),
         _critical(m),
-        *job_items(schedule),
+        *job,
         _item("moved", "Moved", si(m["bytes_moved"], "B"), f"{m['transfers']:,} transfers between devices"),
         *_memory(schedule),
         _legal(violations),

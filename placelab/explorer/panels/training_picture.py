@@ -10,8 +10,8 @@ import numpy as np
 from placelab.faults import KINDS, TrainingRuns
 
 COLOURS = {"useful": "#009E73", "saving": "#0072B2", "lost": "#D55E00", "detecting": "#CC79A7", "restoring": "#E69F00"}
-WIDTH, BAR, TOP = 340, 40, 12  # of the picture, of the bar over time, above it for the marks of failures
-CURVE = (84, 136)  # top and foot of the curve
+WIDTH, BAR, TOP = 340, 26, 11  # of the picture, of the bar over time, above it for the marks of failures
+CURVE = (54, 100)  # top and foot of the curve
 COLUMNS = 170  # of the bar over time
 MARKS = 400  # failures that are marked
 STEEP = 2.0  # the curve is cut at so many times its least overhead, or at what the interval shown takes
@@ -41,7 +41,7 @@ def picture(runs: TrainingRuns, curve: np.ndarray, *, interval: float, optimum: 
     )
     n = int(runs.failures[0])
     said = f"{runs.iterations:,} steps in {text(total)}, {n:,} failure{'s' * (n != 1)}"
-    drawing = f'<svg viewBox="0 0 {WIDTH} 150" role="img" aria-label="{escape(said)}">{"".join(parts)}</svg>'
+    drawing = f'<svg viewBox="0 0 {WIDTH} 114" role="img" aria-label="{escape(said)}">{"".join(parts)}</svg>'
     return f'<div class="pl-run-legend"><b>{escape(said)}</b> {legend}</div>{drawing}'
 
 

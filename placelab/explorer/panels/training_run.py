@@ -23,7 +23,7 @@ SLIDERS = {
     "mtbf": ("MTBF", "Mean time between failures of the whole system", 10.0, 1e6, 2000.0),
     "save": ("save", "Writing a checkpoint", 0.1, 1e3, 5.0),
     "restore": ("restore", "Reading a checkpoint", 0.1, 1e3, 10.0),
-    "detect": ("detection", "From a failure to its detection", 0.1, 1e3, 5.0),
+    "detect": ("detect", "From a failure to its detection", 0.1, 1e3, 5.0),
 }
 
 
