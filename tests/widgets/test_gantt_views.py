@@ -84,7 +84,32 @@ def test_colours_are_sent_when_they_are_chosen(schedule):
     assert (chart.colours, chart.colour_names) == colouring.pack_slack(other)
     chart.colour_by = "device"
     assert chart.colours == b""
-    assert re.findall(r'"([a-z ]+)"', re.search(r"WAYS = \[(.*?)\]", TYPESCRIPT.read_text())[1]) == list(colouring.WAYS)
+    assert re.findall(r'"([a-z -]+)"', re.search(r"WAYS = \[(.*?)\]", TYPESCRIPT.read_text())[1]) == list(
+        colouring.WAYS
+    )
+
+
+def test_jobs_have_colours_of_their_own(schedule):
+    """Micro-batch and phase of a pipeline, replica and phase of replicas; another graph takes the choice back."""
+    piped = pl.generators.pipeline_training(1.0, 1.0, 1.0, microbatches=9, stages=2)
+    chart = Gantt.of(pl.solve(piped, "heft", "zb-h1"))
+    assert chart.colour_ways == ["micro-batch", "phase"]
+    chart.colour_by = "micro-batch"
+    columns = piped.graph.metadata["pipeline"]
+    assert list(chart.colours) == [m % 7 for m in columns["microbatch"]]
+    assert chart.colour_names[0] == "micro-batch 0, 7"
+    chart.colour_by = "phase"
+    names = {"F": "forward", "B": "backward, inputs", "W": "backward, weights"}
+    assert [chart.colour_names[i] for i in chart.colours] == [names[p] for p in columns["phase"]]
+    served = pl.transforms.model_replica(pl.load("alexnet"), 2)
+    chart.show(pl.solve(pl.Problem(served, pl.clusters.parameter_server(2)), "heft"))
+    assert chart.colour_ways == ["replica", "phase"]
+    replica = served.metadata["replica"]
+    assert [chart.colour_names[i] for i in chart.colours] == [replica["roles"][r] for r in replica["role"]]
+    chart.colour_by = "replica"
+    assert list(chart.colours) == [w if w >= 0 else 7 for w in replica["worker"]]
+    chart.show(schedule)
+    assert (chart.colour_ways, chart.colour_by, chart.colours) == ([], "kind", b"")
 
 
 def test_slack_has_a_colour_of_its_own_for_none(schedule):

@@ -73,12 +73,12 @@ def _stages(schedule: Schedule) -> list[Item]:
     table = stages(schedule)
     found = bubbles(schedule)
     held = " ".join(map(str, table["activations"]))
-    busy = " ".join(percent(share) for share in (table["busy"] / (schedule.makespan or 1.0)).tolist())
+    busy = " ".join(f"{100 * share:.0f}" for share in (table["busy"] / (schedule.makespan or 1.0)).tolist())
     memory = " ".join(si(peak, "B") for peak in table["memory"])
     items = [
-        _item("span", "Bubble of the longest span", seconds(found["bubble_span"]), SPAN),
+        _item("span", "Bubble in spans", seconds(found["bubble_span"]), SPAN),
         _item("held", "Held per stage", held, HELD),
-        _item("busy", "Busy per stage", busy, "Share of the makespan in which a stage computes"),
+        _item("busy", "Busy per stage", f"{busy} %", "Share of the makespan in which a stage computes"),
     ]
     if schedule.problem.memory != "none":
         items.append(_item("peaks", "Peak per stage", memory, "Most bytes in use on each device"))

@@ -90,12 +90,11 @@ def pack_job(way: str, graph: OpGraph) -> Colours:
 
 
 def _in_order(number: np.ndarray, name: str, others: str) -> Colours:
-    """Numbers in at most seven steps, in their order; -1 has the last colour."""
+    """Seven colours in turn, so that neighbours differ; -1 has the last colour."""
     n, own = int(number.max()) + 1, COLOURS - 1
-    step = -(-n // own)
-    spans = [(a, min(a + step, n) - 1) for a in range(0, n, step)]
-    names = [f"{name} {a}" if a == b else f"{name}s {a} to {b}" for a, b in spans]
-    index = np.where(number >= 0, number // step, own)
+    numbers = [[*map(str, range(i, n, own))] for i in range(min(n, own))]
+    names = [f"{name} {', '.join(each if len(each) < 3 else [*each[:2], '…'])}" for each in numbers]
+    index = np.where(number >= 0, number % own, own)
     return index.astype(np.uint8).tobytes(), [*names, *[""] * (own - len(names)), others]
 
 
