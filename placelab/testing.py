@@ -25,7 +25,7 @@ import numpy as np
 from placelab.analysis.lower_bounds import bounds
 from placelab.analysis.validation import validate
 from placelab.errors import InfeasibleError, UnsupportedError
-from placelab.generators import gaussian_elimination, layered
+from placelab.generators import gaussian_elimination, layered, pipeline_training
 from placelab.placing import place
 from placelab.problem import time_columns
 from placelab.problem.cluster import Cluster
@@ -73,8 +73,7 @@ def check_scheduler(scheduler: str | Callable, problems: Iterable[Problem] | Non
     Parameters
     ----------
     scheduler
-        Name in the catalogue, decorated function, or plain function of three (a rule) or two parameters (static
-        priorities).
+        Name in the catalogue, decorated function, or plain function of three parameters (a rule) or two (static priorities).
     problems
         Problems to check it on; default :func:`examples`.
 
@@ -89,6 +88,8 @@ def check_scheduler(scheduler: str | Callable, problems: Iterable[Problem] | Non
     """
     f: Scheduler = _strategy(schedulers(), scheduler, "scheduler")
     _first_fault(f"scheduler {f.name!r}", lambda problem: _scheduler_faults(f, problem), problems)
+    if problems is None and f.needs and not any(_runs(f, problem) for problem in examples()):
+        raise AssertionError(f"scheduler {f.name!r} runs with none of the examples")
 
 
 def examples() -> list[Problem]:
@@ -122,6 +123,8 @@ def examples() -> list[Problem]:
         Problem(diamond, two.replace(memory=[np.inf, 30.0]), memory="dynamic", groups=[("a", "b"), ("c", "d")]),
         Problem(_measured(), three),
         *(Problem(_dense(seed), three, groups=[("op1", "op4")], allowed={"op3": [0, 2]}) for seed in range(4)),
+        pipeline_training(1.0, 2.0, 1.0, microbatches=4, stages=2),
+        *(pipeline_training(1.0, 1.0, 1.0, microbatches=2, stages=2, chunks=2, layout=kind) for kind in ("loop", "v")),
         Problem(gaussian_elimination(5), Cluster.uniform(3)),
         Problem(layered(40, seed=1), Cluster.uniform(4), transfers="channel"),
         Problem(layered(40, seed=2), Cluster.uniform(4, memory=1e9)),
@@ -221,10 +224,16 @@ def _scheduler_faults(f: Scheduler, problem: Problem) -> Iterator[str]:
         yield from _schedule_faults(schedule)
         if _fingerprint(schedule) != _fingerprint(again):
             yield "gives another schedule when run again with the same seed"
-    if len(refusals) == len(placements):
+    if len(refusals) == len(placements) and not f.needs:
         yield f"runs with none of the placements: {refusals[-1]}"
     if _fingerprint(problem) != before:
         yield "changes the problem it was given"
+
+
+def _runs(f: Scheduler, problem: Problem) -> bool:
+    with suppress(UnsupportedError):
+        return bool(simulate(problem, _placements(problem)[0], f))
+    return False
 
 
 def _placements(problem: Problem) -> list[Placement]:
@@ -271,7 +280,7 @@ def _strategy(catalogue: Any, strategy: str | Callable, what: str) -> Any:
         return _enter({}, strategy, dict(name="", source=""), first=("problem",))
     rule = [p for p in inspect.signature(strategy).parameters.values() if p.kind is not p.KEYWORD_ONLY]
     first = ("state", "device", "ready") if len(rule) == 3 else ("problem", "placement")
-    return _enter({}, strategy, dict(name="", source="", static=len(rule) != 3), first=first)
+    return _enter({}, strategy, dict(name="", source="", static=len(rule) != 3, needs=""), first=first)
 
 
 def _first_fault(what: str, faults: Callable[[Problem], Iterator[str]], problems: Iterable[Problem] | None) -> None:

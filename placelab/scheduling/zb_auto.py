@@ -18,7 +18,7 @@ from placelab.strategies import Limits, Order, scheduler
 ROUNDING = 1e-12  # relative
 
 
-@scheduler(static=True, source="Qi et al. 2024 §3.1")
+@scheduler(static=True, needs="pipeline", source="Qi et al. 2024 §3.1")
 def zb_auto(
     problem: Problem,
     placement: Placement,
