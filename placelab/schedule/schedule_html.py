@@ -30,7 +30,7 @@ def show_schedule(schedule: Schedule) -> str:
         _numbers(schedule, steps),
         aside(names),
         gantt(schedule, steps),
-        legend(_legend(schedule)),
+        entries(schedule),
     )
 
 
@@ -60,6 +60,11 @@ def _memory(schedule: Schedule) -> str:
     fullest = int(np.argmax(peak / capacity)) if np.isfinite(capacity).any() else int(np.argmax(peak))
     of = f" of {amount(capacity[fullest], 'B')}" if np.isfinite(capacity[fullest]) else ""
     return f"peak memory {amount(peak[fullest], 'B')}{of}"
+
+
+def entries(schedule: Schedule) -> str:
+    """The legend of the chart, as HTML."""
+    return legend(_legend(schedule))
 
 
 def _legend(schedule: Schedule) -> Iterator[tuple[str, str]]:

@@ -12,6 +12,7 @@ from placelab.widgets.cluster.canvas import ClusterCanvas
 from placelab.widgets.code_view import CodeButton
 from placelab.widgets.comparison_table import ComparisonTable
 from placelab.widgets.decisions_view import Decisions
+from placelab.widgets.difference_table import DifferenceTable
 from placelab.widgets.file_picker import Files
 from placelab.widgets.frame import Frame
 from placelab.widgets.gantt.gantt_chart import Gantt
@@ -29,6 +30,7 @@ WIDGETS = [
     (ComparisonTable, "comparison", "ComparisonTraits"),
     (WhatMattersTable, "matters", "MattersTraits"),
     (ModelGraph, "graph", "GraphTraits"),
+    (DifferenceTable, "difference", "DifferenceTraits"),
 ]
 KINDS = {  # what a trait's value is in the browser
     traitlets.Bytes: "DataView",

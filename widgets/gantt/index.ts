@@ -3,6 +3,7 @@ import { play } from "../player/player.js";
 import { decodeNames } from "./decode.js";
 import { decodeKept } from "./kept.js";
 import { decodeMemory } from "./memory.js";
+import type { Wanted } from "./picture.js";
 import { chart } from "./scene.js";
 import type { GanttTraits, Model } from "./traits.js";
 import { GanttView } from "./view.js";
@@ -31,7 +32,10 @@ function render({ model, el, alone = false }: Context): () => void {
   const callbacks = connections(model, view, el);
   for (const callback of new Set(callbacks.map(([, callback]) => callback))) callback();
   for (const [name, callback] of callbacks) model.on(`change:${name}`, callback);
+  const asked = (message: unknown) => view.savePicture(message as Wanted);
+  model.on("msg:custom", asked);
   return () => {
+    model.off("msg:custom", asked);
     for (const [name, callback] of callbacks) model.off(`change:${name}`, callback);
     view.dispose();
   };

@@ -11,6 +11,7 @@ import type { Kept } from "./kept.js";
 import { actionOf, KEY_HELP } from "./keyboard.js";
 import type { Memory } from "./memory.js";
 import { scrub } from "./playback.js";
+import { savePicture, type Wanted } from "./picture.js";
 import { Player } from "./playing.js";
 import { Pointing } from "./pointing.js";
 import { Report } from "./report.js";
@@ -203,6 +204,11 @@ export class GanttView {
 
   explain(text: string): void {
     this.#report.detail(text);
+  }
+
+  /** Has the browser download the chart as it is shown. */
+  savePicture(wanted: Wanted): void {
+    savePicture(this.#board, { ...this.#drawing.moving, hover: -1 }, wanted).catch((error: Error) => this.warn(error.message));
   }
 
   #onTheme(): void {

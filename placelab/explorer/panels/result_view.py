@@ -48,8 +48,6 @@ class ResultView:
     ----------
     aside
         A sentence about a side effect of the latest change, shown with the notes of its result; "" for none.
-    kept
-        The schedule that the others are compared with; None while none is kept.
     """
 
     def __init__(
@@ -64,7 +62,6 @@ class ResultView:
     ) -> None:
         self._canvas, self._prepare, self._shared = canvas, pickers.prepare, shared
         self.say, self.aside = message.say, ""
-        self.kept: Schedule | None = None
         self._shown: Schedule | None = None
         self._devices = 0  # of the newest problem
         self.gantt = Gantt(embedded=True, height=-1)
@@ -89,7 +86,7 @@ class ResultView:
 
     def keep(self, schedule: Schedule | None) -> None:
         """Compare the schedules to come with this one; None: with none."""
-        self.kept = schedule
+        self._shared.kept = schedule
         self.gantt.keep(schedule)
         self._write_numbers()
 
@@ -146,7 +143,7 @@ class ResultView:
     def _write_numbers(self, _: object = None) -> None:
         if (schedule := self._shown) is not None:
             items = with_proof(self.gantt.numbers, schedule, self._shared.bound)
-            self.numbers.show(with_change(items, schedule, self.kept), self.gantt.warning)
+            self.numbers.show(with_change(items, schedule, self._shared.kept), self.gantt.warning)
 
     def _select(self, op: int) -> None:
         self.gantt.selection = op

@@ -9,6 +9,7 @@ import ipywidgets as w
 from placelab.explorer.engine.solving import Result
 from placelab.explorer.panels.comparison import Comparison
 from placelab.explorer.panels.decisions_panel import DecisionsPanel
+from placelab.explorer.panels.difference_panel import DifferencePanel
 from placelab.explorer.panels.graph_panel import GraphPanel
 from placelab.explorer.panels.panel import Panel, PanelFactory, Shared
 from placelab.explorer.panels.what_matters import WhatMatters
@@ -20,6 +21,7 @@ PANELS: tuple[PanelFactory, ...] = (  # in the order of their tabs
     GraphPanel,
     DecisionsPanel,
     WhatMatters,
+    DifferencePanel,
 )
 
 

@@ -163,6 +163,18 @@ class Gantt(anywidget.AnyWidget):
             shown = self._shown or schedule
             self.kept = pack_kept(schedule, shown.problem) if schedule is not None and shown is not None else b""
 
+    def download(self, name: str, title: str) -> None:
+        """Have the browser download the chart as it is shown: span of time, colours, selection.
+
+        Parameters
+        ----------
+        name
+            Of the file; ends in ``.png`` or ``.svg``.
+        title
+            A line above the chart.
+        """
+        self.send({"picture": name.rpartition(".")[2], "name": name, "title": title})
+
     def _offer_lanes(self, schedule: Schedule, already: bool) -> None:
         """Show the lanes when memory gets scarce, and keep them, unless `memory_shown` was set."""
         if not self._chosen:
