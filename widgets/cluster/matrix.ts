@@ -9,7 +9,7 @@ import { clamp } from "../shared/scale";
 import type { Theme } from "../shared/theme";
 import type { Adjust } from "./adjust";
 import { colourOf, COLOURS } from "./colours";
-import { BANDWIDTH, LATENCY } from "./quantity";
+import { BANDWIDTH, inUnits, LATENCY } from "./quantity";
 import { between, block, hostsOf, rangeOf, within, type Cluster, type Host, type Range } from "./state";
 import { fitted, textWidth } from "./svg";
 import { linkOf, type Target } from "./targets";
@@ -220,7 +220,7 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     const pairs = within(order);
     const positive = pairs.filter(([i, j]) => cluster[chosen()][i]![j]! > 0 && cluster[chosen()][i]![j]! < Infinity);
     domain = positive.length ? rangeOf(cluster[chosen()], positive) : { low: 1, high: 1 };
-    const quantity = chosen() === "bandwidth" ? BANDWIDTH : LATENCY;
+    const quantity = inUnits(chosen() === "bandwidth" ? BANDWIDTH : LATENCY, cluster.units);
     const { low, high } = domain;
     const ramp = h("span.ramp");
     ramp.style.background = `linear-gradient(to right,${COLOURS.join(",")})`;
