@@ -146,7 +146,7 @@ def difference(a: Schedule, b: Schedule) -> Difference:
     >>> problem = pl.Problem(graph, pl.Cluster([1.0, 1.0]))
     >>> d = difference(pl.solve(problem, "single"), pl.solve(problem, "heft"))
     >>> d
-    Difference(9 s → 6 s: 3 s less, 33.3 %; 1 of 3 ops on another device)
+    Difference(9 → 6: 3 less, 33.3 %; 1 of 3 ops on another device)
     >>> d.by_scope()
       scope  ops  moved  critical_a  critical_b  saved  lost
     0     f    1      0         4.0         0.0    4.0   0.0

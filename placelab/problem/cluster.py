@@ -141,7 +141,7 @@ class Cluster:
 
     @cached_property
     def units(self) -> Units:
-        """How quantities on this cluster are written: without units where no device or link reaches 10⁶ per second.
+        """How quantities on this cluster are written: without units where no speed, bandwidth or memory reaches 10⁶.
 
         >>> Cluster([1.0, 2.0]).units.time(80.0), Cluster([1e12]).units.time(80.0)
         ('80', '80 s')

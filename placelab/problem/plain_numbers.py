@@ -1,7 +1,7 @@
 """Tell problems in SI units from those in plain numbers, as most papers on scheduling have them.
 
-The one rule: a cluster none of whose devices computes a million operations, and none of whose links carries a million bytes,
-in a second is no machine; its speeds, times and sizes are plain numbers, written without units.
+The one rule: a cluster none of whose devices computes a million operations, none of whose links carries a million bytes
+in a second, and none of whose memories holds a million bytes is no machine; its speeds, times and sizes are plain numbers, written without units.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from placelab.problem.cluster import Cluster
     from placelab.problem.graph import OpGraph
 
-LEAST = 1e6  # operations/s of a device, bytes/s of a link, of which a cluster in SI units has at least one
+LEAST = 1e6  # operations/s of a device, bytes/s of a link, bytes of a memory: a cluster in SI units has at least one such
 
 
 def units_of(cluster: Cluster) -> Units:
-    """How quantities on a cluster are written; unlimited links say nothing."""
-    rates = np.append(cluster.speed, cluster.bandwidth[np.isfinite(cluster.bandwidth)])
-    return SI if rates.max() >= LEAST else PLAIN
+    """How quantities on a cluster are written; what is unlimited says nothing."""
+    known = np.concatenate([cluster.speed, cluster.bandwidth.ravel(), cluster.memory])
+    return SI if known.max(where=np.isfinite(known), initial=0) >= LEAST else PLAIN
 
 
 def counts_plainly(graph: OpGraph) -> bool:

@@ -111,7 +111,7 @@ export function drawUsed(context: CanvasRenderingContext2D, scene: Scene, time: 
   const { memory, layout, paint } = scene;
   if (!memory) return;
   const { ratio, gutter } = layout;
-  context.font = `${Math.max(Math.min(11 * ratio, layout.memory - 1), 1)}px ${FONT}`;
+  context.font = `${11 * ratio}px ${FONT}`;
   context.textAlign = "left";
   context.textBaseline = "middle";
   eachLane(scene, (d, y) => {
@@ -120,7 +120,7 @@ export function drawUsed(context: CanvasRenderingContext2D, scene: Scene, time: 
     context.fillStyle = over ? paint.theme.critical : paint.theme.faint;
     const text = `${time === null ? "peak " : ""}${scene.labels.units.bytes(used)}`;
     const middle = y + layout.memory / 2;
-    if (middle > layout.axis) context.fillText(text, 16 * ratio, middle, gutter - 20 * ratio);
+    if (middle > layout.axis && layout.memory >= 9 * ratio) context.fillText(text, 16 * ratio, middle, gutter - 20 * ratio);
     if (time !== null) dot(context, scene, d, time, used);
   });
 }
