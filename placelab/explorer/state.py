@@ -344,10 +344,10 @@ def costs_for(graph: OpGraph, preset: Preset) -> str:
 
 def said_of_costs(state: State) -> str:
     """A sentence where the costs are not those of the model, because these would not fit the cluster."""
-    where = "this cluster" if state.preset.title in (GIVEN, OWN) else state.preset.title
+    where = "the cluster" if state.preset.title in (GIVEN, OWN) else state.preset.title
     return {
-        "seconds": f"{state.model.title} counts in plain numbers: on {where} a unit takes 1 ms (Costs).",
-        "mayer": f"{where} counts in plain numbers: costs are drawn from 1 to 100, as in Mayer 2017 (Costs).",
+        "seconds": f"{state.model.graph.title} counts in plain numbers: on {where} a unit takes 1 ms (Costs).",
+        "mayer": f"Quantities of {where} are plain numbers: costs are drawn from 1 to 100, as in Mayer 2017 (Costs).",
     }.get(state.costs, "")
 
 

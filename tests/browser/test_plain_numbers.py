@@ -11,9 +11,10 @@ from playwright.sync_api import Locator, Page, expect
 
 OPEN = "import placelab as pl\nexplorer = pl.explore({})\nexplorer"
 UNIT = re.compile(r"\d\s?(?:[kMGTPmµn]?(?:s|B|B/s|FLOP|FLOP/s))\b")
-SAID = """() => [...document.querySelectorAll(".placelab-explorer *")].flatMap((e) =>
-  [e.title, e.getAttribute("aria-label"), e.getAttribute("aria-valuetext"), e.textContent].filter((text) => text)
-    .concat(e.tagName === "title" ? [e.textContent] : []).filter((text) => e.tagName !== "STYLE" && !e.querySelector("style")))"""
+SAID = """() => [...document.querySelectorAll(".placelab-explorer :not(style, option)")].flatMap((e) =>
+  [e.title, e.getAttribute("aria-label"), e.getAttribute("aria-valuetext"),
+    [...e.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data).join("")]
+    .filter((text) => typeof text === "string" && text.trim()))"""
 PROBLEMS = {"topcuoglu": "'topcuoglu'", "mayer50": "pl.generators.layered(60, seed=1), pl.clusters.mayer50()"}
 
 
@@ -34,7 +35,7 @@ def test_no_unit_and_no_small_text(open_notebook, page: Page, screenshot, proble
     assert notebook.value("explorer.problem.cluster.units.si") is False
     root.get_by_role("button", name="Next event").click()
     for tab in ("Comparison", "Graph", "Decisions", "What matters"):
-        root.get_by_role("tab", name=tab).click()
+        root.locator(".pl-tabs button", has_text=re.compile(f"^{tab}$")).first.click()
         page.wait_for_timeout(1500)
         screenshot(f"{tab.split()[0]}-light")
         texts = page.evaluate(SAID) + [text for text, _ in page.evaluate("() => window.drawn")]

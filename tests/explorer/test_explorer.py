@@ -660,14 +660,14 @@ def test_costs_that_fit_are_chosen_and_said():
     explorer = pl.explore("topcuoglu", pl.clusters.pcie_box())
     assert explorer.settled(60)
     assert explorer.state.costs == "seconds" and 0.01 < explorer.schedule.makespan < 1
-    assert "topcuoglu counts in plain numbers: on this cluster a unit takes 1 ms" in explorer.line.text.value
+    assert "topcuoglu counts in plain numbers: on the cluster a unit takes 1 ms" in explorer.line.text.value
     assert "pl.costs.in_seconds(graph)" in explorer.code
     assert "1 ms per unit" in explorer.pickers.costs.menu.options
     explorer.change(lambda s: s.with_model(initial_state("alexnet").model))
     assert explorer.state.costs == "model" and "1 ms per unit" not in explorer.pickers.costs.menu.options
     explorer.change(lambda s: s.with_preset(preset("mayer50")))
     assert explorer.settled(60) and explorer.state.costs == "mayer"
-    assert "mayer50 counts in plain numbers" in explorer.line.text.value
+    assert "Quantities of mayer50 are plain numbers" in explorer.line.text.value
     explorer.change(lambda s: s.with_model(initial_state("topcuoglu").model))
     assert explorer.state.costs == "model" and explorer.schedule.makespan == 80
     explorer.close()

@@ -88,7 +88,7 @@ export class RowView {
     const best = look.best?.row === this.row && look.best.column === column;
     const shown = look.shown[0] === name && look.shown[1] === scheduler;
     const marks = [shown ? "shown now" : "", best ? BEST[look.measure] : ""].filter(Boolean);
-    const lines = explain(cell, state, look.leastMakespan, marks);
+    const lines = explain(cell, state, look.leastMakespan, marks, look.units);
     const value = valueOf(cell, look.measure);
     const colour = Number.isNaN(value) ? null : shade(ratioOf(value, look.least), look.dark);
     const kind = !cell ? "pending" : cell.error ? "error" : cell.flaw ? "flawed" : cell.stale ? "stale" : "";
