@@ -1,7 +1,8 @@
 """Tell problems in SI units from those in plain numbers, as most papers on scheduling have them.
 
-The one rule: a cluster none of whose devices computes a million operations, none of whose links carries a million bytes
-in a second, and none of whose memories holds a million bytes is no machine; its speeds, times and sizes are plain numbers, written without units.
+The one rule: a cluster none of whose devices computes a million operations in a second, none of whose links carries a million
+bytes in a second, and none of whose memories holds a million bytes is no machine; its speeds, times and sizes are plain numbers,
+written without units.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from placelab.problem.cluster import Cluster
     from placelab.problem.graph import OpGraph
 
-LEAST = 1e6  # operations/s of a device, bytes/s of a link, bytes of a memory: a cluster in SI units has at least one such
+LEAST = (
+    1e6  # operations/s of a device, bytes/s of a link, bytes of a memory: a cluster in SI units has at least one such
+)
 
 
 def units_of(cluster: Cluster) -> Units:

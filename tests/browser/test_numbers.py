@@ -32,11 +32,13 @@ def test_figures_fit_or_drop_out_whole(page: Page, warning: str, screenshot):
     numbers.show(with_change(items, schedule, before), warning)
     page.set_viewport_size({"width": 1112, "height": 300})
     page.set_content(
-        f'<style>{CSS} .widget-html{{display:flex}} .widget-html-content{{flex:1}}</style><body style="margin:0;font:13px sans-serif">'
+        f"<style>{CSS} .widget-html{{display:flex}} .widget-html-content{{flex:1}}</style>"
+        '<body style="margin:0;font:13px sans-serif">'
         f'<div class="placelab-explorer" style="width:1112px"><div class="pl-numbers" style="{BOX};height:34px">'
         f'<div class="widget-html pl-figures"><div class="widget-html-content">{numbers.text.value}</div></div>'
         f'<div class="pl-notices" style="{BOX}">'
-        f'<div class="widget-html pl-warning"><div class="widget-html-content">{numbers.warning.value}</div></div></div></div></div>'
+        f'<div class="widget-html pl-warning"><div class="widget-html-content">{numbers.warning.value}</div></div>'
+        "</div></div></div>"
     )
     screenshot("row")
     figures = page.evaluate(CUT)

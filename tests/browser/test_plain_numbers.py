@@ -1,4 +1,4 @@
-"""The explorer on problems in plain numbers, in JupyterLab: no unit in any text, no text below 11 pixels, no drag without effect."""
+"""The explorer on problems in plain numbers, in JupyterLab: no unit, no text below 11 pixels, no drag without effect."""
 
 from __future__ import annotations
 

@@ -656,7 +656,7 @@ def test_a_group_without_room_is_named():
 
 
 def test_costs_that_fit_are_chosen_and_said():
-    """Plain numbers on a machine become milliseconds, FLOP on plain numbers Mayer's costs; a sentence says so, the menu shows it."""
+    """Plain numbers on a machine become milliseconds, FLOP on plain numbers Mayer's costs; a sentence says so."""
     explorer = pl.explore("topcuoglu", pl.clusters.pcie_box())
     assert explorer.settled(60)
     assert explorer.state.costs == "seconds" and 0.01 < explorer.schedule.makespan < 1

@@ -81,7 +81,9 @@ def test_real_machines_keep_their_units():
 def test_real_models_count_in_units(name):
     """FLOP, measured seconds, reference speeds; a graph without any is judged by its size."""
     assert not counts_plainly(pl.load(name))
-    assert not counts_plainly(pl.generators.layered(10)) and counts_plainly(pl.generators.layered(10, compute=10, ccr=1e-3))
+    assert not counts_plainly(pl.generators.layered(10)) and counts_plainly(
+        pl.generators.layered(10, compute=10, ccr=1e-3)
+    )
 
 
 def test_in_seconds_keeps_ratios():

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
+from problems import placed
 
 import placelab as pl
 from placelab.planning.memory_plan import can_bind
 from placelab.schedule import schedule as schedules
 from placelab.schedule.memory import most_held
-from problems import placed
 
 
 @pytest.mark.parametrize("partitioner", ["heft", "m-etf"])
 def test_a_move_computes_the_curves_once(partitioner, monkeypatch):
-    """The planner's check needs none, although one device could not hold everything; the run's own are computed when asked for."""
+    """The planner's check needs none, although no device could hold everything; the run's are computed on demand."""
     calls = []
     curves = schedules.curves
     monkeypatch.setattr(schedules, "curves", lambda schedule: (calls.append(schedule), curves(schedule))[1])

@@ -16,7 +16,7 @@ from placelab.problem.kind_colours import CRITICAL, PALETTE
 from placelab.schedule.busy import busy_time, covered
 from placelab.schedule.schedule import TRANSFER, Schedule
 from placelab.schedule.schedule_svg import PIXELS
-from placelab.units import percent, seconds
+from placelab.units import percent
 
 NONE = np.empty(0, TRANSFER)
 

@@ -9,7 +9,15 @@ import ipywidgets as w
 
 from placelab.explorer.panels.strip import Item
 
-ORDER = ("makespan", "speedup", "gap", "memory", "legal", "critical", "moved")  # where there is no room, the last drop out
+ORDER = (
+    "makespan",
+    "speedup",
+    "gap",
+    "memory",
+    "legal",
+    "critical",
+    "moved",
+)  # where there is no room, the last drop out
 LABELS = {"makespan": "", "critical": "Path", "memory": "Peak", "legal": ""}  # shorter ones, for one line
 
 
@@ -39,7 +47,9 @@ class Numbers:
         """Show numbers, as :func:`placelab.explorer.panels.strip.numbers` writes them, and a warning."""
         first = sorted(items, key=lambda item: ORDER.index(item["key"]) if item["key"] in ORDER else len(ORDER))
         all_of_them = " · ".join(f"{item['label']} {item['value']}" for item in first)
-        self.text.value = f'<div role="list">{"".join(_figure(item, all_of_them * (not i)) for i, item in enumerate(first))}</div>'
+        self.text.value = (
+            f'<div role="list">{"".join(_figure(item, all_of_them * (not i)) for i, item in enumerate(first))}</div>'
+        )
         self.warning.value = f'<div role="status" title="{escape(warning)}">{escape(warning)}</div>' if warning else ""
         self.warning.layout.display = "" if warning else "none"
 
