@@ -52,7 +52,7 @@ def problems_without_units():
     yield pl.Problem(pl.costs.mayer(pl.load("alexnet")), pl.clusters.mayer50(devices=5), memory="dynamic")
 
 
-@pytest.mark.parametrize("problem", problems_without_units(), ids=["topcuoglu", "stg", "mayer"])
+@pytest.mark.parametrize("problem", list(problems_without_units()), ids=["topcuoglu", "stg", "mayer"])
 def test_no_unit_is_written(problem):
     """No seconds, bytes or operations per second in any text; the views are told."""
     assert not problem.cluster.units.si and counts_plainly(problem.graph)

@@ -40,7 +40,7 @@ export function card(adjust: Adjust, device: number, rect: Rect, small: boolean)
       element.classList.toggle("selected", selected);
       set(element, {
         "aria-current": String(selected),
-        "aria-label": `${name}, ${type} on ${host}, ${adjust.text(speedOf(device, name))}${inWords(peak, capacity, adjust.editor.cluster.units)}`,
+        "aria-label": `${name}, ${type} on ${host}, ${adjust.editor.cluster.units.plain ? "speed " : ""}${adjust.text(speedOf(device, name))}${inWords(peak, capacity, adjust.editor.cluster.units)}`,
       });
     },
   };
