@@ -53,7 +53,7 @@ def explore(
     --------
     >>> import placelab as pl
     >>> explore("topcuoglu")
-    Explorer(topcuoglu: 10 ops on 3 devices, heft + planned: 80 s)
+    Explorer(topcuoglu: 10 ops on 3 devices, heft + planned: 80)
     """
     state = initial_state(problem_or_graph, cluster).with_choices(partitioner, scheduler, options or {}, tuple(prepare))
     explorer = Explorer(state, state.problem(), height=height)

@@ -19,8 +19,8 @@ from placelab.explorer.panels.result_view import ResultView
 from placelab.explorer.panels.strip import Item
 from placelab.explorer.readable import Readable
 from placelab.explorer.saved_picture import SavedPicture
-from placelab.explorer.session import Session, memory_switched
-from placelab.explorer.state import Change, State, Steps
+from placelab.explorer.session import Session, costs_switched, memory_switched
+from placelab.explorer.state import Change, State, Steps, said_of_costs
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 
@@ -61,6 +61,7 @@ class Explorer(Readable):
         )
         self.gantt, self.line, self.rejection = self._view.gantt, self._view.line, self._view.rejection
         self.numbers, self.tabs = self._view.numbers, self._view.tabs
+        self._view.aside = said_of_costs(state)
         self._computation = Computation(
             lambda: session.now,
             lambda: self.canvas.dragging,
@@ -105,8 +106,10 @@ class Explorer(Readable):
             if self.pickers.quiet:
                 return
             with self._changing():
+                before = self.state
                 try:
-                    self._session.adopt(change(self.state))
+                    self._session.adopt(change(before))
+                    self._view.aside = costs_switched(before, self.state)
                 except Exception as error:
                     self._say(sentence(error), "bad")
                 self._session.record(key)

@@ -18,7 +18,6 @@ from placelab.explorer.state import State, Steps
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
-from placelab.units import seconds
 from placelab.widgets.gantt.gantt_chart import Gantt
 
 
@@ -94,7 +93,7 @@ class Readable(w.VBox):
     def __repr__(self) -> str:
         state = self.state
         try:
-            outcome = seconds(self.schedule.makespan)
+            outcome = self.problem.cluster.units.time(self.schedule.makespan)
         except Exception as error:
             outcome = sentence(error)
         title = f"{state.model.title}: {state.graph.n_ops:,} ops on {self.problem.cluster.n_devices} devices"

@@ -75,7 +75,10 @@ def test_the_view_asks_only_for_traits_that_exist(widget, view, interface):
     asked = set()
     for path in (SOURCES / view).glob("*.ts"):
         if not path.name.endswith(".test.ts"):
-            asked |= set(re.findall(r'(?:change:|model\.[gs]et\(")(\w+)', path.read_text()))
+            text = path.read_text()
+            asked |= set(re.findall(r'(?:change:|model\.[gs]et\(")(\w+)', text))
+            for listed in re.findall(r"const READ = \[(.*?)\] as const", text, re.DOTALL):
+                asked |= set(re.findall(r"\w+", listed))
     assert asked and asked <= set(python_traits(widget))
 
 

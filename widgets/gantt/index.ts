@@ -1,5 +1,6 @@
 /** The Gantt chart of a schedule, an anywidget view: connects the model's traits with the chart. */
 import { play } from "../player/player.js";
+import { unitsOf } from "../shared/format.js";
 import { decodeNames } from "./decode.js";
 import { decodeKept } from "./kept.js";
 import { decodeMemory } from "./memory.js";
@@ -57,6 +58,7 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
       kinds: bytes(model.get("kinds")),
       kindNames: model.get("kind_names"),
       devices: model.get("devices"),
+      units: unitsOf(model.get("unitless")),
     });
   const names = () => {
     labels();
@@ -76,6 +78,7 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
     ["kinds", labels],
     ["kind_names", labels],
     ["devices", labels],
+    ["unitless", labels],
     ["embedded", () => view.embed(model.get("embedded"))],
     ["numbers", () => view.strip.show(model.get("numbers"))],
     ["warning", () => view.warn(model.get("warning"))],

@@ -43,6 +43,8 @@ export interface GanttTraits {
   candidates: Candidate[];
   /** Whether numbers and warning are shown elsewhere. */
   embedded: boolean;
+  /** Whether times and sizes are plain numbers. */
+  unitless: boolean;
 }
 
 export interface Candidate {

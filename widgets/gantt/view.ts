@@ -70,7 +70,7 @@ export class GanttView {
     );
     this.element = this.#build();
     this.#board.dress(readTheme(this.element));
-    this.#player = new Player(this.#board, this.element, (head) => this.#controls.show(head, this.#board.makespan));
+    this.#player = new Player(this.#board, this.element, (head) => this.#controls.show(head, this.#board.makespan, this.#board.labels.units));
     const pointed = {
       choose: (op: number) => this.#choose(op),
       fit: () => this.#board.fit(),

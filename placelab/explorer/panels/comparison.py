@@ -279,6 +279,7 @@ class Comparison:
             left = [name for name in wanted if name not in done]
             table = self.table
             table.schedulers = list(schedulers())
+            table.unitless = self._subject is not None and not self._subject[0].cluster.units.si
             table.rows = [self._row(name) for name in names]
             table.fraction = 1 - len(left) / len(wanted) if wanted else 1.0
             table.action, table.status = "search" if len(done) < len(names) else "", ""

@@ -23,6 +23,7 @@ from placelab.explorer.panels.strip import Item, link_load, with_change, with_pr
 from placelab.explorer.panels.tabs import Tabs
 from placelab.explorer.state import State
 from placelab.problem.problem import Problem
+from placelab.problem.time_table import speed_matters
 from placelab.schedule.schedule import Schedule
 from placelab.widgets.cluster.canvas import ClusterCanvas
 from placelab.widgets.gantt.gantt_chart import Gantt
@@ -80,6 +81,7 @@ class ResultView:
     def follow(self, problem: Problem) -> None:
         """Prepare for the results of this problem; use of memory and links of other devices is taken off the canvas."""
         self._shared.follow(problem)
+        self._canvas.fixed = np.flatnonzero(~speed_matters(problem)).tolist()
         if problem.cluster.n_devices != self._devices:
             self.clear_canvas()
         self._devices = problem.cluster.n_devices

@@ -30,6 +30,7 @@ def gantt_traits(schedule: Schedule) -> dict[str, object]:
         "schedule": pack_schedule(schedule),
         "memory": pack_memory(schedule, most=PAGE_POINTS),
         "memory_shown": memory_matters(schedule),
+        "unitless": not schedule.problem.cluster.units.si,
     }
 
 
@@ -97,6 +98,9 @@ class Gantt(anywidget.AnyWidget):
     incoming = traitlets.List(traitlets.Int()).tag(sync=True)  # the selected op, and the transfers to it, by row
     candidates = traitlets.List(traitlets.Dict()).tag(sync=True)  # ghosts of bars: device (number), start, finish [s]
     embedded = traitlets.Bool(False).tag(sync=True)  # numbers and warning are shown elsewhere
+    unitless = traitlets.Bool(False).tag(
+        sync=True
+    )  # the problem counts in plain numbers, see placelab.problem.plain_numbers
 
     _shown: Schedule | None = None
     _postponed = False  # the last `show` was during a drag, which postpones the memory curves and their lanes
@@ -134,7 +138,7 @@ class Gantt(anywidget.AnyWidget):
                 self.names = pack_names(graph.names)
                 self.kinds, self.kind_names = pack_kinds(graph)
                 self.selection = -1
-            self.devices = list(cluster.names)
+            self.devices, self.unitless = list(cluster.names), not cluster.units.si
             self.schedule = pack_schedule(schedule)
             self._shown, self._postponed = schedule, dragging
             if self._kept is not None and (before is None or another or cluster.names != before.problem.cluster.names):
