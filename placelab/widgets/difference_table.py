@@ -24,6 +24,8 @@ class DifferenceTable(anywidget.AnyWidget):
         A sentence above the rows, or why there are none.
     stale
         Whether the rows belong to a schedule before.
+    unitless
+        Whether times are plain numbers.
 
     Examples
     --------
@@ -38,6 +40,7 @@ class DifferenceTable(anywidget.AnyWidget):
     group = traitlets.Unicode("scope").tag(sync=True)
     summary = traitlets.Unicode("").tag(sync=True)
     stale = traitlets.Bool(False).tag(sync=True)
+    unitless = traitlets.Bool(False).tag(sync=True)
     selection = traitlets.Int(-1).tag(sync=True)  # number of the op that all views show as selected
 
     def __init__(self, **traits: Any) -> None:

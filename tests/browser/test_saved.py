@@ -104,7 +104,7 @@ def test_the_chart_as_picture(explore, page: Page, tmp_path):
     assert png.startswith(b"\x89PNG")
     root = ElementTree.fromstring(svg)
     texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert texts[0] == "topcuoglu · heft + planned · 3 devices · makespan 80 s"
+    assert texts[0] == "topcuoglu · heft + planned · 3 devices · makespan 80"
     assert {"P1", "P2", "P3", "critical path"} <= set(texts)
     width, height = (int.from_bytes(png[i : i + 4], "big") for i in (16, 20))
     assert root.get("viewBox") == f"0 0 {width} {height}" and width > 900

@@ -89,7 +89,7 @@ def test_another_model_compares_by_numbers_only(panel, shared):
     assert "different models" in panel.view.summary
     assert panel.view.groups == ["number"] == [panel.view.group]
     assert {row["what"] for row in panel.view.rows} == {"number"}
-    assert panel.view.rows[0]["name"] == "makespan" and panel.view.rows[0]["after"] == "80 s"
+    assert panel.view.rows[0]["name"] == "makespan" and panel.view.rows[0]["after"] == "80"
 
 
 def test_a_preview_and_a_failure_leave_the_rows(panel, shared):

@@ -111,7 +111,7 @@ def test_a_cell_shows_the_live_view_and_then_the_picture(displayed, monkeypatch)
         explorer._ipython_display_()
         assert "application/vnd.jupyter.widget-view+json" in views[0]
         (html, update), name = displayed[0], re.search(r"placelab-saved-\w+", displayed[0][0])[0]
-        assert not update and "80 s" in html
+        assert not update and "Makespan 80<" in html
         assert f".{name}" in explorer.children[0].value
     finally:
         explorer.close()

@@ -10,6 +10,8 @@ export interface DifferenceTraits {
   stale: boolean;
   /** Number of the op that all views show as selected, -1 for none; both ways. */
   selection: number;
+  /** Whether times are plain numbers. */
+  unitless: boolean;
 }
 
 export interface Row {

@@ -1,6 +1,6 @@
 /** What differs between two schedules: a sentence, the choice of a group, and a table whose bars go right for time saved, left for time lost. */
 import { h, listen, set, style } from "../shared/dom.js";
-import { seconds } from "../shared/format.js";
+import { type Units, unitsOf } from "../shared/format.js";
 import { markTheme, THEME_CSS } from "../shared/theme.js";
 import css from "./difference.css";
 import type { DifferenceTraits, Row } from "./traits.js";
@@ -48,6 +48,11 @@ export class DifferenceView {
     this.mark();
   }
 
+  /** Draws once more, in the page's present colours. */
+  redraw(): void {
+    if (this.traits) this.show(this.traits);
+  }
+
   private button(group: string): HTMLElement {
     const button = h("button", { type: "button", "data-group": group }, WORDS[group] ?? group);
     listen(button, "click", () => this.choose(group));
@@ -55,11 +60,11 @@ export class DifferenceView {
   }
 
   private fill(): void {
-    const { rows, group } = this.traits!;
+    const { rows, group, unitless } = this.traits!;
     const focus = this.body.contains(document.activeElement);
     this.shown = rows.filter(({ what }) => what === group);
     const most = Math.max(0, ...this.shown.map(({ saved }) => Math.abs(saved ?? 0)));
-    this.body.replaceChildren(...this.shown.map((row) => drawn(row, most)));
+    this.body.replaceChildren(...this.shown.map((row) => drawn(row, most, unitsOf(unitless))));
     this.heads[1]!.textContent = group === "number" ? "" : group === "op" ? "Device" : "Moved";
     this.at = 0;
     this.rove(0, focus);
@@ -109,10 +114,10 @@ export class DifferenceView {
 }
 
 /** A row of the page; its bar is as long as its share of the longest. */
-function drawn({ what, name, moved, before, after, saved, op }: Row, most: number): HTMLElement {
+function drawn({ what, name, moved, before, after, saved, op }: Row, most: number, units: Units): HTMLElement {
   const bar = h("i", { class: saved !== null && saved < 0 ? "lost" : "saved" });
   bar.style.width = `${most > 0 ? (50 * Math.abs(saved ?? 0)) / most : 0}%`;
-  const text = saved === null ? "" : saved === 0 ? "0" : `${saved > 0 ? "−" : "+"}${seconds(Math.abs(saved))}`;
+  const text = saved === null ? "" : saved === 0 ? "0" : `${saved > 0 ? "−" : "+"}${units.time(Math.abs(saved))}`;
   const shown = name || `(no ${what})`;
   return h(
     "tr", { tabindex: -1, class: op < 0 ? "fixed" : "" },

@@ -18,7 +18,6 @@ from placelab.explorer.panels.strip import Item
 from placelab.explorer.state import State, Steps
 from placelab.problem.markup import counted
 from placelab.schedule.schedule import Schedule
-from placelab.units import seconds
 from placelab.widgets.code_view import CodeButton
 from placelab.widgets.frame import Frame
 
@@ -100,7 +99,7 @@ class Actions:
             return self._say(sentence(error), "bad")
         devices = counted(schedule.problem.cluster.n_devices, "device")
         by = f"{state.partitioner} + {state.scheduler}"
-        title = f"{state.model.title} · {by} · {devices} · makespan {seconds(schedule.makespan)}"
+        title = f"{state.model.title} · {by} · {devices} · makespan {schedule.problem.cluster.units.time(schedule.makespan)}"
         self.draw(_name(state, f".{text.lower()}"), title)
 
     def _save(self, suffix: str, kind: str, write: Callable[[Schedule, Path, list[Item]], Any]) -> None:

@@ -18,7 +18,7 @@ from placelab.explorer.panels.panel import Shared
 from placelab.explorer.state import State
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
-from placelab.units import percent, seconds, si
+from placelab.units import percent
 from placelab.widgets.difference_table import DifferenceTable
 
 PAUSE = 0.15  # seconds without a change before two schedules are compared
@@ -89,6 +89,7 @@ class DifferencePanel:
                 return
             with self.view.hold_sync():
                 self.view.groups, self.view.rows, self.view.summary = groups, rows, summary
+                self.view.unitless = after is not None and not after.problem.cluster.units.si
                 self.view.group = self.view.group if self.view.group in groups or not groups else groups[0]
             self._known = (before, after)
         self.view.stale = False
@@ -122,7 +123,7 @@ def told(before: Schedule | None, after: Schedule | None) -> tuple[str, list[str
 
 def _summary(found: Difference) -> str:
     ops = found.ops
-    change = f"{seconds(abs(found.saved))} {'saved' if found.saved >= 0 else 'lost'}"
+    change = f"{found.b.problem.cluster.units.time(abs(found.saved))} {'saved' if found.saved >= 0 else 'lost'}"
     share = f", {percent(abs(found.saved) / found.a.makespan)}" if found.a.makespan > 0 else ""
     alone = int(ops["device_a"].isna().sum() + ops["device_b"].isna().sum())
     only = f"; {alone:,} ops are in one of them only" if alone else ""
@@ -153,7 +154,7 @@ def _groups(
             what=what,
             name=row[what],
             moved=f"{row['moved']:,} of {row['ops']:,}",
-            **_times(row["critical_a"], row["critical_b"]),
+            **_times(found, row["critical_a"], row["critical_b"]),
             op=numbers.get(name, -1),
         )
 
@@ -173,28 +174,31 @@ def _ops(found: Difference, numbers: dict[str, int]) -> Iterator[Row]:
             what="op",
             name=row["name"],
             moved=devices[0] if devices[0] == devices[1] else " → ".join(devices),
-            **_times(row["critical_a"], row["critical_b"]),
+            **_times(found, row["critical_a"], row["critical_b"]),
             op=numbers.get(row["name"], -1),
         )
 
 
-def _times(before: float, after: float) -> Row:
-    return dict(before=seconds(before), after=seconds(after), saved=float(before - after))
+def _times(found: Difference, before: float, after: float) -> Row:
+    was, now = (s.problem.cluster.units for s in (found.a, found.b))
+    return dict(before=was.time(before), after=now.time(after), saved=float(before - after))
 
 
 def _numbers(before: Schedule, after: Schedule) -> Iterator[Row]:
     """Rows of figures that any two schedules have."""
     a, b = metrics(before), metrics(after)
+    was, now = before.problem.cluster.units, after.problem.cluster.units
 
     def row(name: str, was: str, now: str, saved: float | None = None) -> Row:
         return dict(what="number", name=name, moved="", before=was, after=now, saved=saved, op=-1)
 
-    yield row("makespan", seconds(a["makespan"]), seconds(b["makespan"]), a["makespan"] - b["makespan"])
+    saved = a["makespan"] - b["makespan"] if was is now else None
+    yield row("makespan", was.time(a["makespan"]), now.time(b["makespan"]), saved)
     strategies = [" + ".join((s.placement.partitioner or "–", s.scheduler or "–")) for s in (before, after)]
     yield row("model", before.problem.graph.title, after.problem.graph.title)
     yield row("strategies", strategies[0], strategies[1])
     yield row("ops", f"{before.problem.graph.n_ops:,}", f"{after.problem.graph.n_ops:,}")
     yield row("devices", str(before.problem.cluster.n_devices), str(after.problem.cluster.n_devices))
     yield row("transfers", f"{a['transfers']:,}", f"{b['transfers']:,}")
-    yield row("bytes moved", si(a["bytes_moved"], "B"), si(b["bytes_moved"], "B"))
+    yield row("bytes moved", was.amount(a["bytes_moved"], "B"), now.amount(b["bytes_moved"], "B"))
     yield row("speed-up", f"× {a['speedup']:.3g}", f"× {b['speedup']:.3g}")
