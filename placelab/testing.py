@@ -73,7 +73,7 @@ def check_scheduler(scheduler: str | Callable, problems: Iterable[Problem] | Non
     Parameters
     ----------
     scheduler
-        Name in the catalogue, decorated function, or plain function of three parameters (a rule) or two (static priorities).
+        Name in the catalogue, decorated function, or plain function of three (a rule) or two parameters (static priorities).
     problems
         Problems to check it on; default :func:`examples`.
 
@@ -123,8 +123,10 @@ def examples() -> list[Problem]:
         Problem(diamond, two.replace(memory=[np.inf, 30.0]), memory="dynamic", groups=[("a", "b"), ("c", "d")]),
         Problem(_measured(), three),
         *(Problem(_dense(seed), three, groups=[("op1", "op4")], allowed={"op3": [0, 2]}) for seed in range(4)),
-        pipeline_training(1.0, 2.0, 1.0, microbatches=4, stages=2),
-        *(pipeline_training(1.0, 1.0, 1.0, microbatches=2, stages=2, chunks=2, layout=kind) for kind in ("loop", "v")),
+        *(
+            pipeline_training(1, 2, 1, microbatches=2, stages=2, chunks=v, layout=w)
+            for v, w in ((1, "v"), (2, "loop"), (2, "v"))
+        ),
         Problem(gaussian_elimination(5), Cluster.uniform(3)),
         Problem(layered(40, seed=1), Cluster.uniform(4), transfers="channel"),
         Problem(layered(40, seed=2), Cluster.uniform(4, memory=1e9)),
