@@ -73,7 +73,7 @@ def check_scheduler(scheduler: str | Callable, problems: Iterable[Problem] | Non
     Parameters
     ----------
     scheduler
-        Name in the catalogue, decorated function, or plain function of three parameters (a rule) or two (static priorities).
+        Name in the catalogue, decorated function, or plain function of three (a rule) or two parameters (static priorities).
     problems
         Problems to check it on; default :func:`examples`.
 
@@ -88,8 +88,6 @@ def check_scheduler(scheduler: str | Callable, problems: Iterable[Problem] | Non
     """
     f: Scheduler = _strategy(schedulers(), scheduler, "scheduler")
     _first_fault(f"scheduler {f.name!r}", lambda problem: _scheduler_faults(f, problem), problems)
-    if problems is None and f.needs and not any(_runs(f, problem) for problem in examples()):
-        raise AssertionError(f"scheduler {f.name!r} runs with none of the examples")
 
 
 def examples() -> list[Problem]:
@@ -123,8 +121,9 @@ def examples() -> list[Problem]:
         Problem(diamond, two.replace(memory=[np.inf, 30.0]), memory="dynamic", groups=[("a", "b"), ("c", "d")]),
         Problem(_measured(), three),
         *(Problem(_dense(seed), three, groups=[("op1", "op4")], allowed={"op3": [0, 2]}) for seed in range(4)),
-        pipeline_training(1.0, 2.0, 1.0, microbatches=4, stages=2),
-        *(pipeline_training(1.0, 1.0, 1.0, microbatches=2, stages=2, chunks=2, layout=kind) for kind in ("loop", "v")),
+        pipeline_training(1.0, 2.0, 1.0, microbatches=2, stages=2),
+        pipeline_training(1.0, 2.0, 1.0, microbatches=2, stages=2, chunks=2),
+        pipeline_training(1.0, 2.0, 1.0, microbatches=2, stages=2, chunks=2, layout="v"),
         Problem(gaussian_elimination(5), Cluster.uniform(3)),
         Problem(layered(40, seed=1), Cluster.uniform(4), transfers="channel"),
         Problem(layered(40, seed=2), Cluster.uniform(4, memory=1e9)),
@@ -228,12 +227,6 @@ def _scheduler_faults(f: Scheduler, problem: Problem) -> Iterator[str]:
         yield f"runs with none of the placements: {refusals[-1]}"
     if _fingerprint(problem) != before:
         yield "changes the problem it was given"
-
-
-def _runs(f: Scheduler, problem: Problem) -> bool:
-    with suppress(UnsupportedError):
-        return bool(simulate(problem, _placements(problem)[0], f))
-    return False
 
 
 def _placements(problem: Problem) -> list[Placement]:
