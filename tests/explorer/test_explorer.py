@@ -54,6 +54,15 @@ def test_opens_on_a_real_model():
     explorer.close()
 
 
+def test_opens_on_a_tab():
+    """The tab that is named is seen; a wrong name lists the right ones."""
+    explorer = pl.explore("topcuoglu", tab="Decisions")
+    assert explorer.tabs.titles.value == "Decisions" and explorer.tabs.panels["Decisions"].visible
+    explorer.close()
+    with pytest.raises(pl.UnsupportedError, match="no tab is called 'Nothing'; there are Comparison, Graph, Decisions"):
+        pl.explore("topcuoglu", tab="Nothing")
+
+
 def test_numbers_are_the_librarys(explorer):
     """The numbers above the chart are those of metrics, bounds and validate."""
     m = pl.metrics(explorer.schedule)

@@ -6,6 +6,7 @@ from typing import Any
 
 import ipywidgets as w
 
+from placelab.errors import UnsupportedError
 from placelab.explorer.engine.solving import Result
 from placelab.explorer.panels.comparison import Comparison
 from placelab.explorer.panels.decisions_panel import DecisionsPanel
@@ -56,6 +57,12 @@ class Tabs:
         self._result = result
         for panel in self.panels.values():
             panel.result(result)
+
+    def open(self, title: str) -> None:
+        """Show the tab of that title; UnsupportedError when there is none."""
+        if title not in self.panels:
+            raise UnsupportedError(f"no tab is called {title!r}; there are {', '.join(self.panels)}")
+        self.titles.value = title
 
     def close(self) -> None:
         """End the panels' threads."""
