@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from threading import Thread
 from typing import Any, NoReturn
 
+import numpy as np
+
 from placelab.problem.problem import Problem
 from placelab.testing.problem_as_code import as_code
 
@@ -66,7 +68,7 @@ def is_empty(function: Any) -> bool:
 
 def shown(value: Any) -> str:
     """A value as code, cut where it is long."""
-    text = repr(value)
+    text = repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= LONGEST else text[:LONGEST] + " …"
 
 
