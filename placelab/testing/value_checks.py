@@ -162,7 +162,11 @@ def _parts(run: Any, name: str) -> dict[str, float]:
     unknown = [str(part) for part in given if part not in (*PARTS, "total")]
     if unknown:
         fail(f"{name} has a part {unknown[0]!r}; the parts are {', '.join(PARTS)}")
-    known = {part: value for part, value in given.items() if value is not None}
+    known = {
+        part: value.item() if np.size(value) == 1 and isinstance(value, np.ndarray) else value
+        for part, value in given.items()
+        if value is not None
+    }
     if not known or not all(isinstance(value, Real) for value in known.values()):
         fail(f"{name} is {shown(run)}; seconds for {', '.join(PARTS)} are expected")
     parts = {part: float(known.get(part, 0.0)) for part in PARTS}

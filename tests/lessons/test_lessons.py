@@ -30,6 +30,15 @@ def tagged(path: Path, tag: str) -> list[str]:
     return [cell["source"] for cell in nbformat.read(path, as_version=4).cells if tag in tags(cell)]
 
 
+def names_of(node: ast.stmt) -> list[str]:
+    """Names that a statement outside functions defines."""
+    if isinstance(node, ast.FunctionDef):
+        return [node.name]
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return [alias.asname or alias.name for alias in node.names]
+    return [part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
+
+
 def test_there_are_twelve_lessons():
     """Numbered without a gap."""
     assert [int(path.name[:2]) for path in NOTEBOOKS] == list(range(1, len(NOTEBOOKS) + 1))
@@ -98,8 +107,7 @@ def test_a_check_needs_no_solution_of_another_exercise(path):
     defined: set[str] = set()
     for cell in (cell for cell in cells if cell["cell_type"] == "code"):
         tree = ast.parse(cell["source"])
-        stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-        stored |= {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.alias))}
+        stored = {name for node in tree.body for name in names_of(node)}
         if "solution" in tags(cell):
             only_solved |= stored - defined
         else:
