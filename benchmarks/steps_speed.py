@@ -53,7 +53,9 @@ def iterations() -> Iterator[Row]:
         for _ in range(RUNS):
             pl.simulate(problem, placement, "fifo")
 
-    ours, simulate = take_turns(partial(pl.iterations, problem, placement, "random-reads", runs=RUNS), simulations, least=1)
+    ours, simulate = take_turns(
+        partial(pl.iterations, problem, placement, "random-reads", runs=RUNS), simulations, least=1
+    )
     what = f"inception_v2: {RUNS:,} iterations"
     yield Row(what, problem.graph.n_ops, 2, ours, "ms", ITERATIONS, f"{RUNS:,} × simulate", simulate, ITERATIONS_RATIO)
 

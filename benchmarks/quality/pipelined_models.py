@@ -38,8 +38,8 @@ the micro-batch.
 Colocation groups are left out, as the first and last layers of BERT and GPT-2 share a weight. *Placed with*
 `forward-only`, and with `coplace` where the stages would be a circle without it; –: they are one with it, too. *Whole*: the step
 without micro-batches on the same placement. Cells: makespan, bubble (of the makespan, beyond the busiest device's work), most
-activations of a device, peak bytes of a device. `interleaved` and `zb-v` need several stages per device, which a
-placement does not have.
+activations of a device, peak bytes of a device. `interleaved` and `zb-v` are for several stages per device,
+which a placement does not have.
 
 {all_of(runs)}
 *Which wins*: the least makespan at the activations of `{BASE}` (p, the number of devices), and at those of `zb-h2` (2p − 1).
