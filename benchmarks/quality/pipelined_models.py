@@ -46,8 +46,8 @@ which a placement does not have.
 *Gain*: of throughput over `{BASE}`; *bytes*: peak beyond that of `{BASE}`.
 
 {winners(runs)}
-- *Zero-bubble schedules win everywhere*: by {few} at the activations of `{BASE}`, by {many} at 2p − 1, where the
-  peak grows by 50 MB at most: weights and their gradients are most of what a device holds.
+- *Zero-bubble schedules win everywhere*: by {few} at the activations of `{BASE}`, by {many} at 2p − 1, where
+  the peak grows by 50 MB at most.
 - *BERT and GPT-2* end with a transfer: the last stage sends its gradient of the shared weight (94 and 154 MB, 6 and 10 ms) to
   the first one, when all micro-batches are in it. A schedule in which the last stage ends early hides more of it; this is
   how `gpipe` keeps up with `{BASE}` there.

@@ -20,7 +20,8 @@ KINDS = ("read", "ReadVariableOp")
 SERVER = "ps"  # type of devices that serve parameters
 MOST = 2**31  # iterations, workers
 
-_known: WeakKeyDictionary[OpGraph, tuple[np.ndarray, np.ndarray, np.ndarray]] = WeakKeyDictionary()  # thousands of runs ask
+Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
+_known: WeakKeyDictionary[OpGraph, Columns] = WeakKeyDictionary()  # thousands of runs ask
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,10 +153,11 @@ def _control(graph: OpGraph) -> np.ndarray:
     return graph.tensor_control[graph.edge_tensor]
 
 
-def _columns(graph: OpGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _columns(graph: OpGraph) -> Columns:
     """Whether each op is a read by kind or name, its copy, and iteration of each copy; worked out once per graph."""
     if graph not in _known:
-        _known[graph] = frozen(_is_read(graph)), *map(frozen, _copies(graph))
+        copy, iteration = _copies(graph)
+        _known[graph] = frozen(_is_read(graph)), frozen(copy), frozen(iteration)
     return _known[graph]
 
 
