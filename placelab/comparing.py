@@ -16,6 +16,7 @@ from placelab.analysis.validation import validate
 from placelab.errors import deprecate, expect, formerly
 from placelab.placing import place
 from placelab.preparing.chain import Step, Steps, pipeline
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, never, silent
 from placelab.schedule.placement import Placement
@@ -32,6 +33,13 @@ if TYPE_CHECKING:
 COLUMNS = ("partitioner", "scheduler", "seed", "makespan", "bound_gap", "valid", "oom", "seconds", "error")
 Row = dict[str, Any]
 Measure = Callable[[Schedule], Mapping[str, Any]]
+
+
+def fitting_schedulers(graph: OpGraph) -> tuple[str, ...]:
+    """Names of the schedulers that need nothing the graph lacks; those of pipelines need stages and micro-batches."""
+    return tuple(
+        name for name, function in all_schedulers().items() if not function.needs or function.needs in graph.metadata
+    )
 
 
 @formerly("seeds", "progress", "cancel", "prepare")
@@ -51,8 +59,8 @@ def compare(
     Parameters
     ----------
     partitioners, schedulers
-        Names or decorated functions; default: the whole catalogue. They run with their default options, those that search
-        for seconds by design (``slow``) last.
+        Names or decorated functions; default: the whole catalogue, of schedulers those that fit the graph. They run with their
+        default options, those that search for seconds by design (``slow``) last.
     seeds
         A number of seeds, counted from 0, or the seeds themselves.
     progress
@@ -91,7 +99,7 @@ def compare(
 
     expect(problem, Problem, "compare")
     where = [find(all_partitioners(), p, "partitioner") for p in _given(partitioners, tuple(all_partitioners()))]
-    when = [find(all_schedulers(), s, "scheduler") for s in _given(schedulers, tuple(all_schedulers()))]
+    when = [find(all_schedulers(), s, "scheduler") for s in _given(schedulers, fitting_schedulers(problem.graph))]
     each = list(
         range(seed_number(seeds)) if isinstance(seeds, (int, np.integer)) else map(seed_number, _several(seeds))
     )

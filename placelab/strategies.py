@@ -70,6 +70,7 @@ class StaticScheduler(Strategy, Protocol):
     """Choose the order once: op priorities (n_ops,), (op priorities, transfer priorities), or an :class:`Order`."""
 
     static: Literal[True]
+    needs: str
 
     def __call__(self, problem: Problem, placement: Placement, **options: Any) -> Any: ...
 
@@ -78,6 +79,7 @@ class Rule(Strategy, Protocol):
     """Choose one of the ops in `ready`; called whenever a device must choose."""
 
     static: Literal[False]
+    needs: str
 
     def __call__(self, state: State, device: int, ready: Sequence[int], **options: Any) -> int: ...
 
@@ -216,13 +218,17 @@ def partitioner(function: Callable | None = None, *, name: str = "", source: str
     return _enter(_partitioners, function, dict(name=name, source=source, slow=slow), first=("problem",))
 
 
-def scheduler(function: Callable | None = None, *, static: bool = False, name: str = "", source: str = "") -> Any:
+def scheduler(
+    function: Callable | None = None, *, static: bool = False, name: str = "", source: str = "", needs: str = ""
+) -> Any:
     """Enter a function into the catalogue of schedulers; ``static=True`` for one that gives priorities once.
+
+    `needs` is a key of ``graph.metadata`` without which it raises UnsupportedError, such as ``"pipeline"``.
 
     Entering a name again replaces it.
     """
     first = ("problem", "placement") if static else ("state", "device", "ready")
-    return _enter(_schedulers, function, dict(name=name, source=source, static=static), first=first)
+    return _enter(_schedulers, function, dict(name=name, source=source, static=static, needs=needs), first=first)
 
 
 def transform(function: Callable | None = None, *, name: str = "", source: str = "") -> Any:

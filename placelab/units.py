@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
@@ -55,3 +56,36 @@ def percent(share: float) -> str:
     if 0 < value < 0.1:
         return "< 0.1 %"
     return f"{value:,.0f} %" if value >= 9.95 or value == 0 else f"{value:.1f} %"
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number without a unit: four digits, thousands grouped.
+
+    >>> number(80.0), number(1 / 3), number(12345.678), number(2e16)
+    ('80', '0.3333', '12,350', '2e+16')
+    """
+    return f"{value:.{digits}g}" if abs(value) >= 1e15 else f"{float(f'{value:.{digits}g}'):,.15g}"
+
+
+@dataclass(frozen=True)
+class Units:
+    """How the quantities of a problem are written: in SI units, or as plain numbers.
+
+    Examples
+    --------
+    >>> SI.time(0.08), PLAIN.time(80.0), SI.amount(3e9, "B/s"), PLAIN.amount(10.0, "B/s")
+    ('80 ms', '80', '3 GB/s', '10')
+    """
+
+    si: bool
+
+    def time(self, value: float, digits: int = 3) -> str:
+        """A time, with three digits in SI units and four without."""
+        return seconds(value, digits) if self.si else number(value, max(digits, 4))
+
+    def amount(self, value: float, unit: str) -> str:
+        """A quantity whose SI unit is `unit`, with three digits and a prefix there."""
+        return si(value, unit) if self.si else number(value)
+
+
+SI, PLAIN = Units(True), Units(False)

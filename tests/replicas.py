@@ -60,6 +60,12 @@ def run(graph: pl.OpGraph, cluster: pl.Cluster, scheduler="fifo", transfers="cha
     return schedule
 
 
+def schedulers_of(graph: pl.OpGraph) -> list[str]:
+    """The schedulers that this graph suits: all but those that need something else in its metadata, and `planned`."""
+    names = [name for name, f in pl.schedulers().items() if not f.needs or f.needs in graph.metadata]
+    return [name for name in names if name != "planned"]
+
+
 def column(graph: pl.OpGraph, name: str) -> np.ndarray:
     """A column of the replica metadata."""
     return np.array(graph.metadata["replica"][name])

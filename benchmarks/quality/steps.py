@@ -1,4 +1,4 @@
-"""Beyond one step: what checkpoints and failures make of a training run.
+"""Beyond one step: read orders, pipelines of real models, and what checkpoints and failures make of a training run.
 
     python benchmarks/quality/steps.py [PATH]
 
@@ -8,10 +8,13 @@ Writes steps.md beside this file, or PATH: the same bytes on every machine. Each
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from markdown_table import table
+from pipelined_models import pipelines
+from replicated_models import read_orders
 
 import placelab as pl
 from placelab import faults
@@ -31,13 +34,6 @@ DISK, RESTART, DETECT = 200e6, 60.0, 10.0
 JOB, RUNS = 7 * DAY, 200  # seconds of steps
 MACHINES = (1, 100, 1000)
 PER_DEVICE = 1000 * DAY  # mean time between failures
-
-
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table; the first column is text, the others are numbers."""
-    names = [*head]
-    lines = [names, ["---", *["---:"] * (len(names) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def checkpoint_intervals() -> str:
@@ -127,7 +123,7 @@ def step_of(model: str) -> pl.Schedule:
         return pl.solve(problem, "m-topo", "pct")
 
 
-SECTIONS: tuple[Callable[[], str], ...] = (checkpoint_intervals,)
+SECTIONS: tuple[Callable[[], str], ...] = (read_orders, pipelines, checkpoint_intervals)
 
 
 def main() -> None:

@@ -12,7 +12,6 @@ from placelab.kernels import explain_blocks as explaining
 from placelab.problem.graph import frozen
 from placelab.schedule.critical_steps import carried, carriers, critical_steps, inputs, items_run
 from placelab.schedule.schedule import Schedule
-from placelab.units import seconds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,11 +151,12 @@ def why(schedule: Schedule, op: int | str) -> str:
     >>> chain = pl.OpGraph.from_arrays(["a", "b"], [2.0, 3.0], [(0, 1)], edge_bytes=[4.0])
     >>> problem = pl.Problem(chain, pl.Cluster([1.0, 1.0], bandwidth=2.0))
     >>> why(pl.simulate(problem, pl.Placement(problem, [0, 1])), "b")
-    'b on dev1 waited 4 s for a from dev0 (transfer 2 s)'
+    'b on dev1 waited 4 for a from dev0 (transfer 2)'
     """
     expect(schedule, Schedule, "why")
     problem, graph, device = schedule.problem, schedule.problem.graph, schedule.device
     v = graph.index(op) if isinstance(op, str) else int(op)
+    time = problem.cluster.units.time
     names, devices, began = graph.names, problem.cluster.names, schedule.start[v]
     idle_from, runner = _before(schedule, v)
     edge, arrived, x = _last_input(schedule, v)
@@ -168,18 +168,16 @@ def why(schedule: Schedule, op: int | str) -> str:
         if x < 0:
             return f"{here} started as soon as its input {names[u]} was done"
         moved = schedule.transfers[x]
-        took = f"transfer {seconds(moved['finish'] - moved['start'])}"
+        took = f"transfer {time(moved['finish'] - moved['start'])}"
         queued = moved["start"] - (schedule.sends["finish"][x] if len(schedule.sends) else schedule.finish[u])
-        took += f", after {seconds(queued)} in line for the link" if queued > 0 else ""
+        took += f", after {time(queued)} in line for the link" if queued > 0 else ""
         if idle_from >= began:
             return f"{here} started when {names[u]} arrived from {devices[device[u]]} ({took})"
-        return f"{here} waited {seconds(began - idle_from)} for {names[u]} from {devices[device[u]]} ({took})"
-    ready = f"ready at {seconds(arrived)}, " if edge >= 0 else ""
+        return f"{here} waited {time(began - idle_from)} for {names[u]} from {devices[device[u]]} ({took})"
+    ready = f"ready at {time(arrived)}, " if edge >= 0 else ""
     if idle_from >= began:
-        return (
-            f"{here} was {ready}in line for {seconds(began - arrived)}; {devices[device[v]]} ran {runner} just before"
-        )
-    return f"{here} was {ready}kept for {seconds(began - max(arrived, idle_from))}: {_no_room(schedule)}"
+        return f"{here} was {ready}in line for {time(began - arrived)}; {devices[device[v]]} ran {runner} just before"
+    return f"{here} was {ready}kept for {time(began - max(arrived, idle_from))}: {_no_room(schedule)}"
 
 
 def _before(schedule: Schedule, v: int) -> tuple[float, str]:

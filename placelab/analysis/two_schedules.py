@@ -12,7 +12,6 @@ from placelab.analysis.explanation import KINDS, critical_steps
 from placelab.errors import FormatError, expect
 from placelab.kernels import explain as kernels
 from placelab.schedule.schedule import Schedule
-from placelab.units import seconds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,10 +109,11 @@ class Difference:
         return total.iloc[order].reset_index()
 
     def __repr__(self) -> str:
-        change = f"{seconds(abs(self.saved))} {'less' if self.saved >= 0 else 'more'}"
+        time = self.a.problem.cluster.units.time
+        change = f"{time(abs(self.saved))} {'less' if self.saved >= 0 else 'more'}"
         share = f", {100 * abs(self.saved) / self.a.makespan:.3g} %" if self.a.makespan > 0 else ""
         moved = f"{int(self.ops['moved'].sum())} of {len(self.ops)} ops on another device"
-        return f"Difference({seconds(self.a.makespan)} → {seconds(self.b.makespan)}: {change}{share}; {moved})"
+        return f"Difference({time(self.a.makespan)} → {time(self.b.makespan)}: {change}{share}; {moved})"
 
 
 def difference(a: Schedule, b: Schedule) -> Difference:
@@ -146,7 +146,7 @@ def difference(a: Schedule, b: Schedule) -> Difference:
     >>> problem = pl.Problem(graph, pl.Cluster([1.0, 1.0]))
     >>> d = difference(pl.solve(problem, "single"), pl.solve(problem, "heft"))
     >>> d
-    Difference(9 s → 6 s: 3 s less, 33.3 %; 1 of 3 ops on another device)
+    Difference(9 → 6: 3 less, 33.3 %; 1 of 3 ops on another device)
     >>> d.by_scope()
       scope  ops  moved  critical_a  critical_b  saved  lost
     0     f    1      0         4.0         0.0    4.0   0.0

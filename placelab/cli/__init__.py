@@ -16,6 +16,7 @@ from placelab.cli import (
     explore_command,
     inspect_command,
     lab_command,
+    lessons_command,
     place_command,
 )
 from placelab.cli.terminal import printable
@@ -28,6 +29,7 @@ COMMANDS = (
     convert_command,
     place_command,
     compare_command,
+    lessons_command,
     compile_command,
 )
 

@@ -12,7 +12,7 @@ from placelab.cli.terminal import printable, table
 from placelab.comparing import compare as compare_pairs
 from placelab.errors import FormatError
 from placelab.strategies import partitioners
-from placelab.units import percent, seconds
+from placelab.units import Units, percent
 
 EXAMPLES = """
 compare inception_v3 --cluster rtx2080ti_box
@@ -42,7 +42,8 @@ def compare(options: argparse.Namespace) -> None:
     names = options.partitioners or quick
     frame = compare_pairs(problem, names, options.schedulers or None, seeds=[options.seed], prepare=prepare)
     frame = frame.sort_values(["oom", "makespan"], kind="stable")
-    print(f"{printable(problem.graph.title)} on {name}\n{table([HEAD, *map(_row, frame.to_dict('records'))], (2, 3))}")
+    rows = [_row(pair, problem.cluster.units) for pair in frame.to_dict("records")]
+    print(f"{printable(problem.graph.title)} on {name}\n{table([HEAD, *rows], (2, 3))}")
     if note := note_on_times(problem, name):
         print(f"note: {printable(note)}")
     if options.out:
@@ -59,9 +60,9 @@ def _check_out(path: Path) -> None:
     check_folder(path)
 
 
-def _row(pair: dict[str, Any]) -> tuple[str, ...]:
+def _row(pair: dict[str, Any], written: Units) -> tuple[str, ...]:
     if pair["error"]:
         return pair["partitioner"], pair["scheduler"], "–", "–", printable(pair["error"])
     note = "out of memory" if pair["oom"] else "" if pair["valid"] else "not legal"
     gap = "proven optimal" if pair["bound_gap"] < OPTIMAL and not note else percent(pair["bound_gap"])
-    return pair["partitioner"], pair["scheduler"], seconds(pair["makespan"]), gap, note
+    return pair["partitioner"], pair["scheduler"], written.time(pair["makespan"]), gap, note

@@ -10,7 +10,8 @@ from typing import Any
 from placelab.cli.arguments import add_cluster, add_model, cluster_of, command, model_of, open_flag
 from placelab.cli.facts import facts
 from placelab.cli.terminal import counted, pairs, printable, shortened, table
-from placelab.units import percent, seconds, si
+from placelab.problem.graph_html import graph_units
+from placelab.units import SI, Units, percent
 
 KINDS = 15  # greatest number listed without --all
 EXAMPLES = """
@@ -36,18 +37,19 @@ def inspect(options: argparse.Namespace) -> None:
     is the longest transfer over the shortest op.
     """
     graph = model_of(options)
-    found = facts(graph, *cluster_of(options, graph))
+    name, cluster = cluster_of(options, graph)
+    found = facts(graph, name, cluster)
     most, flag = None if options.all else KINDS, open_flag(options, graph)
-    print(json.dumps(found, indent=2) if options.json else text(found, most, flag))
+    print(json.dumps(found, indent=2) if options.json else text(found, most, flag, graph_units(graph), cluster.units))
 
 
-def text(found: dict[str, Any], most: int | None, flag: str = "") -> str:
+def text(found: dict[str, Any], most: int | None, flag: str = "", of_graph: Units = SI, on_cluster: Units = SI) -> str:
     """The facts as text, with at most `most` kinds, and `flag`, the option that sets an open dimension."""
-    parts = [pairs(_graph(found, flag)), pairs(_on(found["on"])), _kinds(found["kinds"], most)]
+    parts = [pairs(_graph(found, flag, of_graph)), pairs(_on(found["on"], on_cluster)), _kinds(found["kinds"], most)]
     return "\n\n".join(part for part in parts if part)
 
 
-def _graph(found: dict[str, Any], flag: str) -> Iterator[tuple[str, str]]:
+def _graph(found: dict[str, Any], flag: str, written: Units) -> Iterator[tuple[str, str]]:
     tensors, parameters, groups = found["tensors"], found["parameters"], found["groups"]
     yield "name", shortened(found["name"])
     if found["provenance"]:
@@ -55,17 +57,21 @@ def _graph(found: dict[str, Any], flag: str) -> Iterator[tuple[str, str]]:
     yield "ops", f"{found['ops']:,} of {counted(len(found['kinds']), 'kind')}, {found['depth']:,} on the longest path"
     yield "edges", f"{found['edges']:,}, of them control {found['control_edges']:,}"
     largest = (
-        f"; largest {_bytes(tensors['largest'])}: {shortened(tensors['largest_of'])}" if tensors["largest"] else ""
+        f"; largest {_bytes(tensors['largest'], written)}: {shortened(tensors['largest_of'])}"
+        if tensors["largest"]
+        else ""
     )
-    yield "tensors", f"{tensors['tensors']:,}, {_bytes(tensors['bytes'])}{largest}"
-    yield "parameters", f"{_bytes(parameters['bytes'])} at {counted(parameters['ops'], 'op')}"
+    yield "tensors", f"{tensors['tensors']:,}, {_bytes(tensors['bytes'], written)}{largest}"
+    yield "parameters", f"{_bytes(parameters['bytes'], written)} at {counted(parameters['ops'], 'op')}"
     if found["temporary_bytes"]:
-        yield "temporary", _bytes(found["temporary_bytes"])
+        yield "temporary", _bytes(found["temporary_bytes"], written)
     yield "groups", f"{counted(groups['groups'], 'group')}, {counted(groups['ops'], 'op')} in all"
     for rule in found["devices"]:
         yield "devices", f"{counted(rule['ops'], 'op')} only on {', '.join(map(shortened, rule['devices']))}"
     sum_of_all = (
-        si(found["operations"], "").strip() if found["operations"] is not None else "more than a float can hold"
+        written.amount(found["operations"], "").strip()
+        if found["operations"] is not None
+        else "more than a float can hold"
     )
     for label, sentence in found["costs"].items():
         hint = f"; {printable(flag)}" if flag and label == "open dimension" else ""
@@ -78,7 +84,7 @@ def _provenance(provenance: Any) -> str:
     return ", ".join(shortened(part) for part in parts if isinstance(part, (str, int, float)))
 
 
-def _on(on: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _on(on: dict[str, Any], written: Units) -> Iterator[tuple[str, str]]:
     yield (
         "cluster",
         f"{on['cluster']}: {counted(on['devices'], 'device')} of type {', '.join(map(shortened, on['types']))}",
@@ -87,12 +93,12 @@ def _on(on: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "none", printable(on["error"])
         return
     if on["one_device"] is not None:
-        yield "one device", seconds(on["one_device"])
-    yield "longest path", seconds(on["longest_path"])
+        yield "one device", written.time(on["one_device"])
+    yield "longest path", written.time(on["longest_path"])
     if on["parallelism"]:
         yield "parallelism", f"{on['parallelism']:.3g}"
     rho = "∞" if on["rho"] is None else f"{on['rho']:.3g}"
-    yield "ρ", f"{rho} (shortest op {seconds(on['shortest_op'])})"
+    yield "ρ", f"{rho} (shortest op {written.time(on['shortest_op'])})"
 
 
 def _kinds(kinds: list[dict[str, Any]], most: int | None) -> str:
@@ -103,5 +109,5 @@ def _kinds(kinds: list[dict[str, Any]], most: int | None) -> str:
     return table(rows, numbers=(1, 2)) + (f"\n… and {counted(left, 'kind')} more: --all" if left else "")
 
 
-def _bytes(value: float | None) -> str:
-    return "more than a float can hold" if value is None else si(value, "B")
+def _bytes(value: float | None, written: Units) -> str:
+    return "more than a float can hold" if value is None else written.amount(value, "B")

@@ -12,8 +12,8 @@ from typing import Any
 from urllib.parse import quote
 
 from placelab.cli import compile_command
+from placelab.cli.shipped_files import shipped
 
-PACKAGE = Path(__file__).resolve().parents[1]
 TOUR = Path("notebooks", "00_tour.ipynb")
 LOOPBACK = "127.0.0.1"
 
@@ -71,12 +71,6 @@ def tour_in(directory: Path) -> Path:
     if not copy.exists():
         shutil.copyfile(shipped(TOUR), copy)
     return copy
-
-
-def shipped(path: Path) -> Path:
-    """Path of a file that comes with placelab: inside the installed package, or beside it in a checkout."""
-    installed = PACKAGE / "data" / path
-    return installed if installed.exists() else PACKAGE.parent / path
 
 
 def server_arguments(directory: Path, page: str, port: int, token: str, browser: bool) -> list[str]:

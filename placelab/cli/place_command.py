@@ -33,7 +33,7 @@ from placelab.schedule import placement_json
 from placelab.schedule.schedule import Schedule
 from placelab.simulation import simulate
 from placelab.strategies import PLANNED, UNPLANNED
-from placelab.units import percent, seconds, si
+from placelab.units import percent
 
 OPTIMAL = 1e-9  # a gap below this is rounding
 EXAMPLES = """
@@ -76,12 +76,12 @@ def place(options: argparse.Namespace) -> None:
 
 def summary(schedule: Schedule, notes: Iterable[str] = ()) -> str:
     """The measures of a schedule, in a few lines."""
-    m, violations = metrics(schedule), validate(schedule)
+    m, violations, written = metrics(schedule), validate(schedule), schedule.problem.cluster.units
     rows = [
-        ("makespan", seconds(m["makespan"])),
+        ("makespan", written.time(m["makespan"])),
         ("speed-up", f"× {m['speedup']:.3g} of the best single device"),
         ("above optimum", "proven optimal" if m["bound_gap"] < OPTIMAL else f"at most {percent(m['bound_gap'])}"),
-        ("moved", f"{si(m['bytes_moved'], 'B')} in {counted(int(m['transfers']), 'transfer')}"),
+        ("moved", f"{written.amount(m['bytes_moved'], 'B')} in {counted(int(m['transfers']), 'transfer')}"),
         ("ops", ", ".join(f"{name} {n:,}" for name, n in _counts(schedule).items())),
         ("rules", "all hold" if not violations else "; ".join(printable(v.detail) for v in violations[:3])),
     ]

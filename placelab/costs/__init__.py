@@ -9,6 +9,7 @@ from placelab.costs.roofline import estimate
 from placelab.costs.scaling import scale
 from placelab.costs.source_table import sources
 from placelab.costs.synthetic import mayer
+from placelab.costs.time_units import in_seconds
 from placelab.hardware import Link, Spec, cluster, links, specs
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "describe_op",
     "estimate",
     "fit_link",
+    "in_seconds",
     "links",
     "mayer",
     "measured",

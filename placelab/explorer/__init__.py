@@ -23,6 +23,7 @@ def explore(
     prepare: Sequence[str] = (),
     compare_with: Schedule | None = None,
     height: int | None = None,
+    tab: str | None = None,
 ) -> Explorer:
     """Open the explorer in the output of a cell.
 
@@ -43,6 +44,8 @@ def explore(
         A schedule of the same graph; its outline stays behind those that follow, and numbers show the change.
     height
         Height in CSS pixels, at least 400. Default: what the window leaves, at least 590.
+    tab
+        Title of the tab to open, as ``"Decisions"``. Default: the first.
 
     Returns
     -------
@@ -53,10 +56,12 @@ def explore(
     --------
     >>> import placelab as pl
     >>> explore("topcuoglu")
-    Explorer(topcuoglu: 10 ops on 3 devices, heft + planned: 80 s)
+    Explorer(topcuoglu: 10 ops on 3 devices, heft + planned: 80)
     """
     state = initial_state(problem_or_graph, cluster).with_choices(partitioner, scheduler, options or {}, tuple(prepare))
     explorer = Explorer(state, state.problem(), height=height)
+    if tab is not None:
+        explorer.tabs.open(tab)
     if compare_with is not None:
         explorer.keep(compare_with)
     return explorer

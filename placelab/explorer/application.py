@@ -18,8 +18,9 @@ from placelab.explorer.panels.panel import Shared
 from placelab.explorer.panels.result_view import ResultView
 from placelab.explorer.panels.strip import Item
 from placelab.explorer.readable import Readable
-from placelab.explorer.session import Session, memory_switched
-from placelab.explorer.state import Change, State, Steps
+from placelab.explorer.saved_picture import SavedPicture
+from placelab.explorer.session import Session, costs_switched, memory_switched
+from placelab.explorer.state import Change, State, Steps, said_of_costs
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 
@@ -35,6 +36,8 @@ class Explorer(Readable):
         What pickers and canvas show.
     pickers, actions, message, numbers, canvas, tabs, line, gantt, rejection
         The parts, from top to bottom; `line` shows the progress of a search.
+    saved
+        The picture that a saved notebook shows without a kernel.
 
     Notes
     -----
@@ -58,13 +61,16 @@ class Explorer(Readable):
         )
         self.gantt, self.line, self.rejection = self._view.gantt, self._view.line, self._view.rejection
         self.numbers, self.tabs = self._view.numbers, self._view.tabs
+        self._view.aside = said_of_costs(state)
         self._computation = Computation(
             lambda: session.now,
             lambda: self.canvas.dragging,
             self._view,
             self._adopt_scheduler,
-            self.actions.offer_code,
+            self._full_result,
         )
+        self.actions.draw = self.gantt.download
+        self.saved = SavedPicture(self._pictured)
         super().__init__(self._assemble())
         self.add_class("placelab-explorer")
         if height is not None:
@@ -100,8 +106,10 @@ class Explorer(Readable):
             if self.pickers.quiet:
                 return
             with self._changing():
+                before = self.state
                 try:
-                    self._session.adopt(change(self.state))
+                    self._session.adopt(change(before))
+                    self._view.aside = costs_switched(before, self.state)
                 except Exception as error:
                     self._say(sentence(error), "bad")
                 self._session.record(key)
@@ -111,6 +119,7 @@ class Explorer(Readable):
         """End the threads and close all widgets."""
         self._computation.close()
         self._curve.close()
+        self.saved.close()
         self.pickers.models.close()
         self._view.close()
         if self._catalogue_changed in strategies.on_change:
@@ -123,7 +132,7 @@ class Explorer(Readable):
         self.actions.keep.value = schedule is not None
 
     def _toggle_kept(self, wanted: bool) -> None:
-        if wanted != (self._view.kept is not None):
+        if wanted != (self.shared.kept is not None):
             self.keep(self.result.schedule if wanted and self.result is not None else None)
 
     # ---------------------------------------------------------------- the newest state
@@ -191,9 +200,8 @@ class Explorer(Readable):
     # ---------------------------------------------------------------- assembly
 
     def _assemble(self) -> list[w.Widget]:
-        style = w.HTML(
-            f"<style>{(Path(__file__).parent / 'explorer.css').read_text()}</style>", layout=w.Layout(display="none")
-        )
+        sheets = (Path(__file__).parent / "explorer.css").read_text() + self.saved.hiding
+        style = w.HTML(f"<style>{sheets}</style>", layout=w.Layout(display="none"))
         middle = w.HBox([w.Box([self.canvas]).add_class("pl-canvas"), self.tabs.box]).add_class("pl-middle")
         return [style, self._inputs.bar, self.numbers.box, middle, self._view.box]
 
@@ -223,6 +231,10 @@ class Explorer(Readable):
             if self._view_count != 0:
                 self._computation.wake()
                 self.comparison.again()
+
+    def _full_result(self) -> None:
+        self.actions.offer_code()
+        self.saved.follow()
 
     def _shown(self) -> tuple[State, Schedule, list[Item]]:
         return self.state, self.schedule, self.gantt.numbers

@@ -80,7 +80,8 @@ def _reminder(state: State) -> list[str]:
 
 def _graph(state: State) -> list[str]:
     lines = [*_step(state), f"graph = {state.model.code or f'pl.load({file_name(state)!r})'}"]
-    lines += ["graph = pl.costs.mayer(graph)"] if state.costs == "mayer" else []
+    change = {"mayer": "mayer", "seconds": "in_seconds"}.get(state.costs)
+    lines += [f"graph = pl.costs.{change}(graph)"] if change else []
     factors = {"compute": state.compute, "transfer": state.transfer}
     given = ", ".join(f"{label}={number(factor)}" for label, factor in factors.items() if factor != 1)
     return lines + ([f"graph = pl.costs.scale(graph, {given})"] if given else [])

@@ -163,7 +163,9 @@ class Computation:
         preview = dragging and self._solver.mode(state) == PREVIEW
         shown_after = LIVE if dragging else SHOWN_AFTER
         floor = best_bound(problem) if searches(function_of(state)) else 0.0
-        search = Search(state.partitioner, lambda elapsed: self._outdated(state, preview, elapsed), floor)
+        search = Search(
+            state.partitioner, lambda elapsed: self._outdated(state, preview, elapsed), floor, problem.cluster.units
+        )
 
         def stop() -> bool:
             if search.elapsed > shown_after:

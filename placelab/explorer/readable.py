@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import ipywidgets as w
+from IPython.display import display
 
 from placelab.explorer import code
 from placelab.explorer.computation import Computation
 from placelab.explorer.engine.failure import sentence
 from placelab.explorer.engine.solving import Result
 from placelab.explorer.panels.comparison import Comparison
+from placelab.explorer.panels.strip import Item
 from placelab.explorer.panels.tabs import Tabs
+from placelab.explorer.saved_picture import FIRST, SavedPicture
 from placelab.explorer.session import Session
 from placelab.explorer.state import State, Steps
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
-from placelab.units import seconds
+from placelab.widgets.gantt.gantt_chart import Gantt
 
 
 class Readable(w.VBox):
@@ -24,6 +27,8 @@ class Readable(w.VBox):
     _session: Session
     _computation: Computation
     tabs: Tabs
+    gantt: Gantt
+    saved: SavedPicture
 
     @property
     def state(self) -> State:
@@ -71,10 +76,24 @@ class Readable(w.VBox):
         assert isinstance(panel, Comparison)
         return panel
 
+    def _ipython_display_(self) -> None:
+        """Show the live view, and after it, for those who open the saved notebook, a picture that the view hides."""
+        display(self._repr_mimebundle_(), raw=True)
+        self.settled(FIRST)
+        self.saved.display()
+
+    def _pictured(self) -> tuple[str, Schedule, list[Item]] | None:
+        """What the saved notebook shows; None before the first result."""
+        result = self.result
+        if result is None:
+            return None
+        state = result.state
+        return f"{state.model.title} · {state.partitioner} + {state.scheduler}", result.schedule, self.gantt.numbers
+
     def __repr__(self) -> str:
         state = self.state
         try:
-            outcome = seconds(self.schedule.makespan)
+            outcome = self.problem.cluster.units.time(self.schedule.makespan)
         except Exception as error:
             outcome = sentence(error)
         title = f"{state.model.title}: {state.graph.n_ops:,} ops on {self.problem.cluster.n_devices} devices"

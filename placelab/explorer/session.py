@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from placelab.explorer.state import State, Steps
+from placelab.explorer.state import State, Steps, said_of_costs
 from placelab.problem.problem import Problem
 
 
@@ -63,6 +63,12 @@ class Session:
         """Make the newest state a new object: states are compared by identity to see whether they were computed."""
         state, problem = self.now
         self.now = (replace(state), problem)
+
+
+def costs_switched(before: State, now: State) -> str:
+    """A sentence when another model or cluster has brought other costs."""
+    same = before.costs == now.costs or (before.model is now.model and before.preset is now.preset)
+    return "" if same else said_of_costs(now)
 
 
 def memory_switched(before: State, now: State) -> str:

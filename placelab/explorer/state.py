@@ -17,6 +17,7 @@ from placelab.loading import load
 from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
+from placelab.problem.plain_numbers import counts_plainly
 from placelab.problem.problem import Problem
 from placelab.problem.rules import groups_of, merged_groups
 from placelab.strategies import PLANNED, find, keywords, partitioners, schedulers, transforms
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 MODEL, CLUSTER, PARTITIONER, SCHEDULER = "inception_v3", "rtx2080ti_box", "heft", PLANNED  # defaults
 GIVEN, OWN = "as given", "the model's own"  # titles of clusters that are not presets
 STEPS = 200  # steps kept for undo
-SPEEDS, BANDWIDTHS = (10, 100), (10, 60)  # of Mayer's clusters
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +44,14 @@ class Model:
         """The same topology with the costs of Mayer 2017."""
         return costs.mayer(self.graph)
 
+    @cached_property
+    def seconds(self) -> OpGraph:
+        """The same costs in seconds, operations and bytes, where they are plain numbers: 1 ms per unit."""
+        return costs.in_seconds(self.graph)
+
     def with_costs(self, kind: str) -> OpGraph:
         """The graph with costs of a kind, one of those of `State.costs`."""
-        return self.mayer if kind == "mayer" else self.graph
+        return {"mayer": lambda: self.mayer, "seconds": lambda: self.seconds}.get(kind, lambda: self.graph)()
 
     def with_scaled_costs(self, kind: str, compute: float, transfer: float) -> OpGraph:
         """The graph with costs of a kind, multiplied by two factors; the same object when asked again."""
@@ -86,7 +91,8 @@ class State:
     model
         The graph.
     costs
-        ``"model"``: as the graph has them; ``"mayer"``: drawn as in Mayer 2017 §5.1.
+        ``"model"``: as the graph has them; ``"mayer"``: drawn as in Mayer 2017 §5.1; ``"seconds"``: its plain numbers as
+        milliseconds (:func:`placelab.costs.in_seconds`).
     compute, transfer
         Factors of all operations and seconds, and of all tensor bytes.
     preset, cluster, layout
@@ -183,7 +189,9 @@ class State:
 
     def with_model(self, model: Model) -> State:
         """Another graph, on its own processors if it comes with some; those of the graph before are replaced by a preset."""
-        changed = replace(self.base or self, model=model, groups=(), pins=())
+        if self.base is not None:
+            return self.base.with_model(model)
+        changed = replace(self, model=model, groups=(), pins=(), costs=self._fitting(model, self.preset))
         if model.cluster:
             return changed.with_preset(model.cluster)
         return changed.with_preset(preset(CLUSTER)) if self.preset.title == OWN else changed
@@ -196,9 +204,19 @@ class State:
         return replace(self, model=Model(f"{self.model.title}, {name}", graph), costs="model")
 
     def with_preset(self, preset: Preset) -> State:
-        """Another cluster. Mayer's cluster brings Mayer's costs, unless other costs than the cluster's were chosen."""
-        units = costs_for(preset) if self.costs == costs_for(self.preset) else self.costs
-        return replace(self, preset=preset, costs=units).with_cluster(preset.cluster, Layout.of(preset.cluster))
+        """Another cluster, with costs that fit."""
+        return replace(self, preset=preset, costs=self._fitting(self.model, preset)).with_cluster(
+            preset.cluster, Layout.of(preset.cluster)
+        )
+
+    def _fitting(self, model: Model, preset: Preset) -> str:
+        """Costs that fit a graph and a cluster, unless others than those that fit were chosen before."""
+        if self.costs != costs_for(self.model.graph, self.preset) and (self.costs, counts_plainly(model.graph)) != (
+            "seconds",
+            False,
+        ):
+            return self.costs
+        return costs_for(model.graph, preset)
 
     def with_cluster(self, cluster: Cluster, layout: Layout) -> State:
         """The cluster after an edit. The memory model changes with it if it was its default; pins follow a device's new name."""
@@ -301,7 +319,9 @@ def initial_state(given: Any = None, cluster: Cluster | None = None) -> State:
     chosen = cluster or (problem.cluster if problem else None)
     start = Preset(GIVEN, chosen) if chosen else model.cluster or preset(CLUSTER)
     state = State(model, start, start.cluster, Layout.of(start.cluster), memory=default_memory(start.cluster))
-    return replace(state, **_rules(problem)) if problem else replace(state, costs=costs_for(start))
+    if problem is not None:
+        state = replace(state, **_rules(problem))
+    return state if problem is not None and cluster is None else replace(state, costs=costs_for(model.graph, start))
 
 
 def model_of(what: Any) -> Model:
@@ -326,14 +346,20 @@ def default_memory(cluster: Cluster) -> str:
     return "none" if np.isinf(cluster.memory).all() else "dynamic"
 
 
-def costs_for(preset: Preset) -> str:
-    """The costs in a cluster's units; those of Mayer's clusters, known by their ranges (§5.1), are not seconds and bytes."""
-    if preset.title != GIVEN:
-        return "mayer" if preset.title == "mayer50" else "model"
-    speed, links = preset.cluster.speed, preset.cluster.bandwidth[~np.eye(preset.cluster.n_devices, dtype=bool)]
-    ranges = ((speed, SPEEDS), (links, BANDWIDTHS))
-    mayers = all(len(values) and least <= values.min() and values.max() <= most for values, (least, most) in ranges)
-    return "mayer" if mayers else "model"
+def costs_for(graph: OpGraph, preset: Preset) -> str:
+    """The costs in which a graph fits a cluster: both in SI units, or both in plain numbers."""
+    if counts_plainly(graph):
+        return "seconds" if preset.cluster.units.si else "model"
+    return "model" if preset.cluster.units.si else "mayer"
+
+
+def said_of_costs(state: State) -> str:
+    """A sentence where the costs are not those of the model, because these would not fit the cluster."""
+    where = "the cluster" if state.preset.title in (GIVEN, OWN) else state.preset.title
+    return {
+        "seconds": f"{state.model.graph.title} counts in plain numbers: on {where} a unit takes 1 ms (Costs).",
+        "mayer": f"Quantities of {where} are plain numbers: costs are drawn from 1 to 100, as in Mayer 2017 (Costs).",
+    }.get(state.costs, "")
 
 
 def pins_on(where: Mapping[str, tuple[str, ...]], cluster: Cluster) -> dict[str, tuple[str, ...]]:

@@ -59,14 +59,18 @@ def html(schedule: Schedule, path: str | Path, *, numbers: Iterable[Mapping[str,
     Op names are data in a base64 block and reach the page as text only. About 0.5 MB for 20,000 ops.
     """
     expect(schedule, Schedule, "export.html")
+    return save(page(schedule, numbers, title), path)
+
+
+def page(schedule: Schedule, numbers: Iterable[Mapping[str, str]] = (), title: str = "") -> str:
+    """The text of the page that :func:`html` writes."""
     code = str(Gantt._esm)
     if "</script" in code:
         raise ValueError("the chart's code would end its own script element; rebuild it: npm run build")
     payload = _payload({**gantt_traits(schedule), "numbers": _figures(numbers)})
     nonce = _digest(payload)[:24]
     title = markup.escape(str(title) or _title(schedule))
-    page = _PAGE.format(policy=_policy(code, nonce), nonce=nonce, title=title, payload=payload, code=code)
-    return save(page, path)
+    return _PAGE.format(policy=_policy(code, nonce), nonce=nonce, title=title, payload=payload, code=code)
 
 
 def _figures(numbers: Any) -> list[dict[str, str]]:

@@ -34,6 +34,7 @@ log = logging.getLogger("placelab")
 _helpers: dict[FunctionType, Any] = {}
 _inlined: set[FunctionType] = set()
 _compile_lock = threading.Lock()
+_ready: list[str] = []  # kernels whose machine code this process has
 _thread = threading.local()  # of which `patient` says whether kernels wait for the compiler
 only: frozenset[str] = frozenset()  # names of the kernels that are compiled at all; empty: every one
 
@@ -104,6 +105,7 @@ class kernel:  # in lower case: a decorator
             dispatcher = _dispatcher(self.function)
             dispatcher.compile(signature)
         self._types, self.compiled = signature, dispatcher.overloads[signature].entry_point
+        _ready.append(self.__name__)
 
     def _start(self, arguments: tuple) -> None:
         if not self._started:
@@ -175,6 +177,11 @@ def patient() -> Iterator[None]:
 def compiling() -> bool:
     """Whether a kernel is being compiled in the background now, so that the slower plain path serves."""
     return any(thread.name.startswith("compile ") for thread in threading.enumerate())
+
+
+def ready() -> int:
+    """Number of kernels whose machine code this process has; a call during which it grows has loaded or compiled some."""
+    return len(_ready)
 
 
 def mode() -> str:

@@ -27,7 +27,6 @@ from placelab.progress import Progress, Report, never, silent
 from placelab.schedule.placement import Placement
 from placelab.simulation import simulate
 from placelab.strategies import Limits, Partitioner, keywords, partitioner, partitioners, schedulers
-from placelab.units import seconds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,7 +129,7 @@ def portfolio(
         progress(Progress("local search", TRYING + (1 - TRYING) * search.share, search.best.makespan, search.bound))
     best = search.best
     rows.append(_row("local search", best))
-    notes = [_first_note(plans), search.note(plans[0], stopped=search.goes_on)]
+    notes = [_first_note(problem, plans), search.note(plans[0], stopped=search.goes_on)]
     notes += ["every plan that was found is out of memory at some time"] if best.short > 0 else []
     return Placement(problem, best.device, best.order, best.makespan, notes=tuple(notes), table=_table(rows))
 
@@ -313,7 +312,8 @@ def _table(rows: list[dict]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _first_note(plans: list[Plan]) -> str:
+def _first_note(problem: Problem, plans: list[Plan]) -> str:
     """What the search began with."""
     best = plans[0]
-    return f"best of {len(plans)} partitioners: {best.partitioner} in {best.scheduler} order, {seconds(best.makespan)}"
+    makespan = problem.cluster.units.time(best.makespan)
+    return f"best of {len(plans)} partitioners: {best.partitioner} in {best.scheduler} order, {makespan}"

@@ -42,7 +42,8 @@ class Part:
 class Carried:
     """A tensor from one part to others.
 
-    From a part of a micro-batch to one that runs once (a gradient of weights), all micro-batches write it, and it exists once.
+    From a part of a micro-batch to one that runs once (a gradient of weights), all micro-batches write it, and it exists once;
+    to another device it is sent when the last one has written it, and during that op counts twice, with the copy that is sent.
     Without consumers it exists while its producer runs.
     """
 
@@ -136,15 +137,24 @@ def _edges(parts: Sequence[Part], tensors: Sequence[Carried], number: dict[tuple
         once = parts[u].phase in ONCE
         for i in (-1,) if once else range(m):
             here = number[i, u]
+            if 0 < i == m - 1 and not tensor.control and _leaves(parts, tensor):
+                made.add(number[0, u], here, tensor.bytes, t, False)  # held until then
             if not tensor.consumers and i <= 0:
                 made.outputs.append((here, t, tensor.bytes))
             for v in tensor.consumers:
-                if parts[v].phase in ONCE:  # a gradient exists once: later micro-batches only precede its reader
-                    made.add(here, number[-1, v], tensor.bytes, t, tensor.control or i > 0)
+                if parts[v].phase in ONCE:  # a gradient exists once: other micro-batches only precede its reader
+                    away = parts[v].device != parts[u].device  # sent when it is complete
+                    only = tensor.control or i not in (-1, m - 1 if away else 0)
+                    made.add(here, number[-1, v], tensor.bytes, len(tensors) + t if only else t, only)
                 else:
                     for j in range(m) if once else (i,):
                         made.add(here, number[j, v], tensor.bytes, t, tensor.control)
     return made
+
+
+def _leaves(parts: Sequence[Part], tensor: Carried) -> bool:
+    """Whether a part that runs once reads the tensor on another device."""
+    return any(parts[v].phase in ONCE and parts[v].device != parts[tensor.producer].device for v in tensor.consumers)
 
 
 def _with_receives(

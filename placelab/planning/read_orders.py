@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from placelab.strategies import Order
 KINDS = ("read", "ReadVariableOp")
 SERVER = "ps"  # type of devices that serve parameters
 MOST = 2**31  # iterations, workers
+
+Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
+_known: WeakKeyDictionary[OpGraph, Columns] = WeakKeyDictionary()  # thousands of runs ask
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +55,13 @@ class Reads:
         (:func:`placelab.transforms.model_replica`); without it, the whole graph is one copy.
         """
         graph = problem.graph
-        copy, iteration = _copies(graph)
+        is_read, copy, iteration = _columns(graph)
         sent = _sent(problem, placement.device)
         senders = np.zeros(graph.n_ops, bool)
         senders[graph.producer[sent]] = True
         senders &= copy >= 0
         served = np.array([kind == SERVER for kind in problem.cluster.types])[placement.device]
-        for rule in (_is_read(graph), served, np.diff(graph.pred_ptr) == 0):
+        for rule in (is_read, served, np.diff(graph.pred_ptr) == 0):
             if (senders & rule).any():
                 senders &= rule
                 break
@@ -149,6 +153,14 @@ def _control(graph: OpGraph) -> np.ndarray:
     return graph.tensor_control[graph.edge_tensor]
 
 
+def _columns(graph: OpGraph) -> Columns:
+    """Whether each op is a read by kind or name, its copy, and iteration of each copy; worked out once per graph."""
+    if graph not in _known:
+        copy, iteration = _copies(graph)
+        _known[graph] = frozen(_is_read(graph)), frozen(copy), frozen(iteration)
+    return _known[graph]
+
+
 def _is_read(graph: OpGraph) -> np.ndarray:
     named = np.array([name.endswith("/read") for name in graph.names], dtype=bool)
     return named | np.isin(graph.kind.astype(str), KINDS)
@@ -175,6 +187,6 @@ def replica_column(graph: OpGraph, label: str) -> np.ndarray | None:
     value = replica.get(label) if isinstance(replica, dict) else None
     if not isinstance(value, list) or len(value) != graph.n_ops:
         return None
-    if not all(type(x) is int and -1 <= x < MOST for x in value):
+    if set(map(type, value)) != {int} or min(value) < -1 or max(value) >= MOST:
         return None
     return np.array(value, dtype=np.int64)

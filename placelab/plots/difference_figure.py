@@ -9,9 +9,8 @@ import numpy as np
 from placelab.analysis.two_schedules import Difference
 from placelab.analysis.two_schedules import difference as differing
 from placelab.errors import FormatError, expect
-from placelab.plots.style import INK, PALETTE, dress, quad, time_unit
+from placelab.plots.style import INK, PALETTE, axis, dress, quad, time_unit
 from placelab.schedule.schedule import Schedule
-from placelab.units import seconds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,14 +73,15 @@ def _bars(d: Difference, table: pd.DataFrame, by: str, rows: int, width: int) ->
 
     names, saved, lost, moved = _rows(table, by, rows)
     reach = max(saved.max(initial=0.0), lost.max(initial=0.0))
-    unit, size = time_unit(reach)
+    written = d.a.problem.cluster.units
+    unit, size = time_unit(reach, written)
     plot = figure(
         width=width,
         height=80 + 20 * len(names),
-        x_axis_label=f"lost  ←  makespan [{unit}]  →  saved",
+        x_axis_label=f"lost  ←  {axis('makespan', unit)}  →  saved",
         x_range=Range1d(start=-1.05 * reach / size or -1.0, end=1.05 * reach / size or 1.0),
         y_range=Range1d(start=len(names) - 0.4, end=-0.6),
-        title=f"{seconds(d.a.makespan)} → {seconds(d.b.makespan)}, by {by}",
+        title=f"{written.time(d.a.makespan)} → {written.time(d.b.makespan)}, by {by}",
         tools="save",
     )
     plot.yaxis.ticker = list(range(len(names)))
@@ -89,7 +89,7 @@ def _bars(d: Difference, table: pd.DataFrame, by: str, rows: int, width: int) ->
     plot.ygrid.visible = False
     lane, nothing = np.arange(len(names)), np.zeros(len(names))
     words: dict[str, Any] = dict(name=names, moved=moved, top=lane - 0.38, bottom=lane + 0.38)
-    words |= dict(saved=[seconds(x) for x in saved], lost=[seconds(x) for x in lost])
+    words |= dict(saved=[written.time(x) for x in saved], lost=[written.time(x) for x in lost])
     bars = [
         quad(plot, words | dict(left=nothing, right=saved / size), fill_color=SAVED, line_color=None, name="saved"),
         quad(plot, words | dict(left=-lost / size, right=nothing), fill_color=LOST, line_color=None, name="lost"),
@@ -120,12 +120,15 @@ def _shifts(d: Difference, width: int) -> figure:
 
     ops = d.ops[d.ops["finish_a"].notna() & d.ops["finish_b"].notna()]
     earlier = (ops["finish_a"] - ops["finish_b"]).to_numpy()
-    (unit, size), (unit_y, size_y) = time_unit(d.a.makespan), time_unit(float(np.abs(earlier).max(initial=0.0)))
+    written = d.a.problem.cluster.units
+    (unit, size), (unit_y, size_y) = (
+        time_unit(t, written) for t in (d.a.makespan, float(np.abs(earlier).max(initial=0.0)))
+    )
     plot = figure(
         width=width,
         height=260,
-        x_axis_label=f"finish before [{unit}]",
-        y_axis_label=f"earlier by [{unit_y}]",
+        x_axis_label=axis("finish before", unit),
+        y_axis_label=axis("earlier by", unit_y),
         tools="pan,wheel_zoom,box_zoom,reset,save",
         output_backend="webgl" if len(ops) > MANY else "canvas",
     )

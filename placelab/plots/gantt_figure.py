@@ -8,10 +8,9 @@ import numpy as np
 
 from placelab.analysis.explanation import idle_gaps
 from placelab.errors import expect
-from placelab.plots.style import CRITICAL, PALETTE, dress, quad, time_unit
+from placelab.plots.style import CRITICAL, PALETTE, axis, dress, quad, time_unit
 from placelab.schedule.critical_steps import critical_steps
 from placelab.schedule.schedule import Schedule
-from placelab.units import seconds
 
 if TYPE_CHECKING:
     from bokeh.plotting import figure
@@ -32,14 +31,14 @@ def gantt(schedule: Schedule, *, width: int = 1000, dark: bool | None = None) ->
 
     expect(schedule, Schedule, "plots.gantt")
     devices, k = schedule.problem.cluster.names, schedule.problem.cluster.n_devices
-    unit, size = time_unit(schedule.makespan)
+    unit, size = time_unit(schedule.makespan, schedule.problem.cluster.units)
     plot = figure(
         width=width,
         height=min(1200, 110 + 36 * k),
         x_range=Range1d(start=0, end=max(schedule.makespan / size, 1e-12) * 1.01, bounds="auto"),
         y_range=Range1d(start=k - 0.4, end=-0.6),
-        x_axis_label=f"time [{unit}]",
-        title=f"{schedule.scheduler or 'schedule'}: makespan {seconds(schedule.makespan)}",
+        x_axis_label=axis("time", unit),
+        title=f"{schedule.scheduler or 'schedule'}: makespan {schedule.problem.cluster.units.time(schedule.makespan)}",
         tools="xpan,xwheel_zoom,box_zoom,reset,save",
         active_drag="xpan",
         active_scroll="xwheel_zoom",
@@ -83,7 +82,8 @@ def _draw_transfers(plot: figure, schedule: Schedule, size: float) -> None:
         )
         columns["bytes"] = schedule.problem.graph.tensor_bytes[rows["tensor"]]
         bars = quad(plot, columns, fill_color="#606060", line_color=None, fill_alpha=0.7)
-        _hover(plot, bars, [(label, "@name, @bytes{0.[00] a}B"), ("link", "@source → @destination")])
+        size_of = "@bytes{0.[00] a}B" if schedule.problem.cluster.units.si else "@bytes{0.[00]}"
+        _hover(plot, bars, [(label, f"@name, {size_of}"), ("link", "@source → @destination")])
 
 
 def _draw_critical(plot: figure, schedule: Schedule, size: float) -> None:
@@ -117,7 +117,7 @@ def _hover(plot: figure, bars: Any, lines: list[tuple[str, str]]) -> None:
 
     label = plot.xaxis[0].axis_label
     assert isinstance(label, str)  # as `gantt` wrote it
-    unit = label.removeprefix("time ").strip("[]")
+    unit = label.removeprefix("time").strip(" []")
     times = [("time", f"@left{{0.[0000]}} – @right{{0.[0000]}} {unit}, @took{{0.[0000]}} {unit}")]
     plot.add_tools(HoverTool(renderers=[bars], tooltips=lines + times, visible=False))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.errors import expect
-from placelab.plots.style import CRITICAL, PALETTE, byte_unit, dress, in_bytes, quad, time_unit
+from placelab.plots.style import CRITICAL, PALETTE, axis, byte_unit, dress, quad, time_unit
 from placelab.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -45,13 +45,14 @@ def memory(schedule: Schedule, *, width: int = 1000, dark: bool | None = None) -
 
     expect(schedule, Schedule, "plots.memory")
     capacity, peak = _capacity(schedule), schedule.peak_memory
+    written = schedule.problem.cluster.units
     drawn = capacity <= FAR * peak.max()
     top, end = max(peak.max(), capacity[drawn].max(initial=0.0)), schedule.makespan
-    axes = Axes(time_unit(end), byte_unit(top), end, top)
+    axes = Axes(time_unit(end, written), byte_unit(top, written), end, top)
     panels = [_panel(schedule, d, axes, width, dark) for d in _fullest(peak, capacity)]
     for panel, d in zip(panels, _fullest(peak, capacity), strict=True):
-        capacity_text = f", capacity {in_bytes(capacity[d])}" if np.isfinite(capacity[d]) else ""
-        panel.title = f"{schedule.problem.cluster.names[d]}: peak {in_bytes(peak[d])}{capacity_text}"
+        capacity_text = f", capacity {written.amount(capacity[d], 'B')}" if np.isfinite(capacity[d]) else ""
+        panel.title = f"{schedule.problem.cluster.names[d]}: peak {written.amount(peak[d], 'B')}{capacity_text}"
         panel.x_range, panel.y_range = panels[0].x_range, panels[0].y_range
         if drawn[d]:
             _draw_capacity(panel, capacity[d] / axes.bytes[1])
@@ -71,8 +72,8 @@ def _panel(schedule: Schedule, d: int, axes: Axes, width: int, dark: bool | None
         height=HEIGHT,
         x_range=Range1d(start=0, end=max(axes.end / time_size, 1e-12) * 1.01),
         y_range=Range1d(start=0, end=axes.ceiling),
-        x_axis_label=f"time [{time_name}]",
-        y_axis_label=f"memory [{byte_name}]",
+        x_axis_label=axis("time", time_name),
+        y_axis_label=axis("memory", byte_name),
         tools="xpan,xwheel_zoom,reset,save",
     )
     plot.xaxis.visible = False

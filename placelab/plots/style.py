@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from placelab.problem.kind_colours import PALETTE as PALETTE
+from placelab.units import SI, Units
 
 if TYPE_CHECKING:
     from bokeh.plotting import figure
@@ -20,8 +21,10 @@ def quad(plot: figure, columns: dict[str, Any], **style: Any) -> Any:
     return plot.quad("left", "right", "top", "bottom", source=ColumnDataSource(columns), **style)
 
 
-def time_unit(value: float) -> tuple[str, float]:
-    """The unit in which a time has one to three digits before the point, and its size [s]."""
+def time_unit(value: float, written: Units = SI) -> tuple[str, float]:
+    """The unit in which a time has one to three digits before the point, and its size [s]; none for plain numbers."""
+    if not written.si:
+        return "", 1.0
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if value >= size:
             return unit, size
@@ -38,22 +41,23 @@ def long_time_unit(value: float) -> tuple[str, float]:
     return next((unit for unit in units if value >= 2 * unit[1]), time_unit(value))
 
 
-def byte_unit(value: float) -> tuple[str, float]:
-    """The unit in which a number of bytes has one to three digits before the point, and its size."""
+def byte_unit(value: float, written: Units = SI) -> tuple[str, float]:
+    """The unit in which a number of bytes has one to three digits before the point, and its size; none for plain numbers."""
+    if not written.si:
+        return "", 1.0
     for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if value >= size:
             return unit, size
     return "B", 1.0
 
 
-def in_bytes(value: float) -> str:
-    """A number of bytes with three digits.
+def axis(label: str, unit: str) -> str:
+    """The label of an axis with its unit, if there is one.
 
-    >>> in_bytes(5.22e6)
-    '5.22 MB'
+    >>> axis("time", "ms"), axis("time", "")
+    ('time [ms]', 'time')
     """
-    unit, size = byte_unit(value)
-    return f"{value / size:.3g} {unit}"
+    return f"{label} [{unit}]" if unit else label
 
 
 def dress(plot: figure, dark: bool | None) -> None:

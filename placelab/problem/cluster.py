@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from placelab.names import is_name
 from placelab.problem.cluster_html import show_cluster
 from placelab.problem.index_arrays import frozen
 from placelab.problem.markup import bundle
+from placelab.problem.plain_numbers import units_of
+from placelab.units import Units
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -135,6 +138,15 @@ class Cluster:
     def n_devices(self) -> int:
         """Number of devices."""
         return len(self.names)
+
+    @cached_property
+    def units(self) -> Units:
+        """How quantities on this cluster are written: without units where no speed, bandwidth or memory reaches 10⁶.
+
+        >>> Cluster([1.0, 2.0]).units.time(80.0), Cluster([1e12]).units.time(80.0)
+        ('80', '80 s')
+        """
+        return units_of(self)
 
     def index(self, name: str | int | np.integer) -> int:
         """Number of the device called `name` (a number is returned as it is); FormatError when there is none."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from placelab.problem.kind_colours import PALETTE
 from placelab.problem.markup import LINE, amount, aside, counted, picture, table, text
-from placelab.units import seconds
+from placelab.units import Units
 
 if TYPE_CHECKING:
     from placelab.problem.cluster import Cluster
@@ -24,7 +24,7 @@ def show_cluster(cluster: Cluster) -> str:
     """The cluster as HTML, at most 100 KB. O(devices²)."""
     hosts = len(set(cluster.hosts))
     with np.errstate(over="ignore"):
-        speed = amount(float(cluster.speed.sum()), "FLOP/s")
+        speed = amount(float(cluster.speed.sum()), "FLOP/s", cluster.units)
     facts = counted(hosts, "host"), f"{speed} in all", _links(cluster)
     return picture(counted(cluster.n_devices, "device"), facts, cluster_drawing(cluster), _bandwidths(cluster))
 
@@ -42,8 +42,8 @@ def _each(cluster: Cluster) -> Iterator[str]:
             _card(
                 f"<b>{text(cluster.names[d], 24)}</b>",
                 "" if cluster.types[d] in (cluster.names[d], "device") else text(cluster.types[d], 24),
-                amount(cluster.speed[d], "FLOP/s"),
-                f"{_meter(cluster.speed[d] / fastest)}{_memory(cluster.memory[d])}",
+                amount(cluster.speed[d], "FLOP/s", cluster.units),
+                f"{_meter(cluster.speed[d] / fastest)}{_memory(cluster.memory[d], cluster.units)}",
             )
             for d in range(cluster.n_devices)
             if cluster.hosts[d] == host
@@ -62,7 +62,11 @@ def _grouped(cluster: Cluster) -> Iterator[str]:
         alike.setdefault(tuple(by_speed), []).append(host)
     for lot, hosts in list(alike.items())[:BOXES]:
         lines = [
-            _card(f"<b>{n:,} × {text(kind, 24)}</b>", amount(speed, "FLOP/s"), _memory(memory))
+            _card(
+                f"<b>{n:,} × {text(kind, 24)}</b>",
+                amount(speed, "FLOP/s", cluster.units),
+                _memory(memory, cluster.units),
+            )
             for (kind, speed, memory), n in lot[:LINES]
         ]
         if len(lot) > LINES:
@@ -95,8 +99,8 @@ def _meter(share: float) -> str:
     return f'<div style="height:3px;width:{max(round(80 * share), 1)}px;background:{PALETTE[0]}"></div>'
 
 
-def _memory(size: float) -> str:
-    return amount(size, "B") if np.isfinite(size) else "unlimited memory"
+def _memory(size: float, written: Units) -> str:
+    return amount(size, "B", written) if np.isfinite(size) else "unlimited memory"
 
 
 def _links(cluster: Cluster) -> str:
@@ -104,12 +108,16 @@ def _links(cluster: Cluster) -> str:
     if cluster.n_devices == 1:
         return "no links"
     between = ~np.eye(cluster.n_devices, dtype=bool)
-    return f"links {_range(cluster.bandwidth[between], 'B/s')}, {_range(cluster.latency[between], 's')}"
+    bandwidth, latency = (
+        _range(cluster.bandwidth[between], "B/s", cluster.units),
+        _range(cluster.latency[between], "s", cluster.units),
+    )
+    return f"links {bandwidth}, {'' if cluster.units.si else 'latency '}{latency}"
 
 
-def _range(values: np.ndarray, unit: str) -> str:
+def _range(values: np.ndarray, unit: str, written: Units) -> str:
     """Least and greatest value, once where they read the same."""
-    low, high = (seconds(v) if unit == "s" else amount(v, unit) for v in (values.min(), values.max()))
+    low, high = (written.time(v) if unit == "s" else amount(v, unit, written) for v in (values.min(), values.max()))
     return low if low == high else f"{low} – {high}"
 
 
@@ -129,7 +137,11 @@ def _bandwidths(cluster: Cluster) -> str:
         return _heat(cluster, tuple(hosts), part)
     same = part[:, None] == part
     ways = (("within a host", same & apart), ("between hosts", ~same))
-    rows = [(way, _range(cluster.bandwidth[m], "B/s"), _range(cluster.latency[m], "s")) for way, m in ways if m.any()]
+    rows = [
+        (way, _range(cluster.bandwidth[m], "B/s", cluster.units), _range(cluster.latency[m], "s", cluster.units))
+        for way, m in ways
+        if m.any()
+    ]
     return table(("links", "bandwidth", "latency"), rows)
 
 
@@ -149,9 +161,9 @@ def _heat(cluster: Cluster, names: Sequence[str], part: np.ndarray) -> str:
                 continue
             width = cluster.bandwidth[pairs][links]
             shade = (np.log(min(width.min(), high)) - low) / max(np.log(high) - low, 1e-12)
-            tip = f"{labels[i]} → {labels[j]}: {_range(cluster.latency[pairs][links], 's')}"
+            tip = f"{labels[i]} → {labels[j]}: {_range(cluster.latency[pairs][links], 's', cluster.units)}"
             style = f"display:block;padding:0 4px;background:{_shaded(shade)}"
-            cells.append(f'<span title="{tip}" style="{style}">{_range(width, "B/s")}</span>')
+            cells.append(f'<span title="{tip}" style="{style}">{_range(width, "B/s", cluster.units)}</span>')
         rows.append(cells)
     return table(("from \\ to", *labels), rows, numbers=range(1, len(names) + 1), padding=2)
 

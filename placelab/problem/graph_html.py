@@ -22,6 +22,8 @@ from placelab.problem.markup import (
     table,
     text,
 )
+from placelab.problem.plain_numbers import counts_plainly
+from placelab.units import PLAIN, SI, Units
 
 if TYPE_CHECKING:
     from placelab.problem.graph import OpGraph
@@ -46,6 +48,11 @@ def show_graph(graph: OpGraph) -> str:
     )
 
 
+def graph_units(graph: OpGraph) -> Units:
+    """How the quantities of a graph are written."""
+    return PLAIN if counts_plainly(graph) else SI
+
+
 def layers(graph: OpGraph) -> np.ndarray:
     """Layer of each op: the number of ops before it on the longest path to it; shape (n_ops,). O(ops + edges)."""
     layer = [0] * graph.n_ops
@@ -57,8 +64,9 @@ def layers(graph: OpGraph) -> np.ndarray:
     return np.array(layer, np.int64)
 
 
-def graph_rows(graph: OpGraph, layer: np.ndarray) -> Iterator[tuple[str, str]]:
+def graph_rows(graph: OpGraph, layer: np.ndarray, written: Units | None = None) -> Iterator[tuple[str, str]]:
     """Facts about a graph: names and values as HTML."""
+    written = written or graph_units(graph)
     control = int(graph.tensor_control[graph.edge_tensor].sum())
     data = ~graph.tensor_control
     depth, width = int(layer.max()) + 1, int(np.bincount(layer).max())
@@ -66,9 +74,9 @@ def graph_rows(graph: OpGraph, layer: np.ndarray) -> Iterator[tuple[str, str]]:
         sums = [float(np.nansum(column)) for column in (graph.compute, graph.persistent, graph.tensor_bytes[data])]
     yield "layers", f"{depth:,}, the widest of {counted(width, 'op')}"
     yield "edges", f"{graph.n_edges:,}" + (f", {control:,} of them control" if control else "")
-    yield "tensors", f"{int(data.sum()):,}, {amount(sums[2], 'B')}"
-    yield "parameters", amount(sums[1], "B")
-    yield "compute", amount(sums[0], "FLOP")
+    yield "tensors", f"{int(data.sum()):,}, {amount(sums[2], 'B', written)}"
+    yield "parameters", amount(sums[1], "B", written)
+    yield "compute", amount(sums[0], "FLOP", written)
     if graph.time is not None:
         more = f" and {len(graph.time_types) - 4} more" if len(graph.time_types) > 4 else ""
         yield "times for", ", ".join(text(kind, 24) for kind in graph.time_types[:4]) + more
@@ -86,7 +94,7 @@ def _kinds(graph: OpGraph, colour: np.ndarray) -> str:
     kinds, index = kind_numbers(graph)
     if len(kinds) == 1:
         return ""
-    count = np.bincount(index, minlength=len(kinds))
+    count, written = np.bincount(index, minlength=len(kinds)), graph_units(graph)
     with np.errstate(over="ignore"):
         work = np.bincount(index, np.nan_to_num(graph.compute), minlength=len(kinds))
         total = work.sum()
@@ -98,14 +106,14 @@ def _kinds(graph: OpGraph, colour: np.ndarray) -> str:
         (
             f"{swatch(PALETTE[shade[i]])} {text(kinds[i] or 'no kind', 32)}",
             f"{count[i]:,}",
-            amount(work[i], "FLOP"),
+            amount(work[i], "FLOP", written),
             bar(work[i] / total if total > 0 else 0.0, PALETTE[shade[i]]),
         )
         for i in shown
     ]
     if rest := order[len(shown) :].tolist():
         left = work[rest].sum()
-        cells = f"{count[rest].sum():,}", amount(left, "FLOP"), bar(left / total if total > 0 else 0.0)
+        cells = f"{count[rest].sum():,}", amount(left, "FLOP", written), bar(left / total if total > 0 else 0.0)
         rows.append((counted(len(rest), "more kind"), *cells))
     return table(("kind", "ops", "compute", ""), rows, numbers=(1, 2))
 

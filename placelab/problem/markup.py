@@ -49,11 +49,11 @@ def _within(given: str, most: int) -> str:
     return given
 
 
-def amount(value: float, unit: str) -> str:
-    """Three digits and a decimal prefix; "∞" where a sum is more than a float can hold, "–" where it is unknown."""
+def amount(value: float, unit: str, written: units.Units = units.SI) -> str:
+    """A quantity as `written`; "∞" where a sum is more than a float can hold, "–" where it is unknown."""
     if np.isnan(value):
         return "–"
-    return units.si(value, unit) if np.isfinite(value) else "∞"
+    return written.amount(value, unit) if np.isfinite(value) else "∞"
 
 
 def percent(share: float) -> str:

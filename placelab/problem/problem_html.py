@@ -10,7 +10,6 @@ import numpy as np
 from placelab.problem.cluster_html import cluster_drawing
 from placelab.problem.graph_html import graph_rows, layers
 from placelab.problem.markup import amount, counted, picture, side_by_side, table, text
-from placelab.units import seconds
 
 if TYPE_CHECKING:
     from placelab.problem.problem import Problem
@@ -23,17 +22,19 @@ def show_problem(problem: Problem) -> str:
     return picture(
         f"{text(graph.title)} on {counted(cluster.n_devices, 'device')}",
         facts,
-        side_by_side(table(("graph", ""), graph_rows(graph, layers(graph))), table(("rules", ""), _rules(problem))),
+        side_by_side(
+            table(("graph", ""), graph_rows(graph, layers(graph), cluster.units)), table(("rules", ""), _rules(problem))
+        ),
         cluster_drawing(cluster),
     )
 
 
 def _alone(problem: Problem) -> Iterator[str]:
-    """Seconds of all ops on the best device alone, memory aside."""
+    """Time of all ops on the best device alone, memory aside."""
     total = problem.cost_table.sum(axis=0)[problem.column] / problem.divisor
     if problem.runs_all.any():
         best = int(np.argmin(np.where(problem.runs_all, total, np.inf)))
-        yield f"{seconds(float(total[best]))} on {text(problem.cluster.names[best], 24)} alone"
+        yield f"{problem.cluster.units.time(float(total[best]))} on {text(problem.cluster.names[best], 24)} alone"
 
 
 def _rules(problem: Problem) -> Iterator[tuple[str, str]]:
@@ -42,7 +43,7 @@ def _rules(problem: Problem) -> Iterator[tuple[str, str]]:
     one_way = ", duplex" if problem.duplex and transfers.duplex else ""
     yield "transfers", f"{transfers.name}{one_way}: {transfers.about}"
     if problem.transfer_ops:
-        yield "Send, Receive", f"ops of {amount(problem.transfer_ops, 'FLOP')} each"
+        yield "Send, Receive", f"ops of {amount(problem.transfer_ops, 'FLOP', problem.cluster.units)} each"
     if problem.n_groups:
         largest = int(np.diff(problem.group_ptr).max())
         yield "colocation", f"{counted(problem.n_groups, 'group')}, the largest of {counted(largest, 'op')}"

@@ -40,6 +40,25 @@ def time_table(graph: OpGraph, cluster: Cluster) -> tuple[np.ndarray, np.ndarray
     return frozen(table.reshape(-1)), frozen(column), frozen(divisor), len(keys)
 
 
+def speed_matters(problem: Problem) -> np.ndarray:
+    """Whether the speed of each device changes how long an op takes, shape (n_devices,).
+
+    It does not where the graph has a time for every op that may run there, taken on a device of unknown speed
+    (:attr:`OpGraph.time_speed` NaN): those seconds hold at any speed. Send and Receive ops always depend on it.
+    """
+    graph, cluster = problem.graph, problem.cluster
+    if graph.time is None or (problem.transfer_ops and graph.n_edges):
+        return np.ones(cluster.n_devices, bool)
+    column = [graph.time_column(name, kind) for name, kind in zip(cluster.names, cluster.types, strict=True)]
+    missing = np.isnan(graph.time)
+    return np.array(
+        [
+            j < 0 or bool(np.isfinite(graph.time_speed[j]) or (missing[:, j] & problem.may_run[:, d]).any())
+            for d, j in enumerate(column)
+        ]
+    )
+
+
 def check_range(problem: Problem) -> None:
     """Refuse problems whose times or sizes could add up to more than a float can hold."""
     graph, cluster = problem.graph, problem.cluster

@@ -53,7 +53,7 @@ def curves(schedule: Schedule) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def shortages(schedule: Schedule) -> np.ndarray:
     """Maximal spans in which a device holds more than its memory, by (device, start); the last may end at the makespan."""
     problem = schedule.problem
-    if problem.memory == "none":
+    if problem.memory == "none" or (most_held(schedule) <= problem.cluster.memory).all():
         return np.zeros(0, dtype=SHORTAGE)
     rows = []
     for d, capacity in enumerate(problem.cluster.memory):
@@ -63,6 +63,22 @@ def shortages(schedule: Schedule) -> np.ndarray:
             finish = time[b] if b < len(time) else max(schedule.makespan, time[-1])
             rows.append((d, time[a], finish, size[a:b].max() - capacity))
     return np.array(rows, dtype=SHORTAGE)
+
+
+def most_held(schedule: Schedule) -> np.ndarray:
+    """Bytes that each device would hold if nothing that ever comes to it were freed, shape (n_devices,).
+
+    An upper bound of the peaks, without the curves. O(ops + tensors + transfers).
+    """
+    problem, graph, p, moved = schedule.problem, schedule.problem.graph, schedule.device, schedule.transfers
+    k, model = problem.cluster.n_devices, problem.memory_model
+    held = np.bincount(p, problem.lasting, minlength=k)
+    if model.timed:
+        held += np.bincount(p[graph.tensor_producer], graph.tensor_bytes, minlength=k)
+        held += np.bincount(moved["destination"], graph.tensor_bytes[moved["tensor"]], minlength=k)
+    if model.working:
+        held += np.bincount(p, graph.temporary, minlength=k)
+    return held
 
 
 def _spans(schedule: Schedule) -> tuple[np.ndarray, ...]:

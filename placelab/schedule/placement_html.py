@@ -9,7 +9,6 @@ import numpy as np
 
 from placelab.problem.kind_colours import PALETTE
 from placelab.problem.markup import MOST_ROWS, amount, aside, bar, counted, percent, picture, table, text
-from placelab.units import seconds
 
 if TYPE_CHECKING:
     from placelab.schedule.placement import Placement
@@ -34,13 +33,13 @@ def show_placement(placement: Placement) -> str:
 def _facts(placement: Placement) -> Iterator[str]:
     yield text(placement.partitioner or "by hand")
     if placement.estimate is not None:
-        yield f"expects {seconds(placement.estimate)}"
+        yield f"expects {placement.problem.cluster.units.time(placement.estimate)}"
     if placement.optimal:
         yield "proven optimal"
     elif placement.bound:
-        yield f"at least {seconds(placement.bound)} proven"
+        yield f"at least {placement.problem.cluster.units.time(placement.bound)} proven"
     moved, size = _cut(placement)
-    yield f"{counted(moved, 'transfer')}, {amount(size, 'B')}"
+    yield f"{counted(moved, 'transfer')}, {amount(size, 'B', placement.problem.cluster.units)}"
 
 
 def _cut(placement: Placement) -> tuple[int, float]:
@@ -63,7 +62,7 @@ def _kept(placement: Placement) -> tuple[str, np.ndarray]:
 
 def _rows(placement: Placement) -> list[tuple[str, ...]]:
     problem, device = placement.problem, placement.device
-    k, limit = problem.cluster.n_devices, problem.capacity
+    k, limit, written = problem.cluster.n_devices, problem.capacity, problem.cluster.units
     ops = np.bincount(device, minlength=k)
     work = np.bincount(device, problem.graph.compute, minlength=k)
     time = np.bincount(device, problem.exec_times(device), minlength=k)
@@ -71,10 +70,10 @@ def _rows(placement: Placement) -> list[tuple[str, ...]]:
 
     def row(label: str, of: np.ndarray) -> tuple[str, ...]:
         size, room = kept[of].sum(), limit[of].sum()
-        share = f" ({percent(size / room)} of {amount(room, 'B')})" if size > 0 and np.isfinite(room) else ""
+        share = f" ({percent(size / room)} of {amount(room, 'B', written)})" if size > 0 and np.isfinite(room) else ""
         busy = bar(time[of].sum() / time.sum() if time.sum() > 0 else 0.0, PALETTE[0])
-        sums = amount(work[of].sum(), "FLOP"), seconds(float(time[of].sum()))
-        return label, f"{ops[of].sum():,}", *sums, busy, amount(size, "B") + share
+        sums = amount(work[of].sum(), "FLOP", written), written.time(float(time[of].sum()))
+        return label, f"{ops[of].sum():,}", *sums, busy, amount(size, "B", written) + share
 
     shown = k if k <= MOST_ROWS else MOST_ROWS - 1
     rows = [row(text(problem.cluster.names[d], 32), np.array([d])) for d in range(shown)]

@@ -97,7 +97,8 @@ class Schedule:
         return frozen(shortages(self))
 
     def __repr__(self) -> str:
-        return f"Schedule({self.scheduler or 'given'}: makespan {self.makespan:.6g} s, {len(self.transfers)} transfers)"
+        unit = " s" if self.problem.cluster.units.si else ""
+        return f"Schedule({self.scheduler or 'given'}: makespan {self.makespan:.6g}{unit}, {len(self.transfers)} transfers)"
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return bundle(self, show_schedule(self))

@@ -13,7 +13,6 @@ from placelab.problem.markup import amount, aside, counted, legend, percent, pic
 from placelab.schedule.busy import busy_time
 from placelab.schedule.critical_steps import critical_steps
 from placelab.schedule.schedule_svg import gantt
-from placelab.units import seconds
 
 if TYPE_CHECKING:
     from placelab.schedule.schedule import Schedule
@@ -26,11 +25,11 @@ def show_schedule(schedule: Schedule) -> str:
     about = [schedule.problem.graph.title, counted(schedule.problem.graph.n_ops, "op")]
     names = " · ".join(text(part) for part in [*about, made_by or "given"])
     return picture(
-        f"makespan {seconds(schedule.makespan)}",
+        f"makespan {schedule.problem.cluster.units.time(schedule.makespan)}",
         _numbers(schedule, steps),
         aside(names),
         gantt(schedule, steps),
-        legend(_legend(schedule)),
+        entries(schedule),
     )
 
 
@@ -41,7 +40,8 @@ def _numbers(schedule: Schedule, steps: np.ndarray) -> Iterator[str]:
         spent = np.bincount(steps["kind"], steps["finish"] - steps["start"], minlength=3) / makespan
         words = ((OP, "ops"), (TRANSFER, "transfers"), (WAIT, "waiting"))
         yield "critical path " + ", ".join(f"{percent(float(spent[kind]))} {word}" for kind, word in words)
-    yield f"{counted(len(moved), 'transfer')}, {amount(problem.graph.tensor_bytes[moved['tensor']].sum(), 'B')}"
+    size = float(problem.graph.tensor_bytes[moved["tensor"]].sum())
+    yield f"{counted(len(moved), 'transfer')}, {amount(size, 'B', problem.cluster.units)}"
     if bound := schedule.placement.bound:
         yield f"at most {percent(max(makespan / bound - 1, 0.0))} above the optimum"
     if problem.memory != "none":
@@ -57,9 +57,15 @@ def _memory(schedule: Schedule) -> str:
         return (
             f'<b style="color:{CRITICAL}">out of memory: {", ".join(text(names[d], 22) for d in short[:3])}{more}</b>'
         )
+    written = schedule.problem.cluster.units
     fullest = int(np.argmax(peak / capacity)) if np.isfinite(capacity).any() else int(np.argmax(peak))
-    of = f" of {amount(capacity[fullest], 'B')}" if np.isfinite(capacity[fullest]) else ""
-    return f"peak memory {amount(peak[fullest], 'B')}{of}"
+    of = f" of {amount(capacity[fullest], 'B', written)}" if np.isfinite(capacity[fullest]) else ""
+    return f"peak memory {amount(peak[fullest], 'B', written)}{of}"
+
+
+def entries(schedule: Schedule) -> str:
+    """The legend of the chart, as HTML."""
+    return legend(_legend(schedule))
 
 
 def _legend(schedule: Schedule) -> Iterator[tuple[str, str]]:

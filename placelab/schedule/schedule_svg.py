@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, floor, log10
@@ -13,7 +14,7 @@ from placelab.kernels.explain import OP
 from placelab.problem.kind_colours import CRITICAL, PALETTE, kind_colours
 from placelab.problem.markup import columns_of, counted, percent, svg, text
 from placelab.schedule.busy import busy_time, covered, touched
-from placelab.units import TIMES, seconds
+from placelab.units import TIMES, Units
 
 if TYPE_CHECKING:
     from placelab.schedule.schedule import Schedule
@@ -98,9 +99,9 @@ def gantt(schedule: Schedule, steps: np.ndarray) -> str:
     n, k = counted(problem.graph.n_ops, "op"), counted(problem.cluster.n_devices, "device")
     return svg(
         (lanes.left + PIXELS + 52, height + 24),
-        f"Gantt chart of {n} on {k}, makespan {seconds(schedule.makespan)}",
+        f"Gantt chart of {n} on {k}, makespan {problem.cluster.units.time(schedule.makespan)}",
         rows,
-        f'<g transform="translate({lanes.left} 0)">{"".join(_axis(schedule.makespan, height))}</g>',
+        f'<g transform="translate({lanes.left} 0)">{"".join(_axis(schedule.makespan, height, problem.cluster.units))}</g>',
         _bars(schedule, lanes, steps, MOST_BYTES - len(rows.encode())),
     )
 
@@ -123,28 +124,28 @@ def _lanes(schedule: Schedule, lanes: Lanes, steps: np.ndarray) -> list[str]:
         )
         found.append(
             f'<g transform="translate(0 {i * lanes.pitch})"><title>{label}: busy {share}, {counted(int(ops[i]), "op")}, '
-            f"{seconds(float(critical[i]))} on the critical path</title>"
+            f"{schedule.problem.cluster.units.time(float(critical[i]))} on the critical path</title>"
             f'<rect x="{lanes.left}" width="{PIXELS}" height="{lanes.bar}" opacity=".08"/>'
             f"{'' if i % every else written}</g>"
         )
     return found
 
 
-def _axis(makespan: float, height: int) -> list[str]:
+def _axis(makespan: float, height: int, written: Units) -> list[str]:
     """Grid lines and times."""
-    ticks, unit, scale = _ticks(makespan)
+    ticks, unit, scale = _ticks(makespan, [(size, f" {unit}") for size, unit in TIMES] if written.si else ((1.0, ""),))
     at = [round(t / makespan * PIXELS) if makespan > 0 else 0 for t in ticks]
     grid = "".join(f"M{x} 0V{height + 4}" for x in at)
     labels = [
-        f'<text x="{x}" y="{height + 18}" text-anchor="middle">{t / scale:.6g} {unit}</text>'
+        f'<text x="{x}" y="{height + 18}" text-anchor="middle">{t / scale:.6g}{unit}</text>'
         for x, t in zip(at, ticks, strict=True)
     ]
     return [f'<path d="{grid}" stroke="currentColor" stroke-opacity=".2" shape-rendering="crispEdges"/>', *labels]
 
 
-def _ticks(span: float) -> tuple[list[float], str, float]:
-    """Round times from 0 to `span`, four to eleven; their unit and its size [s]."""
-    scale, unit = next(((scale, unit) for scale, unit in TIMES if span >= scale), TIMES[-1] if span > 0 else TIMES[0])
+def _ticks(span: float, sizes: Sequence[tuple[float, str]]) -> tuple[list[float], str, float]:
+    """Round times from 0 to `span`, four to eleven; their unit and its size, of `sizes`."""
+    scale, unit = next(((scale, unit) for scale, unit in sizes if span >= scale), sizes[-1] if span > 0 else sizes[0])
     if not span > 0:
         return [0.0], unit, scale
     size = 10.0 ** floor(log10(span / 5))

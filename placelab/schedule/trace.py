@@ -10,7 +10,7 @@ import numpy as np
 
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.problem import Problem
-from placelab.units import apart, seconds
+from placelab.units import apart
 
 PLANNED_FINISH, EARLIEST_START = "planned finish [s]", "earliest start [s]"  # scores that are times of the op itself
 
@@ -116,7 +116,7 @@ class Trace:
         i, names = rows[0], problem.cluster.names
         chosen, score = self.device[i], self.score[i]
         others = [d for d in np.argsort(score, kind="stable") if d != chosen and not np.isnan(score[d])][:4]
-        first, *rest = apart([score[chosen], *score[others]], self._text_of)
+        first, *rest = apart([score[chosen], *score[others]], self._text_of(problem))
         compared = "; ".join([first, *(f"{names[d]} {text}" for d, text in zip(others, rest, strict=True))])
         text = f"{problem.graph.names[op]} on {names[chosen]}: {self.reasons[self.reason[i]]}"
         if self.op[i] != op:
@@ -126,7 +126,7 @@ class Trace:
         tie = "; of equals the first" if (score == score[chosen]).sum() > 1 else ""
         return f"{text} ({self.score_name.partition(' [')[0]} {compared}{tie})"
 
-    @property
-    def _text_of(self) -> Callable[[float, int], str]:
+    def _text_of(self, problem: Problem) -> Callable[[float, int], str]:
         """A score as text of so many digits: times in a unit that fits, other numbers as they are."""
-        return seconds if self.score_name.endswith("[s]") else lambda score, digits: f"{score:.{digits}g}"
+        written = problem.cluster.units
+        return written.time if self.score_name.endswith("[s]") else lambda score, digits: f"{score:.{digits}g}"

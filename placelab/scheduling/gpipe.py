@@ -8,7 +8,7 @@ from placelab.scheduling.pipeline_orders import backward, in_sequence, ranks
 from placelab.strategies import Order, scheduler
 
 
-@scheduler(static=True, source="Huang et al. 2019")
+@scheduler(static=True, needs="pipeline", source="Huang et al. 2019")
 def gpipe(problem: Problem, placement: Placement) -> Order:
     """All micro-batches forward, then all backward, in the same order.
 

@@ -9,7 +9,7 @@ from placelab.scheduling.pipeline_orders import Ranks, Slot, in_sequence, one_by
 from placelab.strategies import Order, scheduler
 
 
-@scheduler(static=True, source="Narayanan et al. 2021, Megatron-LM")
+@scheduler(static=True, needs="pipeline", source="Narayanan et al. 2021, Megatron-LM")
 def interleaved(problem: Problem, placement: Placement) -> Order:
     """1F1B over v stages per device, micro-batches in rounds of p.
 

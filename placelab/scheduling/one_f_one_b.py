@@ -8,7 +8,7 @@ from placelab.scheduling.pipeline_orders import in_sequence, one_by_one, single
 from placelab.strategies import Order, scheduler
 
 
-@scheduler(static=True, name="1f1b", source="Narayanan et al. 2019, PipeDream-Flush")
+@scheduler(static=True, needs="pipeline", name="1f1b", source="Narayanan et al. 2019, PipeDream-Flush")
 def one_f_one_b(problem: Problem, placement: Placement) -> Order:
     """One forward, one backward in turn, after as many forwards as there are stages behind.
 

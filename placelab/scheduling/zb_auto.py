@@ -18,12 +18,12 @@ from placelab.strategies import Limits, Order, scheduler
 ROUNDING = 1e-12  # relative
 
 
-@scheduler(static=True, source="Qi et al. 2024 §3.1")
+@scheduler(static=True, needs="pipeline", source="Qi et al. 2024 §3.1")
 def zb_auto(
     problem: Problem,
     placement: Placement,
     *,
-    cap: Annotated[int, Limits(1)] | None = None,
+    cap: Annotated[int, Limits(0)] = 0,
     objective: Literal["span", "makespan"] = "span",
 ) -> Order:
     """Greedy, for measured times of stages: tries warm-ups and ways to fill idle time, and keeps the best.
@@ -31,8 +31,8 @@ def zb_auto(
     Parameters
     ----------
     cap
-        Activations that a device may hold, of one micro-batch in one stage each. Default: 2p - 1 for p devices, as ``zb-h2``,
-        times the stages on each. At least one for each stage of a device is always allowed.
+        Activations that a device may hold, of one micro-batch in one stage each. 0: 2p - 1 for p devices, as ``zb-h2``, times
+        the stages on each. At least one for each stage of a device is always allowed.
     objective
         What is least: ``"span"``, the longest time from first to last op of a device, which counts where steps follow each
         other without a barrier, then the makespan; ``"makespan"`` the other way round.
@@ -54,7 +54,7 @@ def zb_auto(
     check_split(found, "zb-auto")
     work = work_of(problem, placement.device)
     most = max(len(stages) for stages in found.stages)
-    limit = max((2 * found.p - 1) * most if cap is None else int(cap), most)
+    limit = max(cap or (2 * found.p - 1) * most, most)
     best, order = (inf, inf), None
     for plans in _candidates(found, work, limit):
         tried = sequence(found, plans)

@@ -8,7 +8,7 @@ from placelab.scheduling.pipeline_orders import in_sequence, single, zero_bubble
 from placelab.strategies import Order, scheduler
 
 
-@scheduler(static=True, source="Qi et al. 2024 §2")
+@scheduler(static=True, needs="pipeline", source="Qi et al. 2024 §2")
 def zb_h2(problem: Problem, placement: Placement) -> Order:
     """1F1B with twice the warm-up and gradients of weights held back longer, on stage s by 2s micro-batches.
 

@@ -9,7 +9,7 @@ from placelab.scheduling.pipeline_orders import Ranks, Slot, check_split, in_seq
 from placelab.strategies import Order, scheduler
 
 
-@scheduler(static=True, source="Qi et al. 2024 §6")
+@scheduler(static=True, needs="pipeline", source="Qi et al. 2024 §6")
 def zb_v(problem: Problem, placement: Placement) -> Order:
     """The published order for a V-shaped pipeline: rank s has stages s and 2p - 1 - s.
 

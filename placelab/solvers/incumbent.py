@@ -15,7 +15,6 @@ from placelab.progress import Progress, Report, silent
 from placelab.schedule.placement import PROVEN, Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation import simulate
-from placelab.units import seconds
 
 
 class Incumbent:
@@ -102,7 +101,7 @@ class Incumbent:
         if not bound > 0:
             return "no bound proven"
         share = f"{100 * self.gap:.2g}" if self.gap < 1 else f"{100 * self.gap:.0f}"
-        return f"at most {share} % above the optimum (bound {seconds(bound)})"
+        return f"at most {share} % above the optimum (bound {self.problem.cluster.units.time(bound)})"
 
 
 def run(problem: Problem, placement: Placement) -> Schedule | None:

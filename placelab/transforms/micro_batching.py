@@ -62,8 +62,10 @@ def microbatches(placement: Placement, m: int, *, split: bool = False, recv: Rec
     gradient of weights if an update reads it, or if a backward op makes it and no op reads it. Tensors that stay within an op
     of the pipeline are not counted. Where the backward pass reads no tensor of the forward pass (:func:`backward` makes such
     graphs), every tensor that a forward op reads is kept for the backward pass of its reader's device. Temporary bytes: the
-    most that an op in it takes, over m. An update waits for the gradients of its own device only. Gradients of a tensor with
-    several readers are summed on the device of what reads the sum. O(n_ops + n_edges).
+    most that an op in it takes, over m. An update waits for the gradients of its own device only. A gradient of weights that is
+    read on another device, such as that of a weight shared by the first and last layer, is sent when the last micro-batch is in
+    it, which runs after the first one. Gradients of a tensor with several readers are summed on the device of what reads the
+    sum. O(n_ops + n_edges).
 
     Place with ``contiguous`` and ``prepare="forward-only"``: gradient ops are then on the device of their op. A model whose
     first and last op share a weight passes tensors back to the first device, unless their colocation group is left out of the

@@ -52,7 +52,8 @@ def model_replica(
     which waits for worker w's, for the step. The gradient op of a read is left out: what it would receive is pushed.
 
     With ``sync="allreduce"`` each worker has its own reads, ``it{k}/w{w}/θ/read``. Gradients fill buckets in order of the
-    backward pass, and bucket b of M bytes has these ops, on ``worker:w/stream``, which computes nothing else:
+    backward pass, and bucket b of M bytes has these ops, on ``worker:w/stream``, which computes nothing else and runs one
+    bucket after the other:
 
     - ``it{k}/bucket{b}/ready@w``: waits for the last gradient ops of its parameters in copy w.
     - ``it{k}/bucket{b}/reduce{h}@w``, ``…/gather{h}@w``: hop h, received by w: a partial or a finished sum, of M/n bytes or as
@@ -92,7 +93,7 @@ def model_replica(
         the step, in order of the forward pass; the first iteration reduces what the one before has left, and the last one's
         gradients stay.
     streams
-        False: the ops of a bucket run on ``worker:w`` and wait there for a compute op to end.
+        False: the ops of a bucket run on ``worker:w`` and wait there for a compute op to end; buckets may overlap.
 
     Returns
     -------

@@ -161,5 +161,5 @@ def _about(placement: Placement, other: Placement | None) -> dict[str, str]:
         named["against_score"] = other.trace.score_name
     for key, name in named.items():
         words[key], _, unit = name.partition(" [")
-        words[f"{key}_unit"] = unit.rstrip("]")
+        words[f"{key}_unit"] = unit.rstrip("]") if placement.problem.cluster.units.si else ""
     return words

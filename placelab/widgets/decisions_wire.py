@@ -27,7 +27,6 @@ import numpy as np
 
 from placelab.problem.problem import Problem
 from placelab.schedule.trace import Ranks, Trace
-from placelab.units import seconds
 
 VERSION = 1
 DECISIONS, RANKS = 0, 1
@@ -117,7 +116,7 @@ def why(problem: Problem, trace: Trace, row: int) -> str:
     if equal:
         text += f"; equal on {', '.join(equal[:3])}{' and more' if len(equal) > 3 else ''}"
     elif trace.times and np.isfinite(behind).any():
-        text += f", {seconds(behind.min() - score[chosen])} before {names[int(np.argmin(behind))]}"
+        text += f", {problem.cluster.units.time(behind.min() - score[chosen])} before {names[int(np.argmin(behind))]}"
     members = len(problem.members(op))
     return f"{text}. {members - 1} more of its group follow." if members > 1 else f"{text}."
 

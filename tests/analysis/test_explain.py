@@ -198,9 +198,9 @@ def test_the_sentence():
     """One sentence for each reason for which an op can wait."""
     plain, channel = example(), example(transfers="channel")
     assert why(plain, "a") == "a on dev0 started at once: it has no inputs"
-    assert why(plain, "b") == "b on dev1 waited 1 s for a from dev0 (transfer 3 s)"
-    assert why(plain, "c") == "c on dev1 was ready at 5 s, in line for 1 s; dev1 ran b just before"
-    assert why(channel, "c") == "c on dev1 waited 2 s for a from dev0 (transfer 3 s, after 3 s in line for the link)"
+    assert why(plain, "b") == "b on dev1 waited 1 for a from dev0 (transfer 3)"
+    assert why(plain, "c") == "c on dev1 was ready at 5, in line for 1; dev1 ran b just before"
+    assert why(channel, "c") == "c on dev1 waited 2 for a from dev0 (transfer 3, after 3 in line for the link)"
     chain = pl.Problem(pl.OpGraph.from_arrays(["x", "y"], [1.0, 1.0], [(0, 1)]), pl.Cluster([1.0]))
     assert why(pl.solve(chain, "single", "fifo"), "y") == "y on dev0 started as soon as its input x was done"
 

@@ -5,7 +5,10 @@ from random import Random
 import numpy as np
 import parameter_servers as made
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from problems import many, placement
+from replicas import models, run, with_servers, with_streams
 
 import placelab as pl
 
@@ -30,6 +33,28 @@ def test_efficiency_is_at_most_one(transfers):
         frame = pl.worker_metrics(schedule)
         assert (frame["efficiency"] <= 1 + 1e-9).all() and (frame["potential"] >= 0).all()
         assert frame["end"].max() == pytest.approx(max(schedule.makespan, *schedule.transfers["finish"], 0.0))
+
+
+@pytest.mark.parametrize(
+    "job", [dict(sync="ps"), dict(sync="ps-async", servers=2), dict(sync="allreduce", algorithm="ring")], ids=str
+)
+@settings(max_examples=25)
+@given(
+    graph=models(5),
+    workers=st.integers(1, 3),
+    transfers=st.sampled_from(["parallel", "sequential", "channel"]),
+    order=st.sampled_from(["fifo", "tic", "tac", "random-reads", "pct"]),
+)
+def test_efficiency_of_jobs_is_at_most_one(job, graph, workers, transfers, order):
+    """With servers and with all-reduce, whatever the read order; a worker's U is no less than its L."""
+    made = pl.transforms.model_replica(graph, workers, iterations=2, **job)
+    alone = job["sync"] == "allreduce"
+    cluster = (
+        with_streams(workers, latency=0.5) if alone else with_servers(*[1.0] * workers, servers=job.get("servers", 1))
+    )
+    frame = pl.worker_metrics(run(made, cluster, order, transfers, duplex=alone))
+    assert len(frame) == workers
+    assert (frame["efficiency"] <= 1 + 1e-9).all() and (frame["potential"] >= -1e-9).all()
 
 
 def test_streams_belong_to_their_worker():

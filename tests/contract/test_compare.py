@@ -22,7 +22,7 @@ def test_every_pair_is_a_row_that_solve_confirms(problem):
     quick = [name for name, function in pl.partitioners().items() if not function.slow]
     frame = pl.compare(problem, quick, seeds=2)
     assert tuple(frame.columns) == COLUMNS
-    assert len(frame) == len(quick) * len(pl.schedulers()) * 2
+    assert len(frame) == len(quick) * sum(not f.needs for f in pl.schedulers().values()) * 2
     assert not frame.duplicated(["partitioner", "scheduler", "seed"]).any()
     bound = max(pl.bounds(problem).values())
     for row in frame[frame["error"] == ""].itertuples():
@@ -33,6 +33,14 @@ def test_every_pair_is_a_row_that_solve_confirms(problem):
         assert not row.oom
         assert row.seconds > 0
     assert set(frame["seed"]) == {0, 1}
+
+
+def test_schedulers_of_pipelines_are_compared_where_there_are_stages(problem):
+    """Those that need what a graph lacks are left out, unless they are named."""
+    stages = pl.generators.pipeline_training([1.0, 1.0], [2.0, 2.0], microbatches=2)
+    assert "1f1b" in set(pl.compare(stages, ["hash"])["scheduler"])
+    assert "1f1b" not in set(pl.compare(problem, ["hash"])["scheduler"])
+    assert "stages" in pl.compare(problem, ["hash"], ["1f1b"])["error"][0]
 
 
 def test_measures_are_further_columns(problem):

@@ -54,6 +54,15 @@ def test_opens_on_a_real_model():
     explorer.close()
 
 
+def test_opens_on_a_tab():
+    """The tab that is named is seen; a wrong name lists the right ones."""
+    explorer = pl.explore("topcuoglu", tab="Decisions")
+    assert explorer.tabs.titles.value == "Decisions" and explorer.tabs.panels["Decisions"].visible
+    explorer.close()
+    with pytest.raises(pl.UnsupportedError, match="no tab is called 'Nothing'; there are Comparison, Graph, Decisions"):
+        pl.explore("topcuoglu", tab="Nothing")
+
+
 def test_numbers_are_the_librarys(explorer):
     """The numbers above the chart are those of metrics, bounds and validate."""
     m = pl.metrics(explorer.schedule)
@@ -653,3 +662,33 @@ def test_a_group_without_room_is_named():
     text = explained(error, pl.Problem(graph, cluster), "heft")
     assert "Colocation group &#x27;pair&#x27; of 2 ops, &#x27;&lt;a&gt;&#x27; the first, fits on no device" in text
     assert text.count("is not allowed") == 16 and "and so on for 5 more" in text
+
+
+def test_costs_that_fit_are_chosen_and_said():
+    """Plain numbers on a machine become milliseconds, FLOP on plain numbers Mayer's costs; a sentence says so."""
+    explorer = pl.explore("topcuoglu", pl.clusters.pcie_box())
+    assert explorer.settled(60)
+    assert explorer.state.costs == "seconds" and 0.01 < explorer.schedule.makespan < 1
+    assert "topcuoglu counts in plain numbers: on the cluster a unit takes 1 ms" in explorer.line.text.value
+    assert "pl.costs.in_seconds(graph)" in explorer.code
+    assert "1 ms per unit" in explorer.pickers.costs.menu.options
+    explorer.change(lambda s: s.with_model(initial_state("alexnet").model))
+    assert explorer.state.costs == "model" and "1 ms per unit" not in explorer.pickers.costs.menu.options
+    explorer.change(lambda s: s.with_preset(preset("mayer50")))
+    assert explorer.settled(60) and explorer.state.costs == "mayer"
+    assert "Quantities of mayer50 are plain numbers" in explorer.line.text.value
+    explorer.change(lambda s: s.with_model(initial_state("topcuoglu").model))
+    assert explorer.state.costs == "model" and explorer.schedule.makespan == 80
+    explorer.close()
+    explorer = pl.explore(pl.costs.mayer(pl.load("alexnet"), seed=5), pl.clusters.mayer50())
+    assert explorer.state.costs == "model"  # they fit already
+    explorer.close()
+
+
+def test_a_speed_that_no_op_depends_on_is_told_to_the_canvas():
+    """Topcuoglu's times are given per processor; on other devices his ops follow the speed."""
+    explorer = pl.explore("topcuoglu")
+    assert explorer.canvas.fixed == [0, 1, 2]
+    explorer.change(lambda s: s.with_preset(preset("pcie_box")))
+    assert explorer.canvas.fixed == []
+    explorer.close()

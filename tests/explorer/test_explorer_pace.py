@@ -13,8 +13,11 @@ from explorer_hands import CLUSTER, edit, pick, release
 import placelab as pl
 from placelab.explorer import Explorer
 from placelab.explorer.engine.curve import Curve
+from placelab.explorer.engine.search import Search
+from placelab.explorer.engine.timed_solver import TimedSolver
 from placelab.explorer.panels.comparison import Comparison
-from placelab.explorer.state import STEPS
+from placelab.explorer.state import STEPS, initial_state
+from placelab.kernels import jit
 
 
 @pytest.fixture
@@ -75,6 +78,20 @@ def test_a_hand_sees_four_fifths_of_the_pictures_that_a_strategy_could_give(expl
     assert set(placed) <= set(values) and placed == sorted(set(placed))  # no queue: each a newer one
     release(explorer)
     assert explorer.schedule.problem.cluster.bandwidth[0, 1] == value
+
+
+def test_a_call_that_loads_kernels_is_not_measured(monkeypatch):
+    """Its time says nothing about the next ones, so a hand is followed after it."""
+    loaded = iter([1, 2, 2, 2])
+    monkeypatch.setattr(jit, "ready", lambda: next(loaded))
+    state, solver = initial_state(pl.generators.fork_join(3), CLUSTER), TimedSolver()
+    try:
+        for known in (False, True):
+            search = Search(state.partitioner, lambda elapsed: False, 0.0)
+            assert solver.solve(state, state.problem(), search, search.stop, preview=False, dragging=False)
+            assert ("takes" in solver.delay(state)) == known
+    finally:
+        solver.close()
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Hash every placement and schedule of all strategies on twelve problems: ``python tests/golden/hashes.py [--write]``.
+"""Hash every placement and schedule of all strategies on thirteen problems: ``python tests/golden/hashes.py [--write]``.
 
 A change that is meant to keep results prints nothing. A change that is meant to alter some prints exactly the pairs that it
 alters; ``--write`` then records them in ``hashes.txt``, and the commit says why.
@@ -20,7 +20,7 @@ RECORD = Path(__file__).with_name("hashes.txt")
 PATIENT = {name: {"time_limit": 3600.0} for name in ("cp-sat", "ilp", "portfolio")}  # a busy machine changes no result
 
 
-def twelve() -> dict[str, pl.Problem]:
+def thirteen() -> dict[str, pl.Problem]:
     """Problems of every transfer and memory model: ties, groups, pins, scarce memory, measured times, Sends; some real."""
     random = pl.generators.layered
     box = pl.clusters.pcie_box(4)
@@ -46,6 +46,7 @@ def twelve() -> dict[str, pl.Problem]:
         ),
         "reserved": pl.Problem(real, tight, memory="reserved", transfers="sequential"),
         "dynamic": pl.Problem(scarce, box.replace(memory=[0.5 * scarce.memory.sum()] * 4), memory="dynamic"),
+        "pipeline": pl.generators.pipeline_training([1, 2], 2.0, 1.0, microbatches=3, activation=1.0),
         "fifty devices": pl.Problem(
             pl.costs.mayer(pl.load("dynamic_rnn"), seed=0), pl.clusters.mayer50(seed=0), memory="none"
         ),
@@ -54,7 +55,7 @@ def twelve() -> dict[str, pl.Problem]:
 
 def lines() -> Iterator[str]:
     """``problem | partitioner | scheduler | hash`` of every combination that fits."""
-    for label, problem in twelve().items():
+    for label, problem in thirteen().items():
         small = problem.graph.n_ops <= 15
         for name, function in pl.partitioners().items():
             if function.slow and not small:
@@ -65,7 +66,9 @@ def lines() -> Iterator[str]:
                 yield f"{label} | {name} | | {type(refusal).__name__}"
                 continue
             yield f"{label} | {name} | | {digest(placement.device, placement.planned, placement.estimate)}"
-            for scheduler in pl.schedulers():
+            for scheduler, function in pl.schedulers().items():
+                if function.needs and function.needs not in problem.graph.metadata:
+                    continue
                 yield f"{label} | {name} | {scheduler} | {simulated(problem, placement, scheduler)}"
 
 

@@ -21,6 +21,9 @@ sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS / "quality")]
 
 import gaps  # noqa: E402
 import makespans  # noqa: E402
+import pipelined_models  # noqa: E402
+import replicated_models  # noqa: E402
+import steps  # noqa: E402
 import thesis  # noqa: E402
 from yardstick import COMPILE, Yardstick  # noqa: E402
 
@@ -77,3 +80,17 @@ def test_the_grid_of_the_thesis_reproduces(name):
             graph, pl.Cluster([thesis.SPEED] * m, memory=[total] * m, bandwidth=1e9), memory="reserved"
         )
         assert cell.strip("| ") == f"{1e3 * thesis.makespan(problem, name):.5g}"
+
+
+def test_the_page_of_steps_reproduces():
+    """Read orders of AlexNet on one worker, and schedules of the Llama's layers, have the committed numbers."""
+    page = steps.PAGE.read_text()
+    orders = {("alexnet", 1): replicated_models.Orders(replicated_models.job("alexnet", 1))}
+    assert replicated_models.grid(orders).splitlines()[-1] in page
+    graph, cluster = pl.load("llama_8"), pl.clusters.rtx2080ti_box(pipelined_models.DEVICES)
+    problem = pl.Problem(pipelined_models.apart(graph), cluster, transfers="sequential", duplex=True)
+    prepared, placement = pipelined_models.staged(problem, "layers")
+    whole = pl.simulate(problem, placement, "fifo").makespan
+    runs = [("llama_8", "layers", prepared, 8, whole, pipelined_models.schedules(placement, 8))]
+    for made in (pipelined_models.all_of(runs), pipelined_models.winners(runs)):
+        assert made.splitlines()[-1] in page

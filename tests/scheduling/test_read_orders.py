@@ -280,3 +280,21 @@ def test_variables_go_with_their_read():
     where = pl.Placement(pl.Problem(graph, cluster, transfers="channel"), [0, 0, 0, 0, 1, 1])
     schedule = pl.simulate(where.problem, where, "tic")
     assert [str(graph.names[v]) for v in schedule.order(0)] == ["v1", "v2", "r1", "r2"]
+
+
+@pytest.mark.parametrize("names", [["r1", "r2"], ["r2", "r1"]])
+@pytest.mark.parametrize("rule", ["tic", "tac"])
+def test_replicated_steps_are_ordered_one_by_one(rule, names):
+    """Fig. 1 trained on two workers for three iterations: each step 6, E .5, whichever read comes first in the file."""
+    edges = [(names.index("r1"), 2), (2, 3), (names.index("r2"), 3)]
+    graph = pl.OpGraph.from_arrays(
+        [*names, "c1", "c2"], [0, 0, 1, 1], edges, edge_bytes=1.0, kind=["read"] * 2 + [""] * 2
+    )
+    job = pl.transforms.model_replica(graph, 2, iterations=3)
+    names = ["worker:0", "worker:1", "ps:0"]
+    cluster = pl.Cluster([1.0] * 3, bandwidth=1.0, latency=0.0, names=names, types=["gpu", "gpu", "ps"])
+    problem = pl.Problem(job, cluster, memory="none", transfers="channel")
+    schedule = pl.simulate(problem, pl.place(problem, "hash"), rule)
+    assert schedule.makespan == 18 and not pl.validate(schedule)
+    assert pl.worker_metrics(schedule)["efficiency"].tolist() == [0.5, 0.5]
+    assert pl.iterations(problem, schedule.placement, rule, runs=1)["step"].item() == 6

@@ -42,16 +42,16 @@ def test_a_small_graph_is_one_page():
     assert column(view, 120, "<f8", 10) == trace.rank.tolist()
     assert column(view, 200, "<f8", 30) == trace.score.reshape(-1).tolist()
     assert texts(view)["names"][:2] == ["T1", "T3"]
-    assert texts(view)["why"][1] == "P3: finishes soonest there, 4 s before P1."
+    assert texts(view)["why"][1] == "P3: finishes soonest there, 4 before P1."
     assert view.about == {
         "strategy": "heft",
         "times": "finish",
         "score": "planned finish",
-        "score_unit": "s",
+        "score_unit": "",
         "rank": "upward rank",
-        "rank_unit": "s",
+        "rank_unit": "",
         "sums": "upward rank",
-        "sums_unit": "s",
+        "sums_unit": "",
     }
 
 

@@ -12,6 +12,7 @@ from placelab.widgets.cluster.canvas import ClusterCanvas
 from placelab.widgets.code_view import CodeButton
 from placelab.widgets.comparison_table import ComparisonTable
 from placelab.widgets.decisions_view import Decisions
+from placelab.widgets.difference_table import DifferenceTable
 from placelab.widgets.file_picker import Files
 from placelab.widgets.frame import Frame
 from placelab.widgets.gantt.gantt_chart import Gantt
@@ -29,6 +30,7 @@ WIDGETS = [
     (ComparisonTable, "comparison", "ComparisonTraits"),
     (WhatMattersTable, "matters", "MattersTraits"),
     (ModelGraph, "graph", "GraphTraits"),
+    (DifferenceTable, "difference", "DifferenceTraits"),
 ]
 KINDS = {  # what a trait's value is in the browser
     traitlets.Bytes: "DataView",
@@ -73,7 +75,10 @@ def test_the_view_asks_only_for_traits_that_exist(widget, view, interface):
     asked = set()
     for path in (SOURCES / view).glob("*.ts"):
         if not path.name.endswith(".test.ts"):
-            asked |= set(re.findall(r'(?:change:|model\.[gs]et\(")(\w+)', path.read_text()))
+            text = path.read_text()
+            asked |= set(re.findall(r'(?:change:|model\.[gs]et\(")(\w+)', text))
+            for listed in re.findall(r"const READ = \[(.*?)\] as const", text, re.DOTALL):
+                asked |= set(re.findall(r"\w+", listed))
     assert asked and asked <= set(python_traits(widget))
 
 

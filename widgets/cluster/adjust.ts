@@ -3,12 +3,14 @@ import { listen, s, set } from "../shared/dom";
 import { clamp, snap } from "../shared/scale";
 import type { Editor } from "./editor";
 import type { Entry } from "./entry";
-import { PER_DECADE, read, scaled, spoken, writeRange } from "./quantity";
+import { inUnits, PER_DECADE, read, scaled, spoken, writeRange } from "./quantity";
 import type { Ruler } from "./ruler";
 import type { Range } from "./state";
 import type { Target } from "./targets";
 
 type Focusable = HTMLElement | SVGElement;
+
+const FIXED = "the times of all ops are given for this device and hold at any speed";
 
 /** Factor of a key that changes a value. */
 const KEYS: Record<string, number> = { ArrowRight: 1.1, ArrowUp: 1.1, ArrowLeft: 1 / 1.1, ArrowDown: 1 / 1.1, PageUp: 2, PageDown: 0.5 };
@@ -45,12 +47,16 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
   }
 
   function change(factor: number): void {
-    const { quantity, edit } = current!;
+    const { edit } = current!, quantity = quantityOf(current!);
     total = clamp(factor, 1e-12, 1e12);
     editor.drag(edit(scaled(quantity, from, total, 3)));
   }
 
-  const text = (target: Target) => writeRange(target.quantity, target.read(editor.cluster));
+  /** In the units of the problem. */
+  const quantityOf = (target: Target) => inUnits(target.quantity, editor.cluster.units);
+  /** Whether the target is a speed that changes no time. */
+  const isFixed = (target: Target) => editor.model.get("fixed").some((device) => target.key === `speed:${device}`);
+  const text = (target: Target) => (isFixed(target) ? "timed" : writeRange(quantityOf(target), target.read(editor.cluster)));
 
   function step(target: Target, factor: number): void {
     begin(target);
@@ -88,7 +94,7 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
       if (!current && Math.abs(pixels) < 3) return;
       begin(origin.target);
       change(snap(10 ** (pixels / PER_DECADE)));
-      ruler.show(origin.target.quantity, from.low, origin, pixels, spoken(text(origin.target)));
+      ruler.show(quantityOf(origin.target), from.low, origin, pixels, spoken(text(origin.target)), editor.cluster.units);
     });
     const stop = () => {
       if (origin) end();
@@ -106,9 +112,14 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
   }
 
   function slider(element: SVGElement, target: Target): () => void {
-    const { label, quantity, key } = target;
+    const { label, key } = target, quantity = quantityOf(target);
     const limits = { "aria-valuemin": decimal(quantity.low), "aria-valuemax": decimal(quantity.high) };
     set(element, { tabindex: 0, role: "slider", "aria-label": label, ...limits, "data-key": key });
+    if (isFixed(target)) {
+      set(element, { "aria-disabled": "true", "aria-valuenow": decimal(target.read(editor.cluster).low), "aria-valuetext": FIXED });
+      element.prepend(s("title", {}, `${label}: ${FIXED}`));
+      return () => {};
+    }
     element.prepend(s("title", {}, `${label}: pull ← → to change, Enter or double-click to type`));
     pull(element, () => target);
     listen(element, "keydown", (event) => {
@@ -130,9 +141,9 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
   }
 
   function type(target: Target, element: Focusable, over: DOMRect = element.getBoundingClientRect()): void {
-    const shown = target.quantity.write(middle(target.read(editor.cluster)));
+    const quantity = quantityOf(target), shown = quantity.write(middle(target.read(editor.cluster)));
     entry.open(over, shown, target.label, element, (typed) => {
-      const value = read(target.quantity, typed, shown);
+      const value = read(quantity, typed, shown);
       if (typeof value === "string") return value;
       editor.do(target.edit({ value: value === Infinity ? null : value }));
       return null;

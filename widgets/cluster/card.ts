@@ -1,5 +1,5 @@
 /** A device as a card: name, type, speed, and peak use of its memory. */
-import { bytes, percent } from "../shared/format";
+import { percent, type Units } from "../shared/format";
 import { clamp } from "../shared/scale";
 import type { Adjust } from "./adjust";
 import type { Rect } from "./geometry";
@@ -40,7 +40,7 @@ export function card(adjust: Adjust, device: number, rect: Rect, small: boolean)
       element.classList.toggle("selected", selected);
       set(element, {
         "aria-current": String(selected),
-        "aria-label": `${name}, ${type} on ${host}, ${adjust.text(speedOf(device, name))}${inWords(peak, capacity)}`,
+        "aria-label": `${name}, ${type} on ${host}, ${adjust.editor.cluster.units.plain ? "speed " : ""}${adjust.text(speedOf(device, name))}${inWords(peak, capacity, adjust.editor.cluster.units)}`,
       });
     },
   };
@@ -65,7 +65,7 @@ function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect
     caption.textContent = w - speed.width > 54 ? "speed" : "";
     speed.update(w - 8 - speed.width, 35); // the middle of the card stays free to be dragged
     memory.update(w - 8 - memory.width, 65);
-    used.textContent = Number.isNaN(peak) ? (w < WIDE ? "" : "memory") : `${bytes(peak)}${w < WIDE ? "" : " of"}`;
+    used.textContent = Number.isNaN(peak) ? (w < WIDE ? "" : "memory") : `${adjust.editor.cluster.units.bytes(peak)}${w < WIDE ? "" : " of"}`;
   };
 }
 
@@ -111,13 +111,13 @@ function memoryBar(adjust: Adjust, target: Target, { w, h }: Rect, small: boolea
     element,
     update(peak, capacity) {
       set(bar, { width: full * clamp(peak / capacity || 0, 0, 1) });
-      title.textContent = `${target.label}: ${adjust.text(target)}${Number.isNaN(peak) ? "" : `, peak ${bytes(peak)}`}`;
+      title.textContent = `${target.label}: ${adjust.text(target)}${Number.isNaN(peak) ? "" : `, peak ${adjust.editor.cluster.units.bytes(peak)}`}`;
       tell?.();
     },
   };
 }
 
-function inWords(peak: number, capacity: number): string {
+function inWords(peak: number, capacity: number, { bytes }: Units): string {
   if (Number.isNaN(peak)) return capacity < Infinity ? `, memory ${bytes(capacity)}` : "";
   if (capacity === Infinity) return `, memory ${bytes(peak)}, unlimited`;
   return `, memory ${bytes(peak)} of ${bytes(capacity)} (${percent(peak / capacity)})`;

@@ -16,6 +16,7 @@ function cluster(...sizes: number[]): Cluster {
     latency: host.map(() => host.map(() => 0)),
     order: host.map((_, i) => i),
     view: "auto",
+    unitless: false,
   });
 }
 

@@ -73,7 +73,7 @@ class Canvas {
     on("change:cluster", () => this.#editor.refresh());
     this.#hearOthers(on);
     on("change:curve", () => this.#redrawRuler());
-    on("change:selected", () => this.#later(true));
+    for (const trait of ["selected", "fixed"]) on(`change:${trait}`, () => this.#later(true));
     for (const trait of ["peak", "load", "error", "can_undo", "can_redo"]) on(`change:${trait}`, () => this.#later(false));
     this.#stop.push(watchTheme(() => this.#later(true)));
     let width = 0;

@@ -105,8 +105,8 @@ function thickness(bandwidth: number, reference: number): number {
   return clamp(4 + 1.5 * Math.log10(bandwidth / reference), 1.2, 9);
 }
 
-/** 10 GB/s for real machines; for made-up units the middle of what the cluster has. */
+/** 10 GB/s for real machines; for plain numbers the middle of what the cluster has. */
 function referenceOf(cluster: Cluster): number {
   const { low, high } = rangeOf(cluster.bandwidth, within(cluster.order));
-  return low >= 1e6 ? 1e10 : Math.sqrt(low) * Math.sqrt(Math.min(high, 1e18));
+  return !cluster.units.plain ? 1e10 : Math.sqrt(low) * Math.sqrt(Math.min(high, 1e18));
 }

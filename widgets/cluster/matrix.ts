@@ -9,7 +9,7 @@ import { clamp } from "../shared/scale";
 import type { Theme } from "../shared/theme";
 import type { Adjust } from "./adjust";
 import { colourOf, COLOURS } from "./colours";
-import { BANDWIDTH, LATENCY } from "./quantity";
+import { BANDWIDTH, inUnits, LATENCY } from "./quantity";
 import { between, block, hostsOf, rangeOf, within, type Cluster, type Host, type Range } from "./state";
 import { fitted, textWidth } from "./svg";
 import { linkOf, type Target } from "./targets";
@@ -23,6 +23,8 @@ interface Place {
   readonly row: number;
   readonly column: number;
 }
+
+const TEXT = 11; // pixels; all text has at least that
 
 const SCOPES: [Scope, string, string][] = [
   ["cell", "one direction", "a cell is the link from its row's device to its column's"],
@@ -66,7 +68,7 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     hosts = hostsOf(cluster);
     order = hosts.flatMap((host) => host.members);
     const k = order.length;
-    const names = cluster.devices.map((device) => textWidth(device.name, k > 20 ? "9px sans-serif" : "11px sans-serif"));
+    const names = cluster.devices.map((device) => textWidth(device.name, `${TEXT}px sans-serif`));
     head = clamp(Math.ceil(Math.max(...names)) + 16, 46, 130);
     cell = clamp(Math.floor((Math.min(width, 620) - head - 8) / k), 5, 44);
     cursor = { row: Math.min(cursor.row, k - 1), column: Math.min(cursor.column, k - 1) };
@@ -102,14 +104,14 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     const line = c > 6 ? 1 : 0.5;
     g.textAlign = "center";
     g.textBaseline = "middle";
-    g.font = `${Math.min(12, c / 3)}px system-ui, sans-serif`;
+    g.font = `${clamp(c / 3, TEXT, 12)}px system-ui, sans-serif`;
     order.forEach((i, row) =>
       order.forEach((j, column) => {
         const x = o + column * c, y = o + row * c;
         const colour = i === j ? null : colourOf(matrix[i]![j]!, domain);
         g.fillStyle = colour ?? look.surface;
         g.fillRect(x, y, c - line, c - line);
-        if (!colour || c < 30) return;
+        if (!colour || c < 3 * TEXT) return;
         g.fillStyle = inkOn(colour);
         g.fillText(adjust.text(targetAt(cluster, { row, column }, "cell")!).split(" ")[0]!, x + c / 2, y + c / 2 - c / 8);
         g.fillText(adjust.text(targetAt(cluster, { row, column }, "cell")!).split(" ")[1] ?? "", x + c / 2, y + c / 2 + c / 5);
@@ -137,10 +139,11 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
 
   function drawHeads(g: CanvasRenderingContext2D, cluster: Cluster): void {
     const c = cell, o = head, k = order.length;
-    const font = `${clamp(c - 1, 7, 11)}px system-ui, sans-serif`;
+    const font = `${TEXT}px system-ui, sans-serif`, every = Math.ceil((TEXT + 1) / c); // of narrow rows, some have a name
     g.font = font;
     g.fillStyle = look.ink;
     order.forEach((device, at) => {
+      if (at % every) return;
       const name = fitted(cluster.devices[device]!.name, o - 14, font);
       g.textAlign = "right";
       g.fillText(name, o - 10, o + (at + 0.5) * c);
@@ -220,7 +223,7 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     const pairs = within(order);
     const positive = pairs.filter(([i, j]) => cluster[chosen()][i]![j]! > 0 && cluster[chosen()][i]![j]! < Infinity);
     domain = positive.length ? rangeOf(cluster[chosen()], positive) : { low: 1, high: 1 };
-    const quantity = chosen() === "bandwidth" ? BANDWIDTH : LATENCY;
+    const quantity = inUnits(chosen() === "bandwidth" ? BANDWIDTH : LATENCY, cluster.units);
     const { low, high } = domain;
     const ramp = h("span.ramp");
     ramp.style.background = `linear-gradient(to right,${COLOURS.join(",")})`;

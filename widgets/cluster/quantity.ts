@@ -1,5 +1,5 @@
 /** The four quantities that a user can change: how they are written, read, and bounded. Pure. */
-import { bandwidth, bytes, parseSi, seconds, si, speed } from "../shared/format";
+import { bandwidth, bytes, number, parseSi, seconds, si, speed, type Units } from "../shared/format";
 import { clamp, snap } from "../shared/scale";
 import type { Range } from "./state";
 import type { Change } from "./traits";
@@ -10,6 +10,7 @@ export interface Quantity {
   readonly example: string;
   readonly low: number;
   readonly high: number;
+  readonly zero?: number; // where a drag of 0 begins
   readonly end?: number; // a drag beyond it means unlimited; absent if the quantity cannot be unlimited
   write(value: number): string;
 }
@@ -20,11 +21,17 @@ const plain = (write: (value: number) => string) => (value: number) => write(val
 export const SPEED: Quantity = { name: "speed", unit: "FLOP/s", example: "12 TFLOP/s", low: 1e-3, high: 1e21, write: plain(speed) };
 export const MEMORY: Quantity = { name: "memory", unit: "B", example: "16 GB", low: 1, high: 1e18, end: 1e12, write: plain(bytes) };
 export const BANDWIDTH: Quantity = { name: "bandwidth", unit: "B/s", example: "12 GB/s or 100 Gbit/s", low: 1e-3, high: 1e18, end: 1e15, write: plain(bandwidth) };
-export const LATENCY: Quantity = { name: "latency", unit: "s", example: "50 µs", low: 0, high: 1e6, write: plain(seconds) };
+export const LATENCY: Quantity = { name: "latency", unit: "s", example: "50 µs", low: 0, high: 1e6, zero: 1e-7, write: plain(seconds) };
+
+/** The quantity as it is written and read in a problem with these units. */
+export function inUnits(quantity: Quantity, { plain }: Units): Quantity {
+  return plain ? (PLAIN[quantity.name] ??= { ...quantity, unit: "", example: "12", zero: 0.01, write: (value) => number(value) }) : quantity;
+}
+
+const PLAIN: Partial<Record<Quantity["name"], Quantity>> = {};
+
 
 export const PER_DECADE = 120; // pixels of a drag that multiply by ten
-
-const FROM_ZERO = 1e-7; // where a drag of a latency of 0 begins, seconds
 
 /** "12 GB/s", or "6 – 12 GB/s" where values differ. */
 export function writeRange(quantity: Quantity, { low, high }: Range): string {
@@ -43,13 +50,13 @@ export function writeRange(quantity: Quantity, { low, high }: Range): string {
 export function read(quantity: Quantity, typed: string, shown = ""): number | string {
   const { name, unit, low, high, write } = quantity;
   const value = parsed(quantity, withUnit(typed.trim(), shown, unit));
-  if (Number.isNaN(value)) return `Not a ${name}: write a number and its unit, as ${quantity.example}.`;
+  if (Number.isNaN(value)) return `Not a ${name}: write a number${unit && " and its unit"}, as ${quantity.example}.`;
   if (value < low) return low === 0 ? `The ${name} must not be less than 0.` : `The ${name} must be ${value > 0 ? `at least ${write(low)}` : "more than 0"}.`;
   return value <= high || (value === Infinity && quantity.end) ? value : `The ${name} must be at most ${write(high)}.`;
 }
 
 function withUnit(text: string, shown: string, unit: string): string {
-  if (!/^[-−+]?(\d+[.,]?\d*|[.,]\d+)$/.test(text)) return text;
+  if (!unit || !/^[-−+]?(\d+[.,]?\d*|[.,]\d+)$/.test(text)) return text;
   const [number, before] = split(shown);
   if (!/[1-9]/.test(text) || /^[-−]/.test(text)) return `${text} ${unit}`; // needs no unit
   return /[1-9]/.test(number) ? text + before : shown ? `${text} ?` : text;
@@ -59,10 +66,10 @@ function parsed(quantity: Quantity, typed: string): number {
   let text = typed;
   const small = text === text.toLowerCase();
   if (quantity.end && small && ["∞", "inf", "infinite", "unlimited"].includes(text)) return Infinity;
-  if (small && quantity !== LATENCY) text = text.replace(/(\d\s*)([mgtp])/, (_, number: string, prefix: string) => number + prefix.toUpperCase());
-  const binary = quantity === MEMORY ? /^(.*?)([kmgt])ib$/i.exec(text) : null;
+  if (small && quantity.name !== "latency") text = text.replace(/(\d\s*)([mgtp])/, (_, number: string, prefix: string) => number + prefix.toUpperCase());
+  const binary = quantity.name === "memory" && quantity.unit ? /^(.*?)([kmgt])ib$/i.exec(text) : null;
   if (binary) return parseSi(binary[1]!, "") * 1024 ** (1 + "kmgt".indexOf(binary[2]!.toLowerCase()));
-  const bits = quantity === BANDWIDTH ? /^(.*?)(?:bit\/s|bps)$/i.exec(text) : null;
+  const bits = quantity.name === "bandwidth" && quantity.unit ? /^(.*?)(?:bit\/s|bps)$/i.exec(text) : null;
   return bits ? parseSi(bits[1]!, "") / 8 : parseSi(text, quantity.unit);
 }
 
@@ -75,7 +82,7 @@ export function scaled(quantity: Quantity, { low, high }: Range, total: number, 
   const { end = NaN } = quantity;
   const start = low === Infinity ? end : low;
   if (total * start > Math.max(end, start) || (low === Infinity && total === 1)) return { value: null };
-  if (low === 0) return { value: total > 1 ? snap(FROM_ZERO * total, digits) : 0 };
+  if (low === 0) return { value: total > 1 ? snap((quantity.zero ?? 1) * total, digits) : 0 };
   return { value: clamp(total === 1 ? low : snap(start * total, digits), quantity.low, quantity.high) };
 }
 
@@ -95,9 +102,10 @@ export function decades(low: number, high: number): { value: number; major: bool
 }
 
 /** A round number without superfluous digits, for a ruler: "100 MB/s". */
-export const writeRound = (quantity: Quantity, value: number): string => si(value, quantity.unit, 1);
+export const writeRound = (quantity: Quantity, value: number): string => quantity.unit ? si(value, quantity.unit, 1) : quantity.write(value);
 
 function split(text: string): [string, string] {
   const at = text.indexOf(" ");
+  if (at < 0) return [text, ""];
   return [text.slice(0, at), text.slice(at)];
 }

@@ -1,4 +1,5 @@
 /** The logarithmic ruler that shows, during a drag, the present value, the value before, and the makespan over the value. */
+import type { Units } from "../shared/format";
 import { clamp } from "../shared/scale";
 import type { Point, Rect } from "./geometry";
 import { decades, PER_DECADE, writeRound, type Quantity } from "./quantity";
@@ -18,7 +19,7 @@ export interface Ruler {
    * Draws it above `origin` (client coordinates), where the value was `from`, with the pointer `pixels` to the right. It does
    * not move; when the pointer leaves it, the scale moves below the value instead.
    */
-  show(quantity: Quantity, from: number, origin: Point, pixels: number, text: string): void;
+  show(quantity: Quantity, from: number, origin: Point, pixels: number, text: string, units: Units): void;
   /** Draws it again as it was, with the curve as it is now. */
   refresh(): void;
   hide(): void;
@@ -40,11 +41,11 @@ export function ruler(root: HTMLElement, room: () => Rect, curve: () => Curve | 
       if (last) this.show(...last);
     },
     show(...args) {
-      const [quantity, from, origin, pixels, text] = (last = args);
+      const [quantity, from, origin, pixels, text, units] = (last = args);
       const bounds = root.getBoundingClientRect(), space = room();
       const [middle, level] = [origin.x - bounds.left, origin.y - bounds.top];
       const { end = quantity.high } = quantity;
-      const start = from === Infinity ? end : from || 1e-7;
+      const start = from === Infinity ? end : from || (quantity.zero ?? 1);
       const width = Math.min(WIDTH, space.w), left = fit(middle - width / 2, width, space.x, space.w);
       const half = textWidth(text, "bold 12px sans-serif") / 2 + 8;
       const at = clamp(middle + pixels - left, half, width - half);
@@ -65,7 +66,7 @@ export function ruler(root: HTMLElement, room: () => Rect, curve: () => Curve | 
         s("line.now", { x1: at, x2: at, y1: 20, y2: 44 }),
         s("rect.now", { x: at - half, y: 0, width: 2 * half, height: 20, rx: 10 }),
         s("text.now", { x: at, y: 14 }, text),
-        ...(known ? sketch(known, x, at, width) : []),
+        ...(known ? sketch(known, x, at, width, units) : []),
       );
       set(element, { width, height });
       const top = beside(level - 16, level + 20, height, space.y, space.h);

@@ -1,4 +1,5 @@
 /** The cluster as the browser holds it, with the look-ups that the drawing needs. Pure. */
+import { unitsOf, type Units } from "../shared/format";
 import type { Edit, Pair, View, WireCluster } from "./traits";
 
 export interface Device {
@@ -15,6 +16,7 @@ export interface Cluster {
   readonly latency: readonly (readonly number[])[];
   readonly order: readonly number[];
   readonly view: View;
+  readonly units: Units;
 }
 
 /** What is busy at one time of a schedule: devices that compute, links that carry something. */
@@ -45,6 +47,7 @@ export function fromWire(wire: WireCluster): Cluster {
     latency: wire.latency,
     order: wire.order,
     view: wire.view,
+    units: unitsOf(wire.unitless),
   };
 }
 
@@ -116,5 +119,5 @@ export function applied(cluster: Cluster, edit: Edit): Cluster {
 
 /** The part of a cluster whose change needs new elements, not only new values in them. */
 export function structure(cluster: Cluster): string {
-  return JSON.stringify([cluster.devices.map((d) => [d.name, d.type, d.host]), cluster.order, drawing(cluster)]);
+  return JSON.stringify([cluster.devices.map((d) => [d.name, d.type, d.host]), cluster.order, cluster.units.plain, drawing(cluster)]);
 }

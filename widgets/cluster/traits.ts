@@ -9,6 +9,8 @@ export interface ClusterTraits {
   /** Makespan over the value that is being dragged; {} for none. */
   curve: Curve | Record<string, never>;
   error: string;
+  /** Devices whose speed changes no time. */
+  fixed: number[];
   /** Inside a larger view, which has the undo buttons and gives the height. */
   embedded: boolean;
   can_undo: boolean;
@@ -30,6 +32,8 @@ export interface WireCluster {
   latency: number[][];
   order: number[];
   view: View;
+  /** Whether all quantities are plain numbers. */
+  unitless: boolean;
 }
 
 export type View = "auto" | "graph" | "grid";

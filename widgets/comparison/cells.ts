@@ -1,5 +1,5 @@
 /** What the cells say, how good they are, and in which order their rows come. */
-import { bytes, percent, seconds } from "../shared/format.js";
+import { percent, SI, type Units } from "../shared/format.js";
 import type { Cell, Row } from "./traits.js";
 
 export type Measure = "makespan" | "gap" | "memory" | "moved";
@@ -24,11 +24,11 @@ function goodValue(cell: Cell | null, measure: Measure): number {
 }
 
 /** The number in a cell, with its unit. */
-export function textOf(cell: Cell, measure: Measure): string {
+export function textOf(cell: Cell, measure: Measure, units: Units = SI): string {
   if (cell.error) return "–";
-  if (measure === "makespan") return seconds(cell.makespan ?? NaN);
+  if (measure === "makespan") return units.time(cell.makespan ?? NaN);
   if (measure === "gap") return cell.gap === null ? "–" : isOptimal(cell) ? "optimal" : atMost(cell.gap);
-  return bytes(cell[measure] ?? NaN);
+  return units.bytes(cell[measure] ?? NaN);
 }
 
 /** Whether no schedule can be faster. */
@@ -87,7 +87,7 @@ export function isEmpty(row: Row): boolean {
 }
 
 /** Everything about a pair, one line each, for the box beside the pointer and for screen readers. */
-export function explain(cell: Cell | null, state: Row["state"], least: number, marks: readonly string[]): string[] {
+export function explain(cell: Cell | null, state: Row["state"], least: number, marks: readonly string[], units: Units = SI): string[] {
   if (!cell) return [state === "running" ? "Being compared now" : state === "done" ? "No result" : "Not compared yet"];
   const stale = cell.stale ? ["Of the problem before the change"] : [];
   if (cell.error) return [cell.error, ...stale];
@@ -96,9 +96,9 @@ export function explain(cell: Cell | null, state: Row["state"], least: number, m
   const gap = isOptimal(cell) ? "proven optimal" : cell.gap === null || cell.flaw ? "" : `${atMost(cell.gap)} above the optimum`;
   const also = [...marks, gap, cell.flaw].filter(Boolean).join(", ");
   return [
-    seconds(makespan) + ratio,
+    units.time(makespan) + ratio,
     also.charAt(0).toUpperCase() + also.slice(1),
-    `${bytes(cell.memory ?? NaN)} peak memory, ${bytes(cell.moved ?? NaN)} moved`,
+    `${units.bytes(cell.memory ?? NaN)} peak memory, ${units.bytes(cell.moved ?? NaN)} moved`,
     ...stale,
   ].filter(Boolean);
 }

@@ -1,5 +1,6 @@
 /** The table: sorted rows, one cell in the order of Tab, keys, clicks, and a box that explains the cell in question. */
 import { h, listen } from "../shared/dom.js";
+import type { Units } from "../shared/format.js";
 import { bestFirst, bestOf, type Measure } from "./cells.js";
 import { moved, type Place } from "./moves.js";
 import { type Look, RowView } from "./row.js";
@@ -12,6 +13,7 @@ export interface Content {
   readonly shown: readonly string[];
   readonly measure: Measure;
   readonly dark: boolean;
+  readonly units: Units;
 }
 
 export class Grid {
@@ -46,10 +48,10 @@ export class Grid {
   show(content: Content): void {
     const another = this.content && String(this.content.shown) !== String(content.shown);
     this.content = content;
-    const { schedulers, rows, measure, dark, shown } = content;
+    const { schedulers, rows, measure, dark, shown, units } = content;
     const best = bestOf(rows, measure);
     const look: Look = {
-      schedulers, measure, dark, shown, best,
+      schedulers, measure, dark, shown, best, units,
       least: best?.value ?? NaN,
       leastMakespan: bestOf(rows, "makespan")?.value ?? NaN,
     };

@@ -1,6 +1,6 @@
 /** A row of the table: a partitioner's name and its cells, or one wide cell with a button. */
 import { h, set } from "../shared/dom.js";
-import { seconds } from "../shared/format.js";
+import type { Units } from "../shared/format.js";
 import {
   bestOf, explain, isEmpty, isIdle, isOptimal, type Measure, ratioOf, textOf, valueOf,
 } from "./cells.js";
@@ -14,6 +14,7 @@ export interface Look {
   readonly schedulers: readonly string[];
   readonly measure: Measure;
   readonly dark: boolean;
+  readonly units: Units;
   /** The least value of the measure, and the least makespan. */
   readonly least: number;
   readonly leastMakespan: number;
@@ -63,7 +64,7 @@ export class RowView {
 
   private showButton(look: Look): void {
     const before = bestOf([this.row], "makespan");
-    const seen = before ? ` · ${seconds(before.value)} before the change` : "";
+    const seen = before ? ` · ${look.units.time(before.value)} before the change` : "";
     const idle = isIdle(this.row);
     this.button.textContent = idle ? `Search${seen}` : `Stop · ${Math.floor(this.elapsed / 1000)} s`;
     const what = idle ? "It searches for seconds or minutes: run it" : "Leave it out";
@@ -87,14 +88,14 @@ export class RowView {
     const best = look.best?.row === this.row && look.best.column === column;
     const shown = look.shown[0] === name && look.shown[1] === scheduler;
     const marks = [shown ? "shown now" : "", best ? BEST[look.measure] : ""].filter(Boolean);
-    const lines = explain(cell, state, look.leastMakespan, marks);
+    const lines = explain(cell, state, look.leastMakespan, marks, look.units);
     const value = valueOf(cell, look.measure);
     const colour = Number.isNaN(value) ? null : shade(ratioOf(value, look.least), look.dark);
     const kind = !cell ? "pending" : cell.error ? "error" : cell.flaw ? "flawed" : cell.stale ? "stale" : "";
     td.className = [kind, best && "best", shown && "shown"].filter(Boolean).join(" ");
     td.style.setProperty("--fill", colour?.fill ?? null);
     td.style.setProperty("--on-fill", colour?.ink ?? null);
-    const text = cell ? written(cell, look.measure, best) : "…";
+    const text = cell ? written(cell, look.measure, best, look.units) : "…";
     if (td.textContent !== text) td.textContent = text;
     set(td, { "aria-label": `${name}, ${scheduler}: ${lines.join(". ")}`, "aria-selected": String(shown) });
     return lines;
@@ -117,7 +118,7 @@ const BEST: Record<Measure, string> = {
 };
 
 /** Text of a cell with its marks: ★ the best, ✓ proven optimal, ⚠ does not count. */
-function written(cell: Cell, measure: Measure, best: boolean): string {
+function written(cell: Cell, measure: Measure, best: boolean, units: Units): string {
   const optimal = measure === "makespan" && isOptimal(cell);
-  return `${best ? "★ " : ""}${textOf(cell, measure)}${optimal ? " ✓" : ""}${cell.flaw ? " ⚠" : ""}`;
+  return `${best ? "★ " : ""}${textOf(cell, measure, units)}${optimal ? " ✓" : ""}${cell.flaw ? " ⚠" : ""}`;
 }

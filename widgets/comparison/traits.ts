@@ -13,6 +13,8 @@ export interface ComparisonTraits {
   fraction: number;
   /** Of the button: "halt", "compare", "search", or empty for none. */
   action: string;
+  /** Whether times and sizes are plain numbers. */
+  unitless: boolean;
   /** What the user asks for; set here. */
   asked: Asked;
 }

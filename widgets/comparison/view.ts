@@ -1,6 +1,6 @@
 /** The comparison: a line with the best pair, the progress and the measures, and the table. */
 import { h, listen, set, style } from "../shared/dom.js";
-import { seconds } from "../shared/format.js";
+import { unitsOf } from "../shared/format.js";
 import { markTheme, THEME_CSS } from "../shared/theme.js";
 import { atMost, bestOf, isOptimal, MEASURES, type Measure } from "./cells.js";
 import css from "./comparison.css";
@@ -45,12 +45,12 @@ export class ComparisonView {
 
   show(traits: Omit<ComparisonTraits, "asked">): void {
     this.traits = traits;
-    const { rows, schedulers, shown, status, fraction, action } = traits;
+    const { rows, schedulers, shown, status, fraction, action } = traits, units = unitsOf(traits.unitless);
     const measure = (traits.measure in MEASURES ? traits.measure : "makespan") as Measure;
     const best = bestOf(rows, "makespan");
     const cell = best && best.row.cells[best.column]!;
     const gap = !cell || cell.gap === null ? "" : isOptimal(cell) ? ", proven optimal" : `, ${atMost(cell.gap)} above the optimum`;
-    this.best.textContent = best ? `★ ${best.row.name} + ${schedulers[best.column]} ${seconds(best.value)}` : "★ –";
+    this.best.textContent = best ? `★ ${best.row.name} + ${schedulers[best.column]} ${units.time(best.value)}` : "★ –";
     this.best.title = best ? `Show the best pair${gap}` : "No pair places and runs the model";
     this.best.disabled = !best;
     this.best.classList.toggle("stale", !!cell?.stale);
@@ -63,7 +63,7 @@ export class ComparisonView {
     this.bar.style.setProperty("--share", `${percent}%`);
     this.bar.classList.toggle("done", action !== "halt");
     for (const input of this.inputs) input.checked = input.value === measure;
-    this.grid.show({ schedulers, rows, shown, measure, dark: markTheme(this.element) });
+    this.grid.show({ schedulers, rows, shown, measure, units, dark: markTheme(this.element) });
     this.tick(rows.some(({ state }) => state === "running"));
   }
 

@@ -1,6 +1,7 @@
 /** What surrounds the explorer's views: splitter, full screen, presenting, panels that close, downloads. */
 import type { Render } from "@anywidget/types";
 import { h, listen, style } from "../shared/dom";
+import { download } from "../shared/download";
 import css from "./frame.css";
 import { bounded, byKey } from "./split";
 import type { Download, FrameTraits } from "./traits";
@@ -50,7 +51,8 @@ const render: Render<FrameTraits> = ({ model, el }) => {
   dragged(splitter, root, setSplit, signal);
 
   model.on("change:split", showSplit);
-  const onMessage = (message: Download, buffers: DataView[]) => save(message, buffers[0]!);
+  const onMessage = ({ download: name, type }: Download, buffers: DataView[]) =>
+    download(name, new Blob([buffers[0] as BlobPart], { type }));
   model.on("msg:custom", onMessage);
   return () => {
     ending.abort();
@@ -87,13 +89,6 @@ function outside(root: HTMLElement, target: EventTarget | null): void {
 async function toggleFull(root: HTMLElement | null): Promise<void> {
   if (document.fullscreenElement) await document.exitFullscreen();
   else await root?.requestFullscreen();
-}
-
-function save({ download, type }: Download, content: DataView): void {
-  const url = URL.createObjectURL(new Blob([content as BlobPart], { type }));
-  const link = h("a", { href: url, download }) as HTMLAnchorElement;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
 export default { render };

@@ -1,5 +1,4 @@
 /** The time axis, and above it a bar for the part of the schedule in view. */
-import { secondsAxis } from "../shared/format.js";
 import { ticks } from "../shared/scale.js";
 import { FONT } from "./paint.js";
 import { xOf, type Scene } from "./scene.js";
@@ -14,7 +13,7 @@ export function drawAxis(context: CanvasRenderingContext2D, scene: Scene): void 
   const { layout, paint, span, chart } = scene;
   const { ratio } = layout;
   const { step, values } = axisTicks(scene);
-  const text = secondsAxis(Math.max(span.to, step), step);
+  const text = scene.labels.units.axis(Math.max(span.to, step), step);
   context.fillStyle = paint.theme.bg;
   context.fillRect(0, 0, layout.width, layout.axis);
   context.font = `${11 * ratio}px ${FONT}`;

@@ -1,4 +1,5 @@
 /** What is on show, and which span of time: the state that the parts of the chart share. */
+import { SI } from "../shared/format.js";
 import { toTime, zoomAround, type Span } from "../shared/scale.js";
 import type { Theme } from "../shared/theme.js";
 import { bounded, carried, closeUp, moved, showing, turned, whole } from "./camera.js";
@@ -16,7 +17,7 @@ import type { Candidate } from "./traits.js";
 
 export class Board {
   chart: Chart | null = null;
-  labels: Labels = { names: [], kinds: new Uint8Array(), kindNames: [], devices: [] };
+  labels: Labels = { names: [], kinds: new Uint8Array(), kindNames: [], devices: [], units: SI };
   kept: Kept | null = null;
   candidates: readonly Candidate[] = [];
   /** Selected op, -1 for none. */

@@ -1,3 +1,4 @@
+import { SI } from "../shared/format.js";
 import { describe, expect, it } from "vitest";
 import { KINDS } from "../shared/palette.js";
 import { RAMPS } from "../shared/ramp.js";
@@ -5,7 +6,7 @@ import { colouring } from "./colouring.js";
 import { chartOf, PAIR } from "./example.js";
 
 const chart = chartOf(PAIR);
-const labels = { names: [], kinds: Uint8Array.of(2, 1, 0, 7), kindNames: ["a", "b", "c"], devices: ["x", "y"] };
+const labels = { names: [], kinds: Uint8Array.of(2, 1, 0, 7), kindNames: ["a", "b", "c"], devices: ["x", "y"], units: SI };
 const nothing = { index: new Uint8Array(), names: [] as string[] };
 const coloured = (way: string, sent = nothing) => {
   const { index, names, palette } = colouring(way, chart, labels, sent);

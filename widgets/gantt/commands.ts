@@ -1,5 +1,5 @@
 /** What keys and buttons do. */
-import { count, seconds } from "../shared/format.js";
+import { count } from "../shared/format.js";
 import type { Board } from "./board.js";
 import { nextMatch } from "./find.js";
 import { moveSelection, type Action } from "./keyboard.js";
@@ -98,6 +98,6 @@ export class Commands {
     const { memory, laned, labels } = this.board;
     const { time } = this.player.head;
     const used = memory && laned ? ` · memory: ${usageNow(memory, labels, time)}` : "";
-    this.report.note(`t = ${seconds(time, 4)}${what && ` · ${what}`}${used}`);
+    this.report.note(`t = ${labels.units.time(time, 4)}${what && ` · ${what}`}${used}`);
   }
 }

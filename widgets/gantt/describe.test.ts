@@ -1,3 +1,4 @@
+import { SI } from "../shared/format.js";
 import { describe as suite, expect, it } from "vitest";
 import { describe, eventLine, opLine } from "./describe.js";
 import { shorten } from "./draw.js";
@@ -9,7 +10,7 @@ const labels = {
   names: ["net/conv", "relu", "fc", "loss"],
   kinds: new Uint8Array(4),
   kindNames: [],
-  devices: ["gpu:0", "gpu:1"],
+  devices: ["gpu:0", "gpu:1"], units: SI,
 };
 
 suite("words", () => {

@@ -1,5 +1,5 @@
 /** Describe a bar or a gap in words with units. */
-import { bytes, count, percent, seconds } from "../shared/format.js";
+import { count, percent, type Units } from "../shared/format.js";
 import type { Bars } from "./bars.js";
 import { IDLE_REASONS, type Columns } from "./decode.js";
 import type { Hit } from "./hit.js";
@@ -18,7 +18,7 @@ export interface Description {
 export function describe(chart: Chart, labels: Labels, hit: Exclude<Hit, { kind: "memory" | "link" }>): Description {
   const { columns, bars } = chart;
   if (hit.kind === "idle") return describeIdle(columns, labels, hit.row);
-  const times = timesOf(bars, hit.bar);
+  const times = timesOf(bars, hit.bar, labels.units);
   if (hit.kind === "op") {
     const at = ["on", deviceOf(labels, columns.ops.device[hit.row]!)] as const;
     return { title: nameOf(labels, hit.row), rows: [at, ...times, ...criticalNote(columns, 0, hit.row)] };
@@ -53,7 +53,7 @@ export function describeLink(chart: Chart, all: Links, labels: Labels, link: num
 
 /** Where and when an op ran in the kept schedule. */
 export function keptNote(kept: Kept, labels: Labels, op: number): readonly [string, string] {
-  const [start, finish] = instants(kept.start[op]!, kept.finish[op]!);
+  const [start, finish] = instants(kept.start[op]!, kept.finish[op]!, labels.units);
   const where = kept.device[op]! < kept.nDevices ? deviceOf(labels, kept.device[op]!) : "a device that is gone";
   return ["kept", `${where}, ${start} to ${finish}`];
 }
@@ -61,21 +61,21 @@ export function keptNote(kept: Kept, labels: Labels, op: number): readonly [stri
 /** One line about an op for the live region and the selection. */
 export function opLine(chart: Chart, labels: Labels, op: number): string {
   const { bars, columns } = chart;
-  const [start, finish] = instants(bars.start[op]!, bars.finish[op]!);
-  return `${nameOf(labels, op)} on ${deviceOf(labels, columns.ops.device[op]!)}, ${start} to ${finish} (${seconds(columns.ops.duration[op]!)})`;
+  const [start, finish] = instants(bars.start[op]!, bars.finish[op]!, labels.units);
+  return `${nameOf(labels, op)} on ${deviceOf(labels, columns.ops.device[op]!)}, ${start} to ${finish} (${labels.units.time(columns.ops.duration[op]!)})`;
 }
 
 /** "gpu:0: 7.31 GB of 16.0 GB", in use at time `t`, or at most without one. */
 export function usageLine(memory: Memory, labels: Labels, d: number, t?: number): string {
   const [used, capacity] = [t === undefined ? memory.peak[d]! : usedAt(memory, d, t), memory.capacity[d]!];
-  return `${deviceOf(labels, d)}: ${bytes(used)}${capacity < Infinity ? ` of ${bytes(capacity)}` : ""}`;
+  return `${deviceOf(labels, d)}: ${labels.units.bytes(used)}${capacity < Infinity ? ` of ${labels.units.bytes(capacity)}` : ""}`;
 }
 
 /** "1.20 GB short from 3.100 to 4.000 ms": a span out of memory. */
-export function shortLine({ short }: Memory, row: number): string {
-  const [start, finish] = instants(short.start[row]!, short.start[row]! + short.duration[row]!);
+export function shortLine({ short }: Memory, labels: Labels, row: number): string {
+  const [start, finish] = instants(short.start[row]!, short.start[row]! + short.duration[row]!, labels.units);
   const [number, unit] = start.split(" ");
-  return `${bytes(short.bytes[row]!)} short from ${finish.endsWith(` ${unit}`) ? number : start} to ${finish}`;
+  return `${labels.units.bytes(short.bytes[row]!)} short from ${unit && finish.endsWith(` ${unit}`) ? number : start} to ${finish}`;
 }
 
 /** What starts and finishes at an event, shortened to the first few. */
@@ -95,7 +95,7 @@ function describeIdle(columns: Columns, labels: Labels, row: number): Descriptio
   const reason = IDLE_REASONS[idle.reason[row]!] ?? "end";
   const duration = idle.duration[row]!;
   const op = idle.op[row]!;
-  const [from, to] = instants(idle.start[row]!, idle.start[row]! + duration);
+  const [from, to] = instants(idle.start[row]!, idle.start[row]! + duration, labels.units);
   const waited =
     reason === "end" || op >= columns.nOps
       ? []
@@ -107,25 +107,25 @@ function describeIdle(columns: Columns, labels: Labels, row: number): Descriptio
       ...waited,
       ["from", from],
       ["to", to],
-      ["for", seconds(duration)],
+      ["for", labels.units.time(duration)],
     ],
   };
 }
 
-function timesOf(bars: Bars, bar: number) {
-  const [start, finish] = instants(bars.start[bar]!, bars.finish[bar]!);
+function timesOf(bars: Bars, bar: number, units: Units) {
+  const [start, finish] = instants(bars.start[bar]!, bars.finish[bar]!, units);
   return [
     ["start", start],
     ["finish", finish],
-    ["takes", seconds(bars.finish[bar]! - bars.start[bar]!)],
+    ["takes", units.time(bars.finish[bar]! - bars.start[bar]!)],
   ] as const;
 }
 
 /** Two times with enough digits to tell them apart, as far as single precision allows. */
-function instants(start: number, finish: number): [string, string] {
+function instants(start: number, finish: number, units: Units): [string, string] {
   const apart = finish > start ? Math.ceil(Math.log10(finish / (finish - start))) : 0;
   const digits = Math.min(Math.max(4, 2 + apart), 7);
-  return [seconds(start, digits), seconds(finish, digits)];
+  return [units.time(start, digits), units.time(finish, digits)];
 }
 
 function criticalNote(columns: Columns, kind: number, row: number) {

@@ -1,4 +1,5 @@
 /** Paints a scene: the rows as pixels, then text, axis and arrows on top. */
+import { clamp } from "../shared/scale.js";
 import { percent } from "../shared/format.js";
 import { drawAxis } from "./axis.js";
 import { CRITICAL } from "./decode.js";
@@ -107,7 +108,7 @@ function drawGutter(context: CanvasRenderingContext2D, scene: Scene): void {
   const { layout, paint, chart, labels, scroll } = scene;
   const { ratio, gutter } = layout;
   const two = layout.below >= 30 * ratio;
-  const size = Math.min(12 * ratio, layout.below - 2);
+  const size = clamp(layout.below - 2, 11 * ratio, 12 * ratio), every = Math.ceil((size + 1) / layout.row); // of low rows, some have a name
   context.textBaseline = "middle";
   context.save();
   context.beginPath();
@@ -117,6 +118,7 @@ function drawGutter(context: CanvasRenderingContext2D, scene: Scene): void {
     const y = yOf(scene, d);
     if (y > layout.height) break;
     const middle = y + layout.ops / 2;
+    if (d % every) continue;
     context.font = `600 ${size}px ${FONT}`;
     context.fillStyle = paint.theme.ink;
     context.textAlign = "left";

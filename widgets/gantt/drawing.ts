@@ -3,7 +3,7 @@ import type { Board } from "./board.js";
 import type { Commands } from "./commands.js";
 import { painter } from "./draw.js";
 import type { Damage } from "./frames.js";
-import { drawOverlay } from "./overlay.js";
+import { drawOverlay, type Moving } from "./overlay.js";
 import type { Player } from "./playing.js";
 import type { Pointing } from "./pointing.js";
 import type { Report } from "./report.js";
@@ -47,18 +47,24 @@ export class Drawing {
     this.root.dataset.span = `${scene.span.from} ${scene.span.to}`;
   }
 
-  #drawMoving(scene: Scene): void {
-    const { ratio, gutter, axis } = scene.layout;
-    const { picked, incoming, candidates, surface } = this.board;
-    const { time } = this.player.head;
-    drawOverlay(surface.overlay, scene, {
-      ...{ time, candidates, found: this.commands.found },
+  /** What is over the bars now. */
+  get moving(): Moving {
+    const { picked, incoming, candidates } = this.board;
+    return {
+      ...{ time: this.player.head.time, candidates, found: this.commands.found },
       inside: this.player.inside,
       selection: picked,
       incoming: incoming[0] === picked ? incoming.slice(1) : [],
       hover: this.pointing.bar,
       brush: this.pointing.brushed,
-    });
+    };
+  }
+
+  #drawMoving(scene: Scene): void {
+    const { ratio, gutter, axis } = scene.layout;
+    const { surface } = this.board;
+    const { time } = this.player.head;
+    drawOverlay(surface.overlay, scene, this.moving);
     surface.playhead((xOf(scene, time) - gutter) / ratio, gutter / ratio, axis / ratio, this.player.inside);
     this.root.dataset.time = String(time);
   }

@@ -1,4 +1,5 @@
 /** Schedules for the tests, written as rows and encoded as Python encodes them. Not part of the bundle. */
+import { SI } from "../shared/format.js";
 import { layout } from "./layout.js";
 import type { Memory } from "./memory.js";
 import type { Paint } from "./paint.js";
@@ -111,7 +112,7 @@ export function sceneOf(rows: Rows, width = 900, height = 200, memory: Memory | 
   const all = chartOf(rows);
   return {
     chart: all,
-    labels: { names: [], kinds: new Uint8Array(all.bars.nOps), kindNames: [], devices: [] },
+    labels: { names: [], kinds: new Uint8Array(all.bars.nOps), kindNames: [], devices: [], units: SI },
     memory,
     kept: null,
     links: null,

@@ -1,8 +1,10 @@
 /** The Gantt chart of a schedule, an anywidget view: connects the model's traits with the chart. */
 import { play } from "../player/player.js";
+import { unitsOf } from "../shared/format.js";
 import { decodeNames } from "./decode.js";
 import { decodeKept } from "./kept.js";
 import { decodeMemory } from "./memory.js";
+import type { Wanted } from "./picture.js";
 import { chart } from "./scene.js";
 import type { GanttTraits, Model } from "./traits.js";
 import { GanttView } from "./view.js";
@@ -31,7 +33,10 @@ function render({ model, el, alone = false }: Context): () => void {
   const callbacks = connections(model, view, el);
   for (const callback of new Set(callbacks.map(([, callback]) => callback))) callback();
   for (const [name, callback] of callbacks) model.on(`change:${name}`, callback);
+  const asked = (message: unknown) => view.savePicture(message as Wanted);
+  model.on("msg:custom", asked);
   return () => {
+    model.off("msg:custom", asked);
     for (const [name, callback] of callbacks) model.off(`change:${name}`, callback);
     view.dispose();
   };
@@ -53,6 +58,7 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
       kinds: bytes(model.get("kinds")),
       kindNames: model.get("kind_names"),
       devices: model.get("devices"),
+      units: unitsOf(model.get("unitless")),
     });
   const names = () => {
     labels();
@@ -72,6 +78,7 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
     ["kinds", labels],
     ["kind_names", labels],
     ["devices", labels],
+    ["unitless", labels],
     ["embedded", () => view.embed(model.get("embedded"))],
     ["numbers", () => view.strip.show(model.get("numbers"))],
     ["warning", () => view.warn(model.get("warning"))],

@@ -1,3 +1,4 @@
+import { SI } from "../shared/format.js";
 import { describe, expect, it } from "vitest";
 import { keptNote } from "./describe.js";
 import { encodeKept, PAIR, sceneOf } from "./example.js";
@@ -19,7 +20,7 @@ describe("a kept schedule", () => {
   });
 
   it("says where an op was", () => {
-    const labels = { names: [], kinds: new Uint8Array(), kindNames: [], devices: ["gpu:0", "gpu:1"] };
+    const labels = { names: [], kinds: new Uint8Array(), kindNames: [], devices: ["gpu:0", "gpu:1"], units: SI };
     expect(keptNote(kept, labels, 1)).toEqual(["kept", "gpu:1, 2.000 s to 6.000 s"]);
     expect(keptNote(kept, labels, 2)[1]).toContain("a device that is gone");
   });

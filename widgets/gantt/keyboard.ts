@@ -1,4 +1,5 @@
 /** Actions of keys in the chart. */
+import { type Key, keyed, VIEW_KEYS, type ViewAction } from "../shared/keys.js";
 import { firstAfter } from "./lanes.js";
 import type { Chart } from "./scene.js";
 
@@ -9,17 +10,13 @@ export type Action =
   | "down"
   | "first"
   | "last"
-  | "zoom-in"
-  | "zoom-out"
-  | "fit"
+  | ViewAction
   | "pan-left"
   | "pan-right"
   | "play"
   | "step"
   | "step-back"
   | "restart"
-  | "clear"
-  | "to-selection"
   | "memory"
   | "links"
   | "keep-axis"
@@ -28,19 +25,13 @@ export type Action =
   | "find-previous";
 
 const KEYS: Record<string, Action> = {
+  ...VIEW_KEYS,
   ArrowLeft: "previous",
   ArrowRight: "next",
   ArrowUp: "up",
   ArrowDown: "down",
   Home: "first",
   End: "last",
-  "+": "zoom-in",
-  "=": "zoom-in",
-  "-": "zoom-out",
-  _: "zoom-out",
-  "0": "fit",
-  f: "fit",
-  z: "to-selection",
   " ": "play",
   ".": "step",
   ",": "step-back",
@@ -51,7 +42,6 @@ const KEYS: Record<string, Action> = {
   "/": "find",
   n: "find-next",
   N: "find-previous",
-  Escape: "clear",
 };
 
 export const KEY_HELP =
@@ -62,12 +52,9 @@ export const KEY_HELP =
 
 /** The action of a key event; none for keys that belong to the page (with Ctrl, Alt or Meta). */
 export function actionOf(
-  event: Pick<KeyboardEvent, "key" | "shiftKey" | "ctrlKey" | "altKey" | "metaKey">,
+  event: Key & Pick<KeyboardEvent, "shiftKey">,
 ): Action | undefined {
-  if (event.ctrlKey || event.altKey || event.metaKey) return undefined;
-  if (event.shiftKey && event.key === "ArrowLeft") return "pan-left";
-  if (event.shiftKey && event.key === "ArrowRight") return "pan-right";
-  return KEYS[event.key];
+  return keyed(event.shiftKey ? { ...KEYS, ArrowLeft: "pan-left", ArrowRight: "pan-right" } : KEYS, event);
 }
 
 /**

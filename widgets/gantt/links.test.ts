@@ -1,3 +1,4 @@
+import { SI } from "../shared/format.js";
 import { describe, expect, it } from "vitest";
 import { describeLink } from "./describe.js";
 import { chartOf, PAIR, sceneOf, type Rows } from "./example.js";
@@ -48,7 +49,7 @@ describe("links", () => {
   });
 
   it("are described with what they carry", () => {
-    const labels = { names: ["a", "b", "c"], kinds: new Uint8Array(3), kindNames: [], devices: ["x", "y", "z"] };
+    const labels = { names: ["a", "b", "c"], kinds: new Uint8Array(3), kindNames: [], devices: ["x", "y", "z"], units: SI };
     expect(describeLink(all, used, labels, 0, 2.5)).toEqual({
       title: "x → y",
       rows: [

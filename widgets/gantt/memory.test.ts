@@ -1,3 +1,4 @@
+import { SI } from "../shared/format.js";
 import { describe, expect, it } from "vitest";
 import { shortLine, usageLine } from "./describe.js";
 import { encodeMemory, PAIR, sceneOf } from "./example.js";
@@ -27,7 +28,7 @@ const memory = decodeMemory(
     [[0, 2, 4, 4e9]],
   ),
 )!;
-const labels = { names: [], kinds: new Uint8Array(), kindNames: [], devices: ["gpu:0", "gpu:1"] };
+const labels = { names: [], kinds: new Uint8Array(), kindNames: [], devices: ["gpu:0", "gpu:1"], units: SI };
 
 describe("memory", () => {
   it("is read back from the differences it travels as", () => {
@@ -71,7 +72,7 @@ describe("memory", () => {
   it("is said with units", () => {
     expect(usageLine(memory, labels, 0, 3)).toBe("gpu:0: 16.0 GB of 12.0 GB");
     expect(usageLine(memory, labels, 1)).toBe("gpu:1: 4.00 GB");
-    expect(shortLine(memory, 0)).toBe("4.00 GB short from 2.000 to 6.000 s");
+    expect(shortLine(memory, labels, 0)).toBe("4.00 GB short from 2.000 to 6.000 s");
     expect(memorySummary(memory, labels)).toBe(
       "gpu:0 out of memory, 4.00 GB short from 2.000 to 6.000 s · peak memory gpu:0: 16.0 GB of 12.0 GB, gpu:1: 4.00 GB",
     );

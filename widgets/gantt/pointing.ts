@@ -1,5 +1,4 @@
 /** What the pointer does: hover, select, pan, zoom, brush, scrub. */
-import { seconds } from "../shared/format.js";
 import type { Board } from "./board.js";
 import { describe, describeLink, keptNote, shortLine, usageLine, type Description } from "./describe.js";
 import { hit, type Hit } from "./hit.js";
@@ -90,9 +89,9 @@ export class Pointing {
     const { chart, labels, memory, kept, links } = this.board;
     if (found.kind === "link") return describeLink(chart!, links, labels, found.link, t);
     const row = memory ? shortIn(memory, found.device, t) : -1;
-    const short = row < 0 ? [] : [["out of memory", shortLine(memory!, row)] as const];
+    const short = row < 0 ? [] : [["out of memory", shortLine(memory!, labels, row)] as const];
     if (found.kind === "memory") {
-      const title = memory && `${usageLine(memory, labels, found.device, t)} at ${seconds(t, 4)}`;
+      const title = memory && `${usageLine(memory, labels, found.device, t)} at ${labels.units.time(t, 4)}`;
       return title ? { title, rows: short } : null;
     }
     const { title, rows } = describe(chart!, labels, found);

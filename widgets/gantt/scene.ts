@@ -1,4 +1,5 @@
 /** Everything that a picture of a schedule depends on. */
+import type { Units } from "../shared/format.js";
 import type { Span } from "../shared/scale.js";
 import { bars, type Bars } from "./bars.js";
 import { decode, type Columns } from "./decode.js";
@@ -24,6 +25,8 @@ export interface Labels {
   readonly kinds: Uint8Array;
   readonly kindNames: readonly string[];
   readonly devices: readonly string[];
+  /** How times and sizes are written. */
+  readonly units: Units;
 }
 
 export interface Scene {

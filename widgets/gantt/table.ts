@@ -1,6 +1,6 @@
 /** The schedule as a table, an alternative to the chart. Pages of rows, by start time. */
 import { h, listen } from "../shared/dom.js";
-import { bytes, count, seconds } from "../shared/format.js";
+import { count } from "../shared/format.js";
 import type { Memory } from "./memory.js";
 import { deviceOf, nameOf, type Chart, type Labels } from "./scene.js";
 
@@ -65,8 +65,8 @@ function cells(texts: string[]): HTMLElement[] {
 function peaks({ peak, capacity, short }: Memory, labels: Labels): HTMLElement[] {
   const rows = Array.from(peak, (most, d) => {
     const lacking = short.bytes.filter((_, i) => short.device[i] === d);
-    const lacks = lacking.length ? `${bytes(Math.max(...lacking))} short, ${count(lacking.length)} ×` : "";
-    return h("tr", {}, ...cells([deviceOf(labels, d), bytes(most), bytes(capacity[d]!), lacks]));
+    const lacks = lacking.length ? `${labels.units.bytes(Math.max(...lacking))} short, ${count(lacking.length)} ×` : "";
+    return h("tr", {}, ...cells([deviceOf(labels, d), labels.units.bytes(most), labels.units.bytes(capacity[d]!), lacks]));
   });
   return [titles("device", "peak memory", "capacity", "out of memory"), ...rows];
 }
@@ -84,9 +84,9 @@ function row(
   listen(name, "click", () => select(op));
   const texts = [
     deviceOf(labels, columns.ops.device[op]!),
-    seconds(bars.start[op]!, 4),
-    seconds(bars.finish[op]!, 4),
-    seconds(columns.ops.duration[op]!),
+    labels.units.time(bars.start[op]!, 4),
+    labels.units.time(bars.finish[op]!, 4),
+    labels.units.time(columns.ops.duration[op]!),
     critical ? "yes" : "",
   ];
   return h("tr", { "aria-selected": selected }, h("td", {}, name), ...cells(texts));

@@ -1,6 +1,6 @@
 /** Playback, what is shown, and zoom. */
 import { h, listen, set } from "../shared/dom.js";
-import { seconds } from "../shared/format.js";
+import type { Units } from "../shared/format.js";
 import { icon, type Icon } from "../shared/icons.js";
 import { OF_JOBS, SENT, WAYS, type Way } from "./colouring.js";
 import { KEY_HELP, type Action } from "./keyboard.js";
@@ -11,7 +11,7 @@ export type Toggle = "table" | "memory" | "links" | "axis";
 
 export interface Toolbar {
   readonly element: HTMLElement;
-  show(head: Playhead, makespan: number): void;
+  show(head: Playhead, makespan: number, units: Units): void;
   press(toggle: Toggle, down: boolean): void;
   colour(way: string, more: readonly string[]): void;
   /** Puts the cursor into the box that finds ops. */
@@ -87,13 +87,13 @@ function playing(on: ToolbarEvents) {
   let running = false;
   return {
     elements: [restart, back, play, act("step", "Next event (.)", "step"), speed, scrub, time],
-    show(head: Playhead, makespan: number) {
-      const text = `t = ${seconds(head.time)} of ${seconds(makespan)}`;
+    show(head: Playhead, makespan: number, units: Units) {
+      const text = `t = ${units.time(head.time)} of ${units.time(makespan)}`;
       if (time.textContent !== text) time.textContent = text;
       scrub.value = String(makespan ? Math.round((head.time / makespan) * STEPS) : 0);
       scrub.setAttribute("aria-valuetext", text);
       speed.value = String(head.speed);
-      speed.title = `Playback speed: one second of watching shows ${seconds((makespan / DURATION) * head.speed, 2)}`;
+      speed.title = `Playback speed: one second of watching shows ${units.time((makespan / DURATION) * head.speed, 2)}`;
       if (running === head.playing) return;
       running = head.playing;
       relabel(play, running ? "pause" : "play", running ? "Pause (Space)" : "Play (Space)");

@@ -45,6 +45,8 @@ export interface GanttTraits {
   candidates: Candidate[];
   /** Whether numbers and warning are shown elsewhere. */
   embedded: boolean;
+  /** Whether times and sizes are plain numbers. */
+  unitless: boolean;
 }
 
 export interface Candidate {
@@ -66,6 +68,6 @@ export interface Model<T> {
   get<K extends keyof T & string>(name: K): T[K];
   set<K extends keyof T & string>(name: K, value: T[K]): void;
   save_changes(): void;
-  on(event: string, callback: () => void): void;
-  off(event: string, callback: () => void): void;
+  on(event: string, callback: (message?: unknown) => void): void;
+  off(event: string, callback: (message?: unknown) => void): void;
 }

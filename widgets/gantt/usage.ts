@@ -1,5 +1,4 @@
 /** Lanes of memory: curve, capacity and peak; spans out of memory are red, also on the ops. */
-import { bytes } from "../shared/format.js";
 import { pointAfter, shortIn, usedAt, type Memory } from "./memory.js";
 import { FONT } from "./paint.js";
 import { fill, hatch, type Raster } from "./raster.js";
@@ -101,7 +100,7 @@ export function drawUsage(context: CanvasRenderingContext2D, scene: Scene): void
     context.fillStyle = paint.theme.ink;
     const roomy = layout.memory > 20 * ratio;
     const label = Math.min(line + 2 * ratio, y + layout.memory - 11 * ratio);
-    if (line >= y && roomy) context.fillText(bytes(memory.capacity[d]!), width - 20 * ratio, label);
+    if (line >= y && roomy) context.fillText(scene.labels.units.bytes(memory.capacity[d]!), width - 20 * ratio, label);
     dot(context, scene, d, memory.crest[d]!, memory.peak[d]!);
   });
   context.restore();
@@ -112,16 +111,16 @@ export function drawUsed(context: CanvasRenderingContext2D, scene: Scene, time: 
   const { memory, layout, paint } = scene;
   if (!memory) return;
   const { ratio, gutter } = layout;
-  context.font = `${Math.max(Math.min(11 * ratio, layout.memory - 1), 1)}px ${FONT}`;
+  context.font = `${11 * ratio}px ${FONT}`;
   context.textAlign = "left";
   context.textBaseline = "middle";
   eachLane(scene, (d, y) => {
     const used = time === null ? memory.peak[d]! : usedAt(memory, d, time);
     const over = used > memory.capacity[d]! && shortIn(memory, d, time ?? memory.crest[d]!) >= 0;
     context.fillStyle = over ? paint.theme.critical : paint.theme.faint;
-    const text = `${time === null ? "peak " : ""}${bytes(used)}`;
+    const text = `${time === null ? "peak " : ""}${scene.labels.units.bytes(used)}`;
     const middle = y + layout.memory / 2;
-    if (middle > layout.axis) context.fillText(text, 16 * ratio, middle, gutter - 20 * ratio);
+    if (middle > layout.axis && layout.memory >= 9 * ratio) context.fillText(text, 16 * ratio, middle, gutter - 20 * ratio);
     if (time !== null) dot(context, scene, d, time, used);
   });
 }

@@ -11,6 +11,7 @@ import type { Kept } from "./kept.js";
 import { actionOf, KEY_HELP } from "./keyboard.js";
 import type { Memory } from "./memory.js";
 import { scrub } from "./playback.js";
+import { savePicture, type Wanted } from "./picture.js";
 import { Player } from "./playing.js";
 import { Pointing } from "./pointing.js";
 import { Report } from "./report.js";
@@ -69,7 +70,7 @@ export class GanttView {
     );
     this.element = this.#build();
     this.#board.dress(readTheme(this.element));
-    this.#player = new Player(this.#board, this.element, (head) => this.#controls.show(head, this.#board.makespan));
+    this.#player = new Player(this.#board, this.element, (head) => this.#controls.show(head, this.#board.makespan, this.#board.labels.units));
     const pointed = {
       choose: (op: number) => this.#choose(op),
       fit: () => this.#board.fit(),
@@ -203,6 +204,11 @@ export class GanttView {
 
   explain(text: string): void {
     this.#report.detail(text);
+  }
+
+  /** Has the browser download the chart as it is shown. */
+  savePicture(wanted: Wanted): void {
+    savePicture(this.#board, { ...this.#drawing.moving, hover: -1 }, wanted).catch((error: Error) => this.warn(error.message));
   }
 
   #onTheme(): void {

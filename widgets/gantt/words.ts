@@ -1,6 +1,6 @@
 /** The chart's texts: warning, legend, the line for screen readers, the explanation of the selected op. */
 import { h } from "../shared/dom.js";
-import { count, seconds } from "../shared/format.js";
+import { count } from "../shared/format.js";
 import { opLine, shortLine, usageLine } from "./describe.js";
 import { KEY_HELP } from "./keyboard.js";
 import type { Memory } from "./memory.js";
@@ -43,8 +43,8 @@ export function say(element: HTMLElement, text: string): void {
 /** The selected op and the makespan; without a selection, a summary of the schedule. */
 export function summary(chart: Chart, labels: Labels, selection: number): string {
   const { nOps, nDevices, nTransfers, makespan } = chart.columns;
-  if (selection >= 0 && selection < nOps) return `${opLine(chart, labels, selection)} · makespan ${seconds(makespan)}`;
-  return `${many(nOps, "op")} on ${many(nDevices, "device")} · ${many(nTransfers, "transfer")} · makespan ${seconds(makespan)}`;
+  if (selection >= 0 && selection < nOps) return `${opLine(chart, labels, selection)} · makespan ${labels.units.time(makespan)}`;
+  return `${many(nOps, "op")} on ${many(nDevices, "device")} · ${many(nTransfers, "transfer")} · makespan ${labels.units.time(makespan)}`;
 }
 
 /** Peak memory against capacity: of each device, or of the one that comes closest when there are many. */
@@ -54,7 +54,7 @@ export function memorySummary(memory: Memory, labels: Labels): string {
   const named = all.length > FEW ? [share.indexOf(Math.max(...share))] : all;
   const { device, bytes } = memory.short;
   const worst = bytes.reduce((most, b, i) => (b > bytes[most]! ? i : most), 0);
-  const short = device.length ? `${deviceOf(labels, device[worst]!)} out of memory, ${shortLine(memory, worst)} · ` : "";
+  const short = device.length ? `${deviceOf(labels, device[worst]!)} out of memory, ${shortLine(memory, labels, worst)} · ` : "";
   return `${short}peak memory ${named.map((d) => usageLine(memory, labels, d)).join(", ")}`;
 }
 

@@ -1,5 +1,6 @@
 /** The model graph, an anywidget view: connects the model's traits with the picture. */
 import type { Model } from "../gantt/traits.js";
+import { unitsOf } from "../shared/format.js";
 import { subscribe } from "../shared/bus.js";
 import type { GraphTraits } from "./traits.js";
 import { decodeValues } from "./values.js";
@@ -33,7 +34,7 @@ function render({ model, el }: { model: Model<GraphTraits>; el: HTMLElement }): 
   const onValues = changed(() => sheet.change({ values: decodeValues(model.get("values")) }));
   const onLabels = changed(() => {
     const kinds = new Uint8Array(copied(model.get("kinds")));
-    sheet.change({ labels: { devices: model.get("devices"), kinds, kindNames: model.get("kind_names") } });
+    sheet.change({ labels: { devices: model.get("devices"), units: unitsOf(model.get("unitless")), kinds, kindNames: model.get("kind_names") } });
   });
   const onPins = changed(() => {
     sheet.change({ pinned: new Int16Array(copied(model.get("pinned"))) });
@@ -47,6 +48,7 @@ function render({ model, el }: { model: Model<GraphTraits>; el: HTMLElement }): 
     ["kinds", onLabels],
     ["kind_names", onLabels],
     ["devices", onLabels],
+    ["unitless", onLabels],
     ["pinned", onPins],
     ["can_pin", onPins],
     ["colour", onColour],

@@ -1,10 +1,12 @@
 /** Keys in the graph, and where the arrows lead. Pure. */
+import { type Key, keyed, VIEW_KEYS, type ViewAction } from "../shared/keys.js";
 import type { Picture } from "./picture.js";
 
 export type Direction = "left" | "right" | "up" | "down";
-export type Action = Direction | "toggle" | "close" | "select" | "clear" | "search" | "menu" | "zoom-in" | "zoom-out" | "fit" | "to-selection";
+export type Action = Direction | "toggle" | "close" | "select" | "search" | "menu" | ViewAction;
 
 const KEYS: Record<string, Action> = {
+  ...VIEW_KEYS,
   ArrowLeft: "left",
   ArrowRight: "right",
   ArrowUp: "up",
@@ -12,17 +14,9 @@ const KEYS: Record<string, Action> = {
   Enter: "toggle",
   " ": "select",
   Backspace: "close",
-  Escape: "clear",
   "/": "search",
   p: "menu",
   ContextMenu: "menu",
-  "+": "zoom-in",
-  "=": "zoom-in",
-  "-": "zoom-out",
-  _: "zoom-out",
-  "0": "fit",
-  f: "fit",
-  z: "to-selection",
 };
 
 export const KEY_HELP =
@@ -30,8 +24,8 @@ export const KEY_HELP =
   "/: find · +, −, 0: zoom, fit · z: zoom to the box · Esc: clear · drag a box onto a device: pin it there";
 
 /** The action of a key event; none for keys that belong to the page (with Ctrl, Alt or Meta). */
-export function actionOf(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "altKey" | "metaKey">): Action | undefined {
-  return event.ctrlKey || event.altKey || event.metaKey ? undefined : KEYS[event.key];
+export function actionOf(event: Key): Action | undefined {
+  return keyed(KEYS, event);
 }
 
 /**

@@ -1,4 +1,5 @@
 /** What Python has sent, and the drawing that it makes: colours of boxes, widths of edges, pins. */
+import { SI, type Units } from "../shared/format.js";
 import type { Theme } from "../shared/theme.js";
 import { COLOURS, deviceColour, legendOf, partsOf, type Legend } from "./colours.js";
 import type { Drawing } from "./draw.js";
@@ -11,6 +12,8 @@ export interface Labels {
   readonly devices: string[];
   readonly kinds: Uint8Array;
   readonly kindNames: string[];
+  /** How times and sizes are written. */
+  readonly units: Units;
 }
 
 export type Coloured = Pick<Drawing, "paint" | "parts" | "drawn" | "width" | "pins">;
@@ -20,7 +23,7 @@ const MANY = 800; // edges; of more, those with most bytes are drawn, and all of
 export class Sheet {
   picture: Picture = pictureOf({}, new Int32Array());
   values: Values | null = null;
-  labels: Labels = { devices: [], kinds: new Uint8Array(), kindNames: [] };
+  labels: Labels = { devices: [], kinds: new Uint8Array(), kindNames: [], units: SI };
   pinned: ArrayLike<number> = [];
   colour: (typeof COLOURS)[number] = "device";
   paint: Paint | null = null;

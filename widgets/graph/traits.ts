@@ -30,6 +30,8 @@ export interface GraphTraits {
   aspect: number;
   /** Whether boxes can be pinned to devices. */
   can_pin: boolean;
+  /** Whether times and sizes are plain numbers. */
+  unitless: boolean;
 }
 
 /** Nodes are ops (below `ops`) and scopes (`ops` is that of everything); boxes are numbered as they stand, outer ones first. */

@@ -214,7 +214,7 @@ export class GraphView {
 
   private say(): void {
     const index = boxOfNode(this.picture, this.focus), box = this.picture.boxes[index];
-    this.said.textContent = box ? spoken(this.picture, this.sheet.sums, index, this.sheet.labels.devices) : "";
+    this.said.textContent = box ? spoken(this.picture, this.sheet.sums, index, this.sheet.labels.devices, this.sheet.labels.units) : "";
     this.element.dataset.focus = box ? box.path || box.label : "";
   }
 
@@ -297,7 +297,7 @@ export class GraphView {
     if (at !== this.hover) this.loop.invalidate("overlay");
     this.hover = at;
     stage.dataset.over = at < 0 ? "" : "box";
-    const text = at < 0 ? null : describe(this.picture, sheet.sums, at, sheet.labels.devices);
+    const text = at < 0 ? null : describe(this.picture, sheet.sums, at, sheet.labels.devices, sheet.labels.units);
     this.tip.show(text, x + stage.offsetLeft, y + stage.offsetTop, this.element);
   }
 

@@ -1,13 +1,13 @@
 /** A box in words: what a pointer that rests on it is told, and what is read out. Pure. */
 import type { Description } from "../gantt/describe.js";
-import { bytes, count, percent, seconds } from "../shared/format.js";
+import { count, percent, SI } from "../shared/format.js";
 import { isScope, type Picture } from "./picture.js";
 import { SEVERAL, type Sums } from "./values.js";
 
 const FEW = 4; // devices that are named
 const LITTLE = 1e-4; // of the time on the first one; less is not mentioned
 
-export function describe(picture: Picture, sums: Sums, index: number, devices: string[]): Description {
+export function describe(picture: Picture, sums: Sums, index: number, devices: string[], units = SI): Description {
   const box = picture.boxes[index]!;
   const rows: [string, string][] = [];
   const scope = isScope(picture, box);
@@ -15,12 +15,12 @@ export function describe(picture: Picture, sums: Sums, index: number, devices: s
   if (box.kinds) rows.push([scope ? "kinds" : "kind", box.kinds]);
   if (sums.nDevices) {
     const all = picture.boxes.reduce((sum, { inside }, i) => (inside < 0 ? sum + sums.time[i]! : sum), 0);
-    rows.push(["time", seconds(sums.time[index]!) + (all ? `, ${percent(sums.time[index]! / all)} of all work` : "")]);
+    rows.push(["time", units.time(sums.time[index]!) + (all ? `, ${percent(sums.time[index]! / all)} of all work` : "")]);
     rows.push([scope ? "devices" : "device", whereOf(sums, index, devices)]);
   }
   const carried = (edges: readonly number[]) => edges.reduce((sum, i) => sum + picture.edges[i]!.bytes, 0);
   const [into, out] = [picture.entering[index]!, picture.leaving[index]!];
-  if (!box.open) rows.push(["tensors", `${bytes(carried(into))} in, ${bytes(carried(out))} out`]);
+  if (!box.open) rows.push(["tensors", `${units.bytes(carried(into))} in, ${units.bytes(carried(out))} out`]);
   const pins = sums.pins[index]!;
   if (pins) {
     const to = sums.pinnedTo[index]!;
@@ -31,8 +31,8 @@ export function describe(picture: Picture, sums: Sums, index: number, devices: s
 }
 
 /** One line for a screen reader. */
-export function spoken(picture: Picture, sums: Sums, index: number, devices: string[]): string {
-  const { title, rows } = describe(picture, sums, index, devices);
+export function spoken(picture: Picture, sums: Sums, index: number, devices: string[], units = SI): string {
+  const { title, rows } = describe(picture, sums, index, devices, units);
   const box = picture.boxes[index]!;
   const state = isScope(picture, box) ? `, ${box.open ? "open" : "closed"} scope` : "";
   return [`${title}${state}`, ...rows.map(([label, value]) => `${label} ${value}`)].join("; ");

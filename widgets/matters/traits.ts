@@ -13,6 +13,8 @@ export interface MattersTraits {
   stale: boolean;
   /** Number of the op that all views show as selected, -1 for none; both ways. */
   selection: number;
+  /** Whether times are plain numbers. */
+  unitless: boolean;
 }
 
 /** A part that could be faster. */

@@ -1,6 +1,6 @@
 /** What matters: a slider for how much faster, and a table of what that would save, with bars. */
 import { h, listen, set, style } from "../shared/dom.js";
-import { percent as share, seconds } from "../shared/format.js";
+import { percent as share, unitsOf } from "../shared/format.js";
 import { markTheme, THEME_CSS } from "../shared/theme.js";
 import css from "./matters.css";
 import { type Column, keyOf, lengths, type Order, ordered, turned } from "./order.js";
@@ -57,10 +57,15 @@ export class MattersView {
     set(this.bar, { "aria-valuenow": percent });
     this.bar.style.setProperty("--share", `${percent}%`);
     this.bar.classList.toggle("done", traits.fraction >= 1);
-    const now = traits.makespan > 0 ? `now ${seconds(traits.makespan)}` : "";
+    const now = traits.makespan > 0 ? `now ${unitsOf(traits.unitless).time(traits.makespan)}` : "";
     this.status.textContent = this.status.title = traits.status || now;
     this.element.classList.toggle("stale", traits.stale);
     this.arrange();
+  }
+
+  /** Draws again, as for another theme. */
+  redraw(): void {
+    if (this.traits) this.show(this.traits);
   }
 
   dispose(): void {
@@ -126,7 +131,7 @@ export class MattersView {
     what!.textContent = row.what;
     name!.textContent = name!.title = row.name || `(no ${row.what})`;
     bar!.style.width = `${100 * length}%`;
-    amount!.textContent = row.saved === null ? "fails" : seconds(row.saved);
+    amount!.textContent = row.saved === null ? "fails" : unitsOf(this.traits!.unitless).time(row.saved);
     part!.textContent = row.saved === null ? "" : makespan > 0 ? signed(row.saved / makespan) : "–";
     const selected = row.op >= 0 && row.op === selection && (row.what === "op" || key === this.picked);
     element.className = [row.stale && "stale", longer && "longer"].filter(Boolean).join(" ");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bandwidth, bytes, count, parseSi, percent, seconds, secondsAxis, si, speed } from "./format.js";
+import { bandwidth, bytes, count, parseSi, percent, PLAIN, seconds, secondsAxis, SI, si, speed } from "./format.js";
 
 describe("quantities", () => {
   it("have three digits and the unit that keeps them between 1 and 1000", () => {
@@ -41,5 +41,17 @@ describe("quantities", () => {
     const text = secondsAxis(0.0124, 0.002);
     expect([0, 0.002, 0.012].map(text)).toEqual(["0 ms", "2 ms", "12 ms"]);
     expect(secondsAxis(0.0124, 1e-6)(0.012001)).toBe("12.001 ms");
+  });
+});
+
+describe("units of a problem", () => {
+  it("are SI units, or none", () => {
+    expect([SI.time(80), SI.time(0.08), SI.bytes(140)]).toEqual(["80.0 s", "80.0 ms", "140 B"]);
+    expect([PLAIN.time(80), PLAIN.time(1 / 3), PLAIN.bytes(12345), PLAIN.time(-2.5)]).toEqual(["80", "0.3333", "12,350", "−2.5"]);
+    expect([PLAIN.time(NaN), PLAIN.bytes(Infinity), PLAIN.time(0)]).toEqual(["–", "∞", "0"]);
+  });
+  it("are not on the axis of plain numbers, which has just enough decimals", () => {
+    expect([0, 10, 20].map(PLAIN.axis(80, 10))).toEqual(["0", "10", "20"]);
+    expect([0, 0.2].map(PLAIN.axis(1, 0.2))).toEqual(["0.0", "0.2"]);
   });
 });

@@ -50,6 +50,37 @@ export function secondsAxis(to: number, step: number): (t: number) => string {
   return (t) => (t === 0 ? `0 ${prefix}s` : `${(t / factor).toFixed(decimals)} ${prefix}s`);
 }
 
+/** A number without a unit: four digits, thousands grouped. */
+export function number(value: number, digits = 4): string {
+  if (Number.isNaN(value)) return "–";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  const rounded = Number(value.toPrecision(digits));
+  if (Math.abs(rounded) >= 1e15 || (rounded && Math.abs(rounded) < 1e-6)) return rounded.toExponential().replace("-", "−");
+  const [whole, part] = String(Math.abs(rounded)).split(".");
+  return `${rounded < 0 ? "−" : ""}${count(Number(whole))}${part ? `.${part}` : ""}`;
+}
+
+/** How times and sizes of a problem are written; Python says which (`Cluster.units`). */
+export interface Units {
+  readonly plain: boolean;
+  time(t: number, digits?: number): string;
+  bytes(b: number): string;
+  /** A formatter for an axis of times up to `to` with ticks every `step`. */
+  axis(to: number, step: number): (t: number) => string;
+}
+
+export const SI: Units = { plain: false, time: seconds, bytes, axis: secondsAxis };
+
+/** Of problems in plain numbers. */
+export const PLAIN: Units = {
+  plain: true,
+  time: (t, digits = 4) => number(t, Math.max(digits, 4)),
+  bytes: (b) => number(b),
+  axis: (_, step) => (t) => t.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9))),
+};
+
+export const unitsOf = (unitless: boolean): Units => (unitless ? PLAIN : SI);
+
 function significant(value: number, digits: number): string {
   if (value === 0) return "0";
   const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value)) + 1e-12));

@@ -8,6 +8,7 @@ from time import perf_counter
 
 from placelab.errors import PlacelabError
 from placelab.progress import Progress
+from placelab.units import SI, Units
 
 
 class StoppedError(PlacelabError):
@@ -25,6 +26,8 @@ class Search:
         Whether the result is not wanted any more, of the seconds that the call has taken so far.
     floor
         A lower bound on every makespan [s], for searches that report none or a worse one.
+    units
+        How times are written.
 
     Attributes
     ----------
@@ -34,7 +37,8 @@ class Search:
         Whether a user has asked for the best placement so far.
     """
 
-    def __init__(self, title: str, outdated: Callable[[float], bool], floor: float = 0.0) -> None:
+    def __init__(self, title: str, outdated: Callable[[float], bool], floor: float = 0.0, units: Units = SI) -> None:
+        self.units = units
         self.title, self._outdated, self._floor = title, outdated, floor
         self.halted = self.superseded = False
         self._progress = Progress("")

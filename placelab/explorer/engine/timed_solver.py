@@ -56,7 +56,7 @@ class TimedSolver:
         StoppedError
             A user has stopped strategies that had nothing to show.
         """
-        compiling = jit.compiling()
+        compiling, ready = jit.compiling(), jit.ready()
         check = not (dragging and state.graph.n_ops > MANY)
         call = partial(solve_state, state, problem, search, trace=not dragging, check=check)
         try:
@@ -64,7 +64,8 @@ class TimedSolver:
         except Abandoned:
             result = None if search.superseded else self._instead(state, search, call, stop)
         ended = result is not None and not result.stopped
-        if (ended or search.elapsed > LIVE) and not (compiling or jit.compiling()):
+        usual = not (compiling or jit.compiling()) and ready == jit.ready()  # the next calls load and compile nothing
+        if (ended or search.elapsed > LIVE) and usual:
             self._pace.measured(task(result.state if result else state), search.elapsed, preview)
         return result
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,6 +16,7 @@ from placelab.explorer.panels.buttons import button
 from placelab.explorer.panels.popover import Popover
 from placelab.explorer.panels.strip import Item
 from placelab.explorer.state import State, Steps
+from placelab.problem.markup import counted
 from placelab.schedule.schedule import Schedule
 from placelab.widgets.code_view import CodeButton
 from placelab.widgets.frame import Frame
@@ -41,6 +43,8 @@ class Actions:
     ----------
     frame
         Full screen, presenting and the splitter; it hands downloads to the browser.
+    draw
+        Has the browser download the chart; called with the file's name and a title.
     """
 
     def __init__(
@@ -53,6 +57,7 @@ class Actions:
         say: Callable[[str, str], None],
     ) -> None:
         self._state, self._shown, self._say = state, shown, say
+        self.draw: Callable[[str, str], None] = lambda name, title: None
         self.undo = button("↶", "Undo the last change, of the pickers or the cluster", undo)
         self.redo = button("↷", "Redo what was undone", redo)
         self.code = CodeButton()
@@ -61,6 +66,7 @@ class Actions:
         self.keep = w.ToggleButton(description="◈ Keep", tooltip=KEEP_TIP, layout=w.Layout(width="auto"))
         self.keep.observe(lambda change: keep(change["new"]), "value")
         self.downloads = {text: button(text, tip, self._saver(text)) for text, (tip, *_) in DOWNLOADS.items()}
+        self.downloads |= {text: button(text, tip, partial(self._picture, text)) for text, tip in PICTURES.items()}
         self.download = Popover("⤓", "Download", *self.downloads.values())
         widgets = [self.undo, self.redo, self.code, self.download.box, self.keep, self.frame]
         self.box = w.HBox(widgets).add_class("pl-actions")
@@ -85,19 +91,34 @@ class Actions:
     def _saver(self, text: str) -> Callable[[], None]:
         return lambda: self._save(*DOWNLOADS[text][1:])
 
+    def _picture(self, text: str) -> None:
+        """Have the browser draw the chart as it shows it."""
+        self.download.close()
+        try:
+            state, schedule, _ = self._shown()
+        except Exception as error:
+            return self._say(sentence(error), "bad")
+        devices = counted(schedule.problem.cluster.n_devices, "device")
+        by = f"{state.partitioner} + {state.scheduler}"
+        title = f"{state.model.title} · {by} · {devices} · makespan {schedule.problem.cluster.units.time(schedule.makespan)}"
+        self.draw(_name(state, f".{text.lower()}"), title)
+
     def _save(self, suffix: str, kind: str, write: Callable[[Schedule, Path, list[Item]], Any]) -> None:
         """Write a file where the kernel runs, hand it to the browser, and delete it."""
         self.download.close()
         try:
             state, schedule, numbers = self._shown()
-            stem = code.file_name(state, state.model.title).removesuffix(".json.gz")
-            name = f"{stem}-{state.partitioner}-{state.scheduler}{suffix}"
+            name = _name(state, suffix)
             with TemporaryDirectory() as folder:
                 path = Path(folder) / name
                 write(schedule, path, numbers)
                 self.frame.download(name, path.read_bytes(), kind)
         except Exception as error:
             self._say(sentence(error), "bad")
+
+
+def _name(state: State, suffix: str) -> str:
+    return f"{code.file_name(state, state.model.title).removesuffix('.json.gz')}-{state.partitioner}-{state.scheduler}{suffix}"
 
 
 def _page(schedule: Schedule, path: Path, numbers: list[Item]) -> None:
@@ -122,6 +143,10 @@ def _figures(_: Schedule, path: Path, numbers: list[Item]) -> None:
     path.write_text("".join(f"{item['label']}\t{item['value']}\n" for item in numbers), encoding="utf-8")
 
 
+PICTURES = {
+    "PNG": "The chart as it is shown, as pixels",
+    "SVG": "The chart as it is shown, as shapes that can be scaled and edited",
+}
 DOWNLOADS: dict[str, tuple[str, str, str, Callable[[Schedule, Path, list[Item]], Any]]] = {
     "Page": ("A web page that plays this schedule without a kernel", ".html", "text/html", _page),
     "Trace": ("A Chrome trace, which ui.perfetto.dev opens", ".trace.json", "application/json", _trace),

@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from placelab.comparing import compare
+from placelab.comparing import compare, fitting_schedulers
 from placelab.explorer.engine.abandonable import Abandoned, run_abandonable
 from placelab.explorer.engine.known_pairs import KnownPairs, best_pair, measures
 from placelab.explorer.engine.solving import Result, preparation
@@ -267,7 +267,7 @@ class Comparison:
         quick_first = sorted(partitioners(), key=lambda name: partitioners()[name].slow)
         names = [name for name in quick_first if name in self._pairs.done]
         if names and all(name in names for name in quick_first if not partitioners()[name].slow):
-            self._frame = self._pairs.frame(names, schedulers())
+            self._frame = self._pairs.frame(names, self._columns())
 
     # ---------------------------------------------------------------- the table
 
@@ -278,7 +278,8 @@ class Comparison:
             wanted = [name for name in names if self._wanted(name)]
             left = [name for name in wanted if name not in done]
             table = self.table
-            table.schedulers = list(schedulers())
+            table.schedulers = list(self._columns())
+            table.unitless = self._subject is not None and not self._subject[0].cluster.units.si
             table.rows = [self._row(name) for name in names]
             table.fraction = 1 - len(left) / len(wanted) if wanted else 1.0
             table.action, table.status = "search" if len(done) < len(names) else "", ""
@@ -292,7 +293,11 @@ class Comparison:
     def _row(self, name: str) -> dict[str, Any]:
         done, wanted, stale = name in self._pairs.done, self._wanted(name), self._newest != self._subject
         state = "done" if done else "running" if self._now == name else "pending" if wanted else "search"
-        return {"name": name, "state": state, "cells": [self._pairs.cell((name, s), stale) for s in schedulers()]}
+        return {"name": name, "state": state, "cells": [self._pairs.cell((name, s), stale) for s in self._columns()]}
+
+    def _columns(self) -> tuple[str, ...]:
+        """The schedulers that fit the graph shown."""
+        return fitting_schedulers(self._subject[0].graph) if self._subject is not None else tuple(schedulers())
 
     def _answer(self, change: Any) -> None:
         """Do what a user asks for in the browser."""

@@ -11,12 +11,17 @@ import ipywidgets as w
 
 from placelab.costs.source_table import sources
 from placelab.explorer.panels.buttons import button
+from placelab.explorer.panels.choose import choose
 from placelab.explorer.state import Change, State
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
+from placelab.problem.plain_numbers import counts_plainly
 
-COSTS = {"of the model": "model", "Mayer 2017": "mayer"}
-TIP = "Operations and bytes as the model has them, or 1 to 100 as in Mayer 2017 §5.1, for its cluster mayer50."
+COSTS = {"of the model": "model", "Mayer 2017": "mayer", "1 ms per unit": "seconds"}
+TIP = (
+    "Operations and bytes as the model has them; or 1 to 100 as in Mayer 2017 §5.1, for its cluster mayer50; or plain numbers as "
+    "milliseconds, for clusters in SI units."
+)
 SOURCES_TIP = "Where costs come from, and what if they were larger or smaller"
 USED = "Applies to the devices shown"
 FACTORS = {
@@ -66,7 +71,8 @@ class CostsPicker:
         """Show the costs of `state`, without calling `change`."""
         self._quiet = True
         try:
-            self.menu.value = next(label for label, costs in COSTS.items() if costs == state.costs)
+            offered = [label for label, kind in COSTS.items() if kind != "seconds" or counts_plainly(state.model.graph)]
+            choose(self.menu, offered, next(label for label, costs in COSTS.items() if costs == state.costs))
             factors = {name: getattr(state, name) for name in FACTORS}
             for name, factor in factors.items():
                 if _rounded(self.sliders[name].value) != factor:

@@ -9,11 +9,20 @@ import ipywidgets as w
 
 from placelab.explorer.panels.strip import Item
 
+ORDER = (
+    "makespan",
+    "speedup",
+    "gap",
+    "memory",
+    "legal",
+    "critical",
+    "moved",
+)  # where there is no room, the last drop out
 LABELS = {"makespan": "", "critical": "Path", "memory": "Peak", "legal": ""}  # shorter ones, for one line
 
 
 class Numbers:
-    """The row; its height never changes.
+    """The row; its height never changes. Figures for which there is no room are in the tooltip of the others.
 
     Parameters
     ----------
@@ -36,16 +45,20 @@ class Numbers:
 
     def show(self, items: Sequence[Item], warning: str) -> None:
         """Show numbers, as :func:`placelab.explorer.panels.strip.numbers` writes them, and a warning."""
-        self.text.value = f'<div role="list">{"".join(map(_figure, items))}</div>'
+        first = sorted(items, key=lambda item: ORDER.index(item["key"]) if item["key"] in ORDER else len(ORDER))
+        all_of_them = " · ".join(f"{item['label']} {item['value']}" for item in first)
+        self.text.value = (
+            f'<div role="list">{"".join(_figure(item, all_of_them * (not i)) for i, item in enumerate(first))}</div>'
+        )
         self.warning.value = f'<div role="status" title="{escape(warning)}">{escape(warning)}</div>' if warning else ""
         self.warning.layout.display = "" if warning else "none"
 
 
-def _figure(item: Item) -> str:
+def _figure(item: Item, rest: str = "") -> str:
     label, value = LABELS.get(item["key"], item["label"]), item["value"]
     if item["key"] == "critical":
         value = value.replace(" % ·", " ·")
-    tip = f"{item['label']}. {item['title']}"
+    tip = f"{item['label']}. {item['title']}" + (f"\n{rest}" if rest else "")
     return (
         f'<span role="listitem" class="{escape(item["tone"])}" data-key="{escape(item["key"])}" title="{escape(tip)}">'
         f"<i>{escape(label)}</i> <b>{escape(value)}</b></span>"

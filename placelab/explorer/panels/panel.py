@@ -31,10 +31,13 @@ class Shared(traitlets.HasTraits):
         Number of the op that is selected in all views, -1 for none.
     bound
         The best proven lower bound of the makespan of the problem shown [s]; 0 while none is known.
+    kept
+        The schedule that the others are compared with; None while none is kept.
     """
 
     selection = traitlets.Int(-1)
     bound = traitlets.Float(0.0)
+    kept = traitlets.Any(None)
 
     def __init__(
         self, change: Callable[[Change, str], None], say: Callable[[str, str], None], dragging: Callable[[], bool]

@@ -9,6 +9,7 @@ from typing import Any
 
 import ipywidgets as w
 
+from placelab.comparing import fitting_schedulers
 from placelab.explorer.panels.choose import choose
 from placelab.explorer.panels.costs import CostsPicker
 from placelab.explorer.panels.models import ModelPicker
@@ -109,7 +110,9 @@ class Pickers:
             self.memory.value, self.seed.value = state.memory, state.seed
             self.costs.show(state)
             self.prepare.show(state)
-            for kind, catalogue in (("partitioner", partitioners()), ("scheduler", schedulers())):
+            fitting = {*fitting_schedulers(state.graph), state.scheduler}
+            run = {name: function for name, function in schedulers().items() if name in fitting}
+            for kind, catalogue in (("partitioner", partitioners()), ("scheduler", run)):
                 self._show_strategy(kind, catalogue, state)
         finally:
             self.quiet = False

@@ -14,7 +14,7 @@ from placelab.explorer.panels.buttons import button
 from placelab.explorer.panels.pickers import ChangeState
 from placelab.explorer.state import State
 from placelab.problem.problem import Problem
-from placelab.units import seconds, si
+from placelab.units import SI, Units
 
 LISTED = 16  # devices named one by one
 OFFERED = 3  # strategies that would place it
@@ -37,7 +37,7 @@ class Rejection:
     """
 
     def __init__(self, select: Callable[[int], None], change: ChangeState, undo: Callable[[], None]) -> None:
-        self._select, self._op = select, -1
+        self._select, self._op, self._written = select, -1, SI
         self.text, self.hint, self.found = w.HTML(), w.HTML(), w.HBox().add_class("pl-remedies")
         self._show_op = button("", "Select it in all views", lambda: self._select(self._op))
         ignore = button(
@@ -52,6 +52,7 @@ class Rejection:
 
     def show(self, error: InfeasibleError, state: State, problem: Problem, selectable: bool) -> None:
         """Explain an error that has a reason for each device; `selectable`: the chart shows the graph of this problem."""
+        self._written = problem.cluster.units
         self.text.value = explained(error, problem, state.partitioner)
         named = bool(error.op) and error.op in problem.graph.names
         self._op = problem.graph.index(error.op) if named else -1
@@ -86,7 +87,7 @@ class Rejection:
 
     def _use(self, name: str, makespan: float) -> w.Button:
         pick = lambda: self._change(lambda s: s.with_strategy("partitioner", name), "")  # noqa: E731
-        return button(f"{name}: {seconds(makespan)}", f"Place it with {name}, which finds room", pick)
+        return button(f"{name}: {self._written.time(makespan)}", f"Place it with {name}, which finds room", pick)
 
     def _grow(self, factor: float) -> w.Button:
         tip = "The least memory with which the strategies shown would place it, to 1 %: this factor for every device"
@@ -99,7 +100,10 @@ class Rejection:
 def explained(error: InfeasibleError, problem: Problem, partitioner: str) -> str:
     """The panel's text: a headline, and a row for each device."""
     names, left = problem.cluster.names, len(error.devices) - LISTED
-    rows = [_row(name, error, float(problem.cluster.memory[names.index(name)])) for name in error.devices][:LISTED]
+    rows = [
+        _row(name, error, float(problem.cluster.memory[names.index(name)]), problem.cluster.units)
+        for name in error.devices
+    ][:LISTED]
     rows += [f'<tr><td colspan="3">and so on for {left} more</td></tr>'] if left > 0 else []
     head = "<tr><th>Device</th><th>Why not</th><th>Its memory</th></tr>"
     title = escape(headline(error, problem, partitioner))
@@ -128,10 +132,10 @@ def headline(error: InfeasibleError, problem: Problem, partitioner: str) -> str:
     return f"{what} fits on no device{model}"
 
 
-def _row(name: str, error: InfeasibleError, capacity: float) -> str:
+def _row(name: str, error: InfeasibleError, capacity: float, written: Units) -> str:
     known = name in error.short
-    why = f"short by {si(error.short[name], 'B')}" if known else error.devices[name]
-    return f"<tr><td>{escape(name)}</td><td>{escape(why)}</td><td>{si(capacity, 'B') if known else ''}</td></tr>"
+    why = f"short by {written.amount(error.short[name], 'B')}" if known else error.devices[name]
+    return f"<tr><td>{escape(name)}</td><td>{escape(why)}</td><td>{written.amount(capacity, 'B') if known else ''}</td></tr>"
 
 
 def _short(name: str, most: int = 40) -> str:

@@ -23,6 +23,7 @@ from placelab.explorer.panels.strip import Item, link_load, with_change, with_pr
 from placelab.explorer.panels.tabs import Tabs
 from placelab.explorer.state import State
 from placelab.problem.problem import Problem
+from placelab.problem.time_table import speed_matters
 from placelab.schedule.schedule import Schedule
 from placelab.widgets.cluster.canvas import ClusterCanvas
 from placelab.widgets.gantt.gantt_chart import Gantt
@@ -48,8 +49,6 @@ class ResultView:
     ----------
     aside
         A sentence about a side effect of the latest change, shown with the notes of its result; "" for none.
-    kept
-        The schedule that the others are compared with; None while none is kept.
     """
 
     def __init__(
@@ -64,7 +63,6 @@ class ResultView:
     ) -> None:
         self._canvas, self._prepare, self._shared = canvas, pickers.prepare, shared
         self.say, self.aside = message.say, ""
-        self.kept: Schedule | None = None
         self._shown: Schedule | None = None
         self._devices = 0  # of the newest problem
         self.gantt = Gantt(embedded=True, height=-1)
@@ -83,13 +81,14 @@ class ResultView:
     def follow(self, problem: Problem) -> None:
         """Prepare for the results of this problem; use of memory and links of other devices is taken off the canvas."""
         self._shared.follow(problem)
+        self._canvas.fixed = np.flatnonzero(~speed_matters(problem)).tolist()
         if problem.cluster.n_devices != self._devices:
             self.clear_canvas()
         self._devices = problem.cluster.n_devices
 
     def keep(self, schedule: Schedule | None) -> None:
         """Compare the schedules to come with this one; None: with none."""
-        self.kept = schedule
+        self._shared.kept = schedule
         self.gantt.keep(schedule)
         self._write_numbers()
 
@@ -146,7 +145,7 @@ class ResultView:
     def _write_numbers(self, _: object = None) -> None:
         if (schedule := self._shown) is not None:
             items = with_proof(self.gantt.numbers, schedule, self._shared.bound)
-            self.numbers.show(with_change(items, schedule, self.kept), self.gantt.warning)
+            self.numbers.show(with_change(items, schedule, self._shared.kept), self.gantt.warning)
 
     def _select(self, op: int) -> None:
         self.gantt.selection = op

@@ -11,7 +11,6 @@ import ipywidgets as w
 from placelab.explorer.engine.search import Search
 from placelab.explorer.panels.buttons import button
 from placelab.explorer.panels.strip import OPTIMAL, at_most
-from placelab.units import seconds
 
 INTERVAL = 0.2  # seconds between two updates
 
@@ -80,8 +79,8 @@ def described(search: Search) -> str:
     gap = progress.gap
     parts = [
         "stopping…" if search.halted else progress.doing,
-        "" if progress.makespan is None else f"best {seconds(progress.makespan)}",
-        "" if progress.bound is None else f"bound {seconds(progress.bound)}",
+        "" if progress.makespan is None else f"best {search.units.time(progress.makespan)}",
+        "" if progress.bound is None else f"bound {search.units.time(progress.bound)}",
         "" if gap is None else "optimal" if gap < OPTIMAL else f"{at_most(gap)} above optimum",
         f"{search.elapsed:.0f} s",
     ]

@@ -12,7 +12,7 @@ from placelab.analysis.measures import metrics
 from placelab.analysis.validation import Violation
 from placelab.explorer.panels.job_numbers import job_items
 from placelab.schedule.schedule import Schedule
-from placelab.units import percent, seconds, si
+from placelab.units import Units, percent
 
 OPTIMAL = 1e-9  # a makespan this close above its bound differs from it by rounding
 Item = dict[str, str]  # key, label, value, title, tone, as in the `numbers` trait of the Gantt chart
@@ -21,20 +21,21 @@ Item = dict[str, str]  # key, label, value, title, tone, as in the `numbers` tra
 def strip(schedule: Schedule, violations: Sequence[Violation] | None) -> tuple[list[Item], str]:
     """The numbers above the chart, from ``metrics``, ``bounds`` and ``validate``, and the warning ("" for none)."""
     m = metrics(schedule)
-    warnings = (_worse(m), _short(schedule), _misjudged(schedule))
+    warnings = (_worse(m, schedule), _short(schedule), _misjudged(schedule))
     return numbers(schedule, m, violations), " ".join(text for text in warnings if text)
 
 
 def numbers(schedule: Schedule, m: dict[str, float], violations: Sequence[Violation] | None) -> list[Item]:
     """One item for each figure; `m` is the dictionary of :func:`placelab.metrics`."""
     job = job_items(schedule)
+    written = schedule.problem.cluster.units
     return [
-        _item("makespan", "Makespan", seconds(m["makespan"]), "When the last op has finished"),
+        _item("makespan", "Makespan", written.time(m["makespan"]), "When the last op has finished"),
         *([] if job and np.isnan(m["speedup"]) else [_speedup(m["speedup"], schedule)]),  # no device runs a job alone
         _gap(m["bound_gap"], schedule),
-        _critical(m),
+        _critical(m, written),
         *job,
-        _item("moved", "Moved", si(m["bytes_moved"], "B"), f"{m['transfers']:,} transfers between devices"),
+        _item("moved", "Moved", written.amount(m["bytes_moved"], "B"), f"{m['transfers']:,} transfers between devices"),
         *_memory(schedule),
         _legal(violations),
     ]
@@ -46,7 +47,7 @@ def with_change(items: Sequence[Item], schedule: Schedule, kept: Schedule | None
         return list(items)
     change = schedule.makespan / kept.makespan - 1
     sign, tone = ("▼", "good") if change < 0 else ("▲", "bad") if change > 0 else ("=", "")
-    text = f"{sign} {percent(abs(change))} of ◈ {seconds(kept.makespan)}"
+    text = f"{sign} {percent(abs(change))} of ◈ {kept.problem.cluster.units.time(kept.makespan)}"
     return [
         {**item, "value": f"{item['value']} {text}", "tone": tone} if item["key"] == "makespan" else item
         for item in items
@@ -58,7 +59,8 @@ def with_proof(items: Sequence[Item], schedule: Schedule, bound: float) -> list[
     if bound <= max(best_bound(schedule.problem), schedule.placement.bound or 0.0):
         return list(items)
     gap = schedule.makespan / bound - 1
-    title = f"No schedule of this problem is faster than {seconds(bound)}, as another pair of strategies has proven."
+    least = schedule.problem.cluster.units.time(bound)
+    title = f"No schedule of this problem is faster than {least}, as another pair of strategies has proven."
     text, tone = ("proven optimal", "good") if gap < OPTIMAL else (at_most(gap), "")
     proven = _item("gap", "Above optimum", text, title, tone)
     return [proven if item["key"] == "gap" else item for item in items]
@@ -95,7 +97,7 @@ def _speedup(speedup: float, schedule: Schedule) -> Item:
     if np.isnan(speedup):
         return _item("speedup", "Speed-up", "–", "No device may run all ops alone")
     tone = "good" if speedup > 1.005 else "bad" if speedup < 0.995 else ""
-    alone = seconds(speedup * schedule.makespan)
+    alone = schedule.problem.cluster.units.time(speedup * schedule.makespan)
     return _item(
         "speedup", "Speed-up", f"× {speedup:.3g}", f"The best single device would take {alone}, memory aside", tone
     )
@@ -108,7 +110,7 @@ def _gap(gap: float, schedule: Schedule) -> Item:
     if placement.bound is not None:
         known[f"proven by {placement.partitioner}"] = placement.bound
         gap = np.fmin(gap, schedule.makespan / placement.bound - 1 if placement.bound > 0 else np.inf)
-    listed = "; ".join(f"{name} {seconds(value)}" for name, value in known.items())
+    listed = "; ".join(f"{name} {problem.cluster.units.time(value)}" for name, value in known.items())
     title = " ".join(
         [f"No schedule of this problem is faster than its lower bounds: {listed}.", _ratio(schedule)]
     ).strip()
@@ -124,12 +126,12 @@ def _ratio(schedule: Schedule) -> str:
     return "" if most is None else f"Plans of {name} never take more than {most:.3g} times the optimum here."
 
 
-def _critical(m: dict[str, float]) -> Item:
+def _critical(m: dict[str, float], written: Units) -> Item:
     parts = {name: m[f"critical_{name}"] for name in ("compute", "transfer", "wait")}
     value = " · ".join(
         f"{name} {percent(part / m['makespan'] if m['makespan'] else 0.0)}" for name, part in parts.items()
     )
-    title = "What the makespan is made of: " + ", ".join(f"{name} {seconds(part)}" for name, part in parts.items())
+    title = "What the makespan is made of: " + ", ".join(f"{name} {written.time(part)}" for name, part in parts.items())
     return _item("critical", "Critical path", value, title)
 
 
@@ -137,12 +139,11 @@ def _memory(schedule: Schedule) -> list[Item]:
     capacity, names = schedule.problem.cluster.memory, schedule.problem.cluster.names
     if schedule.problem.memory == "none" or np.isinf(capacity).all():
         return []
-    d = int(np.argmax(schedule.peak_memory / capacity))
+    d, written = int(np.argmax(schedule.peak_memory / capacity)), schedule.problem.cluster.units
     peak, tone = schedule.peak_memory[d], "bad" if len(schedule.oom) else ""
-    title = (
-        f"{names[d]} comes closest to its capacity of {si(capacity[d], 'B')}, memory model {schedule.problem.memory}"
-    )
-    return [_item("memory", "Peak memory", f"{si(peak, 'B')} · {percent(peak / capacity[d])}", title, tone)]
+    limit = written.amount(capacity[d], "B")
+    title = f"{names[d]} comes closest to its capacity of {limit}, memory model {schedule.problem.memory}"
+    return [_item("memory", "Peak memory", f"{written.amount(peak, 'B')} · {percent(peak / capacity[d])}", title, tone)]
 
 
 def _legal(violations: Sequence[Violation] | None) -> Item:
@@ -155,10 +156,10 @@ def _legal(violations: Sequence[Violation] | None) -> Item:
     )
 
 
-def _worse(m: dict[str, float]) -> str:
+def _worse(m: dict[str, float], schedule: Schedule) -> str:
     if not m["speedup"] < 0.995:
         return ""
-    return f"One device alone would be faster: {seconds(m['speedup'] * m['makespan'])}, memory aside."
+    return f"One device alone would be faster: {schedule.problem.cluster.units.time(m['speedup'] * m['makespan'])}, memory aside."
 
 
 def _short(schedule: Schedule) -> str:
@@ -166,11 +167,12 @@ def _short(schedule: Schedule) -> str:
         return ""
     d, began, _, short = schedule.oom[np.argmax(schedule.oom["bytes"])].tolist()
     more = f" ({len(schedule.oom)} such spans in all)" if len(schedule.oom) > 1 else ""
-    return f"{schedule.problem.cluster.names[d]} is out of memory at {seconds(began)}, {si(short, 'B')} short{more}."
+    cluster = schedule.problem.cluster
+    return f"{cluster.names[d]} is out of memory at {cluster.units.time(began)}, {cluster.units.amount(short, 'B')} short{more}."
 
 
 def _misjudged(schedule: Schedule) -> str:
     estimate, makespan = schedule.placement.estimate, schedule.makespan
     if estimate is None or not schedule.problem.transfer_model.queue or abs(makespan - estimate) <= 0.01 * makespan:
         return ""
-    return f"The planner expected {seconds(estimate)}: it plans without contention between transfers."
+    return f"The planner expected {schedule.problem.cluster.units.time(estimate)}: it plans without contention between transfers."

@@ -6,9 +6,11 @@ from typing import Any
 
 import ipywidgets as w
 
+from placelab.errors import UnsupportedError
 from placelab.explorer.engine.solving import Result
 from placelab.explorer.panels.comparison import Comparison
 from placelab.explorer.panels.decisions_panel import DecisionsPanel
+from placelab.explorer.panels.difference_panel import DifferencePanel
 from placelab.explorer.panels.graph_panel import GraphPanel
 from placelab.explorer.panels.job_panel import JobPanel
 from placelab.explorer.panels.panel import Panel, PanelFactory, Shared
@@ -21,6 +23,7 @@ PANELS: tuple[PanelFactory, ...] = (  # in the order of their tabs
     GraphPanel,
     DecisionsPanel,
     WhatMatters,
+    DifferencePanel,
     JobPanel,
 )
 
@@ -56,6 +59,12 @@ class Tabs:
         self._result = result
         for panel in self.panels.values():
             panel.result(result)
+
+    def open(self, title: str) -> None:
+        """Show the tab of that title; UnsupportedError when there is none."""
+        if title not in self.panels:
+            raise UnsupportedError(f"no tab is called {title!r}; there are {', '.join(self.panels)}")
+        self.titles.value = title
 
     def close(self) -> None:
         """End the panels' threads."""

@@ -131,6 +131,7 @@ class WhatMatters:
         rows = {key: {**self._rows[key], "stale": True} for key in keys if key in self._rows}
         status = f"{left_out} links that carry less are left out" if left_out else ""
         with self.view.hold_sync():
+            self.view.unitless = not schedule.problem.cluster.units.si
             self.view.makespan, self.view.stale, self.view.fraction, self.view.status = (
                 schedule.makespan,
                 False,

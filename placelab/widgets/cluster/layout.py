@@ -70,7 +70,8 @@ def describe(cluster: Cluster, layout: Layout) -> dict[str, Any]:
     """The `cluster` trait of the canvas: plain JSON, SI units, None for unlimited.
 
     ``devices`` (name, type, host, speed, memory) and the ``bandwidth`` and ``latency`` matrices are in the order of the
-    devices, 0 on the diagonal of both; ``order`` and ``view`` are those of the layout.
+    devices, 0 on the diagonal of both; ``order`` and ``view`` are those of the layout; ``unitless``: all are plain
+    numbers (:attr:`Cluster.units`).
     """
     columns = {
         "name": cluster.names,
@@ -85,6 +86,7 @@ def describe(cluster: Cluster, layout: Layout) -> dict[str, Any]:
         "latency": cluster.latency.tolist(),
         "order": list(layout.order),
         "view": layout.view,
+        "unitless": not cluster.units.si,
     }
 
 

@@ -30,6 +30,7 @@ def gantt_traits(schedule: Schedule) -> dict[str, object]:
         "schedule": pack_schedule(schedule),
         "memory": pack_memory(schedule, most=PAGE_POINTS),
         "memory_shown": memory_matters(schedule),
+        "unitless": not schedule.problem.cluster.units.si,
     }
 
 
@@ -100,6 +101,9 @@ class Gantt(anywidget.AnyWidget):
     incoming = traitlets.List(traitlets.Int()).tag(sync=True)  # the selected op, and the transfers to it, by row
     candidates = traitlets.List(traitlets.Dict()).tag(sync=True)  # ghosts of bars: device (number), start, finish [s]
     embedded = traitlets.Bool(False).tag(sync=True)  # numbers and warning are shown elsewhere
+    unitless = traitlets.Bool(False).tag(
+        sync=True
+    )  # the problem counts in plain numbers, see placelab.problem.plain_numbers
 
     _shown: Schedule | None = None
     _postponed = False  # the last `show` was during a drag, which postpones the memory curves and their lanes
@@ -140,7 +144,7 @@ class Gantt(anywidget.AnyWidget):
                 self.colour_ways = job_ways(graph)
                 if self.colour_by in JOB_WAYS and self.colour_by not in self.colour_ways:
                     self.colour_by = "kind"
-            self.devices = list(cluster.names)
+            self.devices, self.unitless = list(cluster.names), not cluster.units.si
             self.schedule = pack_schedule(schedule)
             self._shown, self._postponed = schedule, dragging
             if self._kept is not None and (before is None or another or cluster.names != before.problem.cluster.names):
@@ -168,6 +172,18 @@ class Gantt(anywidget.AnyWidget):
             self._kept = schedule
             shown = self._shown or schedule
             self.kept = pack_kept(schedule, shown.problem) if schedule is not None and shown is not None else b""
+
+    def download(self, name: str, title: str) -> None:
+        """Have the browser download the chart as it is shown: span of time, colours, selection.
+
+        Parameters
+        ----------
+        name
+            Of the file; ends in ``.png`` or ``.svg``.
+        title
+            A line above the chart.
+        """
+        self.send({"picture": name.rpartition(".")[2], "name": name, "title": title})
 
     def _offer_lanes(self, schedule: Schedule, already: bool) -> None:
         """Show the lanes when memory gets scarce, and keep them, unless `memory_shown` was set."""

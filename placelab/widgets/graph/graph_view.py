@@ -63,6 +63,9 @@ class ModelGraph(anywidget.AnyWidget):
     request = traitlets.Dict().tag(sync=True, echo_update=False)  # newest message; see Request in traits.ts
     aspect = traitlets.Float(3.3).tag(sync=True)  # width of the picture divided by its height; from the browser
     can_pin = traitlets.Bool(False).tag(sync=True)  # whether boxes can be pinned to devices
+    unitless = traitlets.Bool(False).tag(
+        sync=True
+    )  # the problem counts in plain numbers, see placelab.problem.plain_numbers
 
     on_pin: OnPin | None = None
     problem: Problem | None = None
@@ -111,6 +114,7 @@ class ModelGraph(anywidget.AnyWidget):
             if self._graph is not None and len(schedule.start) == self._graph.n_ops:
                 self._schedule = schedule
                 self.devices = list(schedule.problem.cluster.names)
+                self.unitless = not schedule.problem.cluster.units.si
                 self.values = pack_values(schedule, self.colour)
 
     def show_pins(self, problem: Problem) -> None:
@@ -119,6 +123,7 @@ class ModelGraph(anywidget.AnyWidget):
             if self._graph is not None and problem.graph.n_ops == self._graph.n_ops:
                 self.problem = problem
                 self.devices = list(problem.cluster.names)
+                self.unitless = not problem.cluster.units.si
                 self.pinned = pack_pins(problem)
 
     def reveal(self, op: int) -> None:

@@ -25,24 +25,25 @@ import numpy as np
 from placelab.analysis.lower_bounds import bounds
 from placelab.analysis.validation import validate
 from placelab.errors import InfeasibleError, UnsupportedError
-from placelab.generators import gaussian_elimination, layered
 from placelab.placing import place
-from placelab.problem import time_columns
-from placelab.problem.cluster import Cluster
-from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation import simulate
 from placelab.strategies import Partitioner, Scheduler, _enter, find, partitioners, schedulers
+from placelab.testing.answers import answer, fail, is_empty
+from placelab.testing.example_problems import examples, size
+from placelab.testing.problem_as_code import as_code
 
 ROUNDING = 1e-9  # relative
 SMALL = 10  # ops; every strategy, also an exact one, must place problems of this size
 SEARCHED = 20  # ops; larger examples, each placed several times, would keep a search busy for minutes
 
 
-def check_partitioner(partitioner: str | Callable, problems: Iterable[Problem] | None = None) -> None:
+def check_partitioner(
+    partitioner: str | Callable, problems: Iterable[Problem] | None = None, *, seconds: float | None = None
+) -> None:
     """Check a partitioner's contract, which the module's docstring states.
 
     Parameters
@@ -51,6 +52,8 @@ def check_partitioner(partitioner: str | Callable, problems: Iterable[Problem] |
         Name in the catalogue, decorated function, or plain function ``f(problem, ...)``.
     problems
         Problems to check it on; default :func:`examples`, for one that searches for seconds (``slow``) those of up to 20 ops.
+    seconds
+        Limit of the whole check; default: none.
 
     Raises
     ------
@@ -61,22 +64,25 @@ def check_partitioner(partitioner: str | Callable, problems: Iterable[Problem] |
     --------
     >>> check_partitioner("heft")
     """
-    f: Partitioner = _strategy(partitioners(), partitioner, "partitioner")
+    f: Partitioner = strategy(partitioner, "partitioner")
     if problems is None and getattr(f, "slow", False):
         problems = [problem for problem in examples() if problem.graph.n_ops <= SEARCHED]
-    _first_fault(f"partitioner {f.name!r}", lambda problem: _partitioner_faults(f, problem), problems)
+    _first_fault("partitioner", f, _partitioner_faults, problems, seconds)
 
 
-def check_scheduler(scheduler: str | Callable, problems: Iterable[Problem] | None = None) -> None:
+def check_scheduler(
+    scheduler: str | Callable, problems: Iterable[Problem] | None = None, *, seconds: float | None = None
+) -> None:
     """Check a scheduler's contract, which the module's docstring states, on several placements of each problem.
 
     Parameters
     ----------
     scheduler
-        Name in the catalogue, decorated function, or plain function of three (a rule) or two parameters (static
-        priorities).
+        Name in the catalogue, decorated function, or plain function of three (a rule) or two parameters (static priorities).
     problems
         Problems to check it on; default :func:`examples`.
+    seconds
+        Limit of the whole check; default: none.
 
     Raises
     ------
@@ -87,46 +93,8 @@ def check_scheduler(scheduler: str | Callable, problems: Iterable[Problem] | Non
     --------
     >>> check_scheduler("pct")
     """
-    f: Scheduler = _strategy(schedulers(), scheduler, "scheduler")
-    _first_fault(f"scheduler {f.name!r}", lambda problem: _scheduler_faults(f, problem), problems)
-
-
-def examples() -> list[Problem]:
-    """Problems on which strategies tend to fail, smallest first: one op, ties, zero times, groups, restrictions, every model."""
-    two = Cluster([1.0, 2.0], bandwidth=2.0, latency=0.5)
-    one = Cluster([3.0])
-    three = Cluster(
-        [1.0, 4.0, 2.0], bandwidth=[[1, 2, 3], [4, 1, 2], [1, 5, 1]], latency=0.25, types=["cpu", "gpu", "gpu"]
-    )
-    chain = _chain(4)
-    diamond = _diamond()
-    found = [
-        Problem(_chain(1), one),
-        Problem(_chain(1), two),
-        Problem(_chain(2), one),
-        Problem(_chain(2), two),
-        Problem(_chain(3, compute=0.0), two),
-        Problem(_chain(3, compute=0.0, size=0.0), Cluster([1.0, 1.0])),
-        Problem(OpGraph.from_arrays(list("abc"), [1.0] * 3, []), two),
-        Problem(chain, two, groups=[("a", "d")]),
-        Problem(chain, two).pin({"c": "dev0"}),
-        Problem(diamond, three, allowed={"b": ["cpu"], "c": ["gpu"]}, groups=[("c", "d")]),
-        Problem(diamond, three, transfers="sequential"),
-        Problem(diamond, three, transfers="sequential", duplex=True, transfer_ops=1),
-        Problem(diamond, three, transfers="channel"),
-        Problem(diamond, three, transfer_ops=2),
-        Problem(diamond, two.replace(memory=[8.0, 11.0]), memory="reserved"),
-        Problem(diamond, two.replace(memory=[14.0, 14.0]), memory="edges"),
-        Problem(diamond, two.replace(memory=[16.0, 16.0]), memory="dynamic"),
-        Problem(diamond, two.replace(memory=[5.0, 5.0]), memory="dynamic"),
-        Problem(diamond, two.replace(memory=[np.inf, 30.0]), memory="dynamic", groups=[("a", "b"), ("c", "d")]),
-        Problem(_measured(), three),
-        *(Problem(_dense(seed), three, groups=[("op1", "op4")], allowed={"op3": [0, 2]}) for seed in range(4)),
-        Problem(gaussian_elimination(5), Cluster.uniform(3)),
-        Problem(layered(40, seed=1), Cluster.uniform(4), transfers="channel"),
-        Problem(layered(40, seed=2), Cluster.uniform(4, memory=1e9)),
-    ]
-    return sorted(found, key=_size)
+    f: Scheduler = strategy(scheduler, "scheduler")
+    _first_fault("scheduler", f, _scheduler_faults, problems, seconds)
 
 
 # -------------------------------------------------------------------- the contracts
@@ -148,7 +116,7 @@ def _partitioner_faults(f: Partitioner, problem: Problem) -> Iterator[str]:
     if placement.problem is not problem:
         yield "gives a placement of another problem than it was asked to place"
         return
-    yield from _placement_faults(placement)
+    yield from placement_faults(placement)
     for label, again in _again(f, problem):
         if _fingerprint(placement) != _fingerprint(again):
             yield f"gives another placement {label}"
@@ -160,7 +128,8 @@ def _partitioner_faults(f: Partitioner, problem: Problem) -> Iterator[str]:
         )
 
 
-def _placement_faults(placement: Placement) -> Iterator[str]:
+def placement_faults(placement: Placement) -> Iterator[str]:
+    """What is wrong with a placement, as the end of a sentence."""
     problem, device = placement.problem, placement.device
     graph = problem.graph
     if not problem.runs_on(device).all():
@@ -221,7 +190,7 @@ def _scheduler_faults(f: Scheduler, problem: Problem) -> Iterator[str]:
         yield from _schedule_faults(schedule)
         if _fingerprint(schedule) != _fingerprint(again):
             yield "gives another schedule when run again with the same seed"
-    if len(refusals) == len(placements):
+    if len(refusals) == len(placements) and not f.needs:
         yield f"runs with none of the placements: {refusals[-1]}"
     if _fingerprint(problem) != before:
         yield "changes the problem it was given"
@@ -263,130 +232,36 @@ def _fingerprint(thing: Any) -> tuple:
 # -------------------------------------------------------------------- running and reporting
 
 
-def _strategy(catalogue: Any, strategy: str | Callable, what: str) -> Any:
+def strategy(given: Any, what: str) -> Any:
     """The strategy with its attributes; a plain function gets them without an entry in the catalogue."""
-    if not callable(strategy) or hasattr(strategy, "options"):
-        return find(catalogue, strategy, what)
+    if not callable(given) or hasattr(given, "options"):
+        return find(partitioners() if what == "partitioner" else schedulers(), given, what)
     if what == "partitioner":
-        return _enter({}, strategy, dict(name="", source=""), first=("problem",))
-    rule = [p for p in inspect.signature(strategy).parameters.values() if p.kind is not p.KEYWORD_ONLY]
+        return _enter({}, given, dict(name="", source=""), first=("problem",))
+    rule = [p for p in inspect.signature(given).parameters.values() if p.kind is not p.KEYWORD_ONLY]
     first = ("state", "device", "ready") if len(rule) == 3 else ("problem", "placement")
-    return _enter({}, strategy, dict(name="", source="", static=len(rule) != 3), first=first)
+    return _enter({}, given, dict(name="", source="", static=len(rule) != 3, needs=""), first=first)
 
 
-def _first_fault(what: str, faults: Callable[[Problem], Iterator[str]], problems: Iterable[Problem] | None) -> None:
-    for problem in examples() if problems is None else sorted(problems, key=_size):
-        fault, cause = None, None
-        try:
-            fault = next(faults(problem), None)
-        except Exception as error:
-            fault, cause = f"fails with {type(error).__name__}: {error}", error
-        if fault is not None:
-            raise AssertionError(f"{what} {fault}\n\n{as_code(problem)}") from cause
+def _first_fault(
+    what: str, f: Any, faults: Callable, problems: Iterable[Problem] | None, seconds: float | None
+) -> None:
+    name = f"{what} {f.name!r}"
+    if is_empty(f):
+        fail(f"{name} is still empty: fill in its body and run its cell again")
 
+    def run() -> bool:
+        for problem in examples() if problems is None else sorted(problems, key=size):
+            fault, cause = None, None
+            try:
+                fault = next(faults(f, problem), None)
+            except NotImplementedError as error:
+                fail(f"{name} is still empty: fill in its body and run its cell again", cause=error)
+            except Exception as error:
+                fault, cause = f"fails with {type(error).__name__}: {error}", error
+            if fault is not None:
+                fail(f"{name} {fault}", as_code(problem), cause)
+        return True
 
-def _size(problem: Problem) -> tuple[int, int, int]:
-    return problem.graph.n_ops, problem.graph.n_edges, problem.cluster.n_devices
-
-
-def as_code(problem: Problem) -> str:
-    """A small problem as the code that makes it, after ``import placelab as pl; from numpy import inf, nan``."""
-    if problem.graph.n_ops > 50:
-        return repr(problem)
-    rules = {
-        label: getattr(problem, label)
-        for label in ("memory", "transfers", "duplex", "transfer_ops", "groups", "allowed")
-    }
-    return "\n".join(
-        [
-            f"graph = pl.OpGraph.from_arrays({_call(_graph_arguments(problem.graph))})",
-            f"cluster = pl.Cluster({_call(_cluster_arguments(problem.cluster))})",
-            f"problem = pl.Problem({_call(dict(graph='graph', cluster='cluster') | rules, bare=('graph', 'cluster'))})",
-        ]
-    )
-
-
-def _graph_arguments(graph: OpGraph) -> dict[str, Any]:
-    number = np.arange(graph.n_tensors) - graph.op_tensor_ptr[graph.tensor_producer]
-    unused = np.flatnonzero(np.diff(graph.tensor_ptr) == 0)
-    own = np.array_equal(graph.memory, graph.persistent + graph.temporary + graph.outputs)
-    return dict(
-        names=graph.names,
-        compute=graph.compute,
-        edges=graph.edges,
-        edge_bytes=graph.edge_bytes,
-        edge_output=number[graph.edge_tensor],
-        edge_control=graph.tensor_control[graph.edge_tensor],
-        outputs=[(int(graph.tensor_producer[t]), int(number[t]), float(graph.tensor_bytes[t])) for t in unused],
-        persistent=graph.persistent,
-        temporary=graph.temporary,
-        memory=None if own else graph.memory,
-        **_time_arguments(graph),
-    )
-
-
-def _time_arguments(graph: OpGraph) -> dict[str, Any]:
-    found = time_columns.arguments(graph)
-    return found | {"time": {kind: seconds.tolist() for kind, seconds in found.get("time", {}).items()}}
-
-
-def _cluster_arguments(cluster: Cluster) -> dict[str, Any]:
-    arguments = {label: getattr(cluster, label) for label in cluster.__dataclass_fields__}
-    default = Cluster(cluster.speed)
-    if np.isinf(cluster.memory).all():
-        arguments["memory"] = None
-    for label in ("names", "types", "hosts"):
-        if arguments[label] == getattr(default, label):
-            arguments[label] = None
-    return arguments
-
-
-def _call(arguments: dict[str, Any], bare: tuple[str, ...] = ()) -> str:
-    """Arguments as code, without those that are None, empty or all zero."""
-    plain = {label: value.tolist() if isinstance(value, np.ndarray) else value for label, value in arguments.items()}
-    is_set = lambda v: v and (isinstance(v, (str, dict, float, bool)) or any(v))  # noqa: E731
-    always = ("compute", "edges", "edge_output")
-    given = {label: value for label, value in plain.items() if label in always or is_set(value)}
-    return ", ".join(f"{label}={value if label in bare else repr(value)}" for label, value in given.items())
-
-
-# -------------------------------------------------------------------- graphs of the examples
-
-
-def _chain(n: int, compute: float = 2.0, size: float = 3.0) -> OpGraph:
-    edges = [(v, v + 1) for v in range(n - 1)]
-    return OpGraph.from_arrays(list("abcdefgh")[:n], [compute] * n, edges, edge_bytes=[size] * (n - 1))
-
-
-def _diamond() -> OpGraph:
-    """One tensor of a goes to b and c, tensors of both to d; all kinds of memory."""
-    return OpGraph.from_arrays(
-        list("abcd"),
-        [1.0, 4.0, 3.0, 2.0],
-        [(0, 1), (0, 2), (1, 3), (2, 3)],
-        edge_bytes=[3.0, 3.0, 2.0, 1.0],
-        edge_output=[0, 0, 0, 0],
-        persistent=[0.0, 1.0, 0.0, 1.0],
-        temporary=[1.0, 0.0, 2.0, 0.0],
-        outputs=[(3, 0, 2.0)],
-    )
-
-
-def _measured() -> OpGraph:
-    """Times by device type, and one op that only a GPU can run."""
-    return OpGraph.from_arrays(
-        list("abcd"),
-        [np.nan] * 4,
-        [(0, 1), (0, 2), (1, 3), (2, 3)],
-        edge_bytes=[1.0] * 4,
-        time={"cpu": [1.0, 5.0, np.nan, 1.0], "gpu": [2.0, 1.0, 1.0, 0.0]},
-        devices={2: ["gpu"]},
-    )
-
-
-def _dense(seed: int) -> OpGraph:
-    """Six ops, random edges and whole costs, zeros among them."""
-    rng = np.random.default_rng(seed)
-    edges = [(u, v) for v in range(6) for u in range(v) if rng.random() < 0.5]
-    compute = rng.integers(0, 5, 6).astype(float)
-    return OpGraph.from_arrays([f"op{v}" for v in range(6)], compute, edges, edge_bytes=rng.integers(0, 4, len(edges)))
+    run.__name__ = name
+    answer(run, seconds=seconds)

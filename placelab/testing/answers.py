@@ -1,0 +1,118 @@
+"""Answers of students: called within a time limit; one that is empty, fails or takes too long is one sentence."""
+
+from __future__ import annotations
+
+import ctypes
+import dis
+import inspect
+from collections.abc import Callable, Mapping
+from threading import Thread
+from typing import Any, NoReturn
+
+import numpy as np
+
+from placelab.problem.problem import Problem
+from placelab.testing.problem_as_code import as_code
+
+SECONDS = 20.0  # default limit of one call
+LONGEST = 300  # characters of a value that is shown
+RETURNS = {"RESUME", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE", "NOP"}
+
+
+def answer(found: Any, *arguments: Any, seconds: float | None = SECONDS) -> Any:
+    """What was answered: `found` itself, or what it returns if it is a function.
+
+    Parameters
+    ----------
+    found
+        A value, or a function of `arguments`.
+    seconds
+        How long a call may take; None: as long as it likes, in the caller's own thread.
+
+    Raises
+    ------
+    AssertionError
+        The answer is ``None`` or ``...``, the function raises an error or takes too long.
+    """
+    if not callable(found):
+        _expect_filled(found, "the answer")
+        return found
+    name = title(found)
+    if is_empty(found):
+        fail(f"{name} is still empty: fill in its body and run its cell again")
+    result = _called(found, arguments, seconds)
+    _expect_filled(result, name)
+    return result
+
+
+def fail(sentence: str, code: str = "", cause: BaseException | None = None) -> NoReturn:
+    """Raise AssertionError with a sentence and, below it, the counter-example as code."""
+    raise AssertionError(f"{sentence}\n\n{code}" if code else sentence) from cause
+
+
+def title(found: Any) -> str:
+    """Name of a function that was written with def; "the answer" for all others."""
+    name = getattr(found, "__name__", "<")
+    return "the answer" if name.startswith("<") else name
+
+
+def is_empty(function: Any) -> bool:
+    """Whether the body of a function does nothing but return None: ``...``, ``pass``, a docstring."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return False
+    steps = list(dis.get_instructions(code))
+    returned = [step.argval for step in steps if step.opname in ("LOAD_CONST", "RETURN_CONST")]
+    return {step.opname for step in steps} <= RETURNS and set(map(repr, returned)) <= {"None", "Ellipsis"}
+
+
+def shown(value: Any) -> str:
+    """A value as code, cut where it is long."""
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= LONGEST else text[:LONGEST] + " …"
+
+
+def case_as_code(case: Any) -> str:
+    """A case that an answer fails, as code."""
+    return as_code(case) if isinstance(case, Problem) else f"case = {shown(case)}"
+
+
+def _expect_filled(value: Any, name: str) -> None:
+    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    if value is None or value is ... or any(part is ... for part in inside):
+        fail(f"{name} is not filled in yet: put your own in place of the three dots and run its cell again")
+
+
+def _called(function: Callable, arguments: tuple, seconds: float | None) -> Any:
+    """The result of a call, made in a thread that is ended when it takes too long."""
+    name, done, failed = title(function), [], []
+
+    def call() -> None:
+        try:
+            done.append(function(*arguments))
+        except BaseException as error:
+            failed.append(error)
+
+    if seconds is None:
+        call()
+    else:
+        thread = Thread(target=call, daemon=True)
+        thread.start()
+        thread.join(seconds)
+        if thread.is_alive():
+            assert thread.ident is not None
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
+            fail(f"{name} takes longer than {seconds:g} s: look for a loop that does not end, or search less")
+    if failed:
+        _report(name, failed[0])
+    return done[0]
+
+
+def _report(name: str, error: BaseException) -> NoReturn:
+    if isinstance(error, NotImplementedError):
+        fail(f"{name} is still empty: fill in its body and run its cell again", cause=error)
+    if isinstance(error, AssertionError):  # of a check that runs within its limit
+        raise error
+    if not isinstance(error, Exception):
+        raise error
+    fail(f"{name} fails with {type(error).__name__}: {error}", cause=error)

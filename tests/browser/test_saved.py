@@ -1,0 +1,181 @@
+"""What outlives the kernel and the page: the saved notebook, downloads; and that a long session does not fill the memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import nbformat
+import pytest
+from browser import jupyterlab
+from browser.test_explorer import OPEN, Hand, key
+from playwright.sync_api import Page, expect
+
+READY = "() => window.jupyterapp?.shell?.currentWidget?.context?.isReady"
+SAVE = "() => window.jupyterapp.commands.execute('docmanager:save')"
+LINK = "bandwidth:inside server"
+
+
+@pytest.fixture
+def explore(open_notebook):
+    """``explore(arguments)`` opens the explorer in a notebook and returns its `Hand`."""
+    return lambda arguments="": Hand(open_notebook([OPEN.format(arguments=arguments)]))
+
+
+def reopen(page: Page, lab: jupyterlab.Lab, name: str) -> None:
+    """Open a notebook whose kernel has ended, and run nothing."""
+    lab.close_sessions()
+    page.goto("about:blank")
+    page.goto(f"{lab.url}/doc/tree/{name}?token={lab.token}&reset")
+    page.wait_for_function(READY)
+
+
+def test_a_saved_notebook_shows_the_last_state(explore, lab, label, browser, screenshot):
+    """A drag, saved and opened again without its kernel: the chart after it, and the page that plays; also untrusted."""
+    hand = explore()
+    hand.root.evaluate("root => { window.view = root; }")
+    before = hand.number("makespan")
+    hand.pull(key(hand, LINK), 60)
+    hand.settled()
+    hand.notebook.execute("assert explorer.saved.settled(60)")
+    makespan = hand.number("makespan")
+    picture = hand.page.locator("[class^=placelab-saved]")
+    expect(picture).to_contain_text(makespan)
+    expect(picture).to_be_hidden()  # the live view is there
+    assert makespan != before and hand.root.evaluate("root => root === window.view")  # it was not drawn anew
+    exact = hand.root.locator(".pl-gantt").get_attribute("data-makespan")
+    hand.page.evaluate(SAVE)
+    file = lab.root / f"{label}.ipynb"
+    hand.page.wait_for_timeout(1000)
+    hand.page.goto("about:blank")
+    notebook = nbformat.read(file, 4)
+    nbformat.validate(notebook)
+    assert makespan in file.read_text() and file.stat().st_size < 1e6
+    notebook.cells[0].source += "  # changed outside JupyterLab, which no longer trusts it"
+    nbformat.write(notebook, lab.root / "untrusted.ipynb")
+
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    page = context.new_page()  # one of its own: JupyterLab logs an error for each view that has no kernel
+    try:
+        reopen(page, lab, file.name)
+        expect(page.get_by_text(f"Makespan {makespan}")).to_be_visible()
+        expect(page.get_by_text("model not found")).to_be_hidden()
+        chart = page.locator("[class^=placelab-saved] img")
+        expect(chart).to_be_visible()
+        assert chart.evaluate("image => image.complete && image.naturalWidth > 500")
+        page.get_by_role("button", name="Play this schedule").click()
+        inside = page.frame_locator("[class^=placelab-saved] iframe")
+        expect(inside.locator(".pl-gantt")).to_have_attribute("data-makespan", exact)
+        inside.get_by_role("button", name="Play", exact=True).click()
+        expect(inside.get_by_role("button", name="Pause")).to_be_visible()
+        reopen(page, lab, "untrusted.ipynb")
+        expect(page.get_by_text(f"Makespan {makespan}")).to_be_visible()
+        assert page.locator(".jp-OutputArea img").evaluate("image => image.complete && image.naturalWidth > 500")
+        expect(page.get_by_role("button", name="Play this schedule")).to_have_count(0)
+    finally:
+        context.close()
+
+
+@pytest.mark.slow
+def test_a_saved_notebook_with_many_ops_is_small(explore, lab, label):
+    """20,000 ops: at most 1 MB, picture and page included."""
+    hand = explore('"gnmt_40"')
+    hand.settled()
+    hand.notebook.execute("explorer.saved.follow()\nassert explorer.saved.settled(60)")
+    hand.page.evaluate(SAVE)
+    hand.page.wait_for_timeout(1000)
+    file = lab.root / f"{label}.ipynb"
+    assert hand.number("makespan") in file.read_text() and file.stat().st_size < 1e6
+
+
+def test_the_chart_as_picture(explore, page: Page, tmp_path):
+    """PNG and SVG of what is shown: another span of time is another picture; names are text of well-formed SVG."""
+    hand = explore('"topcuoglu"')
+
+    def saved(name: str, file: str) -> Path:
+        hand.open("Download")
+        with page.expect_download() as begun:
+            hand.button(name).click()
+        assert begun.value.suggested_filename == f"topcuoglu-heft-planned.{name.lower()}"
+        begun.value.save_as(tmp_path / file)
+        return tmp_path / file
+
+    png, svg = saved("PNG", "a.png").read_bytes(), saved("SVG", "a.svg").read_text()
+    assert png.startswith(b"\x89PNG")
+    root = ElementTree.fromstring(svg)
+    texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[0] == "topcuoglu · heft + planned · 3 devices · makespan 80"
+    assert {"P1", "P2", "P3", "critical path"} <= set(texts)
+    width, height = (int.from_bytes(png[i : i + 4], "big") for i in (16, 20))
+    assert root.get("viewBox") == f"0 0 {width} {height}" and width > 900
+    stage = hand.root.locator(".pl-gantt .stage")
+    whole = hand.root.locator(".pl-gantt").get_attribute("data-span")
+    stage.press("+")
+    expect(hand.root.locator(".pl-gantt")).not_to_have_attribute("data-span", whole)
+    assert saved("PNG", "b.png").read_bytes() != png
+    assert saved("SVG", "b.svg").read_text() != svg
+
+
+def test_what_differs_from_the_kept_schedule(explore, screenshot):
+    """Keep, drag: the tab names the scopes and ops that changed; Enter on a row selects its op in the chart."""
+    hand = explore('"convolutional_network", pl.clusters.pcie_box()')
+    hand.button("Difference").click()
+    table = hand.root.locator(".pl-difference")
+    expect(table).to_contain_text("Keep a schedule with")
+    hand.button("◈ Keep").click()
+    hand.pull(key(hand, "bandwidth:inside server"), 60)
+    hand.settled()
+    expect(table.locator(".summary")).to_contain_text("ops moved")
+    table.get_by_role("button", name="Ops").click()
+    first = table.locator("tbody tr").first
+    name = first.locator(".name").inner_text()
+    first.focus()
+    hand.page.keyboard.press("ArrowDown")
+    hand.page.keyboard.press("ArrowUp")
+    hand.page.keyboard.press("Enter")
+    expect(first).to_have_attribute("aria-selected", "true")
+    hand.becomes("str(explorer.problem.graph.names[explorer.shared.selection])", name)
+    screenshot("light")
+    hand.notebook.set_theme("JupyterLab Dark")
+    screenshot("dark")
+    hand.notebook.set_theme("JupyterLab Light")
+
+
+@pytest.mark.slow
+def test_a_thousand_drags_leave_nothing_behind(explore, page: Page):
+    """After garbage collection, the page's heap, nodes and listeners and the kernel's memory are those of before, ± 10 %."""
+    hand = explore('"convolutional_network"')
+    tools = page.context.new_cdp_session(page)
+    tools.send("Performance.enable")
+    tools.send("HeapProfiler.enable")
+    handle = key(hand, LINK)
+
+    def drag(times: int) -> None:
+        for i in range(times):
+            box = handle.bounding_box()
+            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            page.mouse.move(x, y)
+            page.mouse.down()
+            for step in (8, 16, 24):
+                page.mouse.move(x + (step if i % 2 else -step), y)
+            page.mouse.up()
+
+    def used() -> dict[str, float]:
+        hand.settled()
+        hand.notebook.execute("assert explorer.saved.settled(60)")
+        for _ in range(3):
+            tools.send("HeapProfiler.collectGarbage")
+        metrics = {metric["name"]: metric["value"] for metric in tools.send("Performance.getMetrics")["metrics"]}
+        kernel = hand.notebook.execute(
+            "import gc, re; gc.collect(); print(re.search(r'VmRSS:\\s*(\\d+)', open('/proc/self/status').read())[1])"
+        )
+        return {name: metrics[name] for name in ("JSHeapUsedSize", "Nodes", "JSEventListeners")} | {
+            "kernel": float(kernel)
+        }
+
+    drag(100)  # what is made once is there then: code, caches, the history's fullest length
+    before = used()
+    drag(1000)
+    after = used()
+    grown = {name: after[name] / before[name] for name in before}
+    assert all(0.9 < ratio < 1.1 for ratio in grown.values()), (grown, before, after)

@@ -1,0 +1,75 @@
+"""No text of the explorer's views is smaller than 11 pixels, with four devices and with fifty."""
+
+from __future__ import annotations
+
+import pytest
+from browser import bare_page
+from playwright.sync_api import Page
+
+import placelab as pl
+from placelab.widgets.cluster.canvas import ClusterCanvas
+from placelab.widgets.comparison_table import ComparisonTable
+from placelab.widgets.decisions_view import Decisions
+from placelab.widgets.gantt.gantt_chart import Gantt
+from placelab.widgets.graph.graph_view import ModelGraph
+from placelab.widgets.what_matters_table import WhatMattersTable
+
+LEAST = 11
+WATCH = """() => {  // the sizes of all texts that canvases draw, in CSS pixels
+  window.drawn = [];
+  for (const way of ["fillText", "strokeText"]) {
+    const draw = CanvasRenderingContext2D.prototype[way];
+    CanvasRenderingContext2D.prototype[way] = function (text, ...at) {
+      const {a, b} = this.getTransform(), {width} = this.canvas.getBoundingClientRect();
+      const pixels = parseFloat(/([\\d.]+)px/.exec(this.font)[1]) * Math.hypot(a, b) * (width / this.canvas.width || 1);
+      if (String(text).trim()) window.drawn.push([String(text), pixels]);
+      return draw.call(this, text, ...at);
+    };
+  }
+}"""
+SIZES = """() => {  // those, and the texts of elements that are seen, scaled as their SVG is
+  const found = window.drawn, walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const node = walk.currentNode, element = node.parentElement, range = document.createRange();
+    range.selectNodeContents(node);
+    if (!node.data.trim() || element.closest("style, title, script") || !range.getBoundingClientRect().width) continue;
+    const scale = element.getScreenCTM ? Math.hypot(element.getScreenCTM().a, element.getScreenCTM().b) : 1;
+    found.push([node.data, parseFloat(getComputedStyle(element).fontSize) * scale]);
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("devices", [4, 50])
+@pytest.mark.parametrize("view", ["cluster", "gantt", "graph", "decisions", "matters", "comparison"])
+def test_no_text_is_small(page: Page, devices: int, view: str, screenshot):
+    """Text on canvases and in elements, where the view has about the room that the explorer gives it at 1280 × 720."""
+    cluster = pl.clusters.mayer50(devices=devices).replace(memory=5000.0)
+    problem = pl.Problem(pl.costs.mayer(pl.generators.layered(120, seed=1)), cluster, memory="dynamic")
+    placement = pl.place(problem, "heft", trace=True)
+    schedule = pl.simulate(problem, placement, "planned")
+    rows = [dict(what="device", name=name, op=-1, saved=1.0, stale=False) for name in cluster.names]
+    cell = dict(makespan=3.0, gap=0.1, memory=5.0, moved=7.0, flaw="", error="", stale=False)
+    widget = {
+        "cluster": lambda: ClusterCanvas(cluster, embedded=True),
+        "gantt": lambda: Gantt.of(schedule, memory_shown=True, links_shown=True, height=254),
+        "graph": lambda: ModelGraph.of(schedule),
+        "decisions": lambda: Decisions.of(placement),
+        "matters": lambda: WhatMattersTable(rows=rows, makespan=9.0, unitless=True),
+        "comparison": lambda: compared(cell),
+    }[view]()
+    page.set_viewport_size({"width": 1200 if view == "gantt" else 580, "height": 260})
+    page.evaluate(WATCH)
+    bare_page.show(page, widget)
+    page.wait_for_timeout(400)
+    screenshot("whole")
+    sizes = page.evaluate(SIZES)
+    assert len(sizes) > 10
+    small = [(text, round(pixels, 2)) for text, pixels in sizes if pixels < LEAST - 0.01]
+    assert not small
+
+
+def compared(cell):
+    """A comparison that is complete."""
+    rows = [dict(name=name, state="done", cells=[cell, cell]) for name in ("heft", "m-etf", "single")]
+    return ComparisonTable(schedulers=["fifo", "pct"], rows=rows, shown=["heft", "pct"], unitless=True)

@@ -1,0 +1,125 @@
+"""The lessons: their parts, both copies, and what a student sees before an exercise is filled in."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import json
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from placelab import cli, strategies
+from placelab.cli.lessons_command import LESSONS, students_copy
+from placelab.cli.shipped_files import shipped
+
+NOTEBOOKS = sorted(shipped(LESSONS).glob("*.ipynb"))
+EMPTY = re.compile(r"is still empty: fill in its body|is not filled in yet: put your own")
+
+
+def tags(cell) -> list[str]:
+    """Tags of a cell."""
+    return cell["metadata"].get("tags", [])
+
+
+def tagged(path: Path, tag: str) -> list[str]:
+    """Sources of the cells with a tag."""
+    return [cell["source"] for cell in nbformat.read(path, as_version=4).cells if tag in tags(cell)]
+
+
+def names_of(node: ast.stmt) -> list[str]:
+    """Names that a statement outside functions defines."""
+    if isinstance(node, ast.FunctionDef):
+        return [node.name]
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return [alias.asname or alias.name for alias in node.names]
+    return [part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
+
+
+def test_there_are_twelve_lessons():
+    """Numbered without a gap."""
+    assert [int(path.name[:2]) for path in NOTEBOOKS] == list(range(1, len(NOTEBOOKS) + 1))
+    assert len(NOTEBOOKS) == 12
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_lesson_has_all_its_parts(path):
+    """Title and goal, an explorer, exercises with solution and check in this order, three questions, slides."""
+    cells = nbformat.read(path, as_version=4).cells
+    nbformat.validate(nbformat.read(path, as_version=4))
+    assert cells[0]["source"].startswith(f"# Lesson {int(path.name[:2])} · ") and "**Goal.**" in cells[0]["source"]
+    assert len(tagged(path, "explorer")) == 1
+    parts = [tag for cell in cells for tag in tags(cell) if tag in ("exercise", "solution", "check")]
+    assert parts == ["exercise", "solution", "check"] * (len(parts) // 3) and len(parts) >= 9
+    assert re.findall(r"^(\d)\. ", cells[-1]["source"], re.MULTILINE) == ["1", "2", "3"]
+    assert "## Questions for the class" in cells[-1]["source"]
+    assert all("slideshow" in cell["metadata"] for cell in cells if cell["source"].startswith("#"))
+    others = {"explorer", "exercise", "solution", "check"}
+    teaching = [cell for cell in cells if cell["cell_type"] == "code" and not others & set(tags(cell))]
+    assert any("assert" in cell["source"] for cell in teaching)
+
+
+def test_three_lessons_end_in_a_contest():
+    """Each ranks the student's strategy on problems drawn from a seed."""
+    assert sum("check_strategy" in "".join(tagged(path, "check")) for path in NOTEBOOKS) == 3
+
+
+def test_copies_are_written_once(tmp_path, capsys):
+    """A student's copy has neither solutions nor results, an instructor's is the lesson; what is there already is kept."""
+    for folder, more in (("students", []), ("instructor", ["--instructor"])):
+        cli.main(["lessons", str(tmp_path / folder), *more])
+        assert sorted(path.name for path in (tmp_path / folder).iterdir()) == [path.name for path in NOTEBOOKS]
+    for path in NOTEBOOKS:
+        assert (tmp_path / "instructor" / path.name).read_bytes() == path.read_bytes()
+        cells = json.loads((tmp_path / "students" / path.name).read_text())["cells"]
+        assert not any("solution" in tags(cell) or cell.get("outputs") for cell in cells)
+        assert len(cells) == len(json.loads(path.read_text())["cells"]) - len(tagged(path, "solution"))
+    mine = tmp_path / "students" / NOTEBOOKS[0].name
+    mine.write_text("{}")
+    cli.main(["lessons", str(tmp_path / "students")])
+    assert mine.read_text() == "{}" and "is there already and is kept" in capsys.readouterr().out
+
+
+@pytest.fixture
+def own_catalogues(monkeypatch):
+    """Strategies that a lesson enters are gone after the test."""
+    for name in ("_partitioners", "_schedulers", "_transforms"):
+        monkeypatch.setattr(strategies, name, dict(getattr(strategies, name)))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_an_unfilled_exercise_is_one_sentence(path, own_catalogues):
+    """A student's copy runs as far as its checks, and each check says in a sentence that its exercise is empty."""
+    names: dict = {"__name__": "__main__"}
+    for cell in json.loads(students_copy(path.read_text()))["cells"]:
+        if cell["cell_type"] != "code" or "explorer" in tags(cell):
+            continue
+        code = compile("".join(cell["source"]), path.name, "exec")
+        with contextlib.redirect_stdout(io.StringIO()):
+            if "check" not in tags(cell):
+                exec(code, names)
+                continue
+            with pytest.raises(AssertionError, match=EMPTY) as error:
+                exec(code, names)
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_check_needs_no_solution_of_another_exercise(path):
+    """Solutions may use the ones before them, but no text or check uses a name that only a solution defines."""
+    cells = nbformat.read(path, as_version=4).cells
+    only_solved: set[str] = set()
+    defined: set[str] = set()
+    for cell in (cell for cell in cells if cell["cell_type"] == "code"):
+        tree = ast.parse(cell["source"])
+        stored = {name for node in tree.body for name in names_of(node)}
+        if "solution" in tags(cell):
+            only_solved |= stored - defined
+        else:
+            used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+            assert not used & only_solved - stored
+            defined |= stored
+            only_solved -= stored

@@ -1,0 +1,27 @@
+/** The synced traits of `placelab.widgets.difference_table.DifferenceTable`; a Python test compares names and kinds with the Python class. */
+export interface DifferenceTraits {
+  rows: Row[];
+  /** The groups that can be chosen, and the one chosen; both ways. */
+  groups: string[];
+  group: string;
+  /** A sentence above the rows, or why there are none. */
+  summary: string;
+  /** Whether the rows belong to a schedule before. */
+  stale: boolean;
+  /** Number of the op that all views show as selected, -1 for none; both ways. */
+  selection: number;
+  /** Whether times are plain numbers. */
+  unitless: boolean;
+}
+
+export interface Row {
+  what: "scope" | "kind" | "op" | "number";
+  name: string;
+  moved: string;
+  before: string;
+  after: string;
+  /** Seconds of the makespan, negative where they are lost; null for none. */
+  saved: number | null;
+  /** The op that a click selects, -1 for none. */
+  op: number;
+}
