@@ -158,6 +158,16 @@ def test_numbers_of_jobs(step):
     assert "bubble" in [item["key"] for item in numbers(piped, pl.metrics(piped), [])]
 
 
+def test_numbers_of_jobs_in_plain_numbers_have_no_units():
+    """A pipeline on a cluster in plain numbers: no seconds, no bytes."""
+    schedule = pl.solve(
+        pl.generators.pipeline_training(1.0, 2.0, stages=3, microbatches=4, activation=5.0), "hash", "1f1b"
+    )
+    told = [item[part] for item in [*job_items(schedule), *job_details(schedule)] for part in ("value", "title")]
+    assert "6" in told  # the longest span: (p - 1)(F + B)
+    assert not any(re.search(r"\d (s|ms|µs|k?B)\b", text) for text in told)
+
+
 def test_a_run_shows_where_time_goes_and_the_optimum_moves():
     """Shares of each column add up to one; a longer MTBF moves the optimum to the right; the button goes there."""
     runs = pl.faults.simulate_training(10, 10, every=3, save=2, restore=5, failures=[47], detect=1)

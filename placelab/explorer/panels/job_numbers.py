@@ -10,7 +10,7 @@ from placelab.analysis.stage_measures import bubbles, stages
 from placelab.pipelines.pipeline_columns import pipeline_of
 from placelab.planning.read_orders import replica_column
 from placelab.schedule.schedule import Schedule
-from placelab.units import percent, seconds, si
+from placelab.units import percent
 
 Item = dict[str, str]  # as in placelab.explorer.panels.strip
 EFFICIENCY = (
@@ -44,6 +44,7 @@ def job_details(schedule: Schedule) -> list[Item]:
 
 
 def _replicas(schedule: Schedule) -> list[Item]:
+    units = schedule.problem.cluster.units
     found = workers.workers_of(schedule.placement)
     most, least = workers.work(schedule, found)
     end = workers.ends(schedule, found)
@@ -52,7 +53,7 @@ def _replicas(schedule: Schedule) -> list[Item]:
     listed = ", ".join(f"{name} {e:.2f}" for name, e in zip(found.names[:8], each[:8], strict=True))
     wait = workers.straggling(end)
     title = f"{EFFICIENCY} {listed}. A perfect overlap would gain {percent(gain)} over none."
-    ends = f"{STRAGGLING} Ends: {seconds(end.min())} to {seconds(end.max())}"
+    ends = f"{STRAGGLING} Ends: {units.time(end.min())} to {units.time(end.max())}"
     return [
         _item("efficiency", "E", f"{each.min():.2f}", title, "good" if each.min() >= 0.9 else ""),
         _item("straggling", "Straggling", percent(wait), ends, "bad" if wait >= 0.1 else ""),
@@ -60,9 +61,10 @@ def _replicas(schedule: Schedule) -> list[Item]:
 
 
 def _pipeline(schedule: Schedule) -> list[Item]:
+    units = schedule.problem.cluster.units
     found, end = bubbles(schedule), schedule.makespan or 1.0
     share = found["bubble"] / end
-    title = f"{BUBBLE}: {seconds(found['bubble'])}. {SPAN} {seconds(found['bubble_span'])}"
+    title = f"{BUBBLE}: {units.time(found['bubble'])}. {SPAN} {units.time(found['bubble_span'])}"
     return [
         _item("bubble", "Bubble", percent(share), title, "bad" if share >= 0.25 else ""),
         _item("activations", "Held", f"{found['peak_activations']:.0f}", f"{HELD}: the most of any stage"),
@@ -70,13 +72,14 @@ def _pipeline(schedule: Schedule) -> list[Item]:
 
 
 def _stages(schedule: Schedule) -> list[Item]:
+    units = schedule.problem.cluster.units
     table = stages(schedule)
     found = bubbles(schedule)
     held = " ".join(map(str, table["activations"]))
     busy = " ".join(f"{100 * share:.0f}" for share in (table["busy"] / (schedule.makespan or 1.0)).tolist())
-    memory = " ".join(si(peak, "B") for peak in table["memory"])
+    memory = " ".join(units.amount(peak, "B") for peak in table["memory"])
     items = [
-        _item("span", "Bubble in spans", seconds(found["bubble_span"]), SPAN),
+        _item("span", "Bubble in spans", units.time(found["bubble_span"]), SPAN),
         _item("held", "Held per stage", held, HELD),
         _item("busy", "Busy per stage", f"{busy} %", "Share of the makespan in which a stage computes"),
     ]
@@ -86,15 +89,18 @@ def _stages(schedule: Schedule) -> list[Item]:
 
 
 def _buckets(schedule: Schedule) -> list[Item]:
+    units = schedule.problem.cluster.units
     table = arrival_skew(schedule)
     skew = table["skew"].to_numpy()
-    listed = ", ".join(f"bucket {b} {seconds(s)}" for b, s in zip(table["bucket"][:12], skew[:12], strict=True))
+    listed = ", ".join(f"bucket {b} {units.time(s)}" for b, s in zip(table["bucket"][:12], skew[:12], strict=True))
     worst = int(np.argmax(skew))
     last = float((table["end"] - table["latest"]).max())
     return [
         _item("buckets", "Buckets", f"{len(table)}", "Gradients that are summed together"),
-        _item("skew", "Arrival skew", f"≤ {seconds(float(skew[worst]))}", f"{SKEW}: {listed}"),
-        _item("reduce", "Longest all-reduce", seconds(last), "From the last worker's readiness until all have the sum"),
+        _item("skew", "Arrival skew", f"≤ {units.time(float(skew[worst]))}", f"{SKEW}: {listed}"),
+        _item(
+            "reduce", "Longest all-reduce", units.time(last), "From the last worker's readiness until all have the sum"
+        ),
     ]
 
 

@@ -14,7 +14,7 @@ from placelab.planning.read_orders import replica_column
 from placelab.progress import Progress
 from placelab.schedule.schedule import Schedule
 from placelab.studies.many_runs import iterations
-from placelab.units import percent, seconds
+from placelab.units import Units, percent
 
 RUNS = 1000
 WIDTH, HEIGHT = 180, 46
@@ -87,10 +87,12 @@ class Orders:
             return
         if not outdated() and len(frame):
             columns = (frame[name].to_numpy() for name in ("step", "efficiency", "straggling"))
-            self.shown.value = distribution(*columns, makespan=schedule.makespan)
+            self.shown.value = distribution(*columns, makespan=schedule.makespan, units=schedule.problem.cluster.units)
 
 
-def distribution(step: np.ndarray, efficiency: np.ndarray, straggling: np.ndarray, *, makespan: float) -> str:
+def distribution(
+    step: np.ndarray, efficiency: np.ndarray, straggling: np.ndarray, *, makespan: float, units: Units
+) -> str:
     """Share of runs over their step time, their means, and the step shown as a line."""
     times = np.sort(step)
     low, high = min(times[0], makespan), max(times[-1], makespan)
@@ -101,11 +103,11 @@ def distribution(step: np.ndarray, efficiency: np.ndarray, straggling: np.ndarra
     line = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x[pick], y[pick], strict=True))
     here = (makespan - low) / wide * (WIDTH - 8) + 4
     said = (
-        f"{len(times):,} random orders: {seconds(times.mean())} ± {seconds(times.std())}, E {efficiency.mean():.2f}, "
+        f"{len(times):,} random orders: {units.time(times.mean())} ± {units.time(times.std())}, E {efficiency.mean():.2f}, "
         f"straggling {percent(float(straggling.mean()))}"
     )
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="{escape(said)}">'
         f'<polyline class="pl-curve" points="{line}"/><path class="pl-here" d="M{here:.1f} 0V{HEIGHT}">'
-        f"<title>the step shown, {seconds(makespan)}</title></path></svg><div>{escape(said)}</div>"
+        f"<title>the step shown, {units.time(makespan)}</title></path></svg><div>{escape(said)}</div>"
     )
