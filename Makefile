@@ -17,8 +17,6 @@ CHROMIUM := $(VENV)/.chromium
 KERNELS := $(VENV)/.kernels
 NODE_MODULES := widgets/node_modules/.installed
 CHOSEN := $(if $(SLOW),,-m "not slow")
-# Browser tests that measure frames and delays are slow ones: with them, the browser has the machine to itself.
-BROWSERS := $(if $(SLOW),,--numprocesses=2 --dist=loadfile)
 # What make check runs: the rooms that need no framework, no browser and no compiled kernel.
 FAST := tests/house/test_layers.py tests/house/test_package.py tests/house/test_contributing.py \
   tests/problem tests/schedule tests/planning tests/analysis tests/preparing tests/cli tests/plots
@@ -29,6 +27,7 @@ FAST := tests/house/test_layers.py tests/house/test_package.py tests/house/test_
 lab: $(INSTALLED) $(KERNELS)
 	$(BIN)/placelab lab
 
+# Browser tests that measure frames and delays are slow ones, which have the machine to themselves.
 test: $(INSTALLED) $(NODE_MODULES) $(CHROMIUM)
 	ruff check .
 	ruff format --check .
@@ -36,7 +35,8 @@ test: $(INSTALLED) $(NODE_MODULES) $(CHROMIUM)
 	npm --prefix widgets run --silent check
 	npm --prefix widgets run --silent test
 	python -m pytest $(CHOSEN) --numprocesses=logical --dist=loadfile --ignore=tests/browser placelab tests notebooks; first=$$?; \
-	  python -m pytest $(CHOSEN) $(BROWSERS) tests/browser && exit $$first
+	  python -m pytest -m "not slow" --numprocesses=2 --dist=loadfile tests/browser; second=$$?; \
+	  $(if $(SLOW),python -m pytest -m slow tests/browser; third=$$?,third=0); exit $$((first + second + third))
 
 check: $(INSTALLED)
 	ruff check .
