@@ -22,13 +22,13 @@ NEAR, SAME = (
 def upward_rank(problem: Problem) -> np.ndarray:
     r"""Length of the longest path from each op to an exit op, its own time included (HEFT's priority).
 
-    .. math:: rank_u(v) = \bar w_v + \max_{s \in succ(v)} (\bar c_{vs} + rank_u(s))
+    .. math:: rank_u(v) = \bar{w}_v + \max_{s \in succ(v)} (\bar{c}_{vs} + rank_u(s))
 
     Parameters
     ----------
     problem
-        :math:`\bar w_v` is the mean of exec(v, d) over the devices v is allowed on; :math:`\bar c_{vs} = \bar L + t /
-        \bar B` has the mean latency and the mean of 1 / bandwidth over all ordered pairs of distinct devices, so it is
+        :math:`\bar{w}_v` is the mean of exec(v, d) over the devices v is allowed on; :math:`\bar{c}_{vs} = \bar{L} + t /
+        \bar{B}` has the mean latency and the mean of 1 / bandwidth over all ordered pairs of distinct devices, so it is
         the mean transfer time of the tensor; 0 with one device. Send and Receive ops do not count.
 
     Returns
@@ -60,7 +60,7 @@ def upward_rank(problem: Problem) -> np.ndarray:
 def downward_rank(problem: Problem) -> np.ndarray:
     r"""Length of the longest path from an entry op to each op, its own time left out.
 
-    .. math:: rank_d(v) = \max_{u \in pred(v)} (rank_d(u) + \bar w_u + \bar c_{uv})
+    .. math:: rank_d(v) = \max_{u \in pred(v)} (rank_d(u) + \bar{w}_u + \bar{c}_{uv})
 
     Means as in :func:`upward_rank`; an entry op has 0. Along the critical path the sum of both ranks is constant.
 
@@ -84,7 +84,7 @@ def downward_rank(problem: Problem) -> np.ndarray:
 
 
 def static_level(problem: Problem) -> np.ndarray:
-    r"""Longest path to an exit op without transfers: :math:`sl(v) = \bar w_v + \max_s sl(s)` [s], shape (n_ops,).
+    r"""Longest path to an exit op without transfers: :math:`sl(v) = \bar{w}_v + \max_s sl(s)` [s], shape (n_ops,).
 
     Mean times as in :func:`upward_rank`. ETF's and SCT's tie rule, :func:`rounded`. O(ops · columns + edges).
 

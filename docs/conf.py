@@ -1,0 +1,71 @@
+"""Sphinx: the sources are the repository's own Markdown files and notebooks, so the root of the repository is the source folder."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "_ext")]
+
+import placelab  # noqa: E402
+
+project = "placelab"
+author = "the placelab authors"
+copyright = "the placelab authors, MIT licence"
+version = release = placelab.__version__ if hasattr(placelab, "__version__") else ""
+
+root_doc = "docs/index"
+include_patterns = ["docs/**", "notebooks/**", "datasets/README.md", "benchmarks/*.md", "benchmarks/quality/*.md", "README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+# Sphinx walks the source folder; these have no page and many files.
+exclude_patterns = [".*", "build", "dist", "placelab", "tests", "widgets", "**/_*", "**/.ipynb_checkpoints"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "mathml",
+    "shown",
+    "strategy_pages",
+]
+
+# ---------------------------------------------------------------- Markdown and notebooks
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]
+myst_heading_anchors = 4
+myst_all_links_external = False
+nb_execution_mode = "off"  # notebooks show their stored outputs; the tests run them
+nb_ipywidgets_js = {}  # would be fetched from a public server
+nb_merge_streams = True
+
+# ---------------------------------------------------------------- API
+autosummary_generate = True
+autosummary_generate_overwrite = True
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+autodoc_class_signature = "mixed"
+napoleon_google_docstring = False
+napoleon_use_ivar = True  # fields of dataclasses are described once, under Attributes
+napoleon_use_rtype = False
+napoleon_preprocess_types = False
+python_maximum_signature_line_length = 100
+nitpicky = True
+nitpick_ignore_regex = [
+    # Types in signatures: of other projects, whose inventories would have to be fetched, and of the rooms behind the API.
+    ("py:(class|obj|exc|data)", r"(?!placelab\.).*"),
+]
+
+# ---------------------------------------------------------------- HTML
+html_theme = "furo"
+html_math_renderer = "mathml"
+html_title = "placelab"
+html_static_path = ["_static"]
+templates_path = [str(ROOT / "docs" / "_templates")]
+html_css_files = ["site.css"]
+html_additional_pages = {"index": "forward.html"}
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {"navigation_with_keys": True}
+copybutton_exclude = ".linenos, .gp, .go"
+suppress_warnings = ["toc.empty_glob"]  # folders of notebooks that may be empty
