@@ -149,8 +149,8 @@ class Order:
     ----------
     rule
         ``"priority"``: the executable op of the largest priority, compared exactly (round sums of floats with
-        :func:`placelab.planning.ranks.rounded`); of equals the one executable first, at one instant a Send before an op, then the lower
-        number. ``"fifo"``: the one executable first, ties by `op` (smaller
+        :func:`placelab.planning.ranks.rounded`); of equals the one executable first, at one instant a Send before an
+        op, then the lower number. ``"fifo"``: the one executable first, ties by `op` (smaller
         first) or op number. ``"msr"``: Mayer eq. 13 with `weights`, ties as for priorities. ``"planned"``: each device
         runs its ops in the sequence of `op` (a permutation of the ops) and waits for the next one.
     op

@@ -1,8 +1,8 @@
 """The directive ``shown``: run a piece of Python when the site is built, and show it with its result.
 
-The pieces of a page share their names, as cells of a notebook do. The result is that of the last line: a picture where it has one,
-a table, else text. ``:only:`` leaves the code away. ``:play: NAME`` writes the schedule as a page that plays it, and embeds
-that page. A piece that fails stops the build: what the page says about it is not true any more.
+The pieces of a page share their names, as cells of a notebook do. The result is that of the last line: a picture where it has
+one, a table, else text. ``:play: NAME`` writes the schedule as a page that plays it, and embeds that page. A piece that fails
+stops the build: what the page says about it is not true any more.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Shown(SphinxDirective):
     """``{shown}``: code, and what its last line gives."""
 
     has_content = True
-    option_spec = {"only": directives.flag, "play": directives.unchanged, "height": directives.unchanged}  # noqa: RUF012
+    option_spec = {"play": directives.unchanged}  # noqa: RUF012
 
     def run(self) -> list[nodes.Node]:
         """The nodes: code and result."""
@@ -38,7 +38,7 @@ class Shown(SphinxDirective):
             value = last_value(code, names)
         except Exception as error:
             raise ExtensionError(f"{self.env.docname}:{self.lineno}: the piece of code fails: {error!r}") from error
-        given: list[nodes.Node] = [] if "only" in self.options else [nodes.literal_block(code, code, language="python")]
+        given: list[nodes.Node] = [nodes.literal_block(code, code, language="python")]
         if "play" in self.options:
             html = self.frame(value, self.options["play"])
         elif value is None:
@@ -55,7 +55,7 @@ class Shown(SphinxDirective):
         if page.stat().st_size > MOST_BYTES:
             raise ExtensionError(f"{page.name} has {page.stat().st_size:,} bytes; choose a smaller graph")
         up = "../" * self.env.docname.count("/")
-        height = int(self.options.get("height", 150 + 30 * schedule.problem.cluster.n_devices))
+        height = min(220 + 66 * schedule.problem.cluster.n_devices, 700)
         return (
             f'<iframe src="{up}{PAGES}/{name}.html" style="height:{height}px" loading="lazy" '
             f'title="A schedule that plays: {escape(name)}"></iframe>'

@@ -71,9 +71,10 @@ def page(kind: str, f: Any, results: dict[str, dict[str, dict[str, float]]]) -> 
         what = "partitioners" if kind == "partitioner" else "schedulers"
         under = "its best scheduler" if kind == "partitioner" else f"the partitioner `{HEFT}`"
         parts += [
-            f"## In the quality tables\n\nMakespans under {under}, and its place among the {what} there (equal ones share a place). "
-            f"All pairs are in the table of [makespans](/{QUALITY}).",
-            f"| problem | makespan [s] | best [s] | place of {what} |\n| --- | ---: | ---: | ---: |\n" + "\n".join(rows),
+            f"## In the quality tables\n\nMakespans under {under}, and its place among the {what} there "
+            f"(equal ones share a place). All pairs are in the table of [makespans](/{QUALITY}).",
+            f"| problem | makespan [s] | best [s] | place among {what} |\n| --- | ---: | ---: | ---: |\n"
+            + "\n".join(rows),
         ]
     return "\n\n".join(parts) + "\n"
 
@@ -96,7 +97,9 @@ def example(kind: str, f: Any) -> str:
 def makespans(text: str) -> Iterator[tuple[str, dict[str, dict[str, float]]]]:
     """Problem, and its makespans by partitioner and scheduler, of each table in a Markdown file; words count as infinite."""
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
-        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"]
+        rows = [
+            [cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"
+        ]
         head, values = rows[0][1:], {row[0]: [seconds(cell) for cell in row[1:]] for row in rows[2:]}
         yield section.splitlines()[0], {name: dict(zip(head, row, strict=True)) for name, row in values.items()}
 

@@ -35,7 +35,7 @@ def upward_rank(problem: Problem) -> np.ndarray:
     -------
     ndarray, shape (n_ops,), float64
         Seconds, indexed like ``problem.graph.names``. An op's rank is never below a successor's, so falling rank
-        (:func:`rounded` or not), ties by op number, is a topological order, zero-time ops included.
+        (:func:`~placelab.planning.ranks.rounded` or not), ties by op number, is a topological order, zero-time ops included.
 
     Notes
     -----
@@ -62,7 +62,7 @@ def downward_rank(problem: Problem) -> np.ndarray:
 
     .. math:: rank_d(v) = \max_{u \in pred(v)} (rank_d(u) + \bar{w}_u + \bar{c}_{uv})
 
-    Means as in :func:`upward_rank`; an entry op has 0. Along the critical path the sum of both ranks is constant.
+    Means as in :func:`~placelab.upward_rank`; an entry op has 0. Along the critical path the sum of both ranks is constant.
 
     Returns
     -------
@@ -86,7 +86,8 @@ def downward_rank(problem: Problem) -> np.ndarray:
 def static_level(problem: Problem) -> np.ndarray:
     r"""Longest path to an exit op without transfers: :math:`sl(v) = \bar{w}_v + \max_s sl(s)` [s], shape (n_ops,).
 
-    Mean times as in :func:`upward_rank`. ETF's and SCT's tie rule, :func:`rounded`. O(ops · columns + edges).
+    Mean times as in :func:`~placelab.upward_rank`. ETF's and SCT's tie rule, :func:`~placelab.planning.ranks.rounded`.
+    O(ops · columns + edges).
 
     References
     ----------
@@ -104,7 +105,7 @@ def compute_rank(graph: OpGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     Returns
     -------
     up, down, total : ndarray, each of shape (n_ops,), float64
-        Operations. ``total`` is the same for all ops of a critical path once it is :func:`rounded`.
+        Operations. ``total`` is the same for all ops of a critical path once it is :func:`~placelab.planning.ranks.rounded`.
 
     Notes
     -----
@@ -291,7 +292,8 @@ def rounded(rank: np.ndarray, largest: float | None = None) -> np.ndarray:
 def by_falling(priority: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Ops by falling priority, ties by op number: (order, place of each op in it), both int32 of shape (n_ops,).
 
-    Priorities are compared exactly; ranks are :func:`rounded` first. Falling :func:`upward_rank` is a topological order.
+    Priorities are compared exactly; ranks are :func:`~placelab.planning.ranks.rounded` first. Falling
+    :func:`~placelab.upward_rank` is a topological order.
     O(n log n).
     """
     return in_classes(priority)[:2]
