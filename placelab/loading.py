@@ -85,8 +85,8 @@ def load(what: Any, **options: Any) -> OpGraph:
     ----------
     what
         Name of a dataset (``placelab.datasets.names()``); path of a file with one of
-        :func:`~placelab.loading.suffixes`, or of the folder of a TensorFlow SavedModel; a networkx DiGraph; a ``torch.nn.Module`` or a ``torch.export`` program; an OpGraph, which is
-        returned unchanged.
+        :func:`~placelab.loading.suffixes`, or of the folder of a TensorFlow SavedModel; a networkx
+        DiGraph; a ``torch.nn.Module`` or a ``torch.export`` program; an OpGraph, which is returned unchanged.
     options
         Options of the format's reader in ``placelab.formats``: ``load("bert.onnx", dimensions={"batch": 8})``. For a module,
         `args`, the tuple of its arguments, and `loss`, a function of its output that returns one number: with `loss`, the graph

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+import re
+from html import escape
 from typing import Any
 
 from docutils import nodes
-from docutils.utils.math import latex2mathml
+from docutils.utils.math import MathError, latex2mathml
 from sphinx.application import Sphinx
+from sphinx.util import logging
+
+SIZES = re.compile(r"\\(?:big|Big|bigg|Bigg)[lrm]?(?![A-Za-z])")  # delimiters get their size from what is between them
+logger = logging.getLogger(__name__)
 
 
 def inline(writer: Any, node: nodes.math) -> None:
     """An equation in a line of text."""
-    writer.body.append(latex2mathml.tex2mathml(node.astext()))
+    writer.body.append(mathml(node, node.astext(), False))
     raise nodes.SkipNode
 
 
 def block(writer: Any, node: nodes.math_block) -> None:
-    """An equation of its own; ``&`` and ``\\\\`` align its lines."""
-    equation = latex2mathml.tex2mathml(_aligned(node.astext()), as_block=True)
-    writer.body.append(f'<div class="math">{equation}</div>\n')
+    """An equation of its own; ``&`` and ``\\`` align its lines."""
+    text = node.astext()
+    aligned = rf"\begin{{aligned}} {text} \end{{aligned}}" if r"\\" in text or "&" in text else text
+    writer.body.append(f'<div class="math">{mathml(node, aligned, True)}</div>\n')
     raise nodes.SkipNode
 
 
-def _aligned(text: str) -> str:
-    return rf"\begin{{aligned}} {text} \end{{aligned}}" if r"\\" in text or "&" in text else text
+def mathml(node: nodes.Element, text: str, as_block: bool) -> str:
+    """The equation as MathML; a warning where it cannot be read."""
+    try:
+        return latex2mathml.tex2mathml(SIZES.sub("", text).replace(r"\dots", r"\ldots"), as_block=as_block)
+    except MathError as error:
+        logger.warning("%s in the equation %s", error, text, location=node)
+        return f"<code>{escape(text)}</code>"
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
