@@ -12,6 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 SIZES = re.compile(r"\\(?:big|Big|bigg|Bigg)[lrm]?(?![A-Za-z])")  # delimiters get their size from what is between them
+ACCENT = re.compile(r"\\(bar|hat) *\{?(\w)\}?")  # with {} behind, or its index goes below, not beside it
 logger = logging.getLogger(__name__)
 
 
@@ -32,7 +33,8 @@ def block(writer: Any, node: nodes.math_block) -> None:
 def mathml(node: nodes.Element, text: str, as_block: bool) -> str:
     """The equation as MathML; a warning where it cannot be read."""
     try:
-        return latex2mathml.tex2mathml(SIZES.sub("", text).replace(r"\dots", r"\ldots"), as_block=as_block)
+        read = ACCENT.sub(r"{\\\1{\2}{}}", SIZES.sub("", text)).replace(r"\dots", r"\ldots")
+        return latex2mathml.tex2mathml(read, as_block=as_block)
     except MathError as error:
         logger.warning("%s in the equation %s", error, text, location=node)
         return f"<code>{escape(text)}</code>"

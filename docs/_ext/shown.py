@@ -55,7 +55,7 @@ class Shown(SphinxDirective):
         if page.stat().st_size > MOST_BYTES:
             raise ExtensionError(f"{page.name} has {page.stat().st_size:,} bytes; choose a smaller graph")
         up = "../" * self.env.docname.count("/")
-        height = min(220 + 66 * schedule.problem.cluster.n_devices, 700)
+        height = min(210 + 58 * schedule.problem.cluster.n_devices, 700)
         return (
             f'<iframe src="{up}{PAGES}/{name}.html" style="height:{height}px" loading="lazy" '
             f'title="A schedule that plays: {escape(name)}"></iframe>'

@@ -19,8 +19,9 @@ HEFT = "heft"  # the partitioner under which the table of a scheduler's page com
 TOPCUOGLU = 'problem = pl.datasets.problem("topcuoglu")\n'
 LAYERED = "problem = pl.Problem(pl.generators.layered(30, seed=1), pl.clusters.uniform(3))\n"
 READS = (
-    "graph = pl.transforms.model_replica(pl.generators.par(8), workers=1, training=False)\n"
-    'problem = pl.Problem(graph, pl.clusters.parameter_server(1), transfers="channel")\n'
+    "model = pl.costs.in_seconds(pl.generators.seq(6))\n"
+    "graph = pl.transforms.model_replica(model, workers=1, training=False)\n"
+    'problem = pl.Problem(graph, pl.clusters.parameter_server(1).replace(bandwidth=12e9), transfers="channel")\n'
 )
 TRAINING = 'problem = pl.Problem(pl.load("convolutional_network"), pl.clusters.pcie_box(4))\n'
 EXAMPLES = {
