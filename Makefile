@@ -1,6 +1,7 @@
 # make lab     set everything up and open JupyterLab on the tour
 # make test    set everything up and run all tests but the slow ones; SLOW=1 runs those, too, as continuous integration does
 # make check   style, types and fast tests within a minute, for the inner loop
+# make docs    build the documentation as a site in build/docs
 # make build   rebuild the front end's bundle in placelab/widgets/static
 # make clean   remove what these have made, the environment included
 
@@ -21,7 +22,7 @@ CHOSEN := $(if $(SLOW),,-m "not slow")
 FAST := tests/house/test_layers.py tests/house/test_package.py tests/house/test_contributing.py \
   tests/problem tests/schedule tests/planning tests/analysis tests/preparing tests/cli tests/plots
 
-.PHONY: lab test check build clean
+.PHONY: lab test check docs site build clean
 .DELETE_ON_ERROR:
 
 lab: $(INSTALLED) $(KERNELS)
@@ -44,11 +45,19 @@ check: $(INSTALLED)
 	mypy
 	PLACELAB_JIT=0 python -m pytest --quiet -m "not slow" --numprocesses=logical --dist=loadfile $(FAST)
 
+docs:
+	@$(MAKE) --no-print-directory EXTRAS=test,docs site
+
+# -W: a warning is an error, a link to what is not there among them. Pictures and pages are few and small: plain Python is quicker.
+site: $(INSTALLED)
+	PLACELAB_JIT=0 python -m sphinx --quiet -W -d build/doctrees -c docs . build/docs
+	@echo "The documentation is in build/docs/index.html"
+
 build: $(NODE_MODULES)
 	npm --prefix widgets run --silent build
 
 clean:
-	rm -rf $(VENV) widgets/node_modules build dist tests/artifacts .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) widgets/node_modules build dist docs/generated tests/artifacts .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(INSTALLED): pyproject.toml constraints.txt $(wildcard etc/jupyter/*/*)

@@ -84,9 +84,9 @@ def load(what: Any, **options: Any) -> OpGraph:
     Parameters
     ----------
     what
-        Name of a dataset (``placelab.datasets.names()``); path of a file with one of :func:`suffixes`, or of the folder of a
-        TensorFlow SavedModel; a networkx DiGraph; a ``torch.nn.Module`` or a ``torch.export`` program; an OpGraph, which is
-        returned unchanged.
+        Name of a dataset (``placelab.datasets.names()``); path of a file with one of
+        :func:`~placelab.loading.suffixes`, or of the folder of a TensorFlow SavedModel; a networkx
+        DiGraph; a ``torch.nn.Module`` or a ``torch.export`` program; an OpGraph, which is returned unchanged.
     options
         Options of the format's reader in ``placelab.formats``: ``load("bert.onnx", dimensions={"batch": 8})``. For a module,
         `args`, the tuple of its arguments, and `loss`, a function of its output that returns one number: with `loss`, the graph
@@ -171,7 +171,7 @@ def opened(data: bytes, name: str, graph: OpGraph | None = None, **options: Any)
 
 
 def suffixes() -> list[str]:
-    """Suffixes of the files that :func:`load` reads.
+    """Suffixes of the files that :func:`~placelab.load` reads.
 
     >>> {".json", ".json.gz", ".onnx"} <= set(suffixes())
     True

@@ -149,8 +149,8 @@ class Order:
     ----------
     rule
         ``"priority"``: the executable op of the largest priority, compared exactly (round sums of floats with
-        :func:`placelab.ranks.rounded`); of equals the one executable first, at one instant a Send before an op, then the lower
-        number. ``"fifo"``: the one executable first, ties by `op` (smaller
+        :func:`placelab.planning.ranks.rounded`); of equals the one executable first, at one instant a Send before an
+        op, then the lower number. ``"fifo"``: the one executable first, ties by `op` (smaller
         first) or op number. ``"msr"``: Mayer eq. 13 with `weights`, ties as for priorities. ``"planned"``: each device
         runs its ops in the sequence of `op` (a permutation of the ops) and waits for the next one.
     op
@@ -164,7 +164,7 @@ class Order:
     weights
         α, β, γ, δ of MSR.
     static
-        MSR: count an input as outstanding by in-degree (|pred| = 1, as printed) instead of at run time.
+        MSR: count an input as outstanding by in-degree (``|pred| = 1``, as printed) instead of at run time.
     """
 
     rule: str

@@ -13,7 +13,8 @@ from placelab.problem.problem import Problem
 def ratios(problem: Problem) -> dict[str, float]:
     r"""Proven approximation ratios that apply to a problem: makespan of the planned schedule over the optimum, at most.
 
-    With m devices, ρ the :func:`sct_ratio` and K the memory of all devices over the memory that all ops need:
+    With m devices, ρ the :func:`~placelab.analysis.approximation.sct_ratio` and K the memory of all
+    devices over the memory that all ops need:
 
     - ``etf``, ``m-etf``: :math:`2 + ρ - 1/m`, for any finite ρ;
     - ``sct``: :math:`α = \frac{4 + 3ρ}{2 + ρ} - \frac{2 + 2ρ}{m (2 + ρ)}`, for ρ ≤ 1, as the two below;

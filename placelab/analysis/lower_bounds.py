@@ -21,7 +21,7 @@ def bounds(problem: Problem, placement: Placement | None = None, *, lp: bool = F
     Of every schedule of the problem:
 
     - ``critical_path``: the longest path when each op takes its least time and transfers take none,
-      :math:`\max_{v_1 \to \dots \to v_j} \sum_i \min_d exec(v_i, d)`;
+      :math:`\max_{v_1 \to \ldots \to v_j} \sum_i \min_d exec(v_i, d)`;
     - ``total_work``: :math:`\sum_v c_v / \sum_d s_d`; with measured times or restricted ops
       :math:`\sum_v \min_d exec(v, d) / m` with m devices;
     - ``lp`` (on request, seconds at 22,000 ops): the makespan on any number of machines of SCT's linear program with the least

@@ -20,25 +20,25 @@ ROUNDING = 1e-9  # relative: U and L add the same times in different orders
 def metrics(schedule: Schedule) -> dict[str, float]:
     r"""Measures of a schedule by name, not rounded; NaN where a measure is undefined.
 
-    ======================  ========================================================================================
-    ``makespan``            finish of the last op [s]
-    ``speedup``             Σ exec on the best single device that may run all ops (memory aside), over the makespan
-    ``slr``                 schedule length ratio: makespan over the longest path at least times (Topcuoglu)
-    ``efficiency``          speedup / number of devices
-    ``utilisation``         share of time that a device runs ops or Sends, mean over devices
-    ``load_balance``        mean over maximum of the devices' busy time; 1 is even
-    ``memory_balance``      mean over maximum of the devices' peak memory
-    ``bytes_moved``         bytes of all transfers
-    ``transfers``           their number
-    ``ordering_efficiency`` :math:`E = (U - t) / (U - L)`: t the makespan, U the sum of all op, Send and transfer
-                            times, L the busiest resource (:func:`placelab.bounds`); 1 if U = L (Hashemi §1),
-                            which includes a relative difference of 1e-9, the rounding of the sums
-    ``critical_compute``    seconds of the realised critical path (:func:`placelab.critical_path`) in ops,
-    ``critical_transfer``   in transfers and Sends,
-    ``critical_wait``       and in line for a device or link; the three sum to the makespan
-    ``bound_gap``           makespan over the best lower bound known, the partitioner's proof included, minus 1
-    ``sct_ratio``           ρ of the problem: longest transfer over shortest op; the SCT assumption is ρ ≤ 1
-    ======================  ========================================================================================
+    =======================  ========================================================================================
+    ``makespan``             finish of the last op [s]
+    ``speedup``              Σ exec on the best single device that may run all ops (memory aside), over the makespan
+    ``slr``                  schedule length ratio: makespan over the longest path at least times (Topcuoglu)
+    ``efficiency``           speedup / number of devices
+    ``utilisation``          share of time that a device runs ops or Sends, mean over devices
+    ``load_balance``         mean over maximum of the devices' busy time; 1 is even
+    ``memory_balance``       mean over maximum of the devices' peak memory
+    ``bytes_moved``          bytes of all transfers
+    ``transfers``            their number
+    ``ordering_efficiency``  :math:`E = (U - t) / (U - L)`: t the makespan, U the sum of all op, Send and transfer
+                             times, L the busiest resource (:func:`placelab.bounds`); 1 if U = L (Hashemi §1),
+                             which includes a relative difference of 1e-9, the rounding of the sums
+    ``critical_compute``     seconds of the realised critical path (:func:`placelab.critical_path`) in ops,
+    ``critical_transfer``    in transfers and Sends,
+    ``critical_wait``        and in line for a device or link; the three sum to the makespan
+    ``bound_gap``            makespan over the best lower bound known, the partitioner's proof included, minus 1
+    ``sct_ratio``            ρ of the problem: longest transfer over shortest op; the SCT assumption is ρ ≤ 1
+    =======================  ========================================================================================
 
     A training step of stages and micro-batches (:mod:`placelab.pipelines`) has three more, see
     :func:`placelab.analysis.stage_measures.bubbles`: ``bubble`` and ``bubble_span`` [s], ``peak_activations``.

@@ -88,7 +88,8 @@ def bubbles(schedule: Schedule) -> dict[str, float]:
     """Bubbles of a pipelined training step [s], and its peak of activations; {} for other graphs.
 
     ``bubble``: the makespan less the time of the busiest device's ops. ``bubble_span``: the longest span of a device instead of
-    the makespan, as papers on zero bubbles count. ``peak_activations``: the most that a device holds, see :func:`stages`.
+    the makespan, as papers on zero bubbles count. ``peak_activations``: the most that a device holds, see
+    :func:`~placelab.stages`.
     """
     if pipeline_of(schedule.problem.graph) is None:
         return {}

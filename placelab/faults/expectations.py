@@ -50,8 +50,8 @@ def checkpoint_interval(save: float, mtbf: float, *, method: Literal["exact", "d
     mtbf
         μ, mean seconds between failures of the system.
     method
-        ``"exact"``: :math:`\mu (1 + W_0(-e^{-C/\mu - 1}))`, the minimum of :func:`expected_segment_time` per second of work,
-        whatever a restore and a detection take. ``"daly"``:
+        ``"exact"``: :math:`\mu (1 + W_0(-e^{-C/\mu - 1}))`, the minimum of
+        :func:`~placelab.faults.expected_segment_time` per second of work, whatever a restore and a detection take. ``"daly"``:
         :math:`\sqrt{2 C \mu} (1 + \frac13 \sqrt{C / 2\mu} + C / 18\mu) - C` for :math:`C < 2\mu`, else μ. ``"young"``:
         :math:`\sqrt{2 C \mu}`.
 

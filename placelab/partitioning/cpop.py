@@ -23,7 +23,7 @@ def cpop(problem: Problem, *, trace: bool = False) -> Placement:
     -----
     Of the ops whose inputs are placed, always the one of highest priority; inserted into idle gaps. The critical path
     starts at the entry op of the highest rank and goes on to the successor that attains the maximum in rank_u, so that
-    rounding cannot break it. Ties: op number, device number; ranks are compared :func:`~placelab.ranks.rounded`.
+    rounding cannot break it. Ties: op number, device number; ranks are compared :func:`~placelab.planning.ranks.rounded`.
 
     Where restrictions leave no device to the whole path, p_CP is one that may run most of its ops; the others, and any
     that find no room there or whose group is elsewhere, go where they finish soonest. Groups, memory and transfers as

@@ -34,7 +34,7 @@ def critical_path(
     maximum in :math:`down(v) = \max_u (down(u) + c_u)`. It goes to the fastest device that may run and can hold all
     of it; if there is none, op by op from its source on, each to the fastest device with room. Each other op goes to
 
-    .. math:: \arg\min_d \Big( \sum_{p(u) = d} c_u + c_v \Big) / s_d .
+    .. math:: \arg\min_d \left( \sum_{p(u) = d} c_u + c_v \right) / s_d .
 
     Parameters
     ----------

@@ -25,8 +25,8 @@ def heft(problem: Problem, *, insertion: bool = True, trace: bool = False) -> Pl
 
     Notes
     -----
-    Rank: :func:`placelab.upward_rank`, :func:`~placelab.ranks.rounded`. Ties: rank by op number, finish by device number.
-    The first op of a colocation group fixes the device of all, the others are timed when their turn comes (Mayer §5.1).
+    Rank: :func:`placelab.upward_rank`, :func:`~placelab.planning.ranks.rounded`. Ties: rank by op number, finish by device
+    number. The first op of a colocation group fixes the device of all, the others are timed when their turn comes (Mayer §5.1).
     Memory: if the plan made without regard to it exceeds no capacity, that is the plan; else ops are planned with
     memory tracked over time, and one that has no room anywhere is set aside until memory is freed (the scheduler
     ``planned`` replays the order, not a wait for memory). Transfers are planned without contention, a tensor once per

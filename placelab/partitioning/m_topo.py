@@ -27,7 +27,7 @@ def m_topo(problem: Problem, *, rule: Literal["memory", "count"] = "memory", tra
     Devices 1 … m are filled one after the other. Of n ops, of which op v needs :math:`q_v` bytes, device i is given ops
 
     .. math:: \text{memory:} & \text{ as long as it needs at most } \frac{\sum_v q_v}{m} + \max_v q_v \text{ bytes,} \\
-              \text{count:} & \text{ until devices } 1 \dots i \text{ have } \frac{i \, n}{m} \text{ ops together,}
+              \text{count:} & \text{ until devices } 1 \ldots i \text{ have } \frac{i \, n}{m} \text{ ops together,}
 
     and in either case only as long as the next op has room there.
 

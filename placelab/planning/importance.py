@@ -12,7 +12,7 @@ from placelab.problem.problem import Problem
 def relative_rank(graph: OpGraph) -> np.ndarray:
     """Total rank (Mayer 2017 §3.2: upward plus downward) over the largest total rank, in [0, 1]; shape (n_ops,).
 
-    :func:`placelab.ranks.rounded` to multiples of 2⁻⁴⁰, so that op numbers decide ties, and not rounding errors.
+    :func:`placelab.planning.ranks.rounded` to multiples of 2⁻⁴⁰, so that op numbers decide ties, and not rounding errors.
     """
     return frozen(rounded(compute_rank(graph)[2]) / STEPS)
 

@@ -22,20 +22,20 @@ NEAR, SAME = (
 def upward_rank(problem: Problem) -> np.ndarray:
     r"""Length of the longest path from each op to an exit op, its own time included (HEFT's priority).
 
-    .. math:: rank_u(v) = \bar w_v + \max_{s \in succ(v)} (\bar c_{vs} + rank_u(s))
+    .. math:: rank_u(v) = \bar{w}_v + \max_{s \in succ(v)} (\bar{c}_{vs} + rank_u(s))
 
     Parameters
     ----------
     problem
-        :math:`\bar w_v` is the mean of exec(v, d) over the devices v is allowed on; :math:`\bar c_{vs} = \bar L + t /
-        \bar B` has the mean latency and the mean of 1 / bandwidth over all ordered pairs of distinct devices, so it is
+        :math:`\bar{w}_v` is the mean of exec(v, d) over the devices v is allowed on; :math:`\bar{c}_{vs} = \bar{L} + t /
+        \bar{B}` has the mean latency and the mean of 1 / bandwidth over all ordered pairs of distinct devices, so it is
         the mean transfer time of the tensor; 0 with one device. Send and Receive ops do not count.
 
     Returns
     -------
     ndarray, shape (n_ops,), float64
         Seconds, indexed like ``problem.graph.names``. An op's rank is never below a successor's, so falling rank
-        (:func:`rounded` or not), ties by op number, is a topological order, zero-time ops included.
+        (:func:`~placelab.planning.ranks.rounded` or not), ties by op number, is a topological order, zero-time ops included.
 
     Notes
     -----
@@ -60,9 +60,9 @@ def upward_rank(problem: Problem) -> np.ndarray:
 def downward_rank(problem: Problem) -> np.ndarray:
     r"""Length of the longest path from an entry op to each op, its own time left out.
 
-    .. math:: rank_d(v) = \max_{u \in pred(v)} (rank_d(u) + \bar w_u + \bar c_{uv})
+    .. math:: rank_d(v) = \max_{u \in pred(v)} (rank_d(u) + \bar{w}_u + \bar{c}_{uv})
 
-    Means as in :func:`upward_rank`; an entry op has 0. Along the critical path the sum of both ranks is constant.
+    Means as in :func:`~placelab.upward_rank`; an entry op has 0. Along the critical path the sum of both ranks is constant.
 
     Returns
     -------
@@ -84,9 +84,10 @@ def downward_rank(problem: Problem) -> np.ndarray:
 
 
 def static_level(problem: Problem) -> np.ndarray:
-    r"""Longest path to an exit op without transfers: :math:`sl(v) = \bar w_v + \max_s sl(s)` [s], shape (n_ops,).
+    r"""Longest path to an exit op without transfers: :math:`sl(v) = \bar{w}_v + \max_s sl(s)` [s], shape (n_ops,).
 
-    Mean times as in :func:`upward_rank`. ETF's and SCT's tie rule, :func:`rounded`. O(ops · columns + edges).
+    Mean times as in :func:`~placelab.upward_rank`. ETF's and SCT's tie rule, :func:`~placelab.planning.ranks.rounded`.
+    O(ops · columns + edges).
 
     References
     ----------
@@ -104,7 +105,7 @@ def compute_rank(graph: OpGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     Returns
     -------
     up, down, total : ndarray, each of shape (n_ops,), float64
-        Operations. ``total`` is the same for all ops of a critical path once it is :func:`rounded`.
+        Operations. ``total`` is the same for all ops of a critical path once it is :func:`~placelab.planning.ranks.rounded`.
 
     Notes
     -----
@@ -291,7 +292,8 @@ def rounded(rank: np.ndarray, largest: float | None = None) -> np.ndarray:
 def by_falling(priority: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Ops by falling priority, ties by op number: (order, place of each op in it), both int32 of shape (n_ops,).
 
-    Priorities are compared exactly; ranks are :func:`rounded` first. Falling :func:`upward_rank` is a topological order.
+    Priorities are compared exactly; ranks are :func:`~placelab.planning.ranks.rounded` first. Falling
+    :func:`~placelab.upward_rank` is a topological order.
     O(n log n).
     """
     return in_classes(priority)[:2]

@@ -41,11 +41,11 @@ def coarsen(problem: Problem, *, rho: Annotated[float, Limits(0)] = 1.0) -> tupl
     -----
     First the pairs that exchange a tensor for longer than `rho` times the shorter op of the two, worst first (ratio, then
     transfer, then op numbers). Then the shortest op and the neighbour that it exchanges the longest transfer with, while ρ of
-    the whole graph (:func:`placelab.ratios.sct_ratio`: least times on allowed devices, slowest link) is above the target.
-    An op without neighbours is merged with another short one. Two ops are merged only under two conditions. No other path leads
-    from one to the other, and showing so moves at most ``SEEN`` ops in the topological order. And some device is allowed
-    for both and has room for them, their colocation groups included (persistent bytes, and temporary and output bytes of
-    both). The thesis proposes merging in one sentence; the order is ours.
+    the whole graph (:func:`placelab.analysis.approximation.sct_ratio`: least times on allowed devices, slowest link) is above
+    the target. An op without neighbours is merged with another short one. Two ops are merged only under two conditions. No
+    other path leads from one to the other, and showing so moves at most ``SEEN`` ops in the topological order. And some device
+    is allowed for both and has room for them, their colocation groups included (persistent bytes, and temporary and output
+    bytes of both). The thesis proposes merging in one sentence; the order is ours.
 
     O(n_edges log n_edges) for sparse graphs.
     """

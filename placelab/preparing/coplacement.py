@@ -30,7 +30,7 @@ def coplace(problem: Problem, *, chains: bool = True, gradients: bool = True) ->
     Returns
     -------
     small, expand
-        The problem of the same ops with more colocation groups, which :func:`fuse` can then merge.
+        The problem of the same ops with more colocation groups, which :func:`~placelab.transforms.fuse` can then merge.
 
     Notes
     -----

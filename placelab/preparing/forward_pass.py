@@ -30,7 +30,8 @@ def forward_only(problem: Problem) -> tuple[Problem, Expand]:
     Returns
     -------
     small, expand
-        The problem of the forward ops, and the way from its placements to those of `problem`, :func:`expand_backward`. When no
+        The problem of the forward ops, and the way from its placements to those of `problem`,
+        :func:`~placelab.transforms.expand_backward`. When no
         device holds the whole model: the problem of all ops with each gradient op tied to its forward op
         (:func:`placelab.transforms.coplace`). Without gradient ops: the problem itself.
 

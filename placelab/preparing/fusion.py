@@ -18,7 +18,7 @@ from placelab.strategies import transform
 def fuse(problem: Problem, *, rule: Literal["safe", "exact"] = "safe") -> tuple[Problem, Expand]:
     """Merge u → v of one colocation group when no other path leads from u to v, again and again.
 
-    After :func:`coplace` the groups are co-placement groups, too.
+    After :func:`~placelab.transforms.coplace` the groups are co-placement groups, too.
 
     Parameters
     ----------

@@ -40,13 +40,13 @@ def model_replica(
     graph without these, such as those of PyTorch and ONNX, each op with persistent bytes reads one parameter of that size. A
     backward pass that the graph has already, and all that depends on it, is left out when training: it is mirrored anew.
 
-    With parameter servers, iteration k has these ops; θ is a parameter, |θ| the bytes that its read sends, s its server:
+    With parameter servers, iteration k has these ops; θ is a parameter, ``|θ|`` the bytes that its read sends, s its server:
 
     - ``it{k}/step`` on ``ps:0``, with a barrier and for k > 0: waits (control edges) for every update of iteration k - 1.
-    - ``it{k}/θ/read@w`` on ``ps:s``, no operations: waits for the step, or without a barrier for θ's last update. Sends |θ|
+    - ``it{k}/θ/read@w`` on ``ps:s``, no operations: waits for the step, or without a barrier for θ's last update. Sends ``|θ|``
       bytes to the consumers of θ in copy w.
     - ``it{k}/w{w}/v`` on ``worker:w``: op v of copy w, a gradient op, too.
-    - ``it{k}/θ/update`` on ``ps:s``: receives |θ| bytes from the gradient op of each consumer of θ, of all workers.
+    - ``it{k}/θ/update`` on ``ps:s``: receives ``|θ|`` bytes from the gradient op of each consumer of θ, of all workers.
 
     ``sync="ps-async"`` has ``it{k}/θ/apply@w``, which receives from worker w alone, for the update, and ``it{k}/step@w``,
     which waits for worker w's, for the step. The gradient op of a read is left out: what it would receive is pushed.

@@ -1,0 +1,108 @@
+"""Sphinx: the sources are the repository's own Markdown files and notebooks, so its root is the source folder."""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib import metadata
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "_ext")]
+
+project = "placelab"
+author = "the placelab authors"
+copyright = "the placelab authors, MIT licence"
+version = release = metadata.version("placelab")
+
+root_doc = "docs/index"
+include_patterns = [
+    "docs/**",
+    "notebooks/**",
+    "datasets/README.md",
+    "benchmarks/*.md",
+    "benchmarks/quality/*.md",
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+]
+# Sphinx walks the source folder; these have no page and many files.
+exclude_patterns = [".*", "build", "dist", "placelab", "tests", "widgets", "**/_*", "**/.ipynb_checkpoints"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "mathml",
+    "shown",
+    "strategy_pages",
+]
+
+# ---------------------------------------------------------------- Markdown and notebooks
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]
+myst_heading_anchors = 4
+myst_all_links_external = False
+nb_execution_mode = "off"  # notebooks show their stored outputs; the tests run them
+nb_ipywidgets_js = {}  # would be fetched from a public server
+nb_merge_streams = True
+
+# ---------------------------------------------------------------- API
+autosummary_generate = True
+autosummary_generate_overwrite = True
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+autodoc_class_signature = "mixed"
+napoleon_google_docstring = False
+napoleon_use_ivar = True  # fields of dataclasses are described once, under Attributes
+napoleon_use_rtype = False
+napoleon_preprocess_types = False
+python_maximum_signature_line_length = 100
+nitpicky = True
+nitpick_ignore_regex = [
+    # Types in signatures: of other projects, whose inventories would have to be fetched, and of the rooms behind the API.
+    ("py:(class|obj|exc|data)", r"(?!placelab\.).*"),
+    (
+        "py:class",
+        r"placelab\..*\.(Either|Units|ProfileColumns|PlacementColumns|Explorer|Favourites|Tables|Optimum|Patience)",
+    ),
+]
+
+
+def readable(app, what, name, obj, options, lines):
+    """Mend what napoleon misreads: several attributes in one line, and a colon in the first line of a property."""
+    if what == "class" and "Attributes" in lines:
+        start = lines.index("Attributes")
+        joined = [
+            re.sub(r", (?=[\w, ]* :)", "/", line) if re.match(r"\w+(, \w+)+ :", line) else line
+            for line in lines[start:]
+        ]
+        lines[start:] = joined
+    if what == "property" and lines:
+        lines[0] = lines[0].replace(": ", " – ", 1)
+
+
+def parsable(app, what, name, obj, options, signature, returned):
+    """A signature of a dataclass without ``<factory>``, which is no Python."""
+    return (signature or "").replace("<factory>", "{}") or None, returned
+
+
+def setup(app):
+    """Connect the two, the first one before napoleon."""
+    app.connect("autodoc-process-docstring", readable, priority=400)
+    app.connect("autodoc-process-signature", parsable)
+
+
+# ---------------------------------------------------------------- HTML
+html_theme = "furo"
+html_math_renderer = "mathml"
+html_title = "placelab"
+html_static_path = ["_static"]
+templates_path = [str(ROOT / "docs" / "_templates")]
+html_css_files = ["site.css"]
+html_additional_pages = {"index": "forward.html"}
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {"navigation_with_keys": True}
+copybutton_exclude = ".linenos, .gp, .go"

@@ -1,0 +1,151 @@
+"""The documentation names every public name, builds without a warning, and the site fetches nothing and has no broken link."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from types import ModuleType
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import placelab as pl
+
+ROOT = Path(__file__).resolve().parents[2]
+API = ROOT / "docs" / "api"
+MODULES = [name for name in pl.__all__ if isinstance(getattr(pl, name), ModuleType)]
+FETCHED = {
+    "script": "src",
+    "link": "href",
+    "img": "src",
+    "iframe": "src",
+    "source": "src",
+    "video": "src",
+    "audio": "src",
+}
+
+
+def public(module: ModuleType) -> list[str]:
+    """Names of a module that are for users: those it lists, else its own functions and classes."""
+    own = (
+        name
+        for name, thing in vars(module).items()
+        if inspect.isroutine(thing) or inspect.isclass(thing)
+        if name[0] != "_" and thing.__module__ == module.__name__
+    )
+    return list(getattr(module, "__all__", own))
+
+
+def test_every_public_name_is_in_the_reference():
+    """docs/api/index.md lists what placelab exports, each module has a page, and that page all of its names."""
+    listed = set(re.findall(r"^   (\w+)$", (API / "index.md").read_text(), re.MULTILINE))
+    assert set(pl.__all__) - set(MODULES) == listed
+    for name in MODULES:
+        page = (API / f"{name}.md").read_text()
+        if f"automodule:: placelab.{name}\n   :members:\n" not in page:
+            listed = set(re.findall(rf"^\.\. auto\w+:: placelab\.{name}\.(\w+)$", page, re.MULTILINE))
+            assert set(public(getattr(pl, name))) <= listed, f"docs/api/{name}.md"
+
+
+def test_the_readme_is_short_and_links_to_the_documentation():
+    """The README has fewer than 150 lines."""
+    text = (ROOT / "README.md").read_text()
+    assert text.count("\n") < 150 and "(docs/index.md)" in text
+
+
+class Page(HTMLParser):
+    """What a page fetches, where it links to, and the places in it that can be linked to."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.links: list[str] = []
+        self.places: set[str] = set()
+        self.feed(path.read_text())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note addresses and ids."""
+        given = {key: value or "" for key, value in attrs}
+        self.places.add(given.get("id", ""))
+        if tag in FETCHED:
+            self.fetched.append(given.get(FETCHED[tag], ""))
+        if tag == "a":
+            self.links.append(given.get("href", ""))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    """The built site; -W makes a warning an error."""
+    pytest.importorskip("myst_nb", reason="needs the extra docs")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "--quiet", "-W", "-c", "docs", ".", str(folder)]
+    built = subprocess.run(command, cwd=ROOT, env=os.environ | {"PLACELAB_JIT": "0"}, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr[-3000:]
+    return folder
+
+
+def pages(site: Path) -> dict[Path, Page]:
+    """All pages of the site."""
+    return {path: Page(path) for path in sorted(site.rglob("*.html"))}
+
+
+@pytest.mark.slow
+def test_the_site_fetches_nothing(site):
+    """Scripts, styles, fonts, images and frames are files of the site."""
+    addresses = [(path.name, address) for path, page in pages(site).items() for address in page.fetched]
+    styles = [
+        (path.name, found) for path in site.rglob("*.css") for found in re.findall(r"url\(([^)]*)\)", path.read_text())
+    ]
+    assert len(addresses) > 100
+    assert not [pair for pair in addresses + styles if re.match(r"""["']?(https?:)?//""", pair[1])]
+
+
+@pytest.mark.slow
+def test_links_within_the_site_lead_somewhere(site):
+    """Each link to a page, a file or a place in a page has its target."""
+    found = pages(site)
+    assert not list(broken(found))
+
+
+def broken(found: dict[Path, Page]) -> Iterator[str]:
+    """Links without a target."""
+    for path, page in found.items():
+        for link in page.links:
+            url = urlsplit(link)
+            if url.scheme or url.netloc or not link:
+                continue
+            target = (path.parent / unquote(url.path)).resolve() if url.path else path
+            if not target.is_file():
+                yield f"{path.name}: {link}"
+            elif url.fragment and target in found and unquote(url.fragment) not in found[target].places:
+                yield f"{path.name}: {link}"
+
+
+@pytest.mark.slow
+def test_the_reference_has_every_public_name(site):
+    """Sphinx's own list of what is described has each name, under the path by which users call it."""
+    from sphinx.util.inventory import InventoryFile
+
+    described = InventoryFile.loads((site / "objects.inv").read_bytes(), uri="")
+    known = {name for kind, names in described.data.items() if kind.startswith("py:") for name in names}
+    wanted = {f"placelab.{name}" for name in pl.__all__ if name not in MODULES}
+    wanted |= {f"placelab.{module}.{name}" for module in MODULES for name in public(getattr(pl, module))}
+    assert not wanted - known
+
+
+@pytest.mark.slow
+def test_every_strategy_has_a_page_that_plays(site):
+    """A page per partitioner, scheduler and transformation, with its frame."""
+    folder = site / "docs" / "generated" / "strategies"
+    kinds = {"partitioner": pl.partitioners(), "scheduler": pl.schedulers(), "transform": pl.transforms.catalogue()}
+    for kind, catalogue in kinds.items():
+        for name, function in catalogue.items():
+            if function.__module__.startswith("placelab."):
+                page = Page(folder / f"{kind}-{name}.html")
+                assert any(address.endswith(f"playing/{kind}-{name}.html") for address in page.fetched)
