@@ -2,6 +2,7 @@
 # make test    set everything up and run all tests but the slow ones; SLOW=1 runs those, too, as continuous integration does
 # make check   style, types and fast tests within a minute, for the inner loop
 # make docs    build the documentation as a site in build/docs
+# make papers  run the papers' notebooks at full size; pages in build/papers
 # make build   rebuild the front end's bundle in placelab/widgets/static
 # make clean   remove what these have made, the environment included
 
@@ -22,7 +23,7 @@ CHOSEN := $(if $(SLOW),,-m "not slow")
 FAST := tests/house/test_layers.py tests/house/test_package.py tests/house/test_contributing.py \
   tests/problem tests/schedule tests/planning tests/analysis tests/preparing tests/cli tests/plots
 
-.PHONY: lab test check docs site build clean
+.PHONY: lab test check docs site papers build clean
 .DELETE_ON_ERROR:
 
 lab: $(INSTALLED) $(KERNELS)
@@ -52,6 +53,9 @@ docs:
 site: $(INSTALLED)
 	PLACELAB_JIT=0 python -m sphinx --quiet -W -d build/doctrees -c docs . build/docs
 	@echo "The documentation is in build/docs/index.html"
+
+papers: $(INSTALLED) $(KERNELS)
+	PLACELAB_WHOLE=1 jupyter nbconvert --execute --to html --output-dir build/papers notebooks/papers/*.ipynb
 
 build: $(NODE_MODULES)
 	npm --prefix widgets run --silent build
