@@ -27,7 +27,7 @@ import numpy as np
 from placelab.errors import FormatError, UnsupportedError, described, expect
 from placelab.names import is_name
 from placelab.problem.problem import Problem
-from placelab.schedule.placement import Placement
+from placelab.schedule.placement import Placement, checked_times
 from placelab.seeds import seed_number
 
 if TYPE_CHECKING:
@@ -165,6 +165,8 @@ class Order:
         α, β, γ, δ of MSR.
     static
         MSR: count an input as outstanding by in-degree (|pred| = 1, as printed) instead of at run time.
+    not_before
+        Of a planned order: times [s] before which no op starts, though its device waits for it; shape (n_ops,).
     """
 
     rule: str
@@ -173,6 +175,7 @@ class Order:
     send: np.ndarray | None = None
     weights: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 5.0)
     static: bool = False
+    not_before: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
@@ -185,6 +188,10 @@ class Order:
                 raise FormatError(f"an order of rule {self.rule!r} needs a number per op, found none")
         elif self.rule == "planned" and not _is_permutation(self.op):
             raise FormatError("a planned order must name each op once, by number")
+        if self.not_before is not None:
+            if self.rule != "planned" or self.op is None:
+                raise FormatError(f"an order of rule {self.rule!r} has not_before times, which only 'planned' follows")
+            object.__setattr__(self, "not_before", checked_times(self.not_before, len(self.op)))
         if np.shape(_priorities(self.weights, "weight")) != (4,):
             raise FormatError(f"weights are {self.weights!r}; expected four numbers")
         object.__setattr__(self, "static", bool(self.static))
