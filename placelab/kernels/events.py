@@ -57,7 +57,7 @@ def run_events(
     if count[RESUMED] == 0:
         count[RESUMED] = 1
         queue_entries(pred, copies, receivers, ops, order, devices)
-        wake_at_planned_times(first + len(copies.tensor), order.sequence.not_before, events)
+        wake_at_planned_times(first + 2 * len(copies.tensor), order.sequence.not_before, events)
         if by_device:
             sort_numbers(devices.touched)
     collecting = len(contention.queues.rank) > 0
