@@ -150,9 +150,9 @@ class Order:
     rule
         ``"priority"``: the executable op of the largest priority, compared exactly (round sums of floats with
         :func:`placelab.ranks.rounded`); of equals the one executable first, at one instant a Send before an op, then the lower
-        number. ``"fifo"``: the one executable first, ties by `op` (smaller
-        first) or op number. ``"msr"``: Mayer eq. 13 with `weights`, ties as for priorities. ``"planned"``: each device
-        runs its ops in the sequence of `op` (a permutation of the ops) and waits for the next one.
+        number. ``"fifo"``: the one executable first, ties by `op` (smaller first) or op number. ``"msr"``: Mayer eq. 13 with
+        `weights`, ties as for priorities. ``"planned"``: each device runs its ops in the sequence of `op` (a permutation) and
+        waits for the next one, and for its time in `not_before` [s], shape (n_ops,), if given.
     op
         Priorities, FIFO's tie numbers, or the planned sequence; shape (n_ops,).
     transfer
@@ -165,8 +165,6 @@ class Order:
         α, β, γ, δ of MSR.
     static
         MSR: count an input as outstanding by in-degree (|pred| = 1, as printed) instead of at run time.
-    not_before
-        Of a planned order: times [s] before which no op starts, though its device waits for it; shape (n_ops,).
     """
 
     rule: str
@@ -189,9 +187,7 @@ class Order:
         elif self.rule == "planned" and not _is_permutation(self.op):
             raise FormatError("a planned order must name each op once, by number")
         if self.not_before is not None:
-            if self.rule != "planned" or self.op is None:
-                raise FormatError(f"an order of rule {self.rule!r} has not_before times, which only 'planned' follows")
-            object.__setattr__(self, "not_before", checked_times(self.not_before, len(self.op)))
+            object.__setattr__(self, "not_before", checked_times(self.not_before, np.size(self.op)))
         if np.shape(_priorities(self.weights, "weight")) != (4,):
             raise FormatError(f"weights are {self.weights!r}; expected four numbers")
         object.__setattr__(self, "static", bool(self.static))

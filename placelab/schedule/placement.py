@@ -34,7 +34,8 @@ class Placement:
     planned : ndarray of int32, shape (n_ops,), or None
         Ops in the order the partitioner planned, for the ``planned`` scheduler.
     not_before : ndarray of float64, shape (n_ops,), or None
-        Times [s] before which ``planned`` starts no op, 0 where nothing is asked; of plans in which an op waited for memory.
+        Times [s] before which ``planned`` starts no op, 0 where nothing is asked; of plans in which an op waited for memory. They
+        stay as they are when the placement is run with other costs.
     estimate : float or None
         Makespan the partitioner expects [s].
     trace : Trace or None
