@@ -187,9 +187,7 @@ class Order:
         elif self.rule == "planned" and not _is_permutation(self.op):
             raise FormatError("a planned order must name each op once, by number")
         if self.not_before is not None:
-            object.__setattr__(
-                self, "not_before", checked_times(self.not_before, len(() if self.op is None else self.op))
-            )
+            object.__setattr__(self, "not_before", checked_times(self.not_before, self.op))
         if np.shape(_priorities(self.weights, "weight")) != (4,):
             raise FormatError(f"weights are {self.weights!r}; expected four numbers")
         object.__setattr__(self, "static", bool(self.static))

@@ -66,7 +66,7 @@ class Placement:
         if self.planned is not None:
             object.__setattr__(self, "planned", _numbers(self.planned, "ops in the planned order"))
         if self.not_before is not None:
-            object.__setattr__(self, "not_before", checked_times(self.not_before, self.problem.graph.n_ops))
+            object.__setattr__(self, "not_before", checked_times(self.not_before, self.device))
         _check_placement(self)
 
     @classmethod
@@ -162,11 +162,11 @@ def _numbers(value: Any, what: str) -> np.ndarray:
     return frozen(given.astype(np.int32, copy=False))
 
 
-def checked_times(value: Any, n: int) -> np.ndarray:
-    """Times before which no op starts as a frozen array; FormatError unless there are n, finite and 0 or more."""
+def checked_times(value: Any, ops: Any) -> np.ndarray:
+    """Times before which no op starts as a frozen array; FormatError unless they are finite, 0 or more, one for each of `ops`."""
     times = np.array(value, dtype=np.float64)
-    if times.shape != (n,) or not (np.isfinite(times) & (times >= 0)).all():
-        raise FormatError(f"not_before must be finite times of 0 or more, one for each of {n} ops")
+    if times.shape != np.shape(ops) or not (np.isfinite(times) & (times >= 0)).all():
+        raise FormatError(f"not_before must be finite times of 0 or more, one for each of {np.size(ops)} ops")
     return frozen(times)
 
 
