@@ -24,6 +24,7 @@ from placelab.strategies import Order
 I4, I8, F8 = np.int32, np.int64, np.float64
 RULES = {"priority": events.PRIORITY, "fifo": events.FIFO, "msr": events.MSR, "planned": events.PLANNED}
 _NONE = frozen(np.zeros(1, I4))  # stands for a column that a rule does not read
+_NO_TIMES = frozen(np.empty(0))
 
 
 class Moves(NamedTuple):
@@ -84,7 +85,7 @@ def arguments(problem: Problem, device: np.ndarray, moved: Moves, order: Order, 
         memory=simulating.RunMemory(_needs(problem, memory), _use(problem, device, moved.copies, memory)),
         contention=_contention(problem, moved.copies, order),
         devices=simulating.Devices(np.zeros(k, I4), _worklist(k)),
-        events=simulating.EventQueue(np.empty(2 * (k + 2 * x + 1)), np.zeros(1, I8)),
+        events=simulating.EventQueue(np.empty(2 * (k + 2 * x + len(_not_before(order, rule)) + 1)), np.zeros(1, I8)),
         clock=simulating.Clock(np.zeros(1), np.zeros(events.COUNTS, I8)),
         answer=np.full(1, -1, I8),
         results=_results(problem, x),
@@ -176,7 +177,11 @@ def _sequence(device: np.ndarray, k: int, order: Order, rule: int) -> simulating
         np.cumsum(np.bincount(device, minlength=k), out=ptr[1:])
         planned = np.asarray(order.op, dtype=I4)
         op = planned[np.argsort(device[planned], kind="stable")]
-    return simulating.Sequence(frozen(ptr), frozen(op), ptr[:-1].copy())
+    return simulating.Sequence(frozen(ptr), frozen(op), ptr[:-1].copy(), _not_before(order, rule))
+
+
+def _not_before(order: Order, rule: int) -> np.ndarray:
+    return order.not_before if rule == events.PLANNED and order.not_before is not None else _NO_TIMES
 
 
 def _queues(device: np.ndarray, senders: np.ndarray, k: int) -> tuple[simulating.ReadyQueues, simulating.SendQueues]:

@@ -27,7 +27,7 @@ import numpy as np
 from placelab.errors import FormatError, UnsupportedError, described, expect
 from placelab.names import is_name
 from placelab.problem.problem import Problem
-from placelab.schedule.placement import Placement
+from placelab.schedule.placement import Placement, checked_times
 from placelab.seeds import seed_number
 
 if TYPE_CHECKING:
@@ -149,10 +149,10 @@ class Order:
     ----------
     rule
         ``"priority"``: the executable op of the largest priority, compared exactly (round sums of floats with
-        :func:`placelab.planning.ranks.rounded`); of equals the one executable first, at one instant a Send before an
-        op, then the lower number. ``"fifo"``: the one executable first, ties by `op` (smaller
-        first) or op number. ``"msr"``: Mayer eq. 13 with `weights`, ties as for priorities. ``"planned"``: each device
-        runs its ops in the sequence of `op` (a permutation of the ops) and waits for the next one.
+        :func:`placelab.planning.ranks.rounded`); of equals the one executable first, at one instant a Send before an op, then
+        the lower number. ``"fifo"``: the one executable first, ties by `op` (smaller first) or op number. ``"msr"``: Mayer eq. 13
+        with `weights`, ties as for priorities. ``"planned"``: each device runs its ops in the sequence of `op` (a permutation)
+        and waits for the next one, and for its time in `not_before` [s], shape (n_ops,), if given.
     op
         Priorities, FIFO's tie numbers, or the planned sequence; shape (n_ops,).
     transfer
@@ -173,6 +173,7 @@ class Order:
     send: np.ndarray | None = None
     weights: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 5.0)
     static: bool = False
+    not_before: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
@@ -185,6 +186,8 @@ class Order:
                 raise FormatError(f"an order of rule {self.rule!r} needs a number per op, found none")
         elif self.rule == "planned" and not _is_permutation(self.op):
             raise FormatError("a planned order must name each op once, by number")
+        if self.not_before is not None:
+            object.__setattr__(self, "not_before", checked_times(self.not_before, self.op))
         if np.shape(_priorities(self.weights, "weight")) != (4,):
             raise FormatError(f"weights are {self.weights!r}; expected four numbers")
         object.__setattr__(self, "static", bool(self.static))

@@ -15,7 +15,7 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TRANSFER, Schedule
 from placelab.strategies import Order
 
-OP, SEND, TRANSFER_ITEM = 0, 1, 2
+OP, SEND, TRANSFER_ITEM, CLOCK = 0, 1, 2, 3
 ROOM = 1 + 1e-9  # capacities are compared with this much rounding
 
 
@@ -32,6 +32,8 @@ class Simulation:
 
     def __init__(self, placement: Placement, order: Order, oom: str) -> None:
         self.problem, self.order, self.wait = placement.problem, order, oom == "wait"
+        times = getattr(order, "not_before", None)
+        self.not_before = [] if times is None else times.tolist()
         self.placement, self.device = placement, placement.device.tolist()
         graph = self.problem.graph
         self.edges = list(zip(graph.edge_tensor.tolist(), graph.consumer.tolist(), strict=True))
@@ -54,6 +56,8 @@ class Simulation:
         for v, missing in self.missing.items():
             if not missing:
                 self.ready[OP, v] = 0.0
+        for v, time in enumerate(self.not_before):
+            self.active[CLOCK, v] = time  # devices are looked at then
         while True:
             while due := sorted(item for item, time in self.active.items() if time == self.now):
                 for item in due:
@@ -84,7 +88,7 @@ class Simulation:
         elif kind == SEND:
             del self.running[self.transfers[number][1]]
             self.request(number)
-        else:
+        elif kind == TRANSFER_ITEM:
             tensor, _, destination = self.transfers[number]
             self.arrive([tensor], destination)
 
@@ -167,7 +171,7 @@ class Simulation:
         rule = self.order.rule
         if rule == "planned":
             left = [v for v in self.order.op.tolist() if self.device[v] == d and (OP, v) not in self.start]
-            ready = [item for item in ready if item[0] == SEND or item[1] == left[0]]
+            ready = [item for item in ready if item[0] == SEND or (item[1] == left[0] and self.may_start(item[1]))]
         if not ready:
             return None
         tie = lambda item: item[1] - len(self.transfers) if item[0] == SEND else item[1]  # noqa: E731 (Sends first)
@@ -183,6 +187,9 @@ class Simulation:
         if sends:
             return min(sends, key=lambda item: (self.ready[item], item[1]))
         return ready[0] if rule == "planned" else (OP, self.order.choose(self, d, [v for _, v in ready]))
+
+    def may_start(self, v: int) -> bool:
+        return not self.not_before or self.now >= self.not_before[v]
 
     def priority(self, item: tuple[int, int]) -> float:
         kind, number = item

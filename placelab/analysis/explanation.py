@@ -88,7 +88,7 @@ def idle_reasons(schedule: Schedule) -> pd.DataFrame:
 
     A gap ends when an op starts. What that op waited for last is charged: until the op upstream had finished, that op
     (``upstream``); from then on its tensor's way here (``transfer``: Send, queueing for the link, transfer). A gap
-    that goes on though all inputs are there is a lack of room (``memory``, only under ``oom="wait"``); after a
+    that goes on though all inputs are there is a lack of room (``memory``: ``oom="wait"``, or a plan that waited); after a
     device's last op comes its ``end``.
 
     Returns

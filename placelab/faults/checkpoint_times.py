@@ -90,8 +90,11 @@ def _placed(placement: Placement, problem: Problem) -> Placement:
     extra = np.flatnonzero(added)
     for v in extra:
         device[v] = placement.device[old.index(new.names[v].partition("/")[2])]
-    planned = None
+    planned, not_before = None, None
     if placement.planned is not None:
         restores, saves = (extra[new.kind[extra] == kind] for kind in (RESTORE, SAVE))
         planned = np.concatenate([restores, number[placement.planned], saves]).astype(np.int32)
-    return Placement(problem, device, planned=planned, partitioner=placement.partitioner)
+    if placement.not_before is not None:
+        not_before = np.zeros(new.n_ops)
+        not_before[number] = placement.not_before
+    return Placement(problem, device, planned=planned, partitioner=placement.partitioner, not_before=not_before)

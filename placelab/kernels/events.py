@@ -8,7 +8,8 @@ b. transfers start that wait for a channel or for two ports: first come, first s
 c. idle devices, lowest first, each start an executable op; those of no length complete at once (a again);
 d. where transfers have priorities: all requests of the instant have been collected, and transfers start by priority.
 
-Codes of events are numbers of ops, then of Sends, then of transfers, then of transfers that begin later than they were requested.
+Codes of events are numbers of ops, then of Sends, then of transfers, then of transfers that begin later than they were requested,
+then of ops that a plan starts no earlier.
 Sums of times always associate from the left, so that compiled code, plain Python and any other machine agree to the last bit.
 """
 
@@ -56,6 +57,7 @@ def run_events(
     if count[RESUMED] == 0:
         count[RESUMED] = 1
         queue_entries(pred, copies, receivers, ops, order, devices)
+        wake_at_planned_times(first + 2 * len(copies.tensor), order.sequence.not_before, events)
         if by_device:
             sort_numbers(devices.touched)
     collecting = len(contention.queues.rank) > 0
@@ -98,6 +100,14 @@ def queue_entries(pred, copies, receivers, ops, order, devices):
 
 
 @inlined
+def wake_at_planned_times(code, not_before, events):
+    """Let a device be looked at when its plan allows it to start an op that it does not start earlier."""
+    for v in range(len(not_before)):
+        if not_before[v] > 0.0:
+            push(not_before[v], code + v, events)
+
+
+@inlined
 def start_items(now, pred, copies, network, ops, order, memory, devices, events, count, answer, results):
     """Let idle devices start an item each. Returns the device for which a run-time rule must choose, -1 at the end."""
     busy, touched = devices
@@ -106,7 +116,7 @@ def start_items(now, pred, copies, network, ops, order, memory, devices, events,
         d = int(touched.number[cursor])
         touched.flag[d] = 0
         if busy[d] == 0:
-            item = choose(d, pred, copies, ops, order, busy, memory, answer)
+            item = choose(d, now, pred, copies, ops, order, busy, memory, answer)
             if item == ANYBODY:
                 touched.flag[d] = 1
                 count[CURSOR] = cursor
@@ -162,6 +172,8 @@ def complete(
             add_to(devices.touched, copies.source[low])
         elif code < first + n_transfers:
             end_transfer(code - first, instant, pred, copies, receivers, ops, order, memory, contention, devices)
+        elif code >= first + 2 * n_transfers:
+            add_to(devices.touched, ops.device[code - first - 2 * n_transfers])
         else:
             x = code - first - n_transfers
             begin_copy(copies.tensor[x], copies.destination[x], memory)

@@ -72,7 +72,7 @@ def queue_send(x, d, instant, receivers, ops, order):
 
 
 @inlined
-def choose(d, pred, copies, ops, order, busy, memory, answer):
+def choose(d, now, pred, copies, ops, order, busy, memory, answer):
     """The item that idle device d starts, NOBODY or ANYBODY; it is taken out of its queue.
 
     ``answer[0]`` is the op that a run-time rule chose, and is cleared; -1 for none.
@@ -89,7 +89,7 @@ def choose(d, pred, copies, ops, order, busy, memory, answer):
         sends.count[d] -= 1
         return item
     if kind == PLANNED:
-        return next_planned(d, pred, copies.of_edge, ops.missing, order.sequence, memory)
+        return next_planned(d, now, pred, copies.of_edge, ops.missing, order.sequence, memory)
     if answer[0] >= 0:
         item = int(answer[0])
         answer[0] = -1
@@ -150,11 +150,13 @@ def best_that_fits(d, pred, of_edge, ops, order, busy, memory):
 
 
 @inlined
-def next_planned(d, pred, of_edge, missing, sequence, memory):
-    """The next op of device d's sequence if it is executable and has room, else NOBODY."""
+def next_planned(d, now, pred, of_edge, missing, sequence, memory):
+    """The next op of device d's sequence if it is executable, its time has come and it has room, else NOBODY."""
     if sequence.next[d] == sequence.ptr[d + 1]:
         return NOBODY
     v = int(sequence.op[sequence.next[d]])
+    if len(sequence.not_before) > 0 and now < sequence.not_before[v]:
+        return NOBODY
     if missing[v] > 0 or not fits(v, d, pred, of_edge, memory):
         return NOBODY
     sequence.next[d] += 1

@@ -90,6 +90,7 @@ class Sequence(NamedTuple):
     ptr: np.ndarray  # int32 (k + 1,): those of device d are ptr[d] to ptr[d + 1]
     op: np.ndarray  # int32 (n,)
     next: np.ndarray  # int32 (k,): position of the op that each device runs next
+    not_before: np.ndarray  # float64 (n,): earliest start of each op in seconds; (0,) where no op has one
 
 
 class ReadyQueues(NamedTuple):

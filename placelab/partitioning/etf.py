@@ -70,7 +70,7 @@ def m_etf(problem: Problem, *, trace: bool = False) -> Placement:
     (:class:`placelab.planning.memory_plan.MemoryPlan`): persistent bytes (under ``reserved`` all) of a whole group are taken with
     its first member, a tensor is held until all its consumers are placed and done. A pair that has no room is tried
     again when memory is freed; Baechi drops it for good. A pair that must wait for room starts later, and others may go
-    before it; both papers drop it. The scheduler ``planned`` replays the order, not that wait, see there.
+    before it; both papers drop it. The scheduler ``planned`` replays that wait, too.
 
     Complexity as ``etf``'s while memory is plentiful; where it is tight, each op that is placed may make all that wait
     for its device be looked at again.

@@ -29,7 +29,7 @@ def heft(problem: Problem, *, insertion: bool = True, trace: bool = False) -> Pl
     number. The first op of a colocation group fixes the device of all, the others are timed when their turn comes (Mayer §5.1).
     Memory: if the plan made without regard to it exceeds no capacity, that is the plan; else ops are planned with
     memory tracked over time, and one that has no room anywhere is set aside until memory is freed (the scheduler
-    ``planned`` replays the order, not a wait for memory). Transfers are planned without contention, a tensor once per
+    ``planned`` replays a wait for memory, too). Transfers are planned without contention, a tensor once per
     device.
 
     O(edges · devices + ops · devices · log ops) as long as gaps are found at once, O(ops² · devices) at worst.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
@@ -51,6 +51,7 @@ class Plan:
     short: float  # bytes missing, summed over the spans in which a device is out of memory
     partitioner: str  # whose placement it was
     scheduler: str  # whose order it was
+    not_before: np.ndarray | None = None  # of a plan that waits for memory
 
     @property
     def cost(self) -> tuple[float, float]:
@@ -131,7 +132,8 @@ def portfolio(
     rows.append(_row("local search", best))
     notes = [_first_note(problem, plans), search.note(plans[0], stopped=search.goes_on)]
     notes += ["every plan that was found is out of memory at some time"] if best.short > 0 else []
-    return Placement(problem, best.device, best.order, best.makespan, notes=tuple(notes), table=_table(rows))
+    placement = Placement(problem, best.device, best.order, best.makespan, not_before=best.not_before)
+    return replace(placement, notes=tuple(notes), table=_table(rows))
 
 
 def _deadline(time_limit: float, cancel: Callable[[], bool]) -> Callable[[], bool]:
@@ -178,15 +180,18 @@ def _try(problem: Problem, function: Partitioner, seed: int) -> Plan:
             with suppress(UnsupportedError):  # planned, without a plan
                 schedule = simulate(problem, placement, scheduler, seed=seed)
                 order = planned_order(schedule.start, schedule.finish)
-                plans.append(run(problem, schedule.device, order, function.name, scheduler.name))
+                waits = placement.not_before if scheduler.name == "planned" else None
+                plans.append(run(problem, schedule.device, order, function.name, scheduler.name, waits))
     return min(plans, key=lambda plan: plan.cost)
 
 
-def run(problem: Problem, device: np.ndarray, order: np.ndarray, *by: str) -> Plan:
-    """What comes of a placement and an order, by the simulator's ``planned``."""
-    schedule = simulate(problem, Placement(problem, device, order), "planned")
+def run(
+    problem: Problem, device: np.ndarray, order: np.ndarray, by: str, rule: str, waits: np.ndarray | None = None
+) -> Plan:
+    """What comes of a placement, an order and its times for ops that wait, by the simulator's ``planned``."""
+    schedule = simulate(problem, Placement(problem, device, order, not_before=waits), "planned")
     by_finish = np.lexsort((np.argsort(order), schedule.start, schedule.finish)).astype(np.int32)
-    return Plan(schedule.device, by_finish, schedule.makespan, float(schedule.oom["bytes"].sum()), *by)
+    return Plan(schedule.device, by_finish, schedule.makespan, float(schedule.oom["bytes"].sum()), by, rule, waits)
 
 
 # -------------------------------------------------------------------- the search

@@ -120,8 +120,8 @@ def m_sct(
     -----
     The plan of ``sct`` when no device ever runs out of memory in it. Else an op can start on a device from the first time on
     that it has room to its end, as in ``m-etf``, see there; a device without room for any op that is left is never asked again.
-    Both papers drop a device for good; here it is tried again when memory is freed. The scheduler ``planned`` replays the order,
-    not a wait for memory, see there.
+    Both papers drop a device for good; here it is tried again when memory is freed. The scheduler ``planned`` replays a wait for
+    memory, too.
 
     Memory is indivisible, which the published approximation ratio ignores: on two devices of 4 units each, of three ops of 1,
     1 and 4 units that cost the same and share no edge the first two spread, and the third fits nowhere, though a placement

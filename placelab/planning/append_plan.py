@@ -9,6 +9,7 @@ from placelab.planning import plan_arrays
 from placelab.planning.capacity import infeasible
 from placelab.planning.list_scheduler import planned_order
 from placelab.planning.memory_plan import resumed
+from placelab.planning.memory_waits import memory_waits
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
@@ -43,7 +44,7 @@ class AppendPlan:
     def __init__(self, problem: Problem, *, memory: bool = False, trace: bool = False) -> None:
         self.problem, self.traced = problem, trace
         self.plan, self.limits = plan_arrays.plan(problem, trace), plan_arrays.limits(problem, memory)
-        self.limited = memory or self._contention
+        self.limited, self._memory = memory or self._contention, memory
 
     @property
     def device(self) -> np.ndarray:
@@ -123,7 +124,10 @@ class AppendPlan:
             score = frozen(plan.score.reshape(self.problem.graph.n_ops, -1)[op])
             trace = Trace(op, plan.device[op], score, reason[op].astype(np.int32), reasons, EARLIEST_START, "start")
         planned = planned_order(plan.start, plan.finish, plan.order)
-        return Placement(self.problem, plan.device, planned, float(plan.finish.max()), trace)
+        there = self.limits.ports.there if self._contention else None
+        times = plan.device, plan.start, plan.finish
+        waits = memory_waits(self.problem, *times, planned, there) if self._memory else None
+        return Placement(self.problem, plan.device, planned, float(plan.finish.max()), trace, not_before=waits)
 
     def _decided(self) -> np.ndarray:
         """Placed ops that were decisions, in order, without those that follow their group."""

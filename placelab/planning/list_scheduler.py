@@ -12,6 +12,7 @@ import numpy as np
 from placelab.errors import FormatError, InfeasibleError, UnsupportedError, expect, formerly
 from placelab.planning.capacity import infeasible
 from placelab.planning.memory_plan import MemoryPlan, can_bind
+from placelab.planning.memory_waits import memory_waits
 from placelab.planning.plan_arrays import transfer_delay
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -196,13 +197,10 @@ class ListScheduler:
                 f"op {self._name(missing[0])!r} is not placed ({len(missing)} are not); place every op first"
             )
         trace = None if self._decisions is None else _trace(self._decisions, self.problem.cluster.n_devices, score_name)
-        return Placement(
-            self.problem,
-            self.device,
-            planned_order(self.start, self.finish, np.array(self._placed)),
-            float(self.finish.max()),
-            trace,
-        )
+        order = planned_order(self.start, self.finish, np.array(self._placed))
+        times = self.device, self.start, self.finish
+        waits = memory_waits(self.problem, *times, order) if self._memory else None
+        return Placement(self.problem, self.device, order, float(self.finish.max()), trace, not_before=waits)
 
     # ---------------------------------------------------------------- parts
 

@@ -9,6 +9,7 @@ last bit.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -20,6 +21,7 @@ from placelab.kernels import list_schedule_in_memory as in_memory
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduler import ListScheduler, planned_order
 from placelab.planning.memory_plan import MemoryPlan, can_bind, resumed
+from placelab.planning.memory_waits import memory_waits
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -153,7 +155,10 @@ def _in_memory(problem: Problem, place: np.ndarray, preferred: np.ndarray, inser
     placed = in_memory.one_by_one(place, preferred, int(insertion), *plan_arrays.facts(problem), *work, plan)
     if placed < problem.graph.n_ops:
         _refuse(problem, plan, placed, place, insertion, resumed(problem, memory, plan.device))
-    return _finished(problem, plan, preferred, trace)
+    made = _finished(problem, plan, preferred, trace)
+    assert made.planned is not None
+    waits = memory_waits(problem, plan.device, plan.start, plan.finish, made.planned)
+    return replace(made, not_before=waits)
 
 
 def _refuse(

@@ -157,12 +157,13 @@ def _columns(graph: OpGraph) -> Columns:
     """Whether each op is a read by kind or name, its copy, and iteration of each copy; worked out once per graph."""
     if graph not in _known:
         copy, iteration = _copies(graph)
-        _known[graph] = frozen(_is_read(graph)), frozen(copy), frozen(iteration)
+        _known[graph] = frozen(read_ops(graph)), frozen(copy), frozen(iteration)
     return _known[graph]
 
 
-def _is_read(graph: OpGraph) -> np.ndarray:
-    named = np.array([name.endswith("/read") for name in graph.names], dtype=bool)
+def read_ops(graph: OpGraph) -> np.ndarray:
+    """Whether each op reads a parameter, by its kind or its name; shape (n_ops,)."""
+    named = np.array([name.endswith("/read") and name != "/read" for name in graph.names], dtype=bool)
     return named | np.isin(graph.kind.astype(str), KINDS)
 
 

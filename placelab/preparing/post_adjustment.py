@@ -38,7 +38,7 @@ def post_adjust(
     -----
     For comparison with partitioners here, which place a group when its first member comes: Baechi found step times up to 406 %
     worse than an expert's this way. Memory is not checked when a group is moved, so capacities may be exceeded.
-    The planned order stays, the estimate is dropped. O(n_ops · n_devices).
+    The planned order stays, its times and the estimate are dropped. O(n_ops · n_devices).
     """
     if not problem.n_groups:
         return problem, same_ops(problem)
@@ -50,7 +50,8 @@ def post_adjust(
         moved = int((adjusted != device).sum())
         notes = (*placement.notes, f"post-adjust: {moved} ops moved to their group")
         trace = placement.trace and _unmoved(placement.trace, adjusted)
-        return replace(placement, problem=problem, device=adjusted, notes=notes, estimate=None, bound=None, trace=trace)
+        plain = replace(placement, estimate=None, bound=None, not_before=None)
+        return replace(plain, problem=problem, device=adjusted, notes=notes, trace=trace)
 
     return small, expand
 

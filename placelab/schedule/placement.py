@@ -33,6 +33,9 @@ class Placement:
     device : ndarray of int32, shape (n_ops,)
     planned : ndarray of int32, shape (n_ops,), or None
         Ops in the order the partitioner planned, for the ``planned`` scheduler.
+    not_before : ndarray of float64, shape (n_ops,), or None
+        Times [s] before which ``planned`` starts no op, 0 where nothing is asked; of plans in which an op waited for memory. They
+        stay as they are when the placement is run with other costs.
     estimate : float or None
         Makespan the partitioner expects [s].
     trace : Trace or None
@@ -55,12 +58,15 @@ class Placement:
     bound: float | None = None
     notes: tuple[str, ...] = ()
     table: pd.DataFrame | None = None
+    not_before: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         expect(self.problem, Problem, "a placement")
         object.__setattr__(self, "device", _numbers(self.device, "devices"))
         if self.planned is not None:
             object.__setattr__(self, "planned", _numbers(self.planned, "ops in the planned order"))
+        if self.not_before is not None:
+            object.__setattr__(self, "not_before", checked_times(self.not_before, self.device))
         _check_placement(self)
 
     @classmethod
@@ -112,7 +118,12 @@ class Placement:
                 None if stored.planned is None else np.array([problem.graph.index(op) for op in stored.planned], "i4")
             )
             placement = cls.from_mapping(problem, stored.device)
-            return replace(placement, planned=order, estimate=stored.estimate, partitioner=stored.partitioner)
+            times = None
+            if stored.not_before is not None:
+                times = np.zeros(problem.graph.n_ops)
+                times[[problem.graph.index(op) for op in stored.not_before]] = list(stored.not_before.values())
+            placement = replace(placement, planned=order, not_before=times)
+            return replace(placement, estimate=stored.estimate, partitioner=stored.partitioner)
 
     def save(self, path: Any) -> None:
         """Write the placement as JSON, op name → device name; gzipped when the name ends in ``.gz``."""
@@ -151,6 +162,14 @@ def _numbers(value: Any, what: str) -> np.ndarray:
     return frozen(given.astype(np.int32, copy=False))
 
 
+def checked_times(value: Any, ops: Any) -> np.ndarray:
+    """Times before which no op starts as a frozen array; FormatError unless they are finite, 0 or more, one for each of `ops`."""
+    times = np.array(value, dtype=np.float64)
+    if times.shape != np.shape(ops) or not (np.isfinite(times) & (times >= 0)).all():
+        raise FormatError(f"not_before must be finite times of 0 or more, one for each of {np.size(ops)} ops")
+    return frozen(times)
+
+
 def _check_placement(placement: Placement) -> None:
     problem, device = placement.problem, placement.device
     names, n, k = problem.graph.names, problem.graph.n_ops, problem.cluster.n_devices
@@ -176,3 +195,5 @@ def _check_placement(placement: Placement) -> None:
             )
     if placement.planned is not None and not np.array_equal(np.sort(placement.planned), np.arange(n)):
         raise FormatError(f"the planned order must name each of the {n} ops once")
+    if placement.not_before is not None and placement.planned is None:
+        raise FormatError("not_before times belong to a planned order, and the placement has none")

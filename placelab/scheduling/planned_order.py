@@ -14,10 +14,9 @@ def planned(problem: Problem, placement: Placement) -> Order:
 
     Notes
     -----
-    It replays the order, not the times. Under ``parallel`` transfers without Send ops each op starts as soon as that order
-    allows, so never later than planned; in a plan made without limits of memory, exactly when planned. Where an op was planned
-    to wait for memory that a transfer or another device gives back, it starts at once: the run may then be short of memory
-    that the plan had, and is marked (``oom="wait"`` waits, but may end in a deadlock that the plan avoids).
+    It replays the order, not the times, but an op that was planned to wait for memory starts no earlier than planned
+    (``placement.not_before``). So under ``parallel`` transfers without Send ops the run is the plan, and within memory if the
+    plan is. Under contention and with Send ops the run may leave the plan, and then be short of memory that the plan had.
 
     Raises
     ------
@@ -28,4 +27,4 @@ def planned(problem: Problem, placement: Placement) -> Order:
         raise UnsupportedError(
             "the scheduler 'planned' needs a partitioner that plans an order, like 'heft'; this placement has none"
         )
-    return Order("planned", placement.planned)
+    return Order("planned", placement.planned, not_before=placement.not_before)

@@ -55,9 +55,9 @@ class Incumbent:
         """Whether the best plan is optimal, up to rounding."""
         return self.makespan <= self.bound * (1 + PROVEN)
 
-    def offer(self, device: np.ndarray, order: np.ndarray) -> None:
+    def offer(self, device: np.ndarray, order: np.ndarray, not_before: np.ndarray | None = None) -> None:
         """Keep this plan if it runs within memory and ends earlier than the best so far."""
-        placement = Placement(self.problem, device, order)
+        placement = Placement(self.problem, device, order, not_before=not_before)
         schedule = run(self.problem, placement)
         if schedule is not None and schedule.makespan < self.makespan:
             self.placement = replace(placement, estimate=schedule.makespan)
@@ -69,7 +69,7 @@ class Incumbent:
         if order is None:
             schedule = simulate(self.problem, placement, "pct")
             order = planned_order(schedule.start, schedule.finish)
-        self.offer(placement.device, order)
+        self.offer(placement.device, order, placement.not_before)
 
     def prove(self, bound: float) -> None:
         """Raise the lower bound: no schedule is shorter than `bound` [s]."""

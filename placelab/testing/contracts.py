@@ -220,8 +220,8 @@ def _schedule_faults(schedule: Schedule) -> Iterator[str]:
 def _fingerprint(thing: Any) -> tuple:
     """The arrays of a problem, placement or schedule, as bytes to compare."""
     if isinstance(thing, Placement):
-        planned = None if thing.planned is None else thing.planned.tobytes()
-        return thing.device.tobytes(), planned, thing.estimate
+        plan = [None if part is None else part.tobytes() for part in (thing.planned, thing.not_before)]
+        return thing.device.tobytes(), *plan, thing.estimate
     if isinstance(thing, Schedule):
         return thing.start.tobytes(), thing.finish.tobytes(), thing.transfers.tobytes(), thing.sends.tobytes()
     parts = (thing.graph, thing.cluster, thing)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from placelab.errors import FormatError
+from placelab.planning.read_orders import read_ops
 from placelab.preparing.gradients import backward_part
 from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
 
-KINDS = ("read", "ReadVariableOp")
 OF_OPS = ("forward", "parameters", "cluster")  # metadata that name ops or devices of the graph as it was
 RULE = (
     "a read is an op of kind 'read' or 'ReadVariableOp', or one named '<variable>/read'; in a graph without these, each op with "
@@ -65,8 +65,7 @@ def forward_with_reads(graph: OpGraph, cut: bool = True) -> Forward:
     longest path from a variable to its read.
     """
     kept = ~backward_part(graph) if cut else np.ones(graph.n_ops, bool)
-    named = np.array([name.endswith("/read") and name != "/read" for name in graph.names], dtype=bool)
-    reads = np.flatnonzero((np.isin(graph.kind.astype(str), KINDS) | named) & kept)
+    reads = np.flatnonzero(read_ops(graph) & kept)
     if len(reads):
         return _of_reads(graph, reads, kept)
     holders = np.flatnonzero((graph.persistent > 0) & kept)

@@ -56,6 +56,16 @@ def test_a_mapping_written_by_hand_is_a_placement(problem):
     assert placed.device.tolist() == [1, 1, 0]
 
 
+def test_times_of_a_plan_that_waits_are_written_and_read(problem):
+    """As version 2; a placement without such times stays version 1."""
+    plain = pl.Placement(problem, [0, 0, 0], [0, 1, 2])
+    assert json.loads(placement_json.dumps(plain))["version"] == 1
+    text = placement_json.dumps(pl.Placement(problem, [0, 0, 0], [0, 1, 2], not_before=[0, 0.1, 0]))
+    assert json.loads(text)["version"] == 2
+    assert pl.Placement.loads(problem, text.encode()).not_before.tolist() == [0, 0.1, 0]
+    assert pl.simulate(problem, pl.Placement.loads(problem, text.encode())).start[1] >= 0.1
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -68,7 +78,7 @@ def test_a_mapping_written_by_hand_is_a_placement(problem):
         ('{"a": "dev0", "b": "dev1", "c": "dev0"}', "colocation group"),
         ('{"a": 0, "c": "dev0"}', "the device of op 'a' is 0; expected a text"),
         ('{"a": "dev0", "a": "dev1"}', "gives 'a' twice"),
-        ('{"format": "placelab-placement", "version": 2}', "version 2; this placelab reads version 1"),
+        ('{"format": "placelab-placement", "version": 3}', "version 3; this placelab reads versions 1 and 2"),
         ('{"format": "placelab-placement", "version": 1}', "placement is missing; expected an object"),
         (dict(planned=["a"]), "must name each of the 3 ops once"),
         (dict(planned=["a", "b", "x"]), "no op is called 'x'"),
@@ -76,6 +86,10 @@ def test_a_mapping_written_by_hand_is_a_placement(problem):
         (dict(estimate=-1), "estimate is -1"),
         (dict(estimate="soon"), "estimate is 'soon'"),
         (dict(partitioner=[]), "partitioner is"),
+        (dict(version=2), "not_before is missing; expected an object"),
+        (dict(version=2, not_before={"a": -1}), "not_before of op 'a' is -1; expected a finite number"),
+        (dict(version=2, not_before={"x": 1}), "no op is called 'x'"),
+        (dict(version=2, not_before={"a": 1}), "belong to a planned order"),
     ],
 )
 def test_files_that_are_none_say_what_was_found(text, words, problem):
@@ -89,12 +103,13 @@ def test_files_that_are_none_say_what_was_found(text, words, problem):
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=3), st.lists), st.sampled_from(
-    ["placement", "planned", "estimate", "partitioner", "version", "devices", "graph"]))  # fmt: skip
+    ["placement", "planned", "estimate", "partitioner", "version", "devices", "graph", "not_before"]))  # fmt: skip
 def test_any_value_anywhere_is_a_placelab_error_or_harmless(value, key):
     """Fuzz: no other exception is raised."""
     graph = pl.OpGraph.from_arrays(["a"], [1], [])
     problem = pl.Problem(graph, pl.Cluster([1.0]))
-    whole = json.loads(placement_json.dumps(pl.place(problem, "single")))
+    placement = pl.Placement(problem, [0], [0], not_before=[1.0])
+    whole = json.loads(placement_json.dumps(placement))
     with suppress(pl.PlacelabError):
         pl.Placement.loads(problem, json.dumps(whole | {key: value}).encode())
 

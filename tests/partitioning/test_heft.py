@@ -58,9 +58,8 @@ def same(a: pl.Placement, b: pl.Placement) -> bool:
                 x, y = [a.trace.reasons[i] for i in x], [b.trace.reasons[i] for i in y]
             if field.name not in ("reasons", "ranks") and not np.array_equal(x, y, equal_nan=field.name == "score"):
                 return False
-    return (
-        a.device.tolist() == b.device.tolist() and a.planned.tolist() == b.planned.tolist() and a.estimate == b.estimate
-    )
+    columns = ("device", "planned", "not_before")
+    return all(np.array_equal(getattr(a, c), getattr(b, c)) for c in columns) and a.estimate == b.estimate
 
 
 def test_topcuoglu_is_80():

@@ -68,7 +68,8 @@ def some_order(pick: Pick, problem: Problem, rule: str | None = None) -> Order:
     shuffled = np.argsort([pick(0, 999) for _ in range(n)], kind="stable")
     if rule == "fifo":
         return Order(rule, shuffled if pick(0, 1) else None, transfer)
-    return Order(rule, precedence(problem.graph, shuffled), transfer)
+    times = np.array([float(pick(0, 9) * pick(0, 1)) for _ in range(n)]) if not pick(0, 2) else None
+    return Order(rule, precedence(problem.graph, shuffled), transfer, not_before=times)
 
 
 def precedence(graph: OpGraph, wish: np.ndarray) -> np.ndarray:
