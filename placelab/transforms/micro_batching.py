@@ -80,7 +80,7 @@ def microbatches(placement: Placement, m: int, *, split: bool = False, recv: Rec
     >>> [str(name) for name in pipeline.graph.names]
     ['F0.0', 'F0.1', 'BW0.1', 'BW0.0', 'F1.0', 'F1.1', 'BW1.1', 'BW1.0']
     >>> pl.simulate(pipeline, pl.place(pipeline, "heft"), "1f1b").makespan
-    19.0
+    19.5
     """
     expect(placement, Placement, "microbatches")
     if isinstance(m, bool) or not isinstance(m, (int, np.integer)) or m < 1:
