@@ -28,8 +28,11 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-# Notebook 7.6's shortcuts, on a page without placelab, too.
-NOTEBOOKS_OWN = "Cannot read properties of undefined (reading 'schema')"
+# Notebook 7.6's shortcuts, on a page without placelab, too; and a race of its start on a busy machine.
+NOTEBOOKS_OWN = (
+    "Cannot read properties of undefined (reading 'schema')",
+    "Command 'filebrowser:open-path' not registered.",
+)
 expect.set_options(timeout=TIMEOUT)
 FAILED = pytest.StashKey[bool]()
 
@@ -97,7 +100,7 @@ def page(browser: Browser, request: pytest.FixtureRequest, label: str) -> Iterat
 
 def is_notebooks_own(error: Error) -> bool:
     """Whether Notebook 7 itself has made the error."""
-    return str(error) == NOTEBOOKS_OWN and "/static/notebook/notebook_core." in (error.stack or "")
+    return str(error) in NOTEBOOKS_OWN and "/static/notebook/" in (error.stack or "")
 
 
 @pytest.fixture

@@ -85,9 +85,10 @@ class Hand:
     def shows(self, code: str) -> None:
         """Check that chart and strip show exactly the makespan of the schedule that the code returns."""
         made = self.notebook.execute(f"made = {code}\nprint(repr(made.makespan))")
+        written = self.notebook.execute("print(made.problem.cluster.units.time(made.makespan))").strip()
         self.settled()
         expect(self.root.locator(".pl-gantt")).to_have_attribute("data-makespan", re.sub(r"\.0$", "", made.strip()))
-        expect(self.root.locator(".pl-figures [data-key=makespan] b")).to_have_text(pl.units.seconds(float(made)))
+        expect(self.root.locator(".pl-figures [data-key=makespan] b")).to_have_text(written)
         assert self.notebook.value("bool((explorer.schedule.start == made.start).all())")
 
     def pull(self, handle: Locator, dx: float, steps: int = 12, hold: int = 0) -> None:
