@@ -140,7 +140,7 @@ def main(name: str) -> None:
     for label, data in [(name, build())] if build else files():
         before, begun = fuzz.peak(), time.process_time()
         outcome = fuzz.attempt(read, data)
-        print(label, outcome, f"{time.process_time() - begun:.2f}", fuzz.peak() - before >> 20, sep="\t")
+        print(label, outcome, f"{time.process_time() - begun:.2f}", fuzz.peak() - before >> 20, len(data), sep="\t")
 
 
 if __name__ == "__main__":

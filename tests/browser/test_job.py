@@ -103,7 +103,7 @@ def test_the_interval_is_dragged(hand, screenshot):
     slider.focus()
     for _ in range(10):
         hand.page.keyboard.press("ArrowRight")
-    hand.page.wait_for_function(f"Number(document.querySelector('.pl-optimum').dataset.seconds) > {first}")
+    hand.page.wait_for_function(f"Number(document.querySelector('.pl-optimum')?.dataset.seconds) > {first}")
     hand.notebook.set_theme("JupyterLab Dark")
     hand.page.wait_for_timeout(300)
     screenshot("run-dark")

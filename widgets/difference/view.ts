@@ -2,6 +2,7 @@
 import { h, listen, set, style } from "../shared/dom.js";
 import { type Units, unitsOf } from "../shared/format.js";
 import { markTheme, THEME_CSS } from "../shared/theme.js";
+import TABLE_CSS from "../shared/table.css";
 import css from "./difference.css";
 import type { DifferenceTraits, Row } from "./traits.js";
 
@@ -27,7 +28,7 @@ export class DifferenceView {
       h("thead", {}, h("tr", {}, ...this.heads)), this.body,
     );
     this.element = h(
-      "div.placelab.pl-difference", { "data-lm-suppress-shortcuts": "true" }, style(THEME_CSS, css),
+      "div.placelab.pl-table.pl-difference", { "data-lm-suppress-shortcuts": "true" }, style(THEME_CSS, TABLE_CSS, css),
       h("div.head", {}, this.choice, this.summary), h("div.scroll", {}, this.table),
     );
     listen(this.body, "click", (event) => this.pick(this.numberOf(event.target)));

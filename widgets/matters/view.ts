@@ -2,6 +2,7 @@
 import { h, listen, set, style } from "../shared/dom.js";
 import { percent as share, unitsOf } from "../shared/format.js";
 import { markTheme, THEME_CSS } from "../shared/theme.js";
+import TABLE_CSS from "../shared/table.css";
 import css from "./matters.css";
 import { type Column, keyOf, lengths, type Order, ordered, turned } from "./order.js";
 import type { MattersTraits, Row } from "./traits.js";
@@ -36,7 +37,7 @@ export class MattersView {
     );
     const ask = h("label", {}, "If it were", this.slider, this.faster);
     this.element = h(
-      "div.placelab.pl-matters", { "data-lm-suppress-shortcuts": "true" }, style(THEME_CSS, css),
+      "div.placelab.pl-table.pl-matters", { "data-lm-suppress-shortcuts": "true" }, style(THEME_CSS, TABLE_CSS, css),
       h("div.head", {}, ask, this.status), this.bar, h("div.scroll", {}, table, this.more),
     );
     listen(this.slider, "input", () => this.slide());
