@@ -109,7 +109,9 @@ def compare(
         rows.append(row)
         report(rows, bound)
     proven = [row | {"bound_gap": gap_to(row["makespan"], bound)} for row in rows]
-    return pd.DataFrame(proven, columns=list(dict.fromkeys([*COLUMNS, *chain.from_iterable(rows)])))
+    frame = pd.DataFrame(proven, columns=list(dict.fromkeys([*COLUMNS, *chain.from_iterable(rows)])))
+    frame.attrs["si"] = problem.cluster.units.si
+    return frame
 
 
 def _nothing(schedule: Schedule) -> Row:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.errors import expect
-from placelab.plots.style import INK, dress
-from placelab.units import seconds
+from placelab.plots.style import INK, dress, units_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,14 +112,15 @@ def _cells(frame: pd.DataFrame, stale: bool) -> dict[str, list]:
         partitioner=list(mean["partitioner"]), scheduler=list(mean["scheduler"]), relative=list(relative)
     )
     cells |= {label: [] for label in ("on_dark", "on_light", "on_page", "frame", "detail")}
+    written = units_of(frame)
     for i, (t, g) in enumerate(zip(makespan, gap, strict=True)):
         marks = ("★ " if i == best else "", " ⚠" if flawed[i] else "")
-        text = f"{marks[0]}{seconds(t)}{marks[1]}{_above(g)}" if known[i] else "–"
+        text = f"{marks[0]}{written.time(t)}{marks[1]}{_above(g)}" if known[i] else "–"
         where = "on_page" if stale or not known[i] else "on_dark" if relative[i] < 2.2 else "on_light"
         for column in ("on_dark", "on_light", "on_page"):
             cells[column].append(text if column == where else "")
         cells["frame"].append("#D55E00" if i == best else "#00000000")
-        detail = f"{seconds(t)}, {100 * max(g, 0.0):,.1f} % above the best lower bound" + (
+        detail = f"{written.time(t)}, {100 * max(g, 0.0):,.1f} % above the best lower bound" + (
             ", not legal or out of memory" if flawed[i] else ""
         )
         cells["detail"].append(detail if known[i] else error[i])

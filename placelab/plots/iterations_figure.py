@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.errors import FormatError, expect
-from placelab.plots.style import PALETTE, dress, time_unit
-from placelab.units import seconds
+from placelab.plots.style import PALETTE, axis, dress, time_unit, units_of
+from placelab.units import SI
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,11 +45,12 @@ def iterations(
     expect(frames, (pd.DataFrame, Mapping), "plots.iterations")
     named = {"": frames} if isinstance(frames, pd.DataFrame) else dict(frames)
     times = {str(name): _steps(frame) for name, frame in named.items()}
-    unit, size = time_unit(max((float(steps[-1]) for steps in times.values()), default=1.0))
+    written = next((units_of(frame) for frame in named.values()), SI)
+    unit, size = time_unit(max((float(steps[-1]) for steps in times.values()), default=1.0), written)
     plot = figure(
         width=width,
         height=height,
-        x_axis_label=f"step time [{unit}]",
+        x_axis_label=axis("step time", unit),
         y_axis_label="share of runs",
         y_range=Range1d(start=0, end=1.05),
         tools="pan,wheel_zoom,box_zoom,reset,save",
@@ -59,7 +60,7 @@ def iterations(
         columns = dict(
             step=np.repeat(steps, 2) / size, share=np.repeat(np.arange(len(steps) + 1) / len(steps), 2)[1:-1]
         )
-        label = f"{name}: {seconds(steps.mean())}, sd {seconds(steps.std())}".removeprefix(": ")
+        label = f"{name}: {written.time(steps.mean())}, sd {written.time(steps.std())}".removeprefix(": ")
         source = ColumnDataSource(columns | dict(name=[name] * len(columns["step"])))
         drawn.append(
             plot.line("step", "share", source=source, line_width=2, color=PALETTE[i % len(PALETTE)], legend_label=label)

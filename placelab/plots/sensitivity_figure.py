@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.errors import FormatError, expect
-from placelab.plots.style import CRITICAL, INK, PALETTE, byte_unit, dress, time_unit
-from placelab.units import seconds
+from placelab.plots.style import CRITICAL, INK, PALETTE, axis, byte_unit, dress, time_unit, units_of
+from placelab.units import Units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,14 +44,16 @@ def sensitivity(frame: pd.DataFrame, *, dark: bool | None = None, width: int = 6
     over = frame["over"].unique().tolist()
     if len(over) > 1:
         raise FormatError(f"the table has values of {' and '.join(over)}; draw one parameter at a time")
-    unit, size = _unit(over[0] if over else "", frame["value"])
-    time_name, time_size = time_unit(float(frame["makespan"].max()) if frame["makespan"].notna().any() else 1.0)
+    written = units_of(frame)
+    unit, size = _unit(over[0] if over else "", frame["value"], written)
+    longest = float(frame["makespan"].max()) if frame["makespan"].notna().any() else 1.0
+    time_name, time_size = time_unit(longest, written)
     plot = figure(
         width=width,
         height=height,
         x_axis_type="log" if (frame["value"] > 0).all() else "linear",
-        x_axis_label=f"{over[0] if over else 'value'} [{unit}]",
-        y_axis_label=f"makespan [{time_name}]",
+        x_axis_label=axis(over[0] if over else "value", unit),
+        y_axis_label=axis("makespan", time_name),
         y_range=DataRange1d(start=0),
         tools="pan,wheel_zoom,box_zoom,reset,save",
     )
@@ -60,9 +62,9 @@ def sensitivity(frame: pd.DataFrame, *, dark: bool | None = None, width: int = 6
     failed = frame["makespan"].isna()
     drawn = []
     for i, pair in enumerate(p for p in pairs if not failed[_is(frame, p)].all()):
-        columns = _columns(frame[_is(frame, pair)].sort_values("value", kind="stable"), size, time_size)
+        columns = _columns(frame[_is(frame, pair)].sort_values("value", kind="stable"), size, time_size, written)
         drawn.append(_line(plot, columns, PALETTE[i % len(PALETTE)], " + ".join(filter(None, pair))))
-    crosses = _columns(frame[failed], size, time_size) | dict(makespan=np.zeros(int(failed.sum())))
+    crosses = _columns(frame[failed], size, time_size, written) | dict(makespan=np.zeros(int(failed.sum())))
     if failed.any():
         drawn.append(_points(plot, crosses, "x", size=8, line_color=CRITICAL, name="failed"))
     if (present := _present(frame)) is not None:
@@ -98,7 +100,7 @@ def _points(plot: figure, columns: dict[str, Any], marker: str, **style: Any) ->
     return plot.scatter("value", "makespan", source=ColumnDataSource(columns), marker=marker, **style)
 
 
-def _columns(part: pd.DataFrame, size: float, time_size: float) -> dict[str, Any]:
+def _columns(part: pd.DataFrame, size: float, time_size: float, written: Units) -> dict[str, Any]:
     """Values and makespans in the units of the axes, and the words on hover."""
     short = np.where(part["oom"], ", short of memory", "")
     words = zip(part["makespan"], short, part["error"], strict=True)
@@ -107,7 +109,7 @@ def _columns(part: pd.DataFrame, size: float, time_size: float) -> dict[str, Any
         makespan=part["makespan"].to_numpy() / time_size,
         oom=part["oom"].to_numpy(bool),
         pair=[" + ".join(filter(None, pair)) for pair in zip(part["partitioner"], part["scheduler"], strict=True)],
-        detail=[error or f"{seconds(t)}{note}" for t, note, error in words],
+        detail=[error or f"{written.time(t)}{note}" for t, note, error in words],
     )
 
 
@@ -117,8 +119,10 @@ def _present(frame: pd.DataFrame) -> float | None:
     return float(known["value"].iloc[0] / known["relative"].iloc[0]) if len(known) else None
 
 
-def _unit(over: str, value: pd.Series) -> tuple[str, float]:
+def _unit(over: str, value: pd.Series, written: Units) -> tuple[str, float]:
     """Unit of the parameter in which its middle value has one to three digits before the point, and the unit's size."""
+    if not written.si:
+        return "", 1.0
     middle = float(value[np.isfinite(value)].median()) if np.isfinite(value).any() else 1.0
     if over == "latency":
         return time_unit(middle)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from placelab.problem.kind_colours import PALETTE as PALETTE
-from placelab.units import SI, Units
+from placelab.units import PLAIN, SI, Units
 
 if TYPE_CHECKING:
+    import pandas as pd
     from bokeh.plotting import figure
 
 CRITICAL = "#c4161c"
@@ -19,6 +20,11 @@ def quad(plot: figure, columns: dict[str, Any], **style: Any) -> Any:
     from bokeh.models import ColumnDataSource
 
     return plot.quad("left", "right", "top", "bottom", source=ColumnDataSource(columns), **style)
+
+
+def units_of(frame: pd.DataFrame) -> Units:
+    """How the quantities of a table are written: as its ``attrs["si"]`` says, which those who made it set; else in SI units."""
+    return SI if frame.attrs.get("si", True) else PLAIN
 
 
 def time_unit(value: float, written: Units = SI) -> tuple[str, float]:

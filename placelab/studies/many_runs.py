@@ -112,7 +112,9 @@ def iterations(
     for i, rows in results(run.rows, chunks, cancel or never, threads=threads_for(function)):
         done[i] = rows
         report(Progress(f"{len(done) * CHUNK} runs", len(done) / len(chunks)))
-    return pd.DataFrame([row for i in sorted(done) for row in done[i]], columns=run.columns)
+    frame = pd.DataFrame([row for i in sorted(done) for row in done[i]], columns=run.columns)
+    frame.attrs["si"] = problem.cluster.units.si
+    return frame
 
 
 @checked

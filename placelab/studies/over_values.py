@@ -108,7 +108,9 @@ def sensitivity(
     ):
         rows[i] = row
         report(Progress(f"{row['partitioner']}, {over} {row['value']:.3g}", len(rows) / len(todo), row=row))
-    return pd.DataFrame([rows[i] for i in sorted(rows)], columns=list(COLUMNS))
+    frame = pd.DataFrame([rows[i] for i in sorted(rows)], columns=list(COLUMNS))
+    frame.attrs["si"] = problem.cluster.units.si
+    return frame
 
 
 def _pairs(partitioner: Any, scheduler: Any) -> list[Pair]:
