@@ -18,7 +18,7 @@ INSTALLED := $(VENV)/.installed-$(EXTRAS)
 CHROMIUM := $(VENV)/.chromium
 KERNELS := $(VENV)/.kernels
 NODE_MODULES := widgets/node_modules/.installed
-CHOSEN := $(if $(SLOW),,-m "not slow")
+CHOSEN := $(if $(SLOW),--hypothesis-profile=thorough,-m "not slow")
 # What make check runs: the rooms that need no framework, no browser and no compiled kernel.
 FAST := tests/house/test_layers.py tests/house/test_package.py tests/house/test_contributing.py \
   tests/problem tests/schedule tests/planning tests/analysis tests/preparing tests/cli tests/plots

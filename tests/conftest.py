@@ -20,8 +20,10 @@ os.environ.setdefault("PLACELAB_JIT", "check")  # tests run the compiled kernels
 # The same examples in every run; a first example may wait for a kernel to compile. Examples depend on constants that hypothesis
 # finds in the sources, so a test that assumes something rare would fail the check of its share after an unrelated change.
 UNCHECKED = [HealthCheck.too_slow, HealthCheck.filter_too_much]
-settings.register_profile("placelab", deadline=None, derandomize=True, suppress_health_check=UNCHECKED)
-settings.load_profile("placelab")
+COMMON = settings(deadline=None, derandomize=True, suppress_health_check=UNCHECKED)
+settings.register_profile("thorough", COMMON, max_examples=100)  # make test SLOW=1
+settings.register_profile("quick", COMMON, max_examples=30)
+settings.load_profile("quick")
 
 
 @pytest.fixture

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import weakref
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from placelab.problem.graph import frozen
 
 if TYPE_CHECKING:
+    from placelab.problem.problem import Problem
     from placelab.schedule.schedule import Schedule
 
 SHORTAGE = np.dtype([("device", "i4"), ("start", "f8"), ("finish", "f8"), ("bytes", "f8")])
 TOLERANCE = 1e-9  # relative to the capacity: sums of bytes are floats
 
 
-def curves(schedule: Schedule) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+Curves = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class _Kept(NamedTuple):
+    """The curves of a schedule, and what they depend on; its transfers by (tensor, destination)."""
+
+    problem: weakref.ref[Problem]
+    device: np.ndarray
+    start: np.ndarray
+    finish: np.ndarray
+    transfers: np.ndarray
+    curves: Curves
+
+
+_last: _Kept | None = None
+
+
+def curves(schedule: Schedule) -> Curves:
     """Memory curves of all devices.
 
     Every tensor and every op holds bytes on a device during half-open spans [from, to): what an instant frees is free for
@@ -26,7 +45,29 @@ def curves(schedule: Schedule) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     ptr : ndarray of int, shape (n_devices + 1,)
     time, size : ndarray
         The curve of device d is ``time[ptr[d]:ptr[d + 1]]`` [s] and ``size[...]`` [bytes]; it begins at time 0.
+
+    Notes
+    -----
+    Those of the last schedule are kept: a plan is checked for memory before it is simulated, and then mostly runs as planned.
     """
+    global _last
+    kept, moved = _last, schedule.transfers[_by_key(schedule)]
+    if kept is not None and kept.problem() is schedule.problem:
+        times = (schedule.device, schedule.start, schedule.finish, moved)
+        if all(map(np.array_equal, (kept.device, kept.start, kept.finish, kept.transfers), times)):
+            return kept.curves
+    found = _curves(schedule)
+    _last = _Kept(weakref.ref(schedule.problem), schedule.device, schedule.start, schedule.finish, moved, found)
+    return found
+
+
+def _by_key(schedule: Schedule) -> np.ndarray:
+    """The rows of the transfers by (tensor, destination)."""
+    moved = schedule.transfers
+    return np.argsort(moved["tensor"].astype(np.int64) * schedule.problem.cluster.n_devices + moved["destination"])
+
+
+def _curves(schedule: Schedule) -> Curves:
     k = schedule.problem.cluster.n_devices
     device, begin, end, size = _spans(schedule)
     held = (end > begin) & (size > 0)
@@ -113,10 +154,12 @@ def _tensors(schedule: Schedule, to_finish: bool) -> tuple[tuple, tuple]:
     np.maximum.at(end, moved["tensor"], moved["finish"])
     arrive = moved["start"] if to_finish else moved["finish"]
     key = moved["tensor"].astype(np.int64) * k + moved["destination"]
-    order = np.argsort(key)
+    order = _by_key(schedule)
     edge_key = graph.edge_tensor[~local].astype(np.int64) * k + p[graph.consumer[~local]]
     row = order[np.searchsorted(key[order], edge_key)] if len(edge_key) else np.empty(0, np.int64)
     last = np.zeros(len(moved))
     np.maximum.at(last, row, used[~local])
     size = graph.tensor_bytes
-    return (p[made], begin, end, size), (moved["destination"], arrive, last, size[moved["tensor"]])
+    home = p[made], begin, end, size
+    received = moved["destination"], arrive, last, size[moved["tensor"]]
+    return home, tuple(column[order] for column in received)  # rounding does not depend on the order of the transfers

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from replicas import ONE, column, layers, run, with_streams
 
@@ -55,7 +56,7 @@ def test_ar1b_rings_of_other_sizes_and_a_slow_link():
     assert pl.allreduce_time(8, 4, bandwidth=[1, 0.5, 1, 1], latency=0.5) == 27
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     algorithm=st.sampled_from(["ring", "tree", "halving"]),
     power=st.integers(0, 3),
@@ -78,7 +79,7 @@ def test_an_allreduce_is_never_faster_than_its_bound(algorithm, power, odd, size
         assert found >= pl.allreduce_time(size, n, bandwidth=ring, latency=latency) * (1 - 1e-12)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(
     algorithm=st.sampled_from(["ring", "halving"]),
     power=st.integers(1, 3),

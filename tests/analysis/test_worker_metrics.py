@@ -5,7 +5,8 @@ from random import Random
 import numpy as np
 import parameter_servers as made
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from problems import many, placement
 from replicas import models, run, with_servers, with_streams
@@ -38,7 +39,7 @@ def test_efficiency_is_at_most_one(transfers):
 @pytest.mark.parametrize(
     "job", [dict(sync="ps"), dict(sync="ps-async", servers=2), dict(sync="allreduce", algorithm="ring")], ids=str
 )
-@settings(max_examples=25)
+@examples(25)
 @given(
     graph=models(5),
     workers=st.integers(1, 3),

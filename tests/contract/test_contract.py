@@ -7,7 +7,8 @@ from itertools import product
 
 import problems
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 
 import placelab as pl
 from placelab import testing
@@ -30,7 +31,7 @@ def test_partitioner(name):
     """On the built-in problems, and on random ones of every memory and transfer model."""
     testing.check_partitioner(name)
 
-    @settings(max_examples=60 if name in QUICK else 10)
+    @examples(60 if name in QUICK else 10)
     @given(problem=problems.problems())
     def on_any(problem):
         testing.check_partitioner(name, [problem])
@@ -43,7 +44,7 @@ def test_scheduler(name):
     """On the built-in problems, and on random ones of every memory and transfer model."""
     testing.check_scheduler(name)
 
-    @settings(max_examples=60)
+    @examples(60)
     @given(problem=problems.problems())
     def on_any(problem):
         testing.check_scheduler(name, [problem])
@@ -55,7 +56,7 @@ def test_scheduler(name):
 def test_every_pair_runs_and_is_legal(memory, transfers):
     """Partitioner × scheduler in this memory and transfer model; a pair that does not fit raises an error that says so."""
 
-    @settings(max_examples=15)
+    @examples(15)
     @given(problem=problems.problems(memory=(memory,), transfers=(transfers,), ops=9))
     def on_any(problem):
         for partitioner in QUICK:

@@ -267,6 +267,7 @@ def test_bad_knobs_are_one_sentence(build, words):
         build()
 
 
+@pytest.mark.slow
 def test_a_million_ops_are_built_from_arrays():
     """Only naming runs Python code per op; the largest family keeps its closed form at this size."""
     graph = generators.stencil(1000, 1000)

@@ -116,6 +116,7 @@ def test_files_are_small():
     assert sum((DATASETS / f"{name}.json.gz").stat().st_size for name in BUILT) < 200_000
 
 
+@pytest.mark.slow
 def test_the_script_builds_what_is_there(monkeypatch):
     """ResNet-50, rebuilt from tensors without data, has the same ops, tensors, FLOP and groups."""
     pytest.importorskip("torch", reason="PyTorch is not installed: pip install placelab[torch]")

@@ -11,7 +11,8 @@ import fuzz
 import numpy as np
 import pytest
 from chakra_files import ET, HOST, MATRIX, OUTPUTS, WORKLOAD, attribute, node, seeds, tensor, trace, varint
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import placelab as pl
@@ -231,7 +232,7 @@ def test_a_path_is_read(tmp_path):
         execution_trace.read(tmp_path / "none.et")
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.data())
 def test_damaged_traces_are_read_or_refused(data):
     """Random damage to the bytes gives a graph or a PlacelabError of one line."""

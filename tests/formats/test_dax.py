@@ -10,7 +10,8 @@ from pathlib import Path
 import fuzz
 import pytest
 from dax_files import VERSION_3, WORKFLOW, seeds
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import placelab as pl
@@ -179,7 +180,7 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.data())
 def test_damaged_workflows_are_read_or_refused(data):
     """Random damage to the bytes gives a graph or a PlacelabError of one line."""

@@ -11,7 +11,8 @@ from pathlib import Path
 import fuzz
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import placelab as pl
@@ -543,7 +544,7 @@ def test_without_onnx_the_message_names_the_extra(monkeypatch):
         model_proto.loads(b"")
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.data())
 def test_damaged_models_are_read_or_refused(data):
     """Random damage to the bytes gives a graph or a PlacelabError."""

@@ -7,7 +7,8 @@ import json
 
 import fuzz
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from onnx_models import kernel, profile, profiles
 
@@ -94,7 +95,7 @@ def test_a_run_that_did_not_end_is_refused():
 JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists, max_leaves=10)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.sampled_from(("name", "cat", "ts", "dur", "args")), JSON)
 def test_any_json_in_any_place_is_read_or_refused(key, value):
     """The result is a profile or a PlacelabError of one line."""

@@ -7,7 +7,8 @@ from math import prod
 
 import pytest
 import tensorflow_samples as samples
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from tensorflow_samples import FLOAT, INT32, RESOURCE, call, constant, function, graph, node
 
@@ -566,7 +567,7 @@ def test_enormous_shapes_have_no_size():
 SEEDS = [samples.training(), samples.loop(), samples.served(), samples.text(), BY_HAND]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data())
 def test_damaged_files_give_a_graph_or_a_sentence(data):
     """Random damage to valid files gives a graph or a PlacelabError."""

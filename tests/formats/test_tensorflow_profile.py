@@ -7,7 +7,8 @@ import json
 
 import pytest
 import tensorflow_samples as samples
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from tensorflow_samples import CPU, GPU, kernel, trace
 
@@ -115,7 +116,7 @@ def test_hostile_files_are_refused_in_one_sentence(data, message):
     assert "\n" not in str(caught.value)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.sampled_from([samples.step(), samples.timeline()]), st.data())
 def test_damaged_files_give_a_profile_or_a_sentence(seed, data):
     """Random damage to the bytes gives a profile or a PlacelabError."""

@@ -14,7 +14,8 @@ import fuzz
 import numpy as np
 import pytest
 import samples
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import placelab as pl
@@ -218,7 +219,7 @@ def test_pipes_and_devices_are_not_opened(tmp_path):
 
 
 @given(st.integers(0, 10**9))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_damaged_programs_are_refused_or_read(number):
     """Damaged JSON in a sound archive gives a graph or one sentence."""
     seeds = [json.dumps(small()).encode()]

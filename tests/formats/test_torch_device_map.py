@@ -7,7 +7,8 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import placelab as pl
@@ -70,7 +71,7 @@ def test_a_backward_pass_elsewhere_changes_nothing():
 
 
 @given(st.lists(st.integers(0, 1), min_size=11, max_size=11))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_each_parameter_is_below_exactly_one_entry(devices):
     """For any placement; the parameter goes to the device of the op that holds it, unless its module was split."""
     placement = placed(devices)

@@ -7,7 +7,8 @@ import json
 
 import fuzz
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import placelab as pl
@@ -207,7 +208,7 @@ FIELDS = {
 
 
 @given(st.lists(st.fixed_dictionaries({}, optional=FIELDS), max_size=8), st.booleans())
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_whatever_the_events_a_profile_or_one_sentence(events, with_graph):
     """Seconds are finite and not negative, or the file is refused."""
     data = json.dumps({"traceEvents": events}).encode()

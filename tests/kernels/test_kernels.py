@@ -126,6 +126,7 @@ def test_the_first_call_compiles_in_the_background_and_says_so(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_in_every_process():
     """For any PYTHONHASHSEED: no result depends on the order of a set or on a hash."""
     code = (

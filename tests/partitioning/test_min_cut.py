@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from problems import problems
 
@@ -144,7 +145,7 @@ def test_metis_prints_nothing(devices, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(problem=problems(), seed=st.integers(0, 2**40))
 def test_the_seed_decides(problem, seed):
     """The same seed, also a large one, gives the same placement."""

@@ -8,7 +8,8 @@ import numpy as np
 import problems
 import pytest
 from brute_force import optimum
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import placelab as pl
@@ -33,7 +34,7 @@ def on_from(problem, device, order, seed):
 # ------------------------------------------------------------------ timing a move
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(problem=problems.problems(), seed=st.integers(0, 10_000))
 def test_a_plan_takes_what_it_takes_in_the_simulator(problem, seed):
     """The kernel's makespan equals that of the scheduler `planned`, to the last bit, before and after moves.
@@ -46,7 +47,7 @@ def test_a_plan_takes_what_it_takes_in_the_simulator(problem, seed):
         assert makespan.tolist() == [plan.makespan, run(problem, device, order, "", "").makespan]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(problem=problems.problems(ops=25), seed=st.integers(0, 10_000))
 def test_timing_from_the_first_change_on_is_timing_from_the_start(problem, seed):
     """After many moves, each timed from its first change, timing the whole plan gives the same makespan."""
@@ -84,7 +85,7 @@ def test_compiled_is_plain(monkeypatch):
 # ------------------------------------------------------------------ what comes out
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(problem=problems.problems(), seed=st.integers(0, 99))
 def test_never_worse_than_what_it_tried(problem, seed):
     """In every model, no row of its table is better or has a smaller memory shortage; `planned` gives its estimate."""
@@ -102,6 +103,7 @@ def test_never_worse_than_what_it_tried(problem, seed):
     assert {violation.kind for violation in validate(schedule)} <= {"memory"}
 
 
+@pytest.mark.slow
 def test_never_worse_than_any_pair_of_strategies():
     """Each partitioner under each static scheduler takes at least as long."""
     for problem in problems.many(15, seed=3, memory=("none",), transfers=("parallel",), transfer_ops=(0,)):

@@ -9,7 +9,8 @@ import numpy as np
 import problems
 import pytest
 import reference_sct
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 
 import placelab as pl
 from placelab.partitioning import sct
@@ -56,7 +57,7 @@ def test_kernel_follows_the_rules():
     assert (rules > 5).all()  # each rule was met
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     problem=problems.problems(
         identical=True, time_table=False, groups=False, restricted=False, transfers=("parallel",), memory=("none",)
@@ -69,7 +70,7 @@ def test_without_favourites_it_is_etf(problem):
     assert plan.device.tolist() == etf.device.tolist() and plan.finish.max() == etf.estimate
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(problem=problems.problems(transfers=("parallel",), memory=("none",), transfer_ops=(0,)))
 def test_runs_as_planned(problem):
     """Without queues for transfers the planned scheduler takes the planned time, to the last bit."""
@@ -129,7 +130,7 @@ def test_memory_is_indivisible():
     assert pl.solve(problem.pin({"a": "dev0", "b": "dev0"}), "m-sct", "planned").makespan == 2.0
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(problem=problems.problems(memory=("edges", "reserved", "dynamic"), transfers=("parallel",)))
 def test_within_memory_all_the_time(problem):
     """m-sct's plans of these problems stay within every capacity; with enough memory they equal sct's."""

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import placelab as pl
@@ -130,7 +131,7 @@ def test_what_makes_no_pipeline_is_refused(given, words):
 SECONDS = st.sampled_from([0.5, 1.0, 2.0, 3.0])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_no_order_holds_more_than_its_peak(data):
     """On any stages, transfers and Receives: legal under every scheduler and transfer model, and within the peak of the order."""

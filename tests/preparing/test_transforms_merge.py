@@ -9,7 +9,8 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from problems import many, problems
 
 import placelab as pl
@@ -69,7 +70,7 @@ def respects_edges(placement):
 def test_what_is_placed_small_is_legal_in_full(prepare):
     """Groups, device constraints and precedence under two schedulers; the planned order respects every edge."""
 
-    @settings(max_examples=40)
+    @examples(40)
     @given(problem=problems())
     def on_any(problem):
         small, expand = prepare(problem)

@@ -12,7 +12,8 @@ from contextlib import suppress
 import numpy as np
 import problems
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 
 import placelab as pl
 from placelab.analysis.explanation import why
@@ -34,7 +35,7 @@ def planned(problem, name):
 def test_the_planned_makespan_is_the_simulated_one(name):
     """On random problems without memory limits."""
 
-    @settings(max_examples=10 if pl.partitioners()[name].slow else 60)
+    @examples(10 if pl.partitioners()[name].slow else 60)
     @given(problem=problems.problems(ops=9, memory=("none",), **FREE))
     def on_any(problem):
         if (placement := planned(problem, name)) is not None:

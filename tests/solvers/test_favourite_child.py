@@ -10,7 +10,8 @@ import numpy as np
 import problems
 import pytest
 from brute_force import optimum
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 
 import placelab as pl
 from placelab.solvers import favourite_child, relaxation
@@ -107,7 +108,7 @@ def test_certificate_is_the_optimum_from_below():
         assert relaxation.Optimum(best.arcs, best.w, best.x, *blurred).certified <= best.w * (1 + 1e-12)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     problem=problems.problems(
         ops=6, devices=3, transfers=("parallel",), memory=("none",), transfer_ops=(0,), zero=False
@@ -244,7 +245,7 @@ def test_no_start_chooses(monkeypatch):
 # ---------------------------------------------------------------- favourite children
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(problem=problems.problems())
 def test_at_most_one_child_and_parent(problem):
     """At any θ; favourite child and parent agree; θ = 0.1 finds a part of those at θ = 0.5."""

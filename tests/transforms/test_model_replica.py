@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from replicas import ONE, TWO, column, is_role, layers, models, run, schedulers_of, with_servers, with_streams
 
@@ -321,7 +322,7 @@ def test_buckets_are_filled_in_order_of_the_backward_pass():
 
 
 @pytest.mark.parametrize("job", JOBS, ids=str)
-@settings(max_examples=25)
+@examples(25)
 @given(graph=models(), workers=st.sampled_from([1, 2, 4]), iterations=st.integers(1, 3))
 def test_counts_bytes_and_ties(job, graph, workers, iterations):
     """Ops, bytes sent and held are what the definition says; each op has one device; metadata name each op."""
@@ -357,7 +358,7 @@ def test_counts_bytes_and_ties(job, graph, workers, iterations):
 
 
 @pytest.mark.parametrize("job", JOBS, ids=str)
-@settings(max_examples=10)
+@examples(10)
 @given(graph=models(4), transfers=st.sampled_from(["parallel", "sequential", "channel"]), duplex=st.booleans())
 def test_iterations_follow_one_another_and_every_schedule_is_legal(job, graph, transfers, duplex):
     """Under every scheduler; with a barrier no read of a step starts before the updates of the one before have ended."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from brute_force import optimum
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from problems import many, placed
 
@@ -78,7 +79,7 @@ def test_a_ratio_per_op_needs_one_per_edge():
 # -------------------------------------------------------------------- Theorems 5.1 to 5.3
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(placement=placed(**PLAIN), seed=st.integers(0, 99))
 def test_theorem_5_1(placement, seed):
     """For any ratios, the mirrored schedule is legal and at most C0 times as long."""
@@ -94,7 +95,7 @@ def test_theorem_5_1(placement, seed):
         assert mirrored.makespan <= (constant or C0) * schedule.makespan * (1 + 1e-9)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(placement=placed(**PLAIN))
 def test_theorem_5_1_holds_with_equality_for_a_constant_ratio(placement):
     """A work-conserving schedule starts at 0, so with ratio 2 everywhere the backward pass takes exactly twice as long."""

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from placelab.errors import PlacelabError
@@ -39,7 +40,7 @@ def assert_links_follow_hosts(cluster: Cluster) -> None:
     np.testing.assert_array_equal(cluster.latency[off], np.where(same, INSIDE[1], BETWEEN[1])[off])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.integers(2, 4), min_size=2, max_size=4), st.data())
 def test_any_walk_between_hosts_keeps_links_and_hosts_in_step(sizes: list[int], data: st.DataObject) -> None:
     """If some host has two other devices, moved, added and copied devices get exactly the links of their place."""

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import placelab as pl
@@ -45,7 +46,7 @@ def opened(draw: st.DrawFn) -> tuple[pl.OpGraph, list[int]]:
     return graph, draw(st.lists(inner, max_size=6))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(graphs())
 def test_every_op_is_in_the_scopes_of_its_name(graph: pl.OpGraph) -> None:
     """The path of each scope begins the names of its ops; no scope but the outermost has a single child."""
@@ -61,7 +62,7 @@ def test_every_op_is_in_the_scopes_of_its_name(graph: pl.OpGraph) -> None:
         assert scopes.label[v] and (inner + scopes.label[v])[-1] == (graph.names[v].strip("/.") or graph.names[v])[-1]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(opened(), st.floats(0.3, 8))
 def test_a_scene_shows_every_op_once(given: tuple[pl.OpGraph, list[int]], aspect: float) -> None:
     """In one closed box, inside the open scopes around it; boxes side by side do not overlap; edges go to later layers."""
@@ -91,7 +92,7 @@ def test_a_scene_shows_every_op_once(given: tuple[pl.OpGraph, list[int]], aspect
             assert scene.layer[a] < scene.layer[b]
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(opened())
 def test_opening_and_closing_are_inverse(given: tuple[pl.OpGraph, list[int]]) -> None:
     """The same scopes open give the same picture, in whatever order; edges carry the bytes between the ops of their boxes."""
@@ -112,7 +113,7 @@ def test_opening_and_closing_are_inverse(given: tuple[pl.OpGraph, list[int]]) ->
     }
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.integers(1, 12).flatmap(
         lambda n: st.tuples(st.just(n), st.sets(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=30))
