@@ -85,7 +85,7 @@ def page(browser: Browser, request: pytest.FixtureRequest, label: str) -> Iterat
     page = context.new_page()
     errors: list[str] = []
     asked: list[str] = []
-    page.on("pageerror", lambda error: None if is_notebooks_own(error) else errors.append(str(error)))
+    page.on("pageerror", lambda error: None if is_notebooks_own(error) else errors.append(f"{error}\n{error.stack}"))
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     context.on("request", lambda request: asked.append(request.url))
     page.on("websocket", lambda socket: asked.append(socket.url))

@@ -89,8 +89,8 @@ export class RowView {
     const shown = look.shown[0] === name && look.shown[1] === scheduler;
     const marks = [shown ? "shown now" : "", best ? BEST[look.measure] : ""].filter(Boolean);
     const lines = explain(cell, state, look.leastMakespan, marks, look.units);
-    const value = valueOf(cell, look.measure);
-    const colour = Number.isNaN(value) ? null : shade(ratioOf(value, look.least), look.dark);
+    const ratio = ratioOf(valueOf(cell, look.measure), look.least); // NaN where no cell counts, too
+    const colour = Number.isNaN(ratio) ? null : shade(ratio, look.dark);
     const kind = !cell ? "pending" : cell.error ? "error" : cell.flaw ? "flawed" : cell.stale ? "stale" : "";
     td.className = [kind, best && "best", shown && "shown"].filter(Boolean).join(" ");
     td.style.setProperty("--fill", colour?.fill ?? null);
