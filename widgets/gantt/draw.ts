@@ -125,12 +125,12 @@ function drawGutter(context: CanvasRenderingContext2D, scene: Scene): void {
     context.fillText(deviceOf(labels, d), 16 * ratio, two ? y + 8 * ratio : middle, gutter - (two ? 22 : 52) * ratio);
     context.font = `${Math.min(11 * ratio, size)}px ${FONT}`;
     context.fillStyle = paint.theme.faint;
-    const busy = percent(busyFraction(scene, d));
+    const busy = busyFraction(scene, d);
     drawDirections(context, scene, y + layout.ops);
-    if (two) context.fillText(`${busy} busy`, 16 * ratio, y + 21 * ratio);
+    if (two) context.fillText(`${percent(busy)} busy`, 16 * ratio, y + 21 * ratio);
     else {
-      context.textAlign = "right";
-      context.fillText(busy, gutter - 6 * ratio, middle);
+      context.textAlign = "right"; // in whole percents, beside the name
+      context.fillText(busy > 0 && busy < 0.01 ? "< 1 %" : `${Math.round(100 * busy)} %`, gutter - 6 * ratio, middle);
     }
   }
   drawLinkNames(context, scene);
