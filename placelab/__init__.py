@@ -34,10 +34,12 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation import simulate
 from placelab.strategies import Order, partitioner, partitioners, scheduler, schedulers
+from placelab.studies.adversary_search import Adversary, adversarial
 from placelab.studies.many_runs import iterations
 from placelab.studies.over_values import sensitivity
 
 __all__ = [
+    "Adversary",
     "Cluster",
     "CycleError",
     "Difference",
@@ -52,6 +54,7 @@ __all__ = [
     "Schedule",
     "UnsupportedError",
     "Violation",
+    "adversarial",
     "allreduce_time",
     "arrival_skew",
     "bounds",
