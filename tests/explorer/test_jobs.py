@@ -27,6 +27,9 @@ JOBS = [
     Job(PIPELINE),
     Job(PIPELINE, stages=3, split=True, blocking=True),
     Job(PIPELINE, stages=6, microbatches=3),
+    Job(ALL_REDUCE, workers=2, bucket_bytes=float("inf")),
+    Job(PIPELINE, replicas=2),
+    Job(PIPELINE, stages=3, replicas=3, split=True, recompute=True, algorithm="tree", bucket_bytes=float("inf")),
 ]
 
 
@@ -153,6 +156,11 @@ def test_numbers_of_jobs(step):
     piped = run(Job(PIPELINE))
     held = next(item["value"] for item in job_details(piped) if item["key"] == "held")
     assert held == "4 3 2 1"
+    copied = {item["key"]: item for item in job_details(run(Job(PIPELINE, replicas=2, microbatches=4)))}
+    assert copied["held"]["value"] == "4 3 2 1"
+    assert re.search(r"replica:0/\S+ 4, .*replica:1/\S+ 4", copied["held"]["title"])
+    assert re.fullmatch(r"([\d.]+ ){4}[kM]B", copied["peaks"]["value"])
+    assert (copied["buckets"]["value"], copied["skew"]["value"]) != ("0", "")
     one = pl.solve(step.problem())
     assert job_items(one) == job_details(one) == []
     assert "bubble" in [item["key"] for item in numbers(piped, pl.metrics(piped), [])]

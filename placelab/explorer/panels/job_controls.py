@@ -20,6 +20,7 @@ PRESETS = {
 }
 BUCKETS = {"1 MB": 1e6, "5 MB": 5e6, "25 MB": 25e6, "100 MB": 100e6, "all": float("inf")}
 REPLICAS = (SERVERS, ALL_REDUCE)
+SUMMING = ("algorithm", "bucket_bytes")  # of replicas alone
 
 
 def _slider(low: int, high: int) -> Callable[[], w.Widget]:
@@ -46,16 +47,22 @@ FIELDS: dict[str, tuple[str, tuple[str, ...], str, Callable[[], w.Widget]]] = {
     ),
     "stages": ("stages", (PIPELINE,), "Devices in a row, each with a part of the model", _slider(2, 16)),
     "microbatches": ("micro-batches", (PIPELINE,), "Parts that a batch is divided into", _slider(1, 32)),
+    "replicas": (
+        "replicas",
+        (PIPELINE,),
+        "Copies of the pipeline, whose gradients are summed by all-reduces",
+        _slider(1, 8),
+    ),
     "iterations": ("iterations", REPLICAS, "Steps in the graph, one after the other", _slider(1, 4)),
     "algorithm": (
         "all-reduce",
-        (ALL_REDUCE,),
+        (ALL_REDUCE, PIPELINE),
         "ring, tree, or recursive halving for a power of two workers",
         _menu(["ring", "tree", "halving"]),
     ),
     "bucket_bytes": (
         "bucket",
-        (ALL_REDUCE,),
+        (ALL_REDUCE, PIPELINE),
         "Gradients are summed together up to so many bytes",
         _menu(list(BUCKETS.items())),
     ),
@@ -74,8 +81,20 @@ FIELDS: dict[str, tuple[str, tuple[str, ...], str, Callable[[], w.Widget]]] = {
         "Gradients of weights are ops of their own, which zero-bubble schedulers delay",
         _box,
     ),
+    "recompute": (
+        "recompute",
+        (PIPELINE,),
+        "A stage keeps only what comes from other stages, and runs its forward pass again before the backward pass",
+        _box,
+    ),
     "blocking": ("blocking receives", (PIPELINE,), "A stage does not compute while it receives", _box),
 }
+
+
+def _has(job: Job, name: str) -> bool:
+    """Whether a field changes the job."""
+    reduces = job.kind != PIPELINE or job.replicas > 1
+    return job.kind in FIELDS[name][1] and (reduces or name not in SUMMING)
 
 
 class JobControls:
@@ -105,7 +124,7 @@ class JobControls:
                     field.max = max(field.max, value)
                 field.value = value
                 self._label(name)
-                field.layout.display = "" if job.kind in FIELDS[name][1] else "none"
+                field.layout.display = "" if _has(job, name) else "none"
         finally:
             self._quiet = False
 
