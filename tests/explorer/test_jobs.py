@@ -192,11 +192,39 @@ def test_a_run_shows_where_time_goes_and_the_optimum_moves():
     assert page.run.interval == pytest.approx(optimum(page), rel=0.03)
     page.sliders["interval"].value = 5.0
     page.sliders["mtbf"].value = 1.0
-    assert "failures" in page.picture.value
+    assert "failures" in page.chart.message and page.chart.run["kinds"] == []
+    assert page.chart.curve["seconds"]  # to drag back on
+
+
+def test_the_interval_is_dragged_on_the_curve():
+    """What the picture says moves the slider and the run, in whole steps; the limits are those of the slider."""
+    page = TrainingRun()
+    page.follow(pl.solve(pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))), True)
+    before = page.chart.run
+    page.chart.interval = 50.4 * page.run.step
+    assert page.run.interval == pytest.approx(50.4 * page.run.step)
+    assert page.chart.interval == pytest.approx(50 * page.run.step)
+    assert page.chart.run != before
+    assert 10.0 ** page.sliders["interval"].value == pytest.approx(50.4)
+    page.chart.interval = 1e9
+    assert page.sliders["interval"].value == page.sliders["interval"].max
+    assert page.chart.limits == pytest.approx([page.run.step, 1e5 * page.run.step])
+    page.sliders["interval"].value = 2.0
+    assert page.chart.interval == pytest.approx(100 * page.run.step)
+    curve = page.chart.curve
+    assert min(curve["over"]) == pytest.approx(np.interp(page.chart.optimum, curve["seconds"], curve["over"]), rel=0.05)
+
+
+def test_a_step_of_no_time_has_no_run():
+    """A sentence instead of a picture; the sliders stay."""
+    page = TrainingRun()
+    page.follow(pl.solve(pl.Problem(pl.OpGraph.from_arrays(["a"], [0.0], []), pl.Cluster.uniform(2))), True)
+    assert page.chart.message == "A step that takes no time makes no run."
+    assert page.chart.run["kinds"] == [] and page.chart.curve["seconds"] == []
 
 
 def optimum(page: TrainingRun) -> float:
-    return float(re.search(r'data-seconds="([^"]+)"', page.picture.value)[1])
+    return page.chart.optimum
 
 
 def test_random_orders_on_request(opened):

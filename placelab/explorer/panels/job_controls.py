@@ -24,7 +24,7 @@ SUMMING = ("algorithm", "bucket_bytes")  # of replicas alone
 
 
 def _slider(low: int, high: int) -> Callable[[], w.Widget]:
-    return lambda: w.IntSlider(min=low, max=high, readout=False, layout=w.Layout(width="96px"))
+    return lambda: w.IntSlider(min=low, max=high, readout=False, layout=w.Layout(width="auto"))
 
 
 def _menu(options: Any) -> Callable[[], w.Widget]:
@@ -98,7 +98,7 @@ def _has(job: Job, name: str) -> bool:
 
 
 class JobControls:
-    """A row of controls that wraps.
+    """A grid of controls, each under its label, and a row of boxes to tick.
 
     Parameters
     ----------
@@ -111,7 +111,11 @@ class JobControls:
         self.kind = w.Dropdown(options=KINDS, description="job", layout=w.Layout(width="auto"), tooltip="Kind of job")
         self.fields = {name: self._control(name) for name in FIELDS}
         self.kind.observe(lambda c: self._moved("kind", c["new"]), "value")
-        self.box = w.HBox([self.kind, *self.fields.values()]).add_class("pl-options").add_class("pl-job-controls")
+        ticked = [field for field in self.fields.values() if isinstance(field, w.Checkbox)]
+        others = [field for field in self.fields.values() if not isinstance(field, w.Checkbox)]
+        grid = w.Box([self.kind, *others]).add_class("pl-options").add_class("pl-job-grid")
+        row = w.Box(ticked).add_class("pl-options").add_class("pl-job-ticks")
+        self.box = w.VBox([grid, row]).add_class("pl-job-controls")
 
     def show(self, job: Job) -> None:
         """Show a job, without calling `change`."""

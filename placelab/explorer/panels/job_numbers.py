@@ -139,7 +139,10 @@ def _buckets(schedule: Schedule) -> list[Item]:
         _item("buckets", "Buckets", f"{len(table)}", "Gradients that are summed together"),
         _item("skew", "Arrival skew", f"≤ {units.time(float(skew[worst]))}", f"{SKEW}: {listed}"),
         _item(
-            "reduce", "Longest all-reduce", units.time(last), "From the last worker's readiness until all have the sum"
+            "reduce",
+            "All-reduce",
+            f"≤ {units.time(last)}",
+            "The longest, from the last worker's readiness until all have the sum",
         ),
     ]
 
