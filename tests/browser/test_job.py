@@ -58,6 +58,12 @@ def test_jobs_by_one_click(hand, screenshot):
     expect(hand.root.locator(".pl-figures [data-key=bubble] b")).to_be_visible()
     hand.page.wait_for_timeout(300)
     screenshot("pipeline")
+    hand.root.locator(".pl-job-controls .widget-hslider", has_text="replicas").locator(".noUi-handle").focus()
+    hand.page.keyboard.press("ArrowRight")
+    hand.becomes("explorer.problem.cluster.n_devices", 16)  # two copies of four stages, and their streams
+    hand.settled()
+    assert {"colour: micro-batch", "colour: replica", "colour: phase"} <= set(ways(hand))
+    expect(hand.root.locator(".pl-job-numbers [data-key=buckets]")).to_be_attached()
     hand.notebook.set_theme("JupyterLab Dark")
     hand.page.wait_for_timeout(300)
     screenshot("pipeline-dark")
@@ -115,6 +121,9 @@ def drag_on_the_curve(hand: Hand) -> None:
     """The marker on the curve is where the pointer is, before the kernel answers; then the slider and the run are there, too."""
     marker = hand.root.locator(".pl-run [role=slider]")
     slider = hand.root.locator(".pl-run-row .noUi-handle").nth(1)
+    run = "explorer.tabs.panels['Job'].run.run"
+    assert hand.notebook.value(f"{run}.interval > 0")  # the kernel has answered all that came before
+    hand.page.wait_for_timeout(200)
     costs = hand.root.locator(".pl-run .costs").bounding_box()
     was = slider.bounding_box()["x"]
     knob = marker.locator(".knob").bounding_box()
@@ -126,15 +135,13 @@ def drag_on_the_curve(hand: Hand) -> None:
         now = marker.locator(".knob").bounding_box()
         assert abs(now["x"] + now["width"] / 2 - x) <= 1.5
     hand.page.mouse.up()
-    hand.page.wait_for_timeout(500)
-    assert slider.bounding_box()["x"] < was - 5  # it was at its end
     asked = float(marker.get_attribute("aria-valuenow"))
-    run = "explorer.tabs.panels['Job'].run.run"
     hand.becomes(f"abs({run}.interval - {asked}) <= {run}.step", True)
+    hand.page.wait_for_timeout(200)
+    assert slider.bounding_box()["x"] < was - 5  # it was at its end
     assert marker.evaluate("element => element === document.activeElement")
     for _ in range(5):
         hand.page.keyboard.press("ArrowLeft")
-    hand.page.wait_for_timeout(500)
     assert float(marker.get_attribute("aria-valuenow")) < asked
     hand.becomes(f"{run}.interval < {asked}", True)
     assert "expected" in marker.get_attribute("aria-valuetext")

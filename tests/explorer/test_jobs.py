@@ -17,6 +17,7 @@ from placelab.explorer.panels.strip import numbers
 from placelab.explorer.panels.training_picture import shares
 from placelab.explorer.panels.training_run import TrainingRun
 from placelab.explorer.state import initial_state, preset
+from placelab.widgets.gantt.colouring import job_ways, pack_job
 
 PATIENCE = 120
 JOBS = [
@@ -164,6 +165,15 @@ def test_numbers_of_jobs(step):
     one = pl.solve(step.problem())
     assert job_items(one) == job_details(one) == []
     assert "bubble" in [item["key"] for item in numbers(piped, pl.metrics(piped), [])]
+
+
+def test_colours_of_replicated_pipelines(step):
+    """By micro-batch, replica and phase; all-reduces are a phase."""
+    graph = with_job(step, Job(PIPELINE, stages=2, replicas=2)).model.graph
+    assert job_ways(graph) == ["micro-batch", "replica", "phase"]
+    index, names = pack_job("replica", graph)
+    assert names[:2] == ["replica 0", "replica 1"] and set(index) == {0, 1}
+    assert pack_job("phase", graph)[1] == ["forward", "backward", "once, before", "all-reduce"]
 
 
 def test_numbers_of_jobs_in_plain_numbers_have_no_units():

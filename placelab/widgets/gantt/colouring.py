@@ -86,7 +86,8 @@ def pack_job(way: str, graph: OpGraph) -> Colours:
         return _in_order(pipeline_of(graph).microbatch, "micro-batch", "once per step")  # type: ignore[union-attr]
     if way == "replica":
         worker = replica_column(graph, "worker")
-        return _in_order(np.asarray(worker), "worker", "all workers")
+        name = "worker" if pipeline_of(graph) is None else "replica"
+        return _in_order(np.asarray(worker), name, f"all {name}s")
     return _by_phase(graph)
 
 
