@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import placelab as pl
@@ -177,7 +178,7 @@ def test_what_is_no_pipeline_is_refused():
 SECONDS = st.sampled_from([0.5, 1.0, 2.0, 3.0])
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_no_all_reduce_is_faster_than_its_bound(data):
     """On any stages, links and buckets: legal under each scheduler, replicas apart, and no sum sooner than its closed form."""
