@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def seconds(value: float, digits: int = 3) -> str:
@@ -40,10 +41,24 @@ def si(value: float, unit: str) -> str:
     >>> si(20861004, "B"), si(0, "B"), si(999.9, "B")
     ('20.9 MB', '0 B', '1 kB')
     """
-    for size, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+    for size, prefix in PREFIXES:
         if value >= 0.9995 * size:
             return f"{float(f'{value / size:.3g}'):g} {prefix}{unit}"
     return f"{value:.3g} {unit}"
+
+
+def si_row(values: Sequence[float], unit: str) -> str:
+    """Several quantities with the unit of the largest, written once, three digits of each at most.
+
+    >>> si_row([278e6, 1.4e9, 0.0], "B"), si_row([], "B")
+    ('0.28 1.4 0 GB', 'B')
+    """
+    size, prefix = next(
+        ((size, prefix) for size, prefix in PREFIXES if max(values, default=0.0) >= 0.9995 * size), (1.0, "")
+    )
+    largest = max(values, default=0.0) / size
+    digits = 0 if largest >= 99.95 else 1 if largest >= 9.995 else 2
+    return " ".join([*(f"{round(value / size, digits):g}" for value in values), f"{prefix}{unit}"])
 
 
 def percent(share: float) -> str:
@@ -86,6 +101,10 @@ class Units:
     def amount(self, value: float, unit: str) -> str:
         """A quantity whose SI unit is `unit`, with three digits and a prefix there."""
         return si(value, unit) if self.si else number(value)
+
+    def amounts(self, values: Sequence[float], unit: str) -> str:
+        """Several of them in a row, with one unit at the end."""
+        return si_row(values, unit) if self.si else " ".join(map(number, values))
 
 
 SI, PLAIN = Units(True), Units(False)

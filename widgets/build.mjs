@@ -8,7 +8,7 @@ import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "..", "placelab", "widgets", "static");
-const views = ["gantt", "cluster", "code", "files", "frame", "decisions", "comparison", "graph", "matters", "difference"];
+const views = ["gantt", "cluster", "code", "files", "frame", "decisions", "comparison", "graph", "matters", "difference", "job"];
 const VIEW = 60_000; // bytes of one view, gzipped; every widget instance sends its whole module over the kernel's socket
 const ALL = 200_000; // of all views together
 

@@ -15,6 +15,7 @@ import numpy as np
 from markdown_table import table
 from pipelined_models import pipelines
 from replicated_models import read_orders
+from replicated_pipelines import replicated_pipelines
 
 import placelab as pl
 from placelab import faults
@@ -123,7 +124,7 @@ def step_of(model: str) -> pl.Schedule:
         return pl.solve(problem, "m-topo", "pct")
 
 
-SECTIONS: tuple[Callable[[], str], ...] = (read_orders, pipelines, checkpoint_intervals)
+SECTIONS: tuple[Callable[[], str], ...] = (read_orders, pipelines, replicated_pipelines, checkpoint_intervals)
 
 
 def main() -> None:

@@ -92,7 +92,8 @@ def arrival_skew(schedule: Schedule) -> pd.DataFrame:
     Parameters
     ----------
     schedule
-        Of a graph of :func:`placelab.transforms.model_replica` with ``sync="allreduce"``.
+        Of a graph of :func:`placelab.transforms.model_replica` with ``sync="allreduce"``, or of
+        :func:`placelab.transforms.pipeline_replica`.
 
     Returns
     -------
@@ -121,13 +122,14 @@ def arrival_skew(schedule: Schedule) -> pd.DataFrame:
     role, iteration, bucket = (np.array(replica[key]) for key in ("role", "iteration", "bucket"))
     number = {name: i for i, name in enumerate(replica["roles"])}
     of_model = np.isin(role, [number["backward"], number["step"]])
-    ready, done = role == number["ready"], (role == number["update"])
+    ready = role == number["ready"]
+    part = np.isin(role, [number["ready"], number["reduce"], number["gather"]])
     wanted = np.where(ready[graph.consumer], of_model[graph.producer], True)  # a stream's bucket before is no gradient
     arrival = np.zeros(graph.n_ops)  # the latest finish of each op's inputs
     np.maximum.at(arrival, graph.consumer[wanted], schedule.finish[graph.producer[wanted]])
     found = pd.DataFrame({"iteration": iteration[ready], "bucket": bucket[ready], "at": arrival[ready]})
     rows = found.groupby(["iteration", "bucket"])["at"].agg(earliest="min", latest="max")
-    ends = pd.DataFrame({"iteration": iteration[done], "bucket": bucket[done], "end": arrival[done]})
+    ends = pd.DataFrame({"iteration": iteration[part], "bucket": bucket[part], "end": schedule.finish[part]})
     rows["skew"] = rows["latest"] - rows["earliest"]
     rows["end"] = ends.groupby(["iteration", "bucket"])["end"].max()
     return rows.reset_index()

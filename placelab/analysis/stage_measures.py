@@ -22,10 +22,11 @@ def stages(schedule: Schedule) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row per device that runs stages, by its first stage: ``device``; ``stages``, their number; ``busy``, seconds of its ops
-        (``F``, ``B``, ``W``, ``BW``); ``span``, from the start of the first to the finish of the last of them; ``idle``, the span
-        less busy; ``activations``, the most forward passes of a micro-batch through a stage that it holds at a time, each from
-        its start until its last backward op has finished; ``memory``, peak bytes.
+        A row per device that runs stages, by replica and first stage: ``device``; ``replica``, its number; ``stages``, how many;
+        ``busy``, seconds of its ops (``F``, ``B``, ``W``, ``BW``); ``span``, from the start of the first to the finish of the
+        last; ``idle``, the span less busy; ``activations``, the most forward passes of a micro-batch
+        through a stage that it holds at a time, each from its start until its last backward op has finished; ``memory``, peak
+        bytes.
 
     Raises
     ------
@@ -51,7 +52,9 @@ def stages(schedule: Schedule) -> pd.DataFrame:
     ops = np.flatnonzero(np.isin(pipeline.phase, WORK))
     first = np.full(schedule.problem.cluster.n_devices, pipeline.stages)
     np.minimum.at(first, schedule.device[ops], pipeline.stage[ops])
-    used = [int(d) for d in np.argsort(first, kind="stable") if first[d] < pipeline.stages]
+    replica = np.zeros_like(first)
+    replica[schedule.device[ops]] = pipeline.replica[ops]
+    used = [int(d) for d in np.lexsort((first, replica)) if first[d] < pipeline.stages]
     rows = [_row(schedule, pipeline, ops[schedule.device[ops] == d], d) for d in used]
     return pd.DataFrame(rows)
 
@@ -61,6 +64,7 @@ def _row(schedule: Schedule, pipeline: Pipeline, ops: np.ndarray, d: int) -> dic
     busy, span = float((finish - start).sum()), float(finish.max() - start.min())
     return {
         "device": schedule.problem.cluster.names[d],
+        "replica": int(pipeline.replica[ops[0]]),
         "stages": len(np.unique(pipeline.stage[ops])),
         "busy": busy,
         "span": span,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from placelab.explorer.jobs import PIPELINE, stages_of
 from placelab.explorer.pins import shortened
 from placelab.explorer.state import Preset, State, pins_on
 from placelab.problem.cluster import Cluster
@@ -90,9 +91,9 @@ def _graph(state: State) -> list[str]:
 def _step(state: State) -> list[str]:
     """Graph and, of a pipeline, cluster that the present job is made of."""
     step = state.base
-    if step is None or state.preset.code != STEP:
+    if step is None or state.job is None or state.job.kind != PIPELINE:
         return [] if step is None else _graph(step)
-    stages = state.preset.cluster
+    stages = stages_of(state.job, step.cluster)
     return [*_graph(step), *_cluster(step), *([] if stages is step.cluster else _written(stages))]
 
 

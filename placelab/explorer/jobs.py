@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,13 +17,14 @@ from placelab.problem.cluster import Cluster
 from placelab.problem.clusters import data_parallel, parameter_server
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
-from placelab.transforms import backward, microbatches, model_replica
+from placelab.transforms import backward, microbatches, model_replica, pipeline_replica
 from placelab.widgets.cluster.layout import Layout
 
 SERVERS, ALL_REDUCE, PIPELINE = "parameter servers", "all-reduce", "pipeline"
 KINDS = (SERVERS, ALL_REDUCE, PIPELINE)
 PARTITIONER = "round-robin"  # the quickest; ops of a job are tied to their devices, so that all give the same placement
 STAGES = ("contiguous", "layers")  # partitioners that give stages
+ETHERNET = 1.25e9, 50e-6  # 10 Gbit: bytes/s, s
 HELPERS = ("ps", "stream")  # types of devices that do not compute a model
 
 
@@ -44,9 +46,11 @@ class Job:
         Of all-reduces, see :func:`placelab.transforms.model_replica`.
     iterations
         Steps in the graph, one after the other; of replicas.
-    microbatches, stages, partitioner, split, blocking
-        Of a pipeline: numbers, who cuts the model into stages, whether gradients of weights are ops of their own, and whether a
-        receive blocks its stage.
+    microbatches, stages, partitioner, split, recompute, blocking
+        Of a pipeline: numbers, who cuts the model into stages, whether gradients of weights are ops of their own, whether the
+        forward pass runs again before the backward pass, and whether a receive blocks its stage.
+    replicas
+        Of a pipeline: copies, whose gradients are summed by all-reduces.
     """
 
     kind: str = SERVERS
@@ -63,6 +67,8 @@ class Job:
     stages: int = 4
     partitioner: str = "contiguous"
     split: bool = False
+    recompute: bool = False
+    replicas: int = 1
     blocking: bool = False
 
     @property
@@ -76,7 +82,8 @@ class Job:
     def title(self) -> str:
         """What the job adds to the title of its model."""
         if self.kind == PIPELINE:
-            return f"{self.stages} stages × {self.microbatches} micro-batches"
+            copies = f"{self.replicas} × " * (self.replicas > 1)
+            return f"{copies}{self.stages} stages × {self.microbatches} micro-batches"
         return f"{self.workers} workers"
 
 
@@ -127,8 +134,10 @@ def made(job: Job, base: State) -> tuple[Model, Preset]:
     """The job's graph and cluster. Their expressions name the step's ``graph`` and, of a pipeline, its ``cluster``."""
     title = f"{base.model.title} × {job.title}"
     if job.kind == PIPELINE:
-        preset = _stages(job, base.cluster)
-        graph, code = _pipeline(job, base, preset.cluster)
+        stages = stages_of(job, base.cluster)
+        problem, code = _pipeline(job, base, stages)
+        graph, code = problem.graph, f"{code}.graph"
+        preset = Preset(f"{job.stages} stages", problem.cluster, _copies(job, base.cluster))
     else:
         graph, code = _replicas(job, base.graph)
         preset = _machines(job, base.cluster)
@@ -144,11 +153,10 @@ def _replicas(job: Job, graph: OpGraph) -> tuple[OpGraph, str]:
     else:
         given |= dict(sync="allreduce", algorithm=job.algorithm, bucket_bytes=job.bucket_bytes)
     given |= {} if job.iterations == 1 else dict(iterations=job.iterations)
-    arguments = ", ".join(f"{name}={value!r}" for name, value in given.items())
-    return model_replica(graph, **given), f"pl.transforms.model_replica(graph, {arguments})"  # type: ignore[arg-type]
+    return model_replica(graph, **given), f"pl.transforms.model_replica(graph, {_written(given)})"  # type: ignore[arg-type]
 
 
-def _pipeline(job: Job, base: State, cluster: Cluster) -> tuple[OpGraph, str]:
+def _pipeline(job: Job, base: State, cluster: Cluster) -> tuple[Problem, str]:
     """Stages of the model. Where they make a circle: without colocation groups, which tie the last stage to the first where these
     share a weight; then with capacities, which no cut of the model keeps, left aside."""
     apart = "graph.replace(groups=())"
@@ -159,16 +167,43 @@ def _pipeline(job: Job, base: State, cluster: Cluster) -> tuple[OpGraph, str]:
     return _folded(job, base, cluster, ungrouped, apart, "none")
 
 
-def _folded(job: Job, base: State, cluster: Cluster, graph: OpGraph, step: str, memory: str) -> tuple[OpGraph, str]:
+def _folded(job: Job, base: State, cluster: Cluster, graph: OpGraph, step: str, memory: str) -> tuple[Problem, str]:
     if not backward_part(graph).any():
         graph, step = backward(graph), f"pl.transforms.backward({step})"
     placement = place(Problem(graph, cluster, memory=memory), job.partitioner, prepare="forward-only", seed=base.seed)
     recv: Literal["async", "blocking"] = "blocking" if job.blocking else "async"
-    folded = microbatches(placement, job.microbatches, split=job.split, recv=recv)
+    folded = microbatches(placement, job.microbatches, split=job.split, recompute=job.recompute, recv=recv)
     problem = f"pl.Problem({step}, cluster, memory={memory!r})"
     placed = f"pl.place({problem}, {job.partitioner!r}, prepare='forward-only', seed={base.seed})"
-    options = ("split=True, " if job.split else "") + f"recv={recv!r}"
-    return folded.graph, f"pl.transforms.microbatches({placed}, {job.microbatches}, {options}).graph"
+    options = "split=True, " * job.split + "recompute=True, " * job.recompute + f"recv={recv!r}"
+    code = f"pl.transforms.microbatches({placed}, {job.microbatches}, {options})"
+    if job.replicas == 1:
+        return folded, code
+    given: dict[str, Any] = dict(algorithm=job.algorithm, bucket_bytes=job.bucket_bytes) | _between(base.cluster)
+    copies = pipeline_replica(folded, job.replicas, **given)
+    return copies, f"pl.transforms.pipeline_replica({code}, {job.replicas}, {_written(given)})"
+
+
+def _copies(job: Job, present: Cluster) -> str:
+    """The expression of the cluster, which names that of the stages."""
+    if job.replicas == 1:
+        return "cluster"
+    return f"pl.clusters.replicated(cluster, {job.replicas}, {_written(_between(present))})"
+
+
+def _between(present: Cluster) -> dict[str, float]:
+    """Links between replicas: the slowest there is, of a single machine at best Ethernet."""
+    links = ~np.eye(present.n_devices, dtype=bool)
+    rate, delay = float(present.bandwidth[links].min(initial=np.inf)), float(present.latency[links].max(initial=0.0))
+    if len(set(present.hosts)) == 1 and rate > ETHERNET[0]:
+        rate, delay = ETHERNET[0], max(delay, ETHERNET[1])
+    return dict(bandwidth=rate, latency=delay)
+
+
+def _written(arguments: Mapping[str, object]) -> str:
+    infinite = float("inf"), "float('inf')"
+    values = {name: infinite[1] if value == infinite[0] else repr(value) for name, value in arguments.items()}
+    return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
 def _machines(job: Job, present: Cluster) -> Preset:
@@ -219,11 +254,11 @@ def _computing(cluster: Cluster) -> np.ndarray:
     return found if len(found) else np.arange(cluster.n_devices)
 
 
-def _stages(job: Job, present: Cluster) -> Preset:
+def stages_of(job: Job, present: Cluster) -> Cluster:
     """The first devices there are, one per stage; more stages than devices begin again with the first."""
     p, k = job.stages, present.n_devices
     if p == k:
-        return Preset(f"{p} stages", present, "cluster")
+        return present
     like = np.arange(p) % k
     links = ~np.eye(k, dtype=bool)
     bandwidth, latency = (matrix[np.ix_(like, like)].copy() for matrix in (present.bandwidth, present.latency))
@@ -231,9 +266,9 @@ def _stages(job: Job, present: Cluster) -> Preset:
     if twins.any() and k > 1:
         bandwidth[twins], latency[twins] = present.bandwidth[links].min(), present.latency[links].max()
     elif twins.any():
-        bandwidth[twins], latency[twins] = 1.25e9, 50e-6  # no link is known: 10 Gbit Ethernet
+        bandwidth[twins], latency[twins] = ETHERNET  # no link is known
     names = [present.names[d] + (f" {i // k + 1}" if i >= k else "") for i, d in enumerate(like)]
-    cluster = Cluster(
+    return Cluster(
         present.speed[like],
         memory=present.memory[like],
         bandwidth=bandwidth,
@@ -242,7 +277,6 @@ def _stages(job: Job, present: Cluster) -> Preset:
         types=[present.types[d] for d in like],
         hosts=[present.hosts[d] for d in like],
     )
-    return Preset(f"{p} stages", cluster, "cluster")
 
 
 def _with_edits(cluster: Cluster, state: State) -> Cluster:

@@ -12,8 +12,8 @@ import numpy as np
 from placelab.errors import UnsupportedError
 from placelab.problem.graph import OpGraph
 
-PHASES = ("F", "B", "W", "BW", "RF", "RB", "P", "U")
-ONCE = ("P", "U")  # phases that run once per step
+PHASES = ("F", "B", "W", "BW", "RF", "RB", "P", "AR", "U")
+ONCE = ("P", "AR", "U")  # phases that run once per step
 KEY = "pipeline"  # in a graph's metadata
 
 
@@ -26,12 +26,15 @@ class Pipeline:
     microbatch, stage : ndarray of int64, shape (n_ops,)
         -1 where an op belongs to none.
     phase : ndarray of str, shape (n_ops,)
-        One of ``PHASES``.
+        One of ``PHASES``; "" for the ops of another replica.
+    replica : ndarray of int64, shape (n_ops,)
+        All 0 where there is one.
     """
 
     microbatch: np.ndarray
     stage: np.ndarray
     phase: np.ndarray
+    replica: np.ndarray
 
     @cached_property
     def microbatches(self) -> int:
@@ -44,8 +47,26 @@ class Pipeline:
         return int(self.stage[self.microbatch >= 0].max()) + 1
 
     @cached_property
+    def replicas(self) -> int:
+        """Number of copies of the pipeline."""
+        return int(self.replica.max()) + 1
+
+    def of_replica(self, replica: int) -> Pipeline:
+        """One of the copies: ops of others belong to no micro-batch, stage or phase."""
+        if self.replicas == 1:
+            return self
+        own = self.replica == replica
+        none = np.full(len(own), -1)
+        return Pipeline(
+            np.where(own, self.microbatch, none),
+            np.where(own, self.stage, none),
+            np.where(own, self.phase, ""),
+            np.zeros_like(self.replica),
+        )
+
+    @cached_property
     def op(self) -> dict[tuple[str, int, int], int]:
-        """(phase, micro-batch, stage) → op number."""
+        """(phase, micro-batch, stage) → op number; of one replica."""
         keys = zip(self.phase.tolist(), self.microbatch.tolist(), self.stage.tolist(), strict=True)
         return {key: v for v, key in enumerate(keys)}
 
@@ -58,20 +79,22 @@ class Pipeline:
 def pipeline_of(graph: OpGraph) -> Pipeline | None:
     """The columns in a graph's metadata; None if there are none, or none that fit its ops.
 
-    Columns fit if each micro-batch has a forward op in each stage, and, everywhere alike, one backward op there or two.
+    Columns fit if each micro-batch has a forward op in each stage, and, everywhere alike, one backward op there or two; in each
+    replica, where a column tells replicas apart.
     """
     stored = graph.metadata.get(KEY)
     if not isinstance(stored, Mapping):
         return None
     lists: list[Any] = [stored.get(label) for label in ("microbatch", "stage", "phase")]
+    lists.append(stored.get("replica", [0] * graph.n_ops))
     if not all(isinstance(column, list) and len(column) == graph.n_ops for column in lists):
         return None
-    microbatch, stage, phase = lists
-    if not all(_numbers(column, graph.n_ops) for column in (microbatch, stage)):
+    microbatch, stage, phase, replica = lists
+    if not all(_numbers(column, graph.n_ops) for column in (microbatch, stage, replica)) or min(replica) < 0:
         return None
     if not all(isinstance(p, str) and p in PHASES for p in phase):
         return None
-    found = Pipeline(np.array(microbatch), np.array(stage), np.array(phase, dtype=object))
+    found = Pipeline(np.array(microbatch), np.array(stage), np.array(phase, dtype=object), np.array(replica))
     return found if _whole(found) else None
 
 
@@ -86,9 +109,10 @@ def _whole(found: Pipeline) -> bool:
         return False
     if min(found.microbatch[micro].min(), found.stage[micro].min()) < 0:
         return False
-    keys = set(zip(found.phase[micro], found.microbatch[micro].tolist(), found.stage[micro].tolist(), strict=True))
+    columns = (column[micro].tolist() for column in (found.phase, found.microbatch, found.stage, found.replica))
+    keys = set(zip(*columns, strict=True))
     count = {phase: int((found.phase == phase).sum()) for phase in PHASES}
-    places = found.microbatches * found.stages
+    places = found.microbatches * found.stages * found.replicas
     backward = count["BW"], count["B"], count["W"]
     whole = count["F"] == places and backward in ((places, 0, 0), (0, places, places))
     return whole and len(keys) == micro.sum()

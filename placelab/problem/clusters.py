@@ -100,6 +100,48 @@ def data_parallel(workers: int = 8, *, hosts: int = 2) -> Cluster:
     )
 
 
+def replicated(
+    cluster: Cluster, replicas: int = 2, *, bandwidth: float | None = None, latency: float | None = None
+) -> Cluster:
+    """Copies of a cluster, each on hosts of its own, and a communication stream beside each device, for all-reduces between them.
+
+    For graphs of :func:`placelab.transforms.pipeline_replica`.
+
+    Parameters
+    ----------
+    cluster
+        Its k devices are there `replicas` times, device ``name`` as ``replica:w/name``, host ``host`` as ``replica:w/host``.
+    replicas
+        Their number r.
+    bandwidth, latency
+        Of the links between replicas. None: of the slowest link of `cluster`.
+
+    Returns
+    -------
+    Cluster
+        2 r k devices: the copies, replica by replica, then in the same order the streams, ``replica:w/name/stream`` of type
+        ``stream``, as fast as their device, without memory limit. A device and its stream are linked without cost.
+    """
+    r, k = _count(replicas, "replicas"), cluster.n_devices
+    apart = ~np.eye(k, dtype=bool)
+    rate = cluster.bandwidth[apart].min(initial=np.inf) if bandwidth is None else bandwidth
+    delay = cluster.latency[apart].max(initial=0.0) if latency is None else latency
+    of, device = np.tile(np.repeat(np.arange(r), k), 2), np.tile(np.arange(k), 2 * r)
+    near = of[:, None] == of
+    own = near & (device[:, None] == device)
+    pair = np.ix_(device, device)
+    names = [f"replica:{w}/{cluster.names[d]}" for w, d in zip(of.tolist(), device.tolist(), strict=True)]
+    return Cluster(
+        cluster.speed[device],
+        memory=np.where(np.arange(2 * r * k) < r * k, cluster.memory[device], np.inf),
+        bandwidth=np.where(own, np.inf, np.where(near, cluster.bandwidth[pair], rate)),
+        latency=np.where(own, 0.0, np.where(near, cluster.latency[pair], delay)),
+        names=[*names[: r * k], *(f"{name}/stream" for name in names[r * k :])],
+        types=[cluster.types[d] for d in device[: r * k]] + ["stream"] * (r * k),
+        hosts=[f"replica:{w}/{cluster.hosts[d]}" for w, d in zip(of.tolist(), device.tolist(), strict=True)],
+    )
+
+
 def rtx2080ti_box(gpus: int = 4) -> Cluster:
     """One server with `gpus` GeForce RTX 2080 Ti on PCIe 3 × 16: 13.4 TFLOP/s and 11 GB each; 15.75 GB/s and 10 µs.
 

@@ -26,8 +26,8 @@ def interleaved(problem: Problem, placement: Placement) -> Order:
         The graph has no stages and micro-batches; a device does not have stages s, s + p, s + 2p …; p does not divide m.
     """
     found = ranks(problem, placement, "interleaved")
-    p, m, v = found.p, found.m, found.chunks
-    if any(stages != tuple(range(rank, p * v, p)) for rank, stages in enumerate(found.stages)):
+    p, m, v = found[0].p, found[0].m, found[0].chunks
+    if any(stages != tuple(range(rank, p * v, p)) for rank, stages in enumerate(found[0].stages)):
         raise UnsupportedError(
             f"the scheduler 'interleaved' needs stages 0, {p}, … on the first device, 1, {p + 1}, … on the next; "
             "give pipeline_training layout='loop'"
@@ -36,7 +36,7 @@ def interleaved(problem: Problem, placement: Placement) -> Order:
         raise UnsupportedError(
             f"the scheduler 'interleaved' needs a multiple of {p} micro-batches on {p} devices; there are {m}"
         )
-    return in_sequence(found, [_plan(found, rank) for rank in range(p)])
+    return in_sequence(found, lambda each: [_plan(each, rank) for rank in range(p)])
 
 
 def _plan(found: Ranks, rank: int) -> list[Slot]:

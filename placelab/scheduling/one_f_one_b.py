@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
-from placelab.scheduling.pipeline_orders import in_sequence, one_by_one, single
+from placelab.scheduling.pipeline_orders import Ranks, Slot, in_sequence, one_by_one, single
 from placelab.strategies import Order, scheduler
 
 
@@ -22,11 +22,14 @@ def one_f_one_b(problem: Problem, placement: Placement) -> Order:
     UnsupportedError
         The graph has no stages and micro-batches, or several stages on a device.
     """
-    found = single(problem, placement, "1f1b")
+    return in_sequence(single(problem, placement, "1f1b"), _plans)
+
+
+def _plans(found: Ranks) -> list[list[Slot]]:
     plans = []
     for rank, (stage,) in enumerate(found.stages):
-        forwards = [("F", i, stage) for i in range(found.m)]
+        forwards: list[Slot] = [("F", i, stage) for i in range(found.m)]
         plans.append(
             one_by_one(found, forwards, [(i, stage) for i in range(found.m)], min(found.p - rank - 1, found.m))
         )
-    return in_sequence(found, plans)
+    return plans

@@ -5,7 +5,7 @@ A schedule is written as a list of :data:`Slot` per device; :func:`in_sequence` 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -55,15 +55,19 @@ class Ranks:
         return counts.pop() if len(counts) == 1 else 0
 
 
-def ranks(problem: Problem, placement: Placement, who: str) -> Ranks:
-    """The ranks of a placement.
+def ranks(problem: Problem, placement: Placement, who: str) -> list[Ranks]:
+    """The ranks of a placement, of each replica.
 
     Raises
     ------
     UnsupportedError
         The graph has no stages and micro-batches; or the ops of a stage are on several devices.
     """
-    pipeline = required(problem.graph, f"the scheduler {who!r}")
+    whole = required(problem.graph, f"the scheduler {who!r}")
+    return [_ranks(whole.of_replica(w), problem, placement, who) for w in range(whole.replicas)]
+
+
+def _ranks(pipeline: Pipeline, problem: Problem, placement: Placement, who: str) -> Ranks:
     micro = np.flatnonzero((pipeline.microbatch >= 0) & (pipeline.stage >= 0))
     where = np.full(pipeline.stages, -1)
     where[pipeline.stage[micro]] = placement.device[micro]
@@ -76,15 +80,15 @@ def ranks(problem: Problem, placement: Placement, who: str) -> Ranks:
     return Ranks(pipeline, device, tuple(tuple(np.flatnonzero(where == d).tolist()) for d in device))
 
 
-def single(problem: Problem, placement: Placement, who: str, split: bool = False) -> Ranks:
+def single(problem: Problem, placement: Placement, who: str, split: bool = False) -> list[Ranks]:
     """The ranks of a pipeline of one stage per device; `split`: with gradients of weights as ops of their own."""
     found = ranks(problem, placement, who)
-    if found.chunks != 1:
+    if found[0].chunks != 1:
         raise UnsupportedError(
             f"the scheduler {who!r} needs one stage per device; 'interleaved', 'zb-v' and 'zb-auto' run several"
         )
     if split:
-        check_split(found, who)
+        check_split(found[0], who)
     return found
 
 
@@ -131,16 +135,16 @@ def _zero_bubble(p: int, m: int, stage: int, rank: int, k: int) -> list[Slot]:
     return slots + [("W", i, stage) for i in range(max(m - k * rank, 0), m)]
 
 
-def in_sequence(found: Ranks, plans: Sequence[Sequence[Slot]]) -> Order:
-    """The order in which each rank runs its slots.
+def in_sequence(found: Sequence[Ranks], plan: Callable[[Ranks], Sequence[Sequence[Slot]]]) -> Order:
+    """The order in which each rank of each replica runs the slots that `plan` gives it.
 
-    Ops that run once per step are first (``P``) or last (``U``); a Receive is right before the op that reads it.
+    Ops that run once per step are first (``P``) or last; a Receive is right before the op that reads it.
     """
-    return Order("planned", sequence(found, plans))
+    return Order("planned", np.concatenate([sequence(each, plan(each)) for each in found]))
 
 
 def sequence(found: Ranks, plans: Sequence[Sequence[Slot]]) -> np.ndarray:
-    """:func:`in_sequence` as op numbers, rank by rank; shape (n_ops,)."""
+    """The ops of a replica, rank by rank."""
     pipeline, op = found.pipeline, found.pipeline.op
     number: list[int] = []
     for plan in plans:
@@ -148,6 +152,5 @@ def sequence(found: Ranks, plans: Sequence[Sequence[Slot]]) -> np.ndarray:
             receive = op.get((RECEIVE.get(phase, ""), microbatch, stage))
             number += [] if receive is None else [receive]
             number.append(op[phase, microbatch, stage])
-    return np.concatenate(
-        [np.flatnonzero(pipeline.phase == "P"), np.array(number, np.int64), np.flatnonzero(pipeline.phase == "U")]
-    )
+    last = np.flatnonzero(np.isin(pipeline.phase, ("AR", "U")))
+    return np.concatenate([np.flatnonzero(pipeline.phase == "P"), np.array(number, np.int64), last])

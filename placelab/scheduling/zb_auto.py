@@ -11,7 +11,7 @@ from placelab.pipelines.timing import Work, replay, work_of
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.scheduling.greedy_pipeline import Choices, greedy
-from placelab.scheduling.pipeline_orders import Ranks, Slot, check_split, ranks, sequence, zero_bubble
+from placelab.scheduling.pipeline_orders import Ranks, Slot, check_split, in_sequence, ranks, sequence, zero_bubble
 from placelab.scheduling.zb_v import down_and_up, is_v
 from placelab.strategies import Limits, Order, scheduler
 
@@ -43,7 +43,8 @@ def zb_auto(
     weights, if it ends before the next known arrival, or nothing else can come. Varied are: forwards before the first backward
     (three limits), whether a forward or a gradient goes first, whether a forward may delay a gradient that is on its way,
     whether gradients of weights may. ``zb-h1``, ``zb-h2`` and ``zb-v`` are tried as well, where they fit the stages and the
-    cap. Transfers take their time but do not queue. O(24 · ops · log ops) in Python.
+    cap. Transfers take their time but do not queue; updates that wait for other replicas are not
+    counted. O(24 · ops · log ops) in Python.
 
     Raises
     ------
@@ -51,18 +52,21 @@ def zb_auto(
         The graph has no stages and micro-batches, or one op for both gradients.
     """
     found = ranks(problem, placement, "zb-auto")
-    check_split(found, "zb-auto")
+    check_split(found[0], "zb-auto")
     work = work_of(problem, placement.device)
+    return in_sequence(found, lambda each: _best(each, work, cap, objective))
+
+
+def _best(found: Ranks, work: Work, cap: int, objective: str) -> list[list[Slot]]:
     most = max(len(stages) for stages in found.stages)
     limit = max(cap or (2 * found.p - 1) * most, most)
-    best, order = (inf, inf), None
+    best, chosen = (inf, inf), None
     for plans in _candidates(found, work, limit):
-        tried = sequence(found, plans)
-        reached = _lengths(found, work, tried.tolist())
+        reached = _lengths(found, work, sequence(found, plans).tolist())
         reached = reached if objective == "span" else reached[::-1]
-        if order is None or _shorter(reached, best):
-            best, order = reached, tried
-    return Order("planned", order)
+        if chosen is None or _shorter(reached, best):
+            best, chosen = reached, plans
+    return chosen or []
 
 
 def _candidates(found: Ranks, work: Work, cap: int) -> Iterator[list[list[Slot]]]:
@@ -82,11 +86,11 @@ def _shorter(a: tuple[float, float], b: tuple[float, float]) -> bool:
 
 
 def _lengths(found: Ranks, work: Work, order: list[int]) -> tuple[float, float]:
-    """Longest span of a device, and the makespan; infinite for an order that cannot run."""
+    """Longest span of a device, and the makespan without all-reduces; infinite for an order that cannot run."""
     finish = replay(work, order)
-    if min(finish) < 0:
-        return inf, inf
     once = (found.pipeline.microbatch < 0).tolist()
+    if min(finish[v] for v in order if not once[v]) < 0:
+        return inf, inf
     first: dict[int, float] = {}
     last: dict[int, float] = {}
     for v in order:

@@ -25,4 +25,4 @@ def zb_h2(problem: Problem, placement: Placement) -> Order:
         The graph has no stages and micro-batches, several stages on a device, or one op for both gradients.
     """
     found = single(problem, placement, "zb-h2", split=True)
-    return in_sequence(found, zero_bubble(found, 2))
+    return in_sequence(found, lambda each: zero_bubble(each, 2))

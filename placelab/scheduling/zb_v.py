@@ -26,13 +26,13 @@ def zb_v(problem: Problem, placement: Placement) -> Order:
         The graph has no stages and micro-batches, other stages on a device, or one op for both gradients.
     """
     found = ranks(problem, placement, "zb-v")
-    check_split(found, "zb-v")
-    if not is_v(found):
+    check_split(found[0], "zb-v")
+    if not is_v(found[0]):
         raise UnsupportedError(
             "the scheduler 'zb-v' needs two stages per device, down and up again; "
             "give pipeline_training chunks=2, layout='v'"
         )
-    return in_sequence(found, down_and_up(found))
+    return in_sequence(found, down_and_up)
 
 
 def is_v(found: Ranks) -> bool:

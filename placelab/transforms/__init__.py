@@ -17,6 +17,7 @@ from placelab.transforms.backward_graph import backward
 from placelab.transforms.checkpoint_ops import checkpoint_nodes
 from placelab.transforms.micro_batching import microbatches
 from placelab.transforms.perturbation import perturb
+from placelab.transforms.pipeline_replication import pipeline_replica
 from placelab.transforms.replication import model_replica
 from placelab.transforms.schedule_reversal import backward_schedule, proportionality
 from placelab.transforms.send_receive import send_recv
@@ -36,6 +37,7 @@ __all__ = [
     "model_replica",
     "perturb",
     "pipeline",
+    "pipeline_replica",
     "post_adjust",
     "proportionality",
     "send_recv",

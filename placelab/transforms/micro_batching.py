@@ -14,9 +14,9 @@ from placelab.pipelines.pipeline_columns import ONCE
 from placelab.pipelines.unrolling import Carried, Part, Receive, unrolled
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
-from placelab.transforms.step_phases import optimisers, phases, summed_where_read
+from placelab.transforms.recomputation import Node, Read, recomputed, with_forward
+from placelab.transforms.step_phases import INPUTS, optimisers, phases, summed_where_read
 
-Node = tuple[str, int]  # phase, device
 MICRO = ("F", "B", "W", "BW")
 Folded = tuple[Node, tuple[Node, ...], float, bool]  # producer, consumers, bytes, whether it only orders
 
@@ -28,7 +28,9 @@ class Placed(NamedTuple):
     device: np.ndarray
 
 
-def microbatches(placement: Placement, m: int, *, split: bool = False, recv: Receive = "async") -> Problem:
+def microbatches(
+    placement: Placement, m: int, *, split: bool = False, recompute: bool = False, recv: Receive = "async"
+) -> Problem:
     """The pipeline of `m` micro-batches that a placed training step becomes: a stage per device, an op per phase and micro-batch.
 
     Parameters
@@ -40,6 +42,9 @@ def microbatches(placement: Placement, m: int, *, split: bool = False, recv: Rec
     split
         True: backward ops that no other device waits for are an op of their own, ``W``, which zero-bubble schedulers delay;
         these are the gradients of weights, on the first stage all. False: one backward op, ``BW``.
+    recompute
+        True: a stage keeps of a micro-batch only what comes from other stages, and the model's inputs; its backward op runs the
+        forward ops again, needs what they keep from then on, and so takes the forward op's seconds more.
     recv
         As for :func:`placelab.generators.pipeline_training`.
 
@@ -87,7 +92,7 @@ def microbatches(placement: Placement, m: int, *, split: bool = False, recv: Rec
         raise FormatError(f"microbatches: m is {m!r:.60}; expected a whole number, 1 or more")
     problem, graph = placement.problem, placement.problem.graph
     placed = Placed(problem, summed_where_read(graph, placement.device))
-    parts, tensors = _folded(placed, phases(graph, placed.device, split), int(m))
+    parts, tensors = _folded(placed, phases(graph, placed.device, split), int(m), bool(recompute))
     name = f"{graph.title}, {m} micro-batches"
     made = unrolled(parts, tensors, int(m), problem.cluster, recv, {"name": name})
     return Problem(
@@ -100,36 +105,53 @@ def microbatches(placement: Placement, m: int, *, split: bool = False, recv: Rec
     )
 
 
-def _folded(placed: Placed, phase: np.ndarray, m: int) -> tuple[list[Part], list[Carried]]:
+def _folded(placed: Placed, phase: np.ndarray, m: int, recompute: bool) -> tuple[list[Part], list[Carried]]:
     """Parts and tensors of one micro-batch, and of what runs once."""
     nodes = list(zip(phase.tolist(), placed.device.tolist(), strict=True))
     backs = ("BW",) if (phase == "BW").any() else ("B", "W")
-    tensors = _tensors(placed, nodes, backs, m)
+    columns = _read(placed, nodes, backs)
+    again: dict[int, float] = {}
+    if recompute:
+        columns, again = recomputed(columns, np.isin(placed.problem.graph.kind, INPUTS), backs)
+    tensors = _tensors(columns, backs, m)
     stages = _stages(placed, nodes)
     chain = ("F", *backs)
     tensors += [((a, d), ((b, d),), 0.0, True) for d in stages for a, b in pairwise(chain)]
     order = _in_order(placed, nodes, tensors, stages, backs)
     at = {node: k for k, node in enumerate(order)}
     parts = _parts(placed, nodes, order, stages, m)
+    if recompute:
+        parts = with_forward(parts, {d: size / m for d, size in again.items()})
     return parts, [Carried(at[u], tuple(at[v] for v in to), size, control) for u, to, size, control in tensors]
 
 
-def _tensors(placed: Placed, nodes: list[Node], backs: tuple[str, ...], m: int) -> list[Folded]:
-    """Tensors that leave their part; those of one producer and the same consumers together, as one."""
-    graph, total = placed.problem.graph, defaultdict[tuple[Node, tuple[Node, ...], bool], float](float)
+def _read(placed: Placed, nodes: list[Node], backs: tuple[str, ...]) -> list[Read]:
+    """Of each tensor its op, part, all parts that read it or keep it, bytes, and whether it only orders."""
+    graph = placed.problem.graph
     readers: list[set[Node]] = [set() for _ in range(graph.n_tensors)]
     for t, v in zip(graph.edge_tensor.tolist(), graph.consumer.tolist(), strict=True):
         readers[t].add(nodes[v])
-    made = [nodes[u] for u in graph.tensor_producer.tolist()]
-    columns = list(zip(made, readers, graph.tensor_bytes.tolist(), graph.tensor_control.tolist(), strict=True))
-    reads = any(u[0] == "F" and not only and any(v[0] in backs for v in to) for u, to, _, only in columns)
+    ops = graph.tensor_producer.tolist()
+    rows = zip(ops, readers, graph.tensor_bytes.tolist(), graph.tensor_control.tolist(), strict=True)
+    columns = [Read(v, nodes[v], to, nbytes, only) for v, to, nbytes, only in rows]
+    reads = any(t.part[0] == "F" and not t.control and any(v[0] in backs for v in t.to) for t in columns)
     updated = optimisers(graph).any()
-    for u, to, nbytes, only in columns:
-        if u[0] == "F" and not reads and not only:  # the backward pass needs what the forward pass reads
+    found = []
+    for t in columns:
+        to = t.to
+        if t.part[0] == "F" and not reads and not t.control:  # the backward pass needs what the forward pass reads
             to = to | {(back, d) for phase, d in to if phase == "F" for back in backs}
-        if u[0] in backs and not to and not updated:
-            to = {("U", u[1])}
-        to = {v for v in to if v != u and (v[0] != u[0] or v[0] not in ONCE)}
+        if t.part[0] in backs and not to and not updated:
+            to = {("U", t.part[1])}
+        found.append(t._replace(to=to))
+    return found
+
+
+def _tensors(columns: list[Read], backs: tuple[str, ...], m: int) -> list[Folded]:
+    """Tensors that leave their part; those of one producer and the same consumers together, as one."""
+    total = defaultdict[tuple[Node, tuple[Node, ...], bool], float](float)
+    for _, u, readers, nbytes, only in columns:
+        to = {v for v in readers if v != u and (v[0] != u[0] or v[0] not in ONCE)}
         once = {v for v in to if "U" in (u[0], v[0]) or u[0] == "P"}
         for group, share in ((once, 1), (to - once, m)):
             if group:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -109,34 +110,20 @@ def _reductions(
     """All-reduces of all buckets; the updates after them, by bucket and worker. `gradients` has a row per worker, by op."""
     n, n_buckets = len(steps.last), bucket.max() + 1
     size = np.bincount(bucket, model.size)
-    stream = n * how.streams
-    count = [len(last) for last in steps.last]
+    every = np.arange(n)
     whole: np.ndarray | None = None  # what has the sum of the bucket before, by worker
     made = np.empty((n_buckets, n), dtype=int)
     for b in range(n_buckets) if how.window == "end" else reversed(range(n_buckets)):
-        label, every = f"it{k}/bucket{b}", np.arange(n)
-        common = dict(iteration=k, bucket=b)
-        things = ops.add(
-            [f"{label}/ready@{w}" for w in every], "ready", device=stream + every, worker=every, role=READY, **common
-        )
+        mine: Any = None
         if gradients is not None:
             parameter, op = model.gradients
-            mine = op[bucket[parameter] == b] if gradients.shape[1] > 1 else [0]
-            ops.connect(gradients[:, mine], things[:, None])
-        phases = np.where(steps.gather, "gather", "reduce").tolist()
-        hop = ops.add(
-            [f"{label}/{phase}{h}@{w}" for h, (phase, w) in enumerate(zip(phases, steps.destination, strict=True))],
-            phases,
-            device=stream + steps.destination,
-            worker=steps.destination,
-            role=np.where(steps.gather, GATHER, REDUCE),
-            **common,
-        )
-        if whole is not None and how.streams:  # a stream runs one collective after the other
-            ops.connect(whole, np.repeat(things, count))
-        things, joins = np.concatenate([things, hop]), steps.joined >= 0
-        ops.connect(things[steps.sent], hop, size[b] * steps.share, np.arange(len(hop)))
-        ops.connect(things[steps.joined[joins]], hop[joins])
+            mine = gradients[:, op[bucket[parameter] == b] if gradients.shape[1] > 1 else [0]]
+        label, before = (
+            f"it{k}/bucket{b}",
+            whole if how.streams else None,
+        )  # a stream runs one collective after the other
+        common = dict(iteration=k, bucket=b)
+        whole = all_reduce(ops, label, size[b], steps, mine, n * how.streams + every, after=before, **common)
         made[b] = ops.add(
             [f"{label}/update@{w}" for w in every],
             "update",
@@ -146,6 +133,53 @@ def _reductions(
             role=UPDATE,
             **common,
         )
-        whole = things[np.concatenate(steps.last)]
-        ops.connect(whole, np.repeat(made[b], count))
+        ops.connect(whole, np.repeat(made[b], counts(steps)))
     return made
+
+
+def all_reduce(
+    ops: ReplicaOps,
+    label: str,
+    size: float,
+    steps: Hops,
+    gradients: np.ndarray | None,
+    device: np.ndarray,
+    *,
+    after: np.ndarray | None = None,
+    **common: Any,
+) -> np.ndarray:
+    """Add the all-reduce of one bucket of `size` bytes; what each replica has to wait for, replica by replica.
+
+    Parameters
+    ----------
+    gradients
+        A row per replica of the ops that it waits for; None: nothing.
+    device
+        Where each replica's ops run.
+    after
+        The collective before, as this function returns it, which has to end first.
+    """
+    every = np.arange(len(steps.last))
+    things = ops.add([f"{label}/ready@{w}" for w in every], "ready", device=device, worker=every, role=READY, **common)
+    if gradients is not None:
+        ops.connect(gradients, things[:, None])
+    phases = np.where(steps.gather, "gather", "reduce").tolist()
+    hop = ops.add(
+        [f"{label}/{phase}{h}@{w}" for h, (phase, w) in enumerate(zip(phases, steps.destination, strict=True))],
+        phases,
+        device=device[steps.destination],
+        worker=steps.destination,
+        role=np.where(steps.gather, GATHER, REDUCE),
+        **common,
+    )
+    if after is not None:
+        ops.connect(after, np.repeat(things, counts(steps)))
+    things, joins = np.concatenate([things, hop]), steps.joined >= 0
+    ops.connect(things[steps.sent], hop, size * steps.share, np.arange(len(hop)))
+    ops.connect(things[steps.joined[joins]], hop[joins])
+    return things[np.concatenate(steps.last)]
+
+
+def counts(steps: Hops) -> list[int]:
+    """For how many things each replica waits at the end."""
+    return [len(last) for last in steps.last]

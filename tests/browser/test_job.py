@@ -58,6 +58,12 @@ def test_jobs_by_one_click(hand, screenshot):
     expect(hand.root.locator(".pl-figures [data-key=bubble] b")).to_be_visible()
     hand.page.wait_for_timeout(300)
     screenshot("pipeline")
+    hand.root.locator(".pl-job-controls .widget-hslider", has_text="replicas").locator(".noUi-handle").focus()
+    hand.page.keyboard.press("ArrowRight")
+    hand.becomes("explorer.problem.cluster.n_devices", 16)  # two copies of four stages, and their streams
+    hand.settled()
+    assert {"colour: micro-batch", "colour: replica", "colour: phase"} <= set(ways(hand))
+    expect(hand.root.locator(".pl-job-numbers [data-key=buckets]")).to_be_attached()
     hand.notebook.set_theme("JupyterLab Dark")
     hand.page.wait_for_timeout(300)
     screenshot("pipeline-dark")
@@ -75,10 +81,11 @@ def test_the_interval_is_dragged(hand, screenshot):
     """The line of the interval follows a hand; another MTBF moves the optimum; the picture is drawn anew many times."""
     job(hand, "4-stage pipeline")
     hand.root.locator(".pl-job-head").get_by_role("button", name="Training run", exact=True).click()
-    picture = hand.root.locator(".pl-run svg")
+    picture = hand.root.locator(".pl-run .costs")
     expect(picture).to_be_visible()
     expect(hand.root.locator(".pl-failures")).to_be_attached()
     screenshot("run")
+    assert "restoring" in hand.root.locator(".pl-run .legend").get_attribute("title")
     here, best = (hand.root.locator(f".pl-run {name}") for name in (".pl-here", ".pl-optimum"))
     before, first = here.get_attribute("d"), float(best.get_attribute("data-seconds"))
     hand.page.evaluate(
@@ -99,6 +106,7 @@ def test_the_interval_is_dragged(hand, screenshot):
     print(f"{drawn / took:.1f} pictures a second")
     assert drawn > 3
     assert here.get_attribute("d") != before
+    drag_on_the_curve(hand)
     slider = hand.root.locator(".pl-run-row .noUi-handle").nth(2)
     slider.focus()
     for _ in range(10):
@@ -107,3 +115,33 @@ def test_the_interval_is_dragged(hand, screenshot):
     hand.notebook.set_theme("JupyterLab Dark")
     hand.page.wait_for_timeout(300)
     screenshot("run-dark")
+
+
+def drag_on_the_curve(hand: Hand) -> None:
+    """The marker on the curve is where the pointer is, before the kernel answers; then the slider and the run are there, too."""
+    marker = hand.root.locator(".pl-run [role=slider]")
+    slider = hand.root.locator(".pl-run-row .noUi-handle").nth(1)
+    run = "explorer.tabs.panels['Job'].run.run"
+    assert hand.notebook.value(f"{run}.interval > 0")  # the kernel has answered all that came before
+    hand.page.wait_for_timeout(200)
+    costs = hand.root.locator(".pl-run .costs").bounding_box()
+    was = slider.bounding_box()["x"]
+    knob = marker.locator(".knob").bounding_box()
+    hand.page.mouse.move(knob["x"] + knob["width"] / 2, knob["y"] + knob["height"] / 2)
+    hand.page.mouse.down()
+    for share in (0.5, 0.6, 0.7):
+        x = costs["x"] + share * costs["width"]
+        hand.page.mouse.move(x, costs["y"] + 10)
+        now = marker.locator(".knob").bounding_box()
+        assert abs(now["x"] + now["width"] / 2 - x) <= 1.5
+    hand.page.mouse.up()
+    asked = float(marker.get_attribute("aria-valuenow"))
+    hand.becomes(f"abs({run}.interval - {asked}) <= {run}.step", True)
+    hand.page.wait_for_timeout(200)
+    assert slider.bounding_box()["x"] < was - 5  # it was at its end
+    assert marker.evaluate("element => element === document.activeElement")
+    for _ in range(5):
+        hand.page.keyboard.press("ArrowLeft")
+    assert float(marker.get_attribute("aria-valuenow")) < asked
+    hand.becomes(f"{run}.interval < {asked}", True)
+    assert "expected" in marker.get_attribute("aria-valuetext")

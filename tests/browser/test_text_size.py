@@ -7,6 +7,7 @@ from browser import bare_page
 from playwright.sync_api import Page
 
 import placelab as pl
+from placelab.explorer.panels.training_run import TrainingRun
 from placelab.widgets.cluster.canvas import ClusterCanvas
 from placelab.widgets.comparison_table import ComparisonTable
 from placelab.widgets.decisions_view import Decisions
@@ -41,7 +42,7 @@ SIZES = """() => {  // those, and the texts of elements that are seen, scaled as
 
 
 @pytest.mark.parametrize("devices", [4, 50])
-@pytest.mark.parametrize("view", ["cluster", "gantt", "graph", "decisions", "matters", "comparison"])
+@pytest.mark.parametrize("view", ["cluster", "gantt", "graph", "decisions", "matters", "comparison", "job"])
 def test_no_text_is_small(page: Page, devices: int, view: str, screenshot):
     """Text on canvases and in elements, where the view has about the room that the explorer gives it at 1280 × 720."""
     cluster = pl.clusters.mayer50(devices=devices).replace(memory=5000.0)
@@ -57,6 +58,7 @@ def test_no_text_is_small(page: Page, devices: int, view: str, screenshot):
         "decisions": lambda: Decisions.of(placement),
         "matters": lambda: WhatMattersTable(rows=rows, makespan=9.0, unitless=True),
         "comparison": lambda: compared(cell),
+        "job": lambda: trained(schedule),
     }[view]()
     page.set_viewport_size({"width": 1200 if view == "gantt" else 580, "height": 260})
     page.evaluate(WATCH)
@@ -64,9 +66,17 @@ def test_no_text_is_small(page: Page, devices: int, view: str, screenshot):
     page.wait_for_timeout(400)
     screenshot("whole")
     sizes = page.evaluate(SIZES)
-    assert len(sizes) > 10
+    assert len(sizes) > (8 if view == "job" else 10)
     small = [(text, round(pixels, 2)) for text, pixels in sizes if pixels < LEAST - 0.01]
     assert not small
+
+
+def trained(schedule):
+    """A run with failures."""
+    page = TrainingRun()
+    page.follow(schedule, True)
+    page.chart.layout.height = "120px"
+    return page.chart
 
 
 def compared(cell):

@@ -48,6 +48,8 @@ JOBS: dict[str, tuple[Callable[[], pl.Problem], set[str]]] = {  # problem, sched
     "pipeline, split": (lambda: generated(weight=1.0), V),
     "pipeline, chunks": (lambda: generated(chunks=2), {"1f1b", "zb-v"} | SPLITS),
     "pipeline, recomputing": (lambda: generated(recompute=True), V | SPLITS),
+    "pipeline, replicas": (lambda: pl.transforms.pipeline_replica(generated(1.0), 2, gradient=4.0), V),
+    "resnet50, replicas": (lambda: pl.transforms.pipeline_replica(folded(True), 2, bucket_bytes=25e6), V),
     "resnet50": (lambda: folded(False), V | SPLITS),
     "resnet50, split": (lambda: folded(True), V),
     "resnet50, blocking": (lambda: folded(True, "blocking"), V),

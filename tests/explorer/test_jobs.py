@@ -17,6 +17,7 @@ from placelab.explorer.panels.strip import numbers
 from placelab.explorer.panels.training_picture import shares
 from placelab.explorer.panels.training_run import TrainingRun
 from placelab.explorer.state import initial_state, preset
+from placelab.widgets.gantt.colouring import job_ways, pack_job
 
 PATIENCE = 120
 JOBS = [
@@ -27,6 +28,9 @@ JOBS = [
     Job(PIPELINE),
     Job(PIPELINE, stages=3, split=True, blocking=True),
     Job(PIPELINE, stages=6, microbatches=3),
+    Job(ALL_REDUCE, workers=2, bucket_bytes=float("inf")),
+    Job(PIPELINE, replicas=2),
+    Job(PIPELINE, stages=3, replicas=3, split=True, recompute=True, algorithm="tree", bucket_bytes=float("inf")),
 ]
 
 
@@ -153,9 +157,23 @@ def test_numbers_of_jobs(step):
     piped = run(Job(PIPELINE))
     held = next(item["value"] for item in job_details(piped) if item["key"] == "held")
     assert held == "4 3 2 1"
+    copied = {item["key"]: item for item in job_details(run(Job(PIPELINE, replicas=2, microbatches=4)))}
+    assert copied["held"]["value"] == "4 3 2 1"
+    assert re.search(r"replica:0/\S+ 4, .*replica:1/\S+ 4", copied["held"]["title"])
+    assert re.fullmatch(r"([\d.]+ ){4}[kM]B", copied["peaks"]["value"])
+    assert (copied["buckets"]["value"], copied["skew"]["value"]) != ("0", "")
     one = pl.solve(step.problem())
     assert job_items(one) == job_details(one) == []
     assert "bubble" in [item["key"] for item in numbers(piped, pl.metrics(piped), [])]
+
+
+def test_colours_of_replicated_pipelines(step):
+    """By micro-batch, replica and phase; all-reduces are a phase."""
+    graph = with_job(step, Job(PIPELINE, stages=2, replicas=2)).model.graph
+    assert job_ways(graph) == ["micro-batch", "replica", "phase"]
+    index, names = pack_job("replica", graph)
+    assert names[:2] == ["replica 0", "replica 1"] and set(index) == {0, 1}
+    assert pack_job("phase", graph)[1] == ["forward", "backward", "once, before", "all-reduce"]
 
 
 def test_numbers_of_jobs_in_plain_numbers_have_no_units():
@@ -184,11 +202,39 @@ def test_a_run_shows_where_time_goes_and_the_optimum_moves():
     assert page.run.interval == pytest.approx(optimum(page), rel=0.03)
     page.sliders["interval"].value = 5.0
     page.sliders["mtbf"].value = 1.0
-    assert "failures" in page.picture.value
+    assert "failures" in page.chart.message and page.chart.run["kinds"] == []
+    assert page.chart.curve["seconds"]  # to drag back on
+
+
+def test_the_interval_is_dragged_on_the_curve():
+    """What the picture says moves the slider and the run, in whole steps; the limits are those of the slider."""
+    page = TrainingRun()
+    page.follow(pl.solve(pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))), True)
+    before = page.chart.run
+    page.chart.interval = 50.4 * page.run.step
+    assert page.run.interval == pytest.approx(50.4 * page.run.step)
+    assert page.chart.interval == pytest.approx(50 * page.run.step)
+    assert page.chart.run != before
+    assert 10.0 ** page.sliders["interval"].value == pytest.approx(50.4)
+    page.chart.interval = 1e9
+    assert page.sliders["interval"].value == page.sliders["interval"].max
+    assert page.chart.limits == pytest.approx([page.run.step, 1e5 * page.run.step])
+    page.sliders["interval"].value = 2.0
+    assert page.chart.interval == pytest.approx(100 * page.run.step)
+    curve = page.chart.curve
+    assert min(curve["over"]) == pytest.approx(np.interp(page.chart.optimum, curve["seconds"], curve["over"]), rel=0.05)
+
+
+def test_a_step_of_no_time_has_no_run():
+    """A sentence instead of a picture; the sliders stay."""
+    page = TrainingRun()
+    page.follow(pl.solve(pl.Problem(pl.OpGraph.from_arrays(["a"], [0.0], []), pl.Cluster.uniform(2))), True)
+    assert page.chart.message == "A step that takes no time makes no run."
+    assert page.chart.run["kinds"] == [] and page.chart.curve["seconds"] == []
 
 
 def optimum(page: TrainingRun) -> float:
-    return float(re.search(r'data-seconds="([^"]+)"', page.picture.value)[1])
+    return page.chart.optimum
 
 
 def test_random_orders_on_request(opened):

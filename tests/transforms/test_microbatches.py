@@ -108,6 +108,43 @@ def test_split_gradients():
         run(microbatches(placed(step()), 5, split=True), scheduler)
 
 
+def test_recomputing_two_layers():
+    """By hand: forward seconds again; a stage keeps the model's input and what came from the other stage, nothing else."""
+    once, again = (microbatches(placed(step()), 4, recompute=r) for r in (False, True))
+    seconds = dict(zip(again.graph.names, again.exec_times(pl.place(again, "heft").device), strict=True))
+    assert (seconds["F0.0"], seconds["BW0.0"], seconds["BW0.1"], seconds["U.0"]) == (2, 6 + 2, 6 + 2, 3)
+    found = edges_of(again.graph)
+    assert found["F2.0", "F2.1"] == found["F2.0", "BW2.1"] == 6 and found["F1.0", "BW1.0"] == 4
+    assert ("F1.1", "BW1.1") not in found and edges_of(once.graph)["F1.1", "BW1.1"] == 1
+    temporary = dict(zip(again.graph.names, again.graph.temporary, strict=True))
+    assert temporary["BW3.1"] == 1 and temporary["BW3.0"] == 0
+    split = microbatches(placed(step()), 4, split=True, recompute=True).graph
+    compute = dict(zip(split.names, split.compute, strict=True))
+    assert (compute["B0.1"], compute["W0.1"], compute["B0.0"], compute["W0.0"]) == (4 + 4, 8, 2, 6)
+    assert edges_of(split)["B1.1", "W1.1"] == 1  # b is made again for both gradients
+
+
+@pytest.mark.parametrize("name", ["llama_8", "resnet50", "alexnet"])
+@pytest.mark.parametrize(("split", "scheduler"), [(False, "gpipe"), (False, "1f1b"), (True, "zb-h1")])
+def test_recomputing_needs_less_memory_and_more_time(name, split, scheduler):
+    """On real models, with and without tensors that the backward pass reads: a forward pass more, and lower peaks.
+
+    Under 1F1B the last stage holds one forward pass at a time, and gains nothing; its parameters may make its peak the largest.
+    """
+    graph = pl.load(name)
+    graph = pl.transforms.backward(graph) if name == "alexnet" else graph
+    placement = pl.place(pl.Problem(graph, pl.clusters.rtx2080ti_box(4)), "contiguous", prepare="forward-only")
+    problems = [microbatches(placement, 16, split=split, recompute=r) for r in (False, True)]
+    once, again = (run(problem, scheduler) for problem in problems)
+    assert again.makespan > once.makespan
+    assert again.peak_memory[0] < once.peak_memory[0] and again.peak_memory.sum() < once.peak_memory.sum()
+    if scheduler == "gpipe":
+        assert (again.peak_memory < once.peak_memory).all()
+    forward = np.isin(problems[0].graph.kind, ["F"])
+    spent = [problem.exec_times(schedule.device) for problem, schedule in zip(problems, (once, again), strict=True)]
+    assert spent[1].sum() == pytest.approx(spent[0].sum() + spent[0][forward].sum())
+
+
 def test_without_an_optimiser_gradients_stay_until_the_end():
     """Outputs of backward ops that nothing reads are gradients: held once, until an op that takes no time."""
     graph = pl.transforms.backward(pl.generators.fork_join(3), 2.0)

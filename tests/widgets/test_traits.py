@@ -17,6 +17,7 @@ from placelab.widgets.file_picker import Files
 from placelab.widgets.frame import Frame
 from placelab.widgets.gantt.gantt_chart import Gantt
 from placelab.widgets.graph.graph_view import ModelGraph
+from placelab.widgets.training_chart import TrainingChart
 from placelab.widgets.what_matters_table import WhatMattersTable
 
 SOURCES = Path(__file__).parents[2] / "widgets"
@@ -31,6 +32,7 @@ WIDGETS = [
     (WhatMattersTable, "matters", "MattersTraits"),
     (ModelGraph, "graph", "GraphTraits"),
     (DifferenceTable, "difference", "DifferenceTraits"),
+    (TrainingChart, "job", "JobTraits"),
 ]
 KINDS = {  # what a trait's value is in the browser
     traitlets.Bytes: "DataView",

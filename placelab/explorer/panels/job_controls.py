@@ -20,10 +20,11 @@ PRESETS = {
 }
 BUCKETS = {"1 MB": 1e6, "5 MB": 5e6, "25 MB": 25e6, "100 MB": 100e6, "all": float("inf")}
 REPLICAS = (SERVERS, ALL_REDUCE)
+SUMMING = ("algorithm", "bucket_bytes")  # of replicas alone
 
 
 def _slider(low: int, high: int) -> Callable[[], w.Widget]:
-    return lambda: w.IntSlider(min=low, max=high, readout=False, layout=w.Layout(width="96px"))
+    return lambda: w.IntSlider(min=low, max=high, readout=False, layout=w.Layout(width="auto"))
 
 
 def _menu(options: Any) -> Callable[[], w.Widget]:
@@ -46,16 +47,22 @@ FIELDS: dict[str, tuple[str, tuple[str, ...], str, Callable[[], w.Widget]]] = {
     ),
     "stages": ("stages", (PIPELINE,), "Devices in a row, each with a part of the model", _slider(2, 16)),
     "microbatches": ("micro-batches", (PIPELINE,), "Parts that a batch is divided into", _slider(1, 32)),
+    "replicas": (
+        "replicas",
+        (PIPELINE,),
+        "Copies of the pipeline, whose gradients are summed by all-reduces",
+        _slider(1, 8),
+    ),
     "iterations": ("iterations", REPLICAS, "Steps in the graph, one after the other", _slider(1, 4)),
     "algorithm": (
         "all-reduce",
-        (ALL_REDUCE,),
+        (ALL_REDUCE, PIPELINE),
         "ring, tree, or recursive halving for a power of two workers",
         _menu(["ring", "tree", "halving"]),
     ),
     "bucket_bytes": (
         "bucket",
-        (ALL_REDUCE,),
+        (ALL_REDUCE, PIPELINE),
         "Gradients are summed together up to so many bytes",
         _menu(list(BUCKETS.items())),
     ),
@@ -74,12 +81,24 @@ FIELDS: dict[str, tuple[str, tuple[str, ...], str, Callable[[], w.Widget]]] = {
         "Gradients of weights are ops of their own, which zero-bubble schedulers delay",
         _box,
     ),
+    "recompute": (
+        "recompute",
+        (PIPELINE,),
+        "A stage keeps only what comes from other stages, and runs its forward pass again before the backward pass",
+        _box,
+    ),
     "blocking": ("blocking receives", (PIPELINE,), "A stage does not compute while it receives", _box),
 }
 
 
+def _has(job: Job, name: str) -> bool:
+    """Whether a field changes the job."""
+    reduces = job.kind != PIPELINE or job.replicas > 1
+    return job.kind in FIELDS[name][1] and (reduces or name not in SUMMING)
+
+
 class JobControls:
-    """A row of controls that wraps.
+    """A grid of controls, each under its label, and a row of boxes to tick.
 
     Parameters
     ----------
@@ -92,7 +111,11 @@ class JobControls:
         self.kind = w.Dropdown(options=KINDS, description="job", layout=w.Layout(width="auto"), tooltip="Kind of job")
         self.fields = {name: self._control(name) for name in FIELDS}
         self.kind.observe(lambda c: self._moved("kind", c["new"]), "value")
-        self.box = w.HBox([self.kind, *self.fields.values()]).add_class("pl-options").add_class("pl-job-controls")
+        ticked = [field for field in self.fields.values() if isinstance(field, w.Checkbox)]
+        others = [field for field in self.fields.values() if not isinstance(field, w.Checkbox)]
+        grid = w.Box([self.kind, *others]).add_class("pl-options").add_class("pl-job-grid")
+        row = w.Box(ticked).add_class("pl-options").add_class("pl-job-ticks")
+        self.box = w.VBox([grid, row]).add_class("pl-job-controls")
 
     def show(self, job: Job) -> None:
         """Show a job, without calling `change`."""
@@ -105,7 +128,7 @@ class JobControls:
                     field.max = max(field.max, value)
                 field.value = value
                 self._label(name)
-                field.layout.display = "" if job.kind in FIELDS[name][1] else "none"
+                field.layout.display = "" if _has(job, name) else "none"
         finally:
             self._quiet = False
 

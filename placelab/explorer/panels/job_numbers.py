@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from placelab.analysis import worker_measures as workers
@@ -13,6 +15,7 @@ from placelab.schedule.schedule import Schedule
 from placelab.units import percent
 
 Item = dict[str, str]  # as in placelab.explorer.panels.strip
+LISTED = 32  # devices that a tooltip names
 EFFICIENCY = (
     "Ordering efficiency E = (U − t) / (U − L) of the worker where it is least: U its computing and communication one after the "
     "other, L its busiest resource alone, t its end. 1: perfect overlap; 0: none."
@@ -22,7 +25,7 @@ BUBBLE = "Makespan less the time of the busiest stage's ops"
 SPAN = (
     "The longest span of a stage, from its first op to its last, less the busy time: what papers on zero bubbles count."
 )
-HELD = "The most forward passes that a stage holds at a time, each until its backward pass has ended; from the first stage on"
+HELD = "The most micro-batches that a stage has in flight at a time, each from its forward pass until its backward pass has ended"
 SKEW = "Latest less earliest instant at which workers are ready for the all-reduce of a bucket"
 
 
@@ -38,8 +41,12 @@ def job_details(schedule: Schedule) -> list[Item]:
     """More numbers of a job."""
     graph = schedule.problem.graph
     if pipeline_of(graph) is not None:
-        return _stages(schedule)
-    bucket = replica_column(graph, "bucket")
+        return [*_stages(schedule), *_summed(schedule)]
+    return _summed(schedule)
+
+
+def _summed(schedule: Schedule) -> list[Item]:
+    bucket = replica_column(schedule.problem.graph, "bucket")
     return [] if bucket is None or bucket.max() < 0 else _buckets(schedule)
 
 
@@ -67,25 +74,58 @@ def _pipeline(schedule: Schedule) -> list[Item]:
     title = f"{BUBBLE}: {units.time(found['bubble'])}. {SPAN} {units.time(found['bubble_span'])}"
     return [
         _item("bubble", "Bubble", percent(share), title, "bad" if share >= 0.25 else ""),
-        _item("activations", "Held", f"{found['peak_activations']:.0f}", f"{HELD}: the most of any stage"),
+        _item(
+            "activations", "Micro-batches held", f"{found['peak_activations']:.0f}", f"{HELD}: the most of any stage"
+        ),
     ]
 
 
 def _stages(schedule: Schedule) -> list[Item]:
+    """Of each stage; where there are replicas, the most of any of them."""
     units = schedule.problem.cluster.units
     table = stages(schedule)
-    found = bubbles(schedule)
-    held = " ".join(map(str, table["activations"]))
-    busy = " ".join(f"{100 * share:.0f}" for share in (table["busy"] / (schedule.makespan or 1.0)).tolist())
-    memory = " ".join(units.amount(peak, "B") for peak in table["memory"])
+    names = table["device"].tolist()
+    replicas = int(table["replica"].max()) + 1
+    shares = (100 * table["busy"] / (schedule.makespan or 1.0)).to_numpy()
+
+    def row(key: str, label: str, values: np.ndarray, text: Callable[[float], str], says: str, short: str = "") -> Item:
+        worst = values.reshape(replicas, -1).max(axis=0)
+        value = short or shortened([text(x) for x in worst.tolist()])
+        listed = ", ".join(f"{name} {text(x)}" for name, x in zip(names[:LISTED], values.tolist(), strict=False))
+        return _item(key, label, value, f"{says}: {listed}{', …' * (len(names) > LISTED)}")
+
+    span = units.time(bubbles(schedule)["bubble_span"])
+    most = f"{'most of any replica, ' * (replicas > 1)}from the first stage on"
     items = [
-        _item("span", "Bubble in spans", units.time(found["bubble_span"]), SPAN),
-        _item("held", "Held per stage", held, HELD),
-        _item("busy", "Busy per stage", f"{busy} %", "Share of the makespan in which a stage computes"),
+        _item("span", "Bubble in spans", span, SPAN),
+        row("held", "Held, by stage", table["activations"].to_numpy(), "{:.0f}".format, f"{HELD}; {most}"),
+        row(
+            "busy",
+            "Busy, by stage",
+            shares,
+            lambda x: f"{x:.0f} %",
+            f"Share of the step in which a stage computes; {most}",
+        ),
     ]
     if schedule.problem.memory != "none":
-        items.append(_item("peaks", "Peak per stage", memory, "Most bytes in use on each device"))
+        peaks = table["memory"].to_numpy()
+        worst = peaks.reshape(replicas, -1).max(axis=0)
+        amounts = units.amounts(worst.tolist(), "B")
+        text = lambda x: units.amount(x, "B")  # noqa: E731
+        items.append(row("peaks", "Peak, by stage", peaks, text, f"Most bytes in use on a device; {most}", amounts))
     return items
+
+
+def shortened(texts: Sequence[str]) -> str:
+    """Texts in a row; a unit that all have is written once, at the end.
+
+    >>> shortened(["42 %", "7 %"]), shortened(["4", "3"])
+    ('42 7 %', '4 3')
+    """
+    units = {text.partition(" ")[2] for text in texts}
+    if len(units) > 1:
+        return " ".join(texts)
+    return " ".join([*(text.partition(" ")[0] for text in texts), *(units - {""})])
 
 
 def _buckets(schedule: Schedule) -> list[Item]:
@@ -99,7 +139,10 @@ def _buckets(schedule: Schedule) -> list[Item]:
         _item("buckets", "Buckets", f"{len(table)}", "Gradients that are summed together"),
         _item("skew", "Arrival skew", f"≤ {units.time(float(skew[worst]))}", f"{SKEW}: {listed}"),
         _item(
-            "reduce", "Longest all-reduce", units.time(last), "From the last worker's readiness until all have the sum"
+            "reduce",
+            "All-reduce",
+            f"≤ {units.time(last)}",
+            "The longest, from the last worker's readiness until all have the sum",
         ),
     ]
 

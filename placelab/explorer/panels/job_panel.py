@@ -89,7 +89,9 @@ class JobPanel:
             step = _item(
                 "step", "Step", seconds(schedule.makespan / iterations), "Makespan over the number of iterations"
             )
-            self.numbers.value = _table([step, *job_items(schedule), *job_details(schedule)])
+            details = job_details(schedule)
+            items = [item for item in job_items(schedule) if item["key"] != "activations" or not details]
+            self.numbers.value = _table([step, *items, *details])
         self.orders.follow(result.schedule)
         self.run.follow(result.schedule, self.page.value)
 

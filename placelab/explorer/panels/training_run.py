@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import ipywidgets as w
 
 from placelab.errors import PlacelabError
-from placelab.explorer.panels.training_picture import picture
+from placelab.explorer.panels.training_picture import over_interval, over_time
 from placelab.faults import checkpoint_interval, over_intervals, simulate_training
 from placelab.schedule.schedule import Schedule
 from placelab.units import percent, seconds
+from placelab.widgets.training_chart import TrainingChart
 
 FAR = 10.0  # a step so many times longer or shorter than the one that the sliders were made for makes them anew
 # name of the value: label, what it means, least and greatest value and the one at first, in steps
@@ -46,25 +46,26 @@ class Run:
 
 
 class TrainingRun:
-    """The page: the picture, and a slider for each time.
+    """The page: the picture, on whose curve a hand drags the interval, and a slider for each time.
 
     Attributes
     ----------
+    chart
+        The picture.
     sliders
         By name; their values are logarithms of steps. Seconds stay when the step changes.
     """
 
     def __init__(self) -> None:
-        self.picture = w.HTML().add_class("pl-run")
+        self.chart = TrainingChart().add_class("pl-run")
+        self.chart.observe(self._dragged, "interval")
         self.sliders: dict[str, w.FloatSlider] = {}
         self.values: dict[str, w.HTML] = {}
         self._step, self._unit, self._quiet = 0.0, 0.0, False
         rows = [self._row(name) for name in SLIDERS]
         self.best = w.Button(description="To the optimum", tooltip="Set the interval with the least expected time")
         self.best.on_click(lambda _: self._to_optimum())
-        self.box = w.HBox([self.picture, w.VBox([*rows, self.best]).add_class("pl-run-sliders")]).add_class(
-            "pl-run-page"
-        )
+        self.box = w.HBox([self.chart, w.VBox([*rows, self.best]).add_class("pl-run-sliders")]).add_class("pl-run-page")
 
     def follow(self, schedule: Schedule, seen: bool) -> None:
         """Take the step time of a schedule; draw the run if it is seen."""
@@ -110,32 +111,51 @@ class TrainingRun:
         if not self._quiet:
             self._draw()
 
+    def _dragged(self, change: dict[str, Any]) -> None:
+        """Take an interval from the picture."""
+        if not self._quiet and self._unit > 0:
+            self._set_interval(change["new"])
+
     def _to_optimum(self) -> None:
         run = self.run
         if run.step > 0:
-            best = checkpoint_interval(run.save, run.mtbf) / self._unit
-            slider = self.sliders["interval"]
-            slider.value = min(max(math.log10(best), slider.min), slider.max)
+            self._set_interval(checkpoint_interval(run.save, run.mtbf))
+
+    def _set_interval(self, interval: float) -> None:
+        slider = self.sliders["interval"]
+        slider.value = min(max(math.log10(interval / self._unit), slider.min), slider.max)
 
     def _draw(self) -> None:
+        """Show the run that the sliders say."""
         run = self.run
-        if not run.step > 0:
-            self.picture.value = "<p>A step that takes no time makes no run.</p>"
-            return
         for name, shown in self.values.items():
             value = getattr(run, name)
-            shown.value = f"{value:,}" if name == "steps" else lasting(value)
-        times: dict[str, Any] = dict(save=run.save, restore=run.restore, mtbf=run.mtbf, detect=run.detect)
-        try:
-            runs = simulate_training(run.step, run.steps, every=run.every, **times)
-            curve = over_intervals(run.step, run.steps, **times)
-            optimum = checkpoint_interval(run.save, run.mtbf)
-        except PlacelabError as error:
-            self.picture.value = f"<p>{escape(str(error))}</p>"
-            return
-        self.picture.value = picture(
-            runs, curve, interval=run.every * run.step, optimum=optimum, text=lasting, share=percent
-        )
+            shown.value = f"{value:,}" if name == "steps" else lasting(value) if run.step > 0 else ""
+        traits = _picture(run)
+        slider = self.sliders["interval"]
+        limits = [self._unit * 10.0**end for end in (slider.min, slider.max)]
+        self._quiet = True
+        with self.chart.hold_sync():
+            self.chart.set_trait("limits", limits)
+            for name, value in traits.items():
+                self.chart.set_trait(name, value)
+        self._quiet = False
+
+
+def _picture(run: Run) -> dict[str, Any]:
+    """The traits of the picture."""
+    none: dict[str, Any] = dict(run={"said": "", "kinds": [], "failures": []}, curve={"seconds": [], "over": []})
+    if not run.step > 0:
+        return none | dict(message="A step that takes no time makes no run.")
+    times: dict[str, Any] = dict(save=run.save, restore=run.restore, mtbf=run.mtbf, detect=run.detect)
+    try:
+        curve = over_interval(run.step * run.steps, over_intervals(run.step, run.steps, **times))
+        none |= dict(curve=curve, interval=run.every * run.step, optimum=checkpoint_interval(run.save, run.mtbf))
+        runs = simulate_training(run.step, run.steps, every=run.every, **times)
+    except PlacelabError as error:
+        return none | dict(message=str(error))
+    message = "" if curve["seconds"] else "No interval makes this run end in reasonable time."
+    return none | dict(run=over_time(runs, lasting, percent), message=message)
 
 
 def lasting(time: float) -> str:

@@ -43,7 +43,8 @@ def read(problem: Problem, path: Any) -> Placement:
     Parameters
     ----------
     problem
-        A training step of stages and micro-batches (:mod:`placelab.pipelines`), every op tied to the device of its stage.
+        A training step of stages and micro-batches (:mod:`placelab.pipelines`), every op tied to the device of its stage. Where
+        it has replicas, each runs the table.
     path
         The table, as ``_dump_csv`` of a schedule writes it, gzipped or not; at most 64 MiB.
 
@@ -66,25 +67,27 @@ def read(problem: Problem, path: Any) -> Placement:
 def loads(problem: Problem, data: bytes, where: str = "the upload") -> Placement:
     """The placement from the bytes of a table; `where` names it in messages. Errors: as :func:`read`."""
     expect(problem, Problem, "a schedule table")
-    pipeline = required(problem.graph, "a schedule table")
+    required(problem.graph, "a schedule table")
     with read_from(where):
         rows = actions(text_of(data, where, EXPECTED))
         placement = Placement(problem, _devices(problem))
         found = ranks(problem, placement, "planned")
+        pipeline = found[0].pipeline
         plans = [_slots(pipeline, row) for row in rows]
-        _check_rows(found, rows)
+        _check_rows(found[0], rows)
         _check_all_there(pipeline, plans)
-        order = sequence(found, plans)
+        order = np.concatenate([sequence(each, plans) for each in found])
         _check_runs(pipeline, work_of(problem, placement.device), placement.device, plans, order)
     return Placement(problem, placement.device, order.astype(np.int32), partitioner="torch schedule")
 
 
 def dumps(schedule: Schedule) -> str:
-    """The table of a schedule: each device's ops in the order in which they start, a row per device, by its first stage."""
+    """The table of a schedule: each device's ops in the order in which they start, a row per device, by its first stage; of
+    several replicas, the first one's."""
     expect(schedule, Schedule, "a schedule table")
-    pipeline = required(schedule.problem.graph, "a schedule table")
-    found = ranks(schedule.problem, schedule.placement, "planned")
-    lines = [",".join(_written(pipeline, schedule.order(d).tolist())) for d in found.device]
+    required(schedule.problem.graph, "a schedule table")
+    found = ranks(schedule.problem, schedule.placement, "planned")[0]
+    lines = [",".join(_written(found.pipeline, schedule.order(d).tolist())) for d in found.device]
     return "".join(f"{line}\r\n" for line in lines)
 
 

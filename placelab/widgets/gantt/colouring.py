@@ -25,6 +25,7 @@ PHASES = {
     "RF": "receive, forward",
     "RB": "receive, backward",
     "P": "once, before",
+    "AR": "all-reduce",
     "U": "update",
 }
 
@@ -71,10 +72,10 @@ def pack_layers(graph: OpGraph) -> Colours:
 
 
 def job_ways(graph: OpGraph) -> list[str]:
-    """Those of ``JOB_WAYS`` that a graph has: of a pipeline micro-batch and phase, of replicas replica and phase."""
-    if pipeline_of(graph) is not None:
-        return ["micro-batch", "phase"]
-    return [] if replica_column(graph, "worker") is None else ["replica", "phase"]
+    """Those of ``JOB_WAYS`` that a graph has: a pipeline's micro-batches, replicas, and phase where there is one of both."""
+    has = dict.fromkeys(("micro-batch", "phase") if pipeline_of(graph) is not None else ())
+    has |= dict.fromkeys(("replica", "phase") if replica_column(graph, "worker") is not None else ())
+    return [way for way in JOB_WAYS if way in has]
 
 
 def pack_job(way: str, graph: OpGraph) -> Colours:
@@ -85,7 +86,8 @@ def pack_job(way: str, graph: OpGraph) -> Colours:
         return _in_order(pipeline_of(graph).microbatch, "micro-batch", "once per step")  # type: ignore[union-attr]
     if way == "replica":
         worker = replica_column(graph, "worker")
-        return _in_order(np.asarray(worker), "worker", "all workers")
+        name = "worker" if pipeline_of(graph) is None else "replica"
+        return _in_order(np.asarray(worker), name, f"all {name}s")
     return _by_phase(graph)
 
 

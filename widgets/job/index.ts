@@ -1,0 +1,20 @@
+/** A training run, an anywidget view: connects the model's traits with the picture. */
+import type { Model } from "../gantt/traits.js";
+import { redraw } from "../shared/redraw.js";
+import { watchTheme } from "../shared/theme.js";
+import type { JobTraits } from "./traits.js";
+import { RunView } from "./view.js";
+
+const READ = ["run", "curve", "interval", "optimum", "limits", "message"] as const;
+
+function render({ model, el }: { model: Model<JobTraits>; el: HTMLElement }): () => void {
+  const view = new RunView((interval) => {
+    model.set("interval", interval);
+    model.save_changes();
+  });
+  el.append(view.element);
+  const ends = [redraw(model, READ, (traits) => view.show(traits)), watchTheme(() => view.draw()), () => view.dispose()];
+  return () => ends.forEach((end) => end());
+}
+
+export default { render };
