@@ -61,10 +61,10 @@ def _replicas(schedule: Schedule) -> list[Item]:
     wait = workers.straggling(end)
     title = f"{EFFICIENCY} {listed}. A perfect overlap would gain {percent(gain)} over none."
     ends = f"{STRAGGLING} Ends: {units.time(end.min())} to {units.time(end.max())}"
-    return [
-        _item("efficiency", "E", f"{each.min():.2f}", title, "good" if each.min() >= 0.9 else ""),
-        _item("straggling", "Straggling", percent(wait), ends, "bad" if wait >= 0.1 else ""),
-    ]
+    late = _item("straggling", "Straggling", percent(wait), ends, "bad" if wait >= 0.1 else "")
+    if _summed(schedule):  # a worker of an all-reduce waits for what others send: E tells nothing of its own order
+        return [late]
+    return [_item("efficiency", "E", f"{each.min():.2f}", title, "good" if each.min() >= 0.9 else ""), late]
 
 
 def _pipeline(schedule: Schedule) -> list[Item]:
