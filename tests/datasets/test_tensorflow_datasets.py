@@ -192,6 +192,24 @@ def test_four_gpus_run_it_legally(name, strategy):
     assert 0 < schedule.makespan < 10 * alone
 
 
+@pytest.mark.parametrize("name", TRAINING)
+def test_the_readme_says_what_baechis_steps_take(name):
+    """One GPU, m-etf, m-sct and m-topo with memory unlimited; m-topo within 8 GB under dynamic."""
+    graph, prepare = costs.estimate(pl.load(name), ["rtx2080"]), ("forward-only", "coplace", "fuse")
+    free = pl.Problem(graph, costs.cluster("rtx2080", 4, link="pcie3"), memory="none", transfers="sequential")
+    within = free.replace(memory="dynamic")
+
+    def seconds(problem, strategy, prepare=prepare):
+        return f"{pl.solve(problem, strategy, 'fifo', prepare=prepare).makespan:.3f}"
+
+    text = (FOLDER / "README.md").read_text()
+    told = re.findall(rf"^\| `{name}` \| (.*) \|$", text, re.MULTILINE)[-1].split(" | ")
+    ours = [seconds(free, "single", ()), *(seconds(free, strategy) for strategy in ("m-etf", "m-sct", "m-topo"))]
+    assert [cell.split()[0] for cell in told[:4]] == ours
+    dynamic = re.search(r"it takes ([\d.]+), ([\d.]+) and\s([\d.]+) s\.", text)
+    assert dynamic and dynamic[1 + TRAINING.index(name)] == seconds(within, "m-topo")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["alexnet", "vgg16", "inception_v2"])
 def test_the_scripts_build_the_graph_that_is_committed(name):
