@@ -208,6 +208,7 @@ class Explorer(Readable):
     def _listen(self) -> None:
         self.canvas.observe(self._edited, ["value", "dragging", "cluster"])
         self.gantt.observe(lambda _: self._computation.wake(), "selection")
+        self.shared.observe(lambda change: self.keep(change["new"]), "kept")
         self.observe(self._seen_or_not, "_view_count")
         strategies.on_change.append(self._catalogue_changed)
 

@@ -138,7 +138,7 @@ def adversarial(
             if best is None or found[0] > best[0]:
                 best = found
             rows.append((restart, *row, best[0]))
-            report(Progress(f"best ratio {best[0]:.3g}", (restart + row[0] / steps) / restarts))
+            report(Progress(f"{best[0]:.3g} ×", (restart + row[0] / steps) / restarts))
             if stopped():
                 break
         if stopped():

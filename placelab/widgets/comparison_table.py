@@ -23,7 +23,8 @@ class ComparisonTable(anywidget.AnyWidget):
         to a problem before.
     asked
         What a user asks for, set by the browser: ``kind``: ``"show"`` a pair, ``"search"`` or ``"halt"`` a partitioner ("" for
-        all), ``"compare"``; ``partitioner``, ``scheduler``, and ``seq``, a number that grows.
+        all), ``"compare"``, ``"against"``: a problem on which the pair shown loses to this one; ``partitioner``, ``scheduler``,
+        and ``seq``, a number that grows.
 
     Examples
     --------

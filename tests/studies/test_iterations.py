@@ -95,6 +95,6 @@ def test_distribution_of_step_times():
     assert set(first["step"]) == {3, 4} and set(second["step"]) == {3}
     below = (frames["random-reads"]["step"] == 3).mean()
     assert below in first["share"] and first["share"][-1] == 1
-    assert figure.xaxis[0].axis_label == "step time [s]"
+    assert figure.xaxis[0].axis_label == "step time"
     with pytest.raises(pl.FormatError, match="step"):
         pl.plots.iterations(frames["tic"].drop(columns="step"))

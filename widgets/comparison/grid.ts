@@ -35,7 +35,7 @@ export class Grid {
     const table = h("table", { role: "grid", "aria-label": label }, h("thead", {}, this.head), this.body);
     this.scroll = h("div.scroll", {}, table);
     this.element = h("div.grid", {}, this.scroll, this.tip);
-    listen(this.body, "click", (event) => this.act(event.target));
+    listen(this.body, "click", (event) => this.act(event.target, event.shiftKey));
     listen(this.body, "keydown", (event) => this.key(event));
     listen(this.body, "focusin", (event) => this.focused(event.target));
     listen(this.body, "focusout", () => this.explain(null));
@@ -112,13 +112,14 @@ export class Grid {
     return column < 0 ? undefined : { row, column };
   }
 
-  private act(target: EventTarget | null): void {
+  /** Shows the pair of a cell; `against`: asks for a problem on which the pair shown loses to it. */
+  private act(target: EventTarget | null, against: boolean): void {
     const place = this.placeOf(target);
     if (!place) return;
     const view = this.order[place.row]!;
     const partitioner = view.row.name;
     if (view.stops[place.column] instanceof HTMLButtonElement) return this.ask({ kind: view.request, partitioner });
-    this.ask({ kind: "show", partitioner, scheduler: this.content!.schedulers[place.column]! });
+    this.ask({ kind: against ? "against" : "show", partitioner, scheduler: this.content!.schedulers[place.column]! });
   }
 
   private key(event: KeyboardEvent): void {
@@ -128,7 +129,7 @@ export class Grid {
       this.rove();
       this.current?.focus();
     } else if ((event.key === "Enter" || event.key === " ") && !(event.target instanceof HTMLButtonElement)) {
-      this.act(event.target);
+      this.act(event.target, event.shiftKey);
     } else {
       return;
     }

@@ -46,7 +46,7 @@ export interface Cell {
 }
 
 export interface Asked {
-  kind?: "show" | "search" | "halt" | "compare";
+  kind?: "show" | "search" | "halt" | "compare" | "against";
   partitioner?: string;
   scheduler?: string;
   seq?: number;

@@ -12,6 +12,7 @@ const ACTIONS: Record<string, readonly [text: string, title: string]> = {
   compare: ["Compare", "Compare all pairs of partitioner and scheduler"],
   search: ["Search all", "Compare the partitioners that search for seconds or minutes, too"],
 };
+const RIVAL = ["Find a small problem on which the pair shown loses to the best pair", "Shift and a click on another pair: to that one"];
 const TICK = 1000; // ms
 
 export class ComparisonView {
@@ -19,6 +20,7 @@ export class ComparisonView {
   private readonly best = h("button.show-best", { type: "button" });
   private readonly status = h("span.status", { role: "status" });
   private readonly action = h("button", { type: "button" });
+  private readonly rival = h("button", { type: "button", "aria-label": RIVAL[0], title: RIVAL.join(". ") }, "⚔");
   private readonly bar = h("div.progress", { role: "progressbar", "aria-label": "Partitioners compared", "aria-valuemin": 0, "aria-valuemax": 100 });
   private readonly inputs: HTMLInputElement[] = [];
   private readonly grid: Grid;
@@ -34,12 +36,14 @@ export class ComparisonView {
       this.inputs.push(input);
       return h("label", { title }, input, h("span", {}, label));
     });
-    const head = h("div.head", {}, this.best, this.status, this.action, h("div.measures", { role: "radiogroup", "aria-label": "Measure" }, ...choices));
+    const head = h("div.head", {}, this.best, this.status, this.action, this.rival, h("div.measures", { role: "radiogroup", "aria-label": "Measure" }, ...choices));
     this.element = h("div.placelab.pl-comparison", { "data-lm-suppress-shortcuts": "true" }, style(THEME_CSS, css), head, this.bar, this.grid.element);
-    listen(this.best, "click", () => {
+    const askOfBest = (kind: "show" | "against") => {
       const best = this.traits && bestOf(this.traits.rows, "makespan");
-      if (best) ask({ kind: "show", partitioner: best.row.name, scheduler: this.traits!.schedulers[best.column]! });
-    });
+      if (best) ask({ kind, partitioner: best.row.name, scheduler: this.traits!.schedulers[best.column]! });
+    };
+    listen(this.best, "click", () => askOfBest("show"));
+    listen(this.rival, "click", () => askOfBest("against"));
     listen(this.action, "click", () => ask({ kind: this.traits!.action as Asked["kind"] }));
   }
 

@@ -18,15 +18,18 @@ import pandas as pd
 from placelab.comparing import compare, fitting_schedulers
 from placelab.explorer.engine.abandonable import Abandoned, run_abandonable
 from placelab.explorer.engine.known_pairs import KnownPairs, best_pair, measures
+from placelab.explorer.engine.rival_search import Pair, RivalSearch
 from placelab.explorer.engine.solving import Result, preparation
 from placelab.explorer.engine.worker import Worker
 from placelab.explorer.panels.panel import Shared
-from placelab.explorer.state import State
+from placelab.explorer.state import Model, State
 from placelab.kernels import jit
 from placelab.preparing.chain import pipeline
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.progress import Progress
 from placelab.strategies import partitioners, schedulers
+from placelab.studies.adversary_search import Adversary
 from placelab.widgets.comparison_table import ComparisonTable
 
 PAUSE = 0.4  # seconds without a change before all pairs are compared again
@@ -74,6 +77,7 @@ class Comparison:
         self._sent = 0.0
         self._frame: pd.DataFrame | None = None
         self._worker = Worker(self._run, "comparison")
+        self._rivals = RivalSearch(self._adopt, self._refresh)
         self._visible = True
         self.box = self.table = ComparisonTable()
         self.table.observe(self._answer, "asked")
@@ -161,6 +165,7 @@ class Comparison:
         """End the thread."""
         self._shared.unobserve(self._heed, "bound")
         self._worker.close()
+        self._rivals.close()
         self.table.close()
 
     # ---------------------------------------------------------------- what is to be compared
@@ -288,6 +293,9 @@ class Comparison:
                 table.status = f"{len(wanted) - len(left)} of {len(wanted)}" + (self._now and f": {self._now}")
             if left and self._halted:
                 table.status = f"Stopped. {self._why}".strip()
+            if self._rivals.running:
+                table.action, table.fraction = "halt", self._rivals.fraction
+            table.status = self._rivals.status or table.status
             self._sent = monotonic()
 
     def _row(self, name: str) -> dict[str, Any]:
@@ -310,16 +318,45 @@ class Comparison:
                 self._shared.change(lambda state: _with_pair(state, partitioner, scheduler))
             case "search":
                 self.search(partitioner)
+            case "halt" if self._rivals.running and not partitioner:
+                self._rivals.halt()
             case "halt":
                 self.halt(partitioner)
+            case "against" if partitioner and scheduler in schedulers():
+                self._against((partitioner, scheduler))
             case "compare":
                 self.resume()
+
+    def _against(self, rival: Pair) -> None:
+        """Search for a problem on which the pair shown loses to another one."""
+        assert self._state is not None
+        shown = self._state.partitioner, self._state.scheduler
+        if rival == shown:
+            self._shared.say("This pair is shown: press Shift and click another one, to which it is to lose.", "note")
+        else:
+            self._rivals.start(shown, rival, self._state.seed)
+
+    def _adopt(self, found: Adversary, code: str) -> None:
+        """Show the problem that was found, with the schedule of the pair shown; that of the other one is kept beside it."""
+        self._shared.change(lambda state: _with_adversary(state, found.problem.graph, code))
+        self._shared.kept = found.b
+        names = " + ".join((found.b.placement.partitioner, found.b.scheduler))
+        self._shared.say(
+            f"Here it takes {found.value:.3g} times as long as {names}, whose schedule is kept (◈).", "note"
+        )
 
 
 def _with_pair(state: State, partitioner: str, scheduler: str) -> State:
     """The state with a pair and default options, as it was compared."""
     state = replace(state, partitioner=partitioner, scheduler=scheduler, requested_scheduler="")
     return state.with_options("partitioner", {}).with_options("scheduler", {})
+
+
+def _with_adversary(state: State, graph: OpGraph, code: str) -> State:
+    """The state with a graph that :func:`placelab.adversarial` found, on its own cluster, under the rules of that search."""
+    plain = replace(state, prepare=(), compute=1.0, transfer=1.0, transfers="parallel", duplex=False, transfer_ops=0.0)
+    changed = replace(plain.with_model(Model(graph.title, graph, code)), costs="model", memory="none")
+    return changed.with_options("partitioner", {}).with_options("scheduler", {})
 
 
 def _patiently(call: Callable[[], Any]) -> Any:
