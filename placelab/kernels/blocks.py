@@ -77,6 +77,44 @@ class Plan(NamedTuple):
     score: np.ndarray  # float64 (n * k,), or (0,) without a trace: what was compared, of op v on device d
 
 
+class Aim(NamedTuple):
+    """What is least on the device that an op gets: see :func:`placelab.kernels.list_schedule.aimed`."""
+
+    rule: int  # FINISH, START or LENGTH
+    extra: np.ndarray  # float64 (n * k,): what is added to that of op v on device d; (0,) for nothing
+
+
+class Choice(NamedTuple):
+    """Which ready op goes first: see :mod:`placelab.kernels.choose_ready`."""
+
+    rule: int  # LEAST, LARGEST or SUFFERAGE
+    round: int  # 1: what becomes ready waits until all that were ready are placed
+    head: np.ndarray  # float64 (n,): what is subtracted from the finish of each op; (0,) for nothing
+
+
+class Ready(NamedTuple):
+    """Workspace: ready ops, and where each would finish soonest; positions 0 to count are those to choose from."""
+
+    missing: np.ndarray  # int32 (n,): inputs of each op whose producers are not placed
+    op: np.ndarray  # int32 (n,): ready ops
+    arrival: np.ndarray  # float64 (n * k,): when all inputs of op v are on device d
+    first: np.ndarray  # int32 (n,): device where op v would finish soonest, -1 where that is to be computed
+    second: np.ndarray  # int32 (n,): where it would finish second soonest, -1 where there is none
+    soonest: np.ndarray  # float64 (n,): when it would finish there
+    margin: np.ndarray  # float64 (n,): how much later it would finish on the second
+
+
+class Pairs(NamedTuple):
+    """Workspace: two heaps per device of ready ops; those of device d begin at entry ``d * n``."""
+
+    missing: np.ndarray  # int32 (n,): inputs of each op whose producers are not placed
+    later: np.ndarray  # float64 (2 * n * k,): pairs (arrival of its inputs + what it adds there, op)
+    n_later: np.ndarray  # int32 (k,)
+    now: np.ndarray  # float64 (2 * n * k,): pairs (what it adds, op) of ops whose inputs are there when the device is free
+    n_now: np.ndarray  # int32 (k,)
+    arrival: np.ndarray  # float64 (n * k,): when all inputs of op v are on device d
+
+
 class Frontier(NamedTuple):
     """Workspace: where each device stands."""
 

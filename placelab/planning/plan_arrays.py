@@ -10,7 +10,7 @@ import numpy as np
 
 from placelab.kernels import blocks
 from placelab.kernels.codes import FREE
-from placelab.kernels.list_schedule import SPANS
+from placelab.kernels.list_schedule import FINISH, SPANS
 from placelab.kernels.memory_over_time import HALF, SIZE
 from placelab.planning.memory_plan import held_for_ever_by_group, planning_limit
 from placelab.problem.graph import OpGraph, frozen
@@ -80,6 +80,30 @@ def frontier(problem: Problem) -> blocks.Frontier:
     """Where each device stands."""
     k = problem.cluster.n_devices
     return blocks.Frontier(np.empty(k), np.empty(k))
+
+
+def aim(rule: int = FINISH, extra: np.ndarray | None = None) -> blocks.Aim:
+    """What is least on the device that an op gets; `extra` is added to it, shape (n_ops, n_devices)."""
+    return blocks.Aim(rule, frozen(np.empty(0) if extra is None else extra.reshape(-1)))
+
+
+def choice(rule: int, head: np.ndarray | None = None, *, batch: bool = False) -> blocks.Choice:
+    """Which ready op goes first; `head` is subtracted from each op's finish, shape (n_ops,), `batch`: round by round."""
+    return blocks.Choice(rule, int(batch), frozen(np.empty(0) if head is None else head))
+
+
+def ready(problem: Problem) -> blocks.Ready:
+    """Ready ops, and where each would finish soonest."""
+    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    whole = lambda: np.empty(n, np.int32)  # noqa: E731
+    return blocks.Ready(whole(), whole(), np.empty(n * k), whole(), whole(), np.empty(n), np.empty(n))
+
+
+def pairs(problem: Problem) -> blocks.Pairs:
+    """Heaps of ready ops per device."""
+    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    heap = lambda: (np.empty(2 * n * k), np.empty(k, np.int32))  # noqa: E731
+    return blocks.Pairs(np.empty(n, np.int32), *heap(), *heap(), np.empty(n * k))
 
 
 def agenda(problem: Problem, aside: bool) -> blocks.Agenda:
