@@ -117,6 +117,27 @@ def by_choice(problem: Problem, choice: blocks.Choice, reason: str = SOONEST, *,
     return replace(placement, trace=replace(placement.trace, reasons=(reason, ONLY, PATH)))
 
 
+def kept_in_memory(problem: Problem, plan: blocks.Plan, meaning: Meaning, trace: bool) -> Placement:
+    """The plan a kernel made without regard to memory, inserted into gaps, as a placement.
+
+    Where it exceeds a capacity, ops are planned again in its order with memory tracked over time, on its devices where they
+    have room there, else where they finish soonest.
+    """
+    placement = _placement(problem, plan, None, trace)
+    again = (SOONEST, ONLY, "there without regard to memory, too")
+    if placement is not None:
+        again = (meaning[0], ONLY, PATH)
+    else:
+        meaning = (SOONEST, PLANNED_FINISH)
+        placement = _in_memory(problem, frozen(_places(plan.order)), frozen(plan.device), True, trace)
+    if placement.trace is None:
+        return placement
+    times: Literal["", "start", "finish"] = ""
+    if meaning[1] in (EARLIEST_START, PLANNED_FINISH):
+        times = "start" if meaning[1] == EARLIEST_START else "finish"
+    return replace(placement, trace=replace(placement.trace, reasons=again, score_name=meaning[1], times=times))
+
+
 def _places(order: np.ndarray) -> np.ndarray:
     """The place of each op in an order."""
     place = np.empty(len(order), dtype=np.int32)

@@ -28,7 +28,9 @@ BY_CHOICE = ("dls", "min-min", "max-min", "sufferage")
         (peft_graph(), "pets", 147),
         (pl.datasets.problem("topcuoglu"), "dls", 91),
         (pl.datasets.problem("topcuoglu"), "sufferage", 76),
+        (peft_graph(), "lookahead", 127),
         (nine_ops(3), "hlfet", 19),
+        (nine_ops(3), "ish", 19),
         (nine_ops(3), "dls", 19),
         (nine_ops(3), "etf", 19),
         (nine_ops(4), "mcp", 16),
@@ -115,7 +117,7 @@ def test_the_kernel_is_the_rule(name):
         assert same(pl.place(problem, name, **options), plainly(problem, name, batch)), i
 
 
-@pytest.mark.parametrize("name", [*IN_ORDER, *BY_CHOICE])
+@pytest.mark.parametrize("name", [*IN_ORDER, *BY_CHOICE, "ish", "lookahead"])
 def test_a_trace_changes_nothing_and_memory_holds(name):
     """The plan is the same with and without a trace; where memory is scarce it is within every capacity."""
     made = 0
@@ -131,7 +133,7 @@ def test_a_trace_changes_nothing_and_memory_holds(name):
     assert made > 10
 
 
-@pytest.mark.parametrize("name", ["peft", "mcp", "dls", "sufferage"])
+@pytest.mark.parametrize("name", ["peft", "mcp", "dls", "sufferage", "ish", "lookahead"])
 def test_kernels_equal_plain_python(name, monkeypatch):
     """Compiled and plain give the same bits, with zero-time ops, groups, restrictions and traces."""
     graph = pl.generators.layered(300, seed=3)
