@@ -110,7 +110,9 @@ class Pairs(NamedTuple):
     missing: np.ndarray  # int32 (n,): inputs of each op whose producers are not placed
     later: np.ndarray  # float64 (2 * n * k,): pairs (arrival of its inputs + what it adds there, op)
     n_later: np.ndarray  # int32 (k,)
-    now: np.ndarray  # float64 (2 * n * k,): pairs (what it adds, op) of ops whose inputs are there when the device is free
+    now: (
+        np.ndarray
+    )  # float64 (2 * n * k,): pairs (what it adds, op) of ops whose inputs are there when the device is free
     n_now: np.ndarray  # int32 (k,)
     arrival: np.ndarray  # float64 (n * k,): when all inputs of op v are on device d
 

@@ -1,8 +1,8 @@
 """Earliest finish first: of all ready ops and devices the pair of least finish, less what the op is ahead; appended.
 
-What pair (v, d) adds to the later of two times, arrival of its inputs and end of what runs on d, never changes: exec(v, d) - head[v].
-So of the ops that only wait for d the least is always on top of one heap; the others are in another one, with a bound that
-is exact until d runs past the arrival.
+What pair (v, d) adds to the later of two times, arrival of its inputs and end of what runs on d, never changes: exec(v, d) -
+head[v]. So of the ops that only wait for d the least is always on top of one heap; the others are in another one, with a
+bound that is exact until d runs past the arrival.
 """
 
 from math import inf

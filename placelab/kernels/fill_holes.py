@@ -65,7 +65,10 @@ def put(v, d, s, placed, pred, succ, times, network, eligible, frontier, ready, 
 
 @kernel
 def fill_holes(rank, pred, succ, times, network, eligible, frontier, ready, plan):
-    """Place all ops as the module says; ``rank`` (n,), the lowest first. O(edges k + n w) for w ready ops, and O(k) for what fits."""
+    """Place all ops as the module says; ``rank`` (n,), the lowest first.
+
+    O(edges k + n w) for w ready ops, and O(k) for each that fits.
+    """
     n = len(plan.device)
     k = len(frontier.free)
     free = frontier.free

@@ -50,7 +50,9 @@ def release(v, size, place, succ, plan, agenda):
 
 
 @kernel
-def one_by_one(place, preferred, insertion, aim, pred, succ, times, network, eligible, inputs, memory, agenda, busy, plan):
+def one_by_one(
+    place, preferred, insertion, aim, pred, succ, times, network, eligible, inputs, memory, agenda, busy, plan
+):
     """Put each op, the first of those whose inputs are placed, where it fits and `aim` is least.
 
     On ``preferred[v]`` (-1: none) if it fits there. First is by ``place[v]``, or, if that is empty, by when the last input was

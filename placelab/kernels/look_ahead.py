@@ -47,8 +47,8 @@ def child_finish(w, v, d, size, finish, times, network, eligible, arrival, busy)
 def look_ahead(pred, succ, times, network, eligible, arrival, start, worst, busy, plan):
     """Place each op of ``plan.order`` as the module says, into the earliest gap that holds it.
 
-    A consumer starts after the op, so that the op does not take a gap from it. `start`, `worst` (k,): workspace. Ties: the sooner finish,
-    then the lower device. O(edges k (k + inputs)) where gaps are found at once.
+    A consumer starts after the op, so that the op does not take a gap from it. `start`, `worst` (k,): workspace. Ties: the
+    sooner finish, then the lower device. O(edges k (k + inputs)) where gaps are found at once.
     """
     n = len(plan.order)
     k = len(arrival)

@@ -10,8 +10,8 @@ from placelab.kernels.look_up import exec_time, may_run
 def optimistic_cost(latency, per_byte, succ, times, network, eligible, ahead, table):
     """``table[v * k + d]`` = max over edges v -> s of min over devices w of table[s, w] + exec(s, w) + transfer, 0 at exits.
 
-    A transfer takes ``latency + bytes * per_byte``, if `latency` is negative what the link takes; 0 where w = d. ``ahead[v * k + w]``
-    is table[v, w] + exec(v, w). O(edges k), with links O(edges k^2).
+    A transfer takes ``latency + bytes * per_byte``, if `latency` is negative what the link takes; 0 where w = d. ``ahead[v *
+    k + w]`` is table[v, w] + exec(v, w). O(edges k), with links O(edges k^2).
     """
     k = len(network.send)
     n = len(succ.ptr) - 1

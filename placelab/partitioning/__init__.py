@@ -23,6 +23,7 @@ from placelab.partitioning import (  # noqa: F401
     min_cut,
     min_min,
     mite,
+    parametric,
     peft,
     pets,
     portfolio,

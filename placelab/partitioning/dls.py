@@ -26,14 +26,14 @@ def dls(problem: Problem, *, trace: bool = False) -> Placement:
         DL(v, d) &= SL(v) - EST(v, d) + \Delta(v, d), \qquad \Delta(v, d) = \tilde w_v - exec(v, d) \\
         SL(v) &= \tilde w_v + \max_{s \in succ(v)} SL(s)
 
-    with :math:`\tilde w_v` the median of exec(v, d) over the devices that v may run on. An op is ready when its inputs are placed, and is
-    appended to its device.
+    with :math:`\tilde w_v` the median of exec(v, d) over the devices that v may run on. An op is ready when its inputs are
+    placed, and is appended to its device.
 
     Notes
     -----
-    For one op, DL is highest where the op finishes soonest: :math:`DL = SL + \tilde w - EFT`. Ties: op number, device number. Groups and
-    transfers as in ``heft``; memory, too, where ops keep the order of the plan made without regard to it.
-    O(edges · devices + ops · ready ops), and O(devices) for each ready op whose best device is taken.
+    For one op, DL is highest where the op finishes soonest: :math:`DL = SL + \tilde w - EFT`. Ties: op number, device number.
+    Groups and transfers as in ``heft``; memory, too, where ops keep the order of the plan made without regard to it. O(edges
+    · devices + ops · devices · log ops).
     """
     median, level = median_exec(problem), np.empty(problem.graph.n_ops)
     kernels.upward(frozen(median), plan_arrays.successors(problem.graph), 0.0, 0.0, level)

@@ -20,15 +20,15 @@ MEANING = "starts soonest there, at the end or in the hole before the op placed 
 def ish(problem: Problem, *, trace: bool = False) -> Placement:
     """ISH: as ``hlfet``; then ready ops fill the hole before the op placed last.
 
-    An op that waits for its inputs leaves a hole between the end of what ran on its device and its start. As long as there are any,
-    the ready op of the highest static level that fits into the hole, and that would start no earlier at the end of another
-    device, is placed there.
+    An op that waits for its inputs leaves a hole between the end of what ran on its device and its start. As long as there
+    are any, the ready op of the highest static level that fits into the hole, and that would start no earlier at the end of
+    another device, is placed there.
 
     Notes
     -----
-    Ties as in ``hlfet``. Groups and transfers as in ``heft``. Where the plan made without regard to memory exceeds a capacity, ops
-    are planned again in its order, on its devices as far as they have room. O(edges · devices + ops · ready ops),
-    and O(devices) for each ready op that fits into a hole.
+    Ties as in ``hlfet``. Groups and transfers as in ``heft``. Where the plan made without regard to memory exceeds a
+    capacity, ops are planned again in its order, on its devices as far as they have room. O(edges · devices + ops · ready
+    ops), and O(devices) for each ready op that fits into a hole.
     """
     rank, plan = frozen(by_falling(rounded(static_level(problem)))[1]), plan_arrays.plan(problem, trace)
     work = plan_arrays.frontier(problem), plan_arrays.ready(problem)

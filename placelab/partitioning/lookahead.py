@@ -24,10 +24,10 @@ def lookahead(problem: Problem, *, trace: bool = False) -> Placement:
 
     Notes
     -----
-    Each consumer is tried alone, on its best device, after the inputs that are placed; an op without consumers goes where it finishes
-    soonest. Inserted into idle gaps. Ties: the sooner finish of the op itself, then device number. Groups and
-    transfers as in ``heft``. Where the plan made without regard to memory exceeds a capacity, ops are planned again in its order,
-    on its devices as far as they have room. O(edges · devices · (devices + inputs)) as long as gaps are found at once.
+    Each consumer is tried alone, on its best device, after the inputs that are placed; an op without consumers goes where it
+    finishes soonest. Inserted into idle gaps. Ties: the sooner finish of the op itself, then device number. Groups and
+    transfers as in ``heft``. Where the plan made without regard to memory exceeds a capacity, ops are planned again in its
+    order, on its devices as far as they have room. O(edges · devices · (devices + inputs)) as long as gaps are found at once.
     """
     up = upward_rank(problem)
     plan = plan_arrays.plan(problem, trace, by_falling(rounded(up))[0])

@@ -36,9 +36,11 @@ def mcp(problem: Problem, *, trace: bool = False) -> Placement:
 
 
 def lexicographic(graph: OpGraph, alap: np.ndarray) -> np.ndarray:
-    """How many lists come before each op's in lexicographic order, shape (n_ops,); O(edges log edges) for each length of a tie."""
+    """How many lists come before each op's in lexicographic order, shape (n_ops,). O(edges log edges), and more for ties."""
     steps = rounded(alap)
-    child = graph.consumer[np.lexsort((steps[graph.consumer], graph.producer))]  # successors of each op, the least first
+    child = graph.consumer[
+        np.lexsort((steps[graph.consumer], graph.producer))
+    ]  # successors of each op, the least first
     place = np.searchsorted(np.sort(steps), steps)
     at, column = graph.succ_ptr[:-1].astype(np.int64), 0
     while True:

@@ -28,6 +28,6 @@ def min_min(problem: Problem, *, batch: bool = False, trace: bool = False) -> Pl
     Notes
     -----
     Ties: op number, device number. Groups and transfers as in ``heft``; memory, too, where ops keep the order of the
-    plan made without regard to it. O(edges · devices + ops · ready ops), and O(devices) for each ready op whose best device is taken.
+    plan made without regard to it. O(edges · devices + ops · devices · log ops); round by round as ``max-min``.
     """
     return by_choice(problem, plan_arrays.choice(LEAST, batch=batch), REASON, trace=trace)

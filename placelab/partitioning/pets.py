@@ -20,10 +20,10 @@ def pets(problem: Problem, *, trace: bool = False) -> Placement:
 
     Notes
     -----
-    The level of an op is the number of ops on the longest way to it; of one level the op of highest rank goes first. Inserted into idle
-    gaps. Ties: ranks by the smaller mean time, then op number; finishes by device number. Departure: the paper rounds ranks to
-    whole numbers, which all times in seconds would lose; here they are :func:`~placelab.ranks.rounded`. Groups, memory and
-    transfers as in ``heft``; same complexity.
+    The level of an op is the number of ops on the longest way to it; of one level the op of highest rank goes first. Inserted
+    into idle gaps. Ties: ranks by the smaller mean time, then op number; finishes by device number. Departure: the paper
+    rounds ranks to whole numbers, which all times in seconds would lose; here they are :func:`~placelab.ranks.rounded`.
+    Groups, memory and transfers as in ``heft``; same complexity.
     """
     graph, (latency, per_byte) = problem.graph, mean_transfer(problem)
     way = latency + graph.edge_bytes * per_byte
@@ -37,6 +37,6 @@ def pets(problem: Problem, *, trace: bool = False) -> Placement:
             level[w] = max(level[w], level[v] + 1)
             largest[w] = max(largest[w], rank[v])
     ranks = np.array(rank)
-    order = np.lexsort((rounded(own), -rounded(ranks), level)).astype(np.int32)
+    order = np.lexsort((rounded(own), -rounded(ranks), np.array(level))).astype(np.int32)
     placement = in_order(problem, order, trace=trace)
     return with_ranks(placement, lambda: upward_ranks(problem, upward_rank(problem)), ranks, "rank [s]")

@@ -27,7 +27,8 @@ def sufferage(problem: Problem, *, batch: bool = False, trace: bool = False) -> 
 
     Notes
     -----
-    Ties: op number, device number. An op with one candidate alone would lose without bound, so it goes first. Groups and transfers as in ``heft``; memory, too, where ops keep the order of the
-    plan made without regard to it. O(edges · devices + ops · ready ops), and O(devices) for each ready op whose best device is taken.
+    Ties: op number, device number. An op with one candidate alone would lose without bound, so it goes first. Groups and
+    transfers as in ``heft``; memory, too, where ops keep the order of the plan made without regard to it. O(edges · devices +
+    ops · ready ops), and O(devices) for each ready op whose best device is taken.
     """
     return by_choice(problem, plan_arrays.choice(SUFFERAGE, batch=batch), REASON, trace=trace)

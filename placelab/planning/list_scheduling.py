@@ -15,8 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from placelab.kernels import blocks
-from placelab.kernels import choose_least, choose_ready
+from placelab.kernels import blocks, choose_least, choose_ready
 from placelab.kernels import list_schedule as kernels
 from placelab.kernels import list_schedule_in_memory as in_memory
 from placelab.planning import plan_arrays

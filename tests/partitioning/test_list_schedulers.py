@@ -143,3 +143,12 @@ def test_kernels_equal_plain_python(name, monkeypatch):
     plain = pl.place(problem, name, trace=True)
     monkeypatch.setenv("PLACELAB_JIT", "check")
     assert same(plain, pl.place(problem, name, trace=True))
+
+
+def test_ish_fills_the_hole_before_a_join():
+    """j waits for c's tensor until 4. x, which hlfet appends beside c, runs before j in the hole that begins at 1."""
+    graph = pl.OpGraph.from_arrays(list("acjx"), [1.0, 1.0, 5.0, 2.0], [(0, 2), (1, 2)], edge_bytes=[3.0, 3.0])
+    problem = pl.Problem(graph, pl.Cluster([1.0, 1.0], bandwidth=1.0, latency=0.0))
+    assert pl.place(problem, "hlfet").device.tolist() == [0, 1, 0, 1]
+    assert pl.place(problem, "ish").device.tolist() == [0, 1, 0, 0]
+    assert pl.place(problem, "ish").planned.tolist() == [0, 1, 3, 2]
