@@ -35,8 +35,8 @@ from placelab.schedule.schedule import Schedule
 from placelab.simulation import simulate
 from placelab.strategies import Order, partitioner, partitioners, scheduler, schedulers
 from placelab.studies.adversary_search import Adversary, adversarial
-from placelab.studies.list_members import list_members
 from placelab.studies.many_runs import iterations
+from placelab.studies.members_table import list_members
 from placelab.studies.over_values import sensitivity
 
 __all__ = [
