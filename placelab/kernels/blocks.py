@@ -84,37 +84,44 @@ class Aim(NamedTuple):
     extra: np.ndarray  # float64 (n * k,): what is added to that of op v on device d; (0,) for nothing
 
 
-class Choice(NamedTuple):
-    """Which ready op goes first: see :mod:`placelab.kernels.choose_ready`."""
-
-    rule: int  # LEAST, LARGEST or SUFFERAGE
-    round: int  # 1: what becomes ready waits until all that were ready are placed
-    head: np.ndarray  # float64 (n,): what is subtracted from the finish of each op; (0,) for nothing
-
-
 class Ready(NamedTuple):
-    """Workspace: ready ops, and where each would finish soonest; positions 0 to count are those to choose from."""
+    """Workspace: ready ops side by side; positions 0 to count are those to choose from."""
+
+    missing: np.ndarray  # int32 (n,): inputs of each op whose producers are not placed
+    op: np.ndarray  # int32 (n,): ready ops
+    at: np.ndarray  # int32 (n,): position of each op that is ready
+    arrival: (
+        np.ndarray
+    )  # float64 (k * n,): when all inputs of the op at i are on device d, at d * n + i; infinity: not there
+    length: np.ndarray  # float64 (k * n,): how long it takes there
+    soonest: np.ndarray  # float64 (n,): when the op at i would finish at its best device
+    second: np.ndarray  # float64 (n,): and at its second-best one
+    key: np.ndarray  # float64 (n,): the least goes first
+
+
+class Waiting(NamedTuple):
+    """Workspace: ready ops in any order."""
 
     missing: np.ndarray  # int32 (n,): inputs of each op whose producers are not placed
     op: np.ndarray  # int32 (n,): ready ops
     arrival: np.ndarray  # float64 (n * k,): when all inputs of op v are on device d
-    first: np.ndarray  # int32 (n,): device where op v would finish soonest, -1 where that is to be computed
-    second: np.ndarray  # int32 (n,): where it would finish second soonest, -1 where there is none
-    soonest: np.ndarray  # float64 (n,): when it would finish there
-    margin: np.ndarray  # float64 (n,): how much later it would finish on the second
 
 
 class Pairs(NamedTuple):
-    """Workspace: two heaps per device of ready ops; those of device d begin at entry ``d * n``."""
+    """Two heaps of ready ops per kind of devices; those of kind c begin at entry ``c * n``."""
 
+    kind: np.ndarray  # int32 (k,): of each device; ops take as long on all of a kind
+    example: np.ndarray  # int32 (kinds,): a device of each kind
     missing: np.ndarray  # int32 (n,): inputs of each op whose producers are not placed
-    later: np.ndarray  # float64 (2 * n * k,): pairs (arrival of its inputs + what it adds there, op)
-    n_later: np.ndarray  # int32 (k,)
+    arrival: np.ndarray  # float64 (n * k,): when all inputs of op v are on device d
+    later: np.ndarray  # float64 (2 * n * kinds,): pairs (least key so far, op)
+    n_later: np.ndarray  # int32 (kinds,)
     now: (
         np.ndarray
-    )  # float64 (2 * n * k,): pairs (what it adds, op) of ops whose inputs are there when the device is free
-    n_now: np.ndarray  # int32 (k,)
-    arrival: np.ndarray  # float64 (n * k,): when all inputs of op v are on device d
+    )  # float64 (2 * n * kinds,): pairs (what it adds, op) of ops that start as soon as any device is free
+    n_now: np.ndarray  # int32 (kinds,)
+    idle: np.ndarray  # float64 (kinds,): when the first device of a kind is free
+    least: np.ndarray  # float64 (kinds,): key of the op that goes first there, infinite for none
 
 
 class Frontier(NamedTuple):

@@ -1,128 +1,162 @@
 """List scheduling by choice among all ready ops: each would go where it finishes soonest, after that device's last op.
 
-Which goes first: ``LEAST`` the one that would finish soonest, less its ``head``; ``LARGEST`` the one that would finish last;
-``SUFFERAGE`` the one that would lose most on its second-best device. Ties: the lower op number, the lower device.
+Which goes first: ``LEAST`` the one that would finish soonest; ``LARGEST`` the one that would finish last; ``SUFFERAGE`` the one
+that would lose most on its second-best device. Ties: the lower op number, the lower device.
+
+Every step looks at all ready ops, which stand side by side, a row per device: loops without branches, which compilers turn into
+vector instructions. An op that may not run on a device would be there at infinity.
 """
 
 from math import inf
 
-from placelab.kernels.jit import helper, inlined, kernel
+from placelab.kernels.jit import inlined, kernel
 from placelab.kernels.list_schedule import arrivals
 from placelab.kernels.look_up import exec_time, fix_group, group_home, may_run
 
 LEAST, LARGEST, SUFFERAGE = 0, 1, 2
 
 
-@helper
-def two_best(v, times, eligible, free, ready):
-    """Note where v would finish soonest, and by how much sooner than anywhere else."""
-    k = len(free)
-    home = group_home(v, eligible)
-    first = -1
-    second = -1
-    soonest = inf
-    other = inf
-    for d in range(k):
-        if not may_run(v, d, eligible) or (home >= 0 and home != d):
-            continue
-        f = max(ready.arrival[v * k + d], free[d]) + exec_time(v, d, times)
-        if f < soonest:
-            second = first
-            other = soonest
-            first = d
-            soonest = f
-        elif f < other:
-            second = d
-            other = f
-    ready.first[v] = first
-    ready.second[v] = second
-    ready.soonest[v] = soonest
-    ready.margin[v] = other - soonest
+@inlined
+def two_best(count, free, ready):
+    """``soonest`` and ``second`` of the first `count` ready ops."""
+    n = len(ready.op)
+    soonest = ready.soonest
+    second = ready.second
+    idle = free[0]
+    for i in range(count):
+        s = ready.arrival[i]
+        soonest[i] = (s if s > idle else idle) + ready.length[i]
+        second[i] = inf
+    for d in range(1, len(free)):
+        idle = free[d]
+        arrival = ready.arrival[d * n : d * n + count]
+        length = ready.length[d * n : d * n + count]
+        for i in range(count):
+            s = arrival[i]
+            f = (s if s > idle else idle) + length[i]
+            a = soonest[i]
+            b = second[i]
+            larger = f if f > a else a
+            soonest[i] = (f if f < a else a) + 0.0  # always stored: a store under a condition is slow
+            second[i] = (larger if larger < b else b) + 0.0
 
 
 @inlined
-def key_of(v, choice, ready):
-    """What the ready op of least key goes first by."""
-    if choice.rule == LARGEST:
-        return -ready.soonest[v]
-    if choice.rule == SUFFERAGE:
-        return -ready.margin[v]
-    if len(choice.head) > 0:
-        return ready.soonest[v] - choice.head[v]
-    return ready.soonest[v]
+def first_of(count, rule, ready):
+    """The op of the first `count` ready ones that goes first."""
+    key = ready.key
+    soonest = ready.soonest
+    second = ready.second
+    for i in range(count):
+        x = soonest[i]
+        if rule == LARGEST:
+            x = -x
+        elif rule == SUFFERAGE:
+            x -= second[i]
+        key[i] = x
+    least = key[0]
+    other = least
+    for i in range(count // 2):  # two at a time: each comparison waits for the one before
+        least = key[2 * i] if key[2 * i] < least else least
+        other = key[2 * i + 1] if key[2 * i + 1] < other else other
+    other = key[count - 1] if key[count - 1] < other else other
+    least = other if other < least else least
+    op = ready.op
+    chosen = len(op)
+    for i in range(count):
+        if key[i] == least and op[i] < chosen:
+            chosen = op[i]
+    return chosen
 
 
-@helper
-def become_ready(v, pred, network, plan, frontier, ready):
-    """Note when the inputs of v are on each device."""
+@inlined
+def become_ready(v, i, pred, times, network, eligible, plan, frontier, ready):
+    """Let v be ready op number i: when its inputs are on each device, and how long it takes there."""
+    n = len(plan.device)
     k = len(frontier.free)
+    home = group_home(v, eligible)
     arrivals(v, 0, k, pred, network, plan, frontier.arrival)
+    ready.op[i] = v
+    ready.at[v] = i
     for d in range(k):
-        ready.arrival[v * k + d] = frontier.arrival[d]
-    ready.first[v] = -1
+        may = may_run(v, d, eligible) and (home < 0 or home == d)
+        ready.arrival[d * n + i] = frontier.arrival[d] if may else inf
+        ready.length[d * n + i] = exec_time(v, d, times)
+
+
+@inlined
+def move(i, j, k, ready):
+    """Let ready op number i be number j."""
+    n = len(ready.op)
+    ready.op[j] = ready.op[i]
+    ready.at[ready.op[j]] = j
+    for d in range(k):
+        ready.arrival[d * n + j] = ready.arrival[d * n + i]
+        ready.length[d * n + j] = ready.length[d * n + i]
+
+
+@inlined
+def keep_together(v, device, total, k, eligible, ready):
+    """The first of a group is placed: the others that are ready may run nowhere else."""
+    n = len(ready.op)
+    if group_home(v, eligible) < 0 and eligible.group[v] >= 0:
+        for i in range(total):
+            if eligible.group[ready.op[i]] == eligible.group[v]:
+                for d in range(k):
+                    if d != device:
+                        ready.arrival[d * n + i] = inf
 
 
 @kernel
-def choose_ready(choice, pred, succ, times, network, eligible, frontier, ready, plan):
-    """Place all ops as the module says. O(edges k + n w) for w ready ops, and O(k) for each whose best device is taken."""
+def choose_ready(rule, by_round, pred, succ, times, network, eligible, frontier, ready, plan):
+    """Place all ops as the module says; `by_round`: 1 where ops that become ready wait until all that were ready are placed.
+
+    O(edges k + n w k) for w ready ops.
+    """
     n = len(plan.device)
     k = len(frontier.free)
     record = len(plan.score) == n * k
+    free = frontier.free
     for g in range(len(eligible.group_device)):
         eligible.group_device[g] = -1
     for d in range(k):
-        frontier.free[d] = 0.0
+        free[d] = 0.0
     total = 0  # ready ops
     for v in range(n):
         ready.missing[v] = pred.ptr[v + 1] - pred.ptr[v]
         if ready.missing[v] == 0:
-            become_ready(v, pred, network, plan, frontier, ready)
-            ready.op[total] = v
+            become_ready(v, total, pred, times, network, eligible, plan, frontier, ready)
             total += 1
     count = total  # those of them to choose from
-    taken = -1
-    group = -1
     for step in range(n):
-        if count == 0 or choice.round == 0:
+        if count == 0 or by_round == 0:
             count = total
-        at = -1
-        chosen = n
-        least = inf
-        for i in range(count):
-            u = ready.op[i]
-            first = ready.first[u]
-            lost = first == taken or (choice.rule == SUFFERAGE and ready.second[u] == taken)
-            if first < 0 or lost or (group >= 0 and eligible.group[u] == group):
-                two_best(u, times, eligible, frontier.free, ready)
-            key = key_of(u, choice, ready)
-            if key < least or (key == least and u < chosen) or at < 0:
-                at = i
-                chosen = u
-                least = key
-        v = chosen
-        taken = ready.first[v]
-        group = eligible.group[v]
-        f = ready.soonest[v]
-        if record:
-            home = group_home(v, eligible)
-            for d in range(k):
-                if may_run(v, d, eligible) and (home < 0 or home == d):
-                    s = max(ready.arrival[v * k + d], frontier.free[d])
-                    plan.score[v * k + d] = s + exec_time(v, d, times)
+        two_best(count, free, ready)
+        v = first_of(count, rule, ready)
+        i = ready.at[v]
+        best = -1
+        for d in range(k):
+            start = max(ready.arrival[d * n + i], free[d])
+            f = start + ready.length[d * n + i]
+            if record and start < inf:
+                plan.score[v * k + d] = f
+            if best < 0 and f == ready.soonest[i]:
+                best = d
+                plan.start[v] = start
         plan.order[step] = v
-        plan.device[v] = taken
-        plan.start[v] = max(ready.arrival[v * k + taken], frontier.free[taken])
-        plan.finish[v] = f
-        frontier.free[taken] = f
-        fix_group(v, taken, eligible)
+        plan.device[v] = best
+        plan.finish[v] = ready.soonest[i]
+        free[best] = plan.finish[v]
+        keep_together(v, best, total, k, eligible, ready)
+        fix_group(v, best, eligible)
         count -= 1
         total -= 1
-        ready.op[at] = ready.op[count]
-        ready.op[count] = ready.op[total]
+        move(count, i, k, ready)
+        if total > count:
+            move(total, count, k, ready)
         for e in range(succ.ptr[v], succ.ptr[v + 1]):
             w = succ.consumer[e]
             ready.missing[w] -= 1
             if ready.missing[w] == 0:
-                become_ready(w, pred, network, plan, frontier, ready)
-                ready.op[total] = w
+                become_ready(w, total, pred, times, network, eligible, plan, frontier, ready)
                 total += 1

@@ -2,9 +2,20 @@
 
 from math import inf
 
-from placelab.kernels.choose_ready import become_ready
 from placelab.kernels.jit import helper, kernel
+from placelab.kernels.list_schedule import arrivals
 from placelab.kernels.look_up import exec_time, fix_group, group_home, may_run
+
+
+@helper
+def become_ready(v, count, pred, network, plan, frontier, ready):
+    """Add v to so many ready ops: when its inputs are on each device. Returns their new number."""
+    k = len(frontier.free)
+    arrivals(v, 0, k, pred, network, plan, frontier.arrival)
+    for d in range(k):
+        ready.arrival[v * k + d] = frontier.arrival[d]
+    ready.op[count] = v
+    return count + 1
 
 
 @helper
@@ -57,9 +68,7 @@ def put(v, d, s, placed, pred, succ, times, network, eligible, frontier, ready, 
         w = succ.consumer[e]
         ready.missing[w] -= 1
         if ready.missing[w] == 0:
-            become_ready(w, pred, network, plan, frontier, ready)
-            ready.op[count] = w
-            count += 1
+            count = become_ready(w, count, pred, network, plan, frontier, ready)
     return count
 
 
@@ -80,9 +89,7 @@ def fill_holes(rank, pred, succ, times, network, eligible, frontier, ready, plan
     for v in range(n):
         ready.missing[v] = pred.ptr[v + 1] - pred.ptr[v]
         if ready.missing[v] == 0:
-            become_ready(v, pred, network, plan, frontier, ready)
-            ready.op[count] = v
-            count += 1
+            count = become_ready(v, count, pred, network, plan, frontier, ready)
     placed = 0
     while placed < n:
         at = 0

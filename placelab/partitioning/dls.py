@@ -37,7 +37,7 @@ def dls(problem: Problem, *, trace: bool = False) -> Placement:
     """
     median, level = median_exec(problem), np.empty(problem.graph.n_ops)
     kernels.upward(frozen(median), plan_arrays.successors(problem.graph), 0.0, 0.0, level)
-    placement = by_choice(problem, plan_arrays.choice(LEAST, level + median), REASON, trace=trace)
+    placement = by_choice(problem, LEAST, REASON, head=level + median, trace=trace)
     way = frozen(np.zeros(problem.graph.n_edges))
     return with_ranks(placement, lambda: Ranks("static level [s]", frozen(level), frozen(median), way))
 

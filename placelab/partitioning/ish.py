@@ -31,6 +31,6 @@ def ish(problem: Problem, *, trace: bool = False) -> Placement:
     ops), and O(devices) for each ready op that fits into a hole.
     """
     rank, plan = frozen(by_falling(rounded(static_level(problem)))[1]), plan_arrays.plan(problem, trace)
-    work = plan_arrays.frontier(problem), plan_arrays.ready(problem)
+    work = plan_arrays.frontier(problem), plan_arrays.waiting(problem)
     fill_holes(rank, *plan_arrays.facts(problem), *work, plan)
     return with_ranks(kept_in_memory(problem, plan, MEANING, trace), lambda: static_levels(problem))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from placelab.kernels.choose_ready import LARGEST
-from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import by_choice
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -31,4 +30,4 @@ def max_min(problem: Problem, *, batch: bool = False, trace: bool = False) -> Pl
     made without regard to it. O(edges · devices + ops · ready ops), and O(devices) for each ready op whose best device is
     taken.
     """
-    return by_choice(problem, plan_arrays.choice(LARGEST, batch=batch), REASON, trace=trace)
+    return by_choice(problem, LARGEST, REASON, batch=batch, trace=trace)

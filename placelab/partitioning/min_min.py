@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from placelab.kernels.choose_ready import LEAST
-from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import by_choice
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -30,4 +29,4 @@ def min_min(problem: Problem, *, batch: bool = False, trace: bool = False) -> Pl
     Ties: op number, device number. Groups and transfers as in ``heft``; memory, too, where ops keep the order of the
     plan made without regard to it. O(edges · devices + ops · devices · log ops); round by round as ``max-min``.
     """
-    return by_choice(problem, plan_arrays.choice(LEAST, batch=batch), REASON, trace=trace)
+    return by_choice(problem, LEAST, REASON, batch=batch, trace=trace)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from placelab.kernels.choose_ready import SUFFERAGE
-from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import by_choice
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -31,4 +30,4 @@ def sufferage(problem: Problem, *, batch: bool = False, trace: bool = False) -> 
     transfers as in ``heft``; memory, too, where ops keep the order of the plan made without regard to it. O(edges · devices +
     ops · ready ops), and O(devices) for each ready op whose best device is taken.
     """
-    return by_choice(problem, plan_arrays.choice(SUFFERAGE, batch=batch), REASON, trace=trace)
+    return by_choice(problem, SUFFERAGE, REASON, batch=batch, trace=trace)

@@ -89,24 +89,37 @@ def in_order(
     return replace(placement, trace=record)
 
 
-def by_choice(problem: Problem, choice: blocks.Choice, reason: str = SOONEST, *, trace: bool = False) -> Placement:
+def by_choice(
+    problem: Problem,
+    rule: int,
+    reason: str = SOONEST,
+    *,
+    head: np.ndarray | None = None,
+    batch: bool = False,
+    trace: bool = False,
+) -> Placement:
     """Put, of all ready ops, always the chosen one where it finishes soonest, after that device's last op.
 
     Where that plan exceeds a capacity, ops are planned again in the order it took them, with memory tracked over time.
 
     Parameters
     ----------
-    choice
+    rule
         Which one goes first (:mod:`placelab.kernels.choose_ready`).
     reason
         Of a choice, for the trace.
+    head
+        With ``LEAST``: what is subtracted from each op's finish, shape (n_ops,).
+    batch
+        Round by round: ops that become ready wait until all that were ready are placed.
     """
     plan = plan_arrays.plan(problem, trace)
     arguments = *plan_arrays.facts(problem), plan_arrays.frontier(problem)
-    if choice.rule == choose_ready.LEAST and not choice.round:
-        choose_least.choose_least(choice.head, *arguments, plan_arrays.pairs(problem), plan)
+    if rule == choose_ready.LEAST and not batch:
+        ahead = frozen(np.empty(0) if head is None else head)
+        choose_least.choose_least(ahead, *arguments, plan_arrays.pairs(problem), plan)
     else:
-        choose_ready.choose_ready(choice, *arguments, plan_arrays.ready(problem), plan)
+        choose_ready.choose_ready(rule, int(batch), *arguments, plan_arrays.ready(problem), plan)
     placement = _placement(problem, plan, None, trace)
     if placement is None:
         preferred = frozen(np.full(problem.graph.n_ops, -1, dtype=np.int32))

@@ -87,23 +87,29 @@ def aim(rule: int = FINISH, extra: np.ndarray | None = None) -> blocks.Aim:
     return blocks.Aim(rule, frozen(np.empty(0) if extra is None else extra.reshape(-1)))
 
 
-def choice(rule: int, head: np.ndarray | None = None, *, batch: bool = False) -> blocks.Choice:
-    """Which ready op goes first; `head` is subtracted from each op's finish, shape (n_ops,), `batch`: round by round."""
-    return blocks.Choice(rule, int(batch), frozen(np.empty(0) if head is None else head))
-
-
 def ready(problem: Problem) -> blocks.Ready:
     """Ready ops, and where each would finish soonest."""
     n, k = problem.graph.n_ops, problem.cluster.n_devices
     whole = lambda: np.empty(n, np.int32)  # noqa: E731
-    return blocks.Ready(whole(), whole(), np.empty(n * k), whole(), whole(), np.empty(n), np.empty(n))
+    return blocks.Ready(whole(), whole(), whole(), *np.empty((2, n * k)), *np.empty((3, n)))
+
+
+def waiting(problem: Problem) -> blocks.Waiting:
+    """Ready ops in any order."""
+    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    return blocks.Waiting(np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n * k))
 
 
 def pairs(problem: Problem) -> blocks.Pairs:
-    """Heaps of ready ops per device."""
+    """Heaps of ready ops per kind of devices, and which devices are of one kind."""
     n, k = problem.graph.n_ops, problem.cluster.n_devices
-    heap = lambda: (np.empty(2 * n * k), np.empty(k, np.int32))  # noqa: E731
-    return blocks.Pairs(np.empty(n, np.int32), *heap(), *heap(), np.empty(n * k))
+    speeds = np.stack((problem.column, problem.divisor))
+    _, example, kind = np.unique(speeds, axis=1, return_index=True, return_inverse=True)
+    kinds = len(example)
+    heap = lambda: (np.empty(2 * n * kinds), np.empty(kinds, np.int32))  # noqa: E731
+    devices = frozen(kind.reshape(-1).astype(np.int32)), frozen(example.astype(np.int32))
+    work = np.empty(n, np.int32), np.empty(n * k), *heap(), *heap(), *np.empty((2, kinds))
+    return blocks.Pairs(*devices, *work)
 
 
 def agenda(problem: Problem, aside: bool) -> blocks.Agenda:
