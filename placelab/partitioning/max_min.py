@@ -27,7 +27,6 @@ def max_min(problem: Problem, *, batch: bool = False, trace: bool = False) -> Pl
     Notes
     -----
     Ties: op number, device number. Groups and transfers as in ``heft``; memory, too, where ops keep the order of the plan
-    made without regard to it. O(edges · devices + ops · ready ops), and O(devices) for each ready op whose best device is
-    taken.
+    made without regard to it. O(edges · devices + ops · ready ops · devices).
     """
     return by_choice(problem, LARGEST, REASON, batch=batch, trace=trace)

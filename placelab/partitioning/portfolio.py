@@ -1,4 +1,4 @@
-"""Portfolio: try every partitioner, take the best plan, and improve it move by move."""
+"""Portfolio: try the partitioners, take the best plan, and improve it move by move."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def portfolio(
     progress: Report = silent,
     cancel: Callable[[], bool] = never,
 ) -> Placement:
-    r"""Everything in the catalogue that is feasible; then local search from the best plan, move by move.
+    r"""Plans of the catalogue, as far as they are feasible; then local search from the best one, move by move.
 
     Every partitioner runs with its default options, but for the slow ones and twelve list schedulers, ``LEFT_OUT``; its placement
     runs under every static scheduler; what came out is a plan. From the best one on (least memory short, then least makespan,

@@ -28,6 +28,6 @@ def sufferage(problem: Problem, *, batch: bool = False, trace: bool = False) -> 
     -----
     Ties: op number, device number. An op with one candidate alone would lose without bound, so it goes first. Groups and
     transfers as in ``heft``; memory, too, where ops keep the order of the plan made without regard to it. O(edges · devices +
-    ops · ready ops), and O(devices) for each ready op whose best device is taken.
+    ops · ready ops · devices).
     """
     return by_choice(problem, SUFFERAGE, REASON, batch=batch, trace=trace)
