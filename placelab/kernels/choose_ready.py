@@ -81,7 +81,7 @@ def become_ready(v, i, pred, times, network, eligible, plan, frontier, ready):
     for d in range(k):
         may = may_run(v, d, eligible) and (home < 0 or home == d)
         ready.arrival[d * n + i] = frontier.arrival[d] if may else inf
-        ready.length[d * n + i] = exec_time(v, d, times)
+        ready.length[d * n + i] = exec_time(v, d, times) if may else 0.0
 
 
 @inlined

@@ -113,6 +113,20 @@ def test_the_kernel_is_the_rule(name):
         assert same(pl.place(problem, name, **options), plainly(problem, name, batch)), i
 
 
+@pytest.mark.parametrize("longest", [3, 60])
+@pytest.mark.parametrize("name", BY_CHOICE)
+def test_the_kernel_is_the_rule_where_many_ops_wait(name, longest):
+    """On equal and unequal devices, short and long transfers, with groups and an op for one device."""
+    random, drawn = np.random.default_rng(longest), pl.generators.layered(120, seed=longest)
+    sizes = random.integers(0, longest, drawn.n_edges).astype(float)
+    time = random.integers(0, 9, 120).astype(float)
+    graph = pl.OpGraph.from_arrays(drawn.names, time, drawn.edges, edge_bytes=sizes)
+    cluster = pl.Cluster([1.0, 2.0, 1.0, 1.0, 2.0], bandwidth=1.0, latency=0.0)
+    groups = [graph.names[10:100:30], graph.names[[3, 90]]]
+    problem = pl.Problem(graph, cluster, groups=groups, allowed={graph.names[7]: [2]}, memory="none")
+    assert same(pl.place(problem, name), plainly(problem, name, batch=False))
+
+
 @pytest.mark.parametrize("name", [*IN_ORDER, *BY_CHOICE, "ish", "lookahead"])
 def test_a_trace_changes_nothing_and_memory_holds(name):
     """The plan is the same with and without a trace; where memory is scarce it is within every capacity."""
