@@ -37,7 +37,7 @@ STUCK = 4  # rounds without a shorter plan after which the search goes on from a
 CHUNK = 64  # positions between two saved states
 CHECK = 20  # moves that a call of the kernel counts for where memory must be checked after it
 LEFT_OUT = frozenset(  # list schedulers that it does without, to be quick
-    "dls hcpt hlfet ish lookahead max-min mcp min-min parametric peft pets sufferage".split()
+    "dls hcpt hlfet ish lc lookahead max-min mcp min-min parametric peft pets sufferage".split()
 )
 TRYING = 0.2  # share of the progress that the catalogue is
 EXACT = 1e-6  # relative: nothing is searched for below that
@@ -76,7 +76,7 @@ def portfolio(
 ) -> Placement:
     r"""Plans of the catalogue, as far as they are feasible; then local search from the best one, move by move.
 
-    Every partitioner runs with its default options, but for the slow ones and twelve list schedulers, ``LEFT_OUT``; its placement
+    Every partitioner runs with its default options, but for the slow ones and some list schedulers, ``LEFT_OUT``; its placement
     runs under every static scheduler; what came out is a plan. From the best one on (least memory short, then least makespan,
     then the first), and when nothing gets shorter for a fifth of the moves from the next best one, a move is kept when the plan
     gets no longer:
