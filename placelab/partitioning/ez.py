@@ -9,7 +9,7 @@ import numpy as np
 from placelab.kernels import ranks as rank_kernels
 from placelab.kernels.clustering import zero_edges
 from placelab.planning import plan_arrays
-from placelab.planning.clusters import in_clusters
+from placelab.planning.op_clusters import in_clusters
 from placelab.planning.ranks import by_falling, mean_exec, mean_transfer, rounded, upward_rank
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem

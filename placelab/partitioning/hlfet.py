@@ -22,7 +22,7 @@ def hlfet(problem: Problem, *, trace: bool = False) -> Placement:
 
     Notes
     -----
-    Level: :func:`placelab.planning.ranks.static_level`, transfers left out, :func:`~placelab.ranks.rounded`. Ties: levels by op
+    Level: :func:`placelab.planning.ranks.static_level`, transfers left out, :func:`~placelab.planning.ranks.rounded`. Ties: levels by op
     number, starts by the sooner finish, then by device number. The paper has equal processors; on unequal ones the finish decides
     between devices that are all idle, or the first one would be taken at any speed. Groups, memory and transfers as in
     ``heft``. O(edges · devices + ops · (devices + log ops)).

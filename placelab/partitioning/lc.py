@@ -6,7 +6,7 @@ import numpy as np
 
 from placelab.kernels.clustering import longest_paths
 from placelab.planning import plan_arrays
-from placelab.planning.clusters import in_clusters
+from placelab.planning.op_clusters import in_clusters
 from placelab.planning.ranks import mean_exec, mean_transfer, upward_rank
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem

@@ -32,7 +32,7 @@ def mcp(
 
     Notes
     -----
-    Rank: :func:`placelab.upward_rank`, :func:`~placelab.ranks.rounded`. Each op has a list: its ALAP and those of its
+    Rank: :func:`placelab.upward_rank`, :func:`~placelab.planning.ranks.rounded`. Each op has a list: its ALAP and those of its
     successors; ops go by lists in lexicographic order, a list before those that it begins. Neither way is better: on the nine
     ops of Kwok and Ahmad two have the same ALAP, and ``"descending"`` gives their 20, ``"ascending"`` the optimum, 16. (The
     paper's first version has the ALAPs of all descendants.) Inserted into idle gaps. Ties: lists by op number, starts by the

@@ -22,7 +22,7 @@ def pets(problem: Problem, *, trace: bool = False) -> Placement:
     -----
     The level of an op is the number of ops on the longest way to it; of one level the op of highest rank goes first. Inserted
     into idle gaps. Ties: ranks by the smaller mean time, then op number; finishes by device number. Departure: the paper
-    rounds ranks to whole numbers, which all times in seconds would lose; here they are :func:`~placelab.ranks.rounded`.
+    rounds ranks to whole numbers, which all times in seconds would lose; here they are :func:`~placelab.planning.ranks.rounded`.
     Groups, memory and transfers as in ``heft``; same complexity.
     """
     graph, (latency, per_byte) = problem.graph, mean_transfer(problem)

@@ -9,7 +9,7 @@ from list_scheduling_graphs import nine_ops
 
 import placelab as pl
 from placelab.partitioning import ez, lc
-from placelab.planning.clusters import longest_first
+from placelab.planning.op_clusters import longest_first
 from placelab.planning.ranks import by_falling, mean_exec, mean_transfer, rounded
 
 ONE = dict(memory=("none",), transfer_ops=(0,))
