@@ -24,8 +24,9 @@ def hcpt(problem: Problem, *, trace: bool = False) -> Placement:
     -----
     Critical ops lie on a stack, that of the smallest ALST on top. While the op on top waits for ops that are not listed, that
     of them with the smallest ALST is put on it; else it is listed. Ops that no critical op waits for follow in the same way,
-    by rising ALST. Ops are placed in the order listed, inserted into idle gaps. Ranks are :func:`~placelab.planning.ranks.rounded`.
-    Ties: op number, device number. Groups, memory and transfers as in ``heft``; same complexity.
+    by rising ALST. Ops are placed in the order listed, inserted into idle gaps.
+    Ranks are :func:`~placelab.planning.ranks.rounded`. Ties: op number, device number. Groups, memory and transfers as in
+    ``heft``; same complexity.
     """
     up = upward_rank(problem)
     rank = rounded(up + downward_rank(problem))

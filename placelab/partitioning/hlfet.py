@@ -22,10 +22,10 @@ def hlfet(problem: Problem, *, trace: bool = False) -> Placement:
 
     Notes
     -----
-    Level: :func:`placelab.planning.ranks.static_level`, transfers left out, :func:`~placelab.planning.ranks.rounded`. Ties: levels by op
-    number, starts by the sooner finish, then by device number. The paper has equal processors; on unequal ones the finish decides
-    between devices that are all idle, or the first one would be taken at any speed. Groups, memory and transfers as in
-    ``heft``. O(edges · devices + ops · (devices + log ops)).
+    Level: :func:`placelab.planning.ranks.static_level`, transfers left out, :func:`~placelab.planning.ranks.rounded`. Ties:
+    levels by op number, starts by the sooner finish, then by device number. The paper has equal processors; on unequal ones
+    the finish decides between devices that are all idle, or the first one would be taken at any speed. Groups, memory and
+    transfers as in ``heft``. O(edges · devices + ops · (devices + log ops)).
     """
     order, aim = precedence_order(problem.graph, rounded(static_level(problem))), plan_arrays.aim(START)
     placement = in_order(problem, order, insertion=False, trace=trace, aim=aim)

@@ -35,8 +35,9 @@ def peft(problem: Problem, *, link: Literal["mean", "actual"] = "mean", trace: b
     Notes
     -----
     Of the ops whose inputs are placed, always the one of largest mean OCT (over the devices that it may run on),
-    :func:`~placelab.planning.ranks.rounded`; inserted into idle gaps. Ties: op number, device number. w is a device that s may run on.
-    Groups, memory and transfers as in ``heft``; same complexity, with ``"actual"`` links O(edges · devices²) more.
+    :func:`~placelab.planning.ranks.rounded`; inserted into idle gaps. Ties: op number, device number. w is a device that s
+    may run on. Groups, memory and transfers as in ``heft``; same complexity, with ``"actual"`` links O(edges · devices²)
+    more.
     """
     table = optimistic_costs(problem, link)
     mean = np.average(table, axis=1, weights=problem.may_run) if problem.restricted else table.mean(axis=1)
