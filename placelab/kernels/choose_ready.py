@@ -17,28 +17,42 @@ LEAST, LARGEST, SUFFERAGE = 0, 1, 2
 
 
 @inlined
+def finish_at(arrival, idle, length):
+    """When an op ends that is appended to a device."""
+    return (arrival if arrival > idle else idle) + length
+
+
+@inlined
 def two_best(count, free, ready):
-    """``soonest`` and ``second`` of the first `count` ready ops."""
+    """``soonest`` and ``second`` of the first `count` ready ops, by two devices at a time."""
     n = len(ready.op)
     soonest = ready.soonest
     second = ready.second
-    idle = free[0]
-    for i in range(count):
-        s = ready.arrival[i]
-        soonest[i] = (s if s > idle else idle) + ready.length[i]
-        second[i] = inf
-    for d in range(1, len(free)):
+    for d in range(0, len(free), 2):
+        e = min(d + 1, len(free) - 1)
         idle = free[d]
+        other = free[e] if e > d else inf
         arrival = ready.arrival[d * n : d * n + count]
         length = ready.length[d * n : d * n + count]
-        for i in range(count):
-            s = arrival[i]
-            f = (s if s > idle else idle) + length[i]
-            a = soonest[i]
-            b = second[i]
-            larger = f if f > a else a
-            soonest[i] = (f if f < a else a) + 0.0  # always stored: a store under a condition is slow
-            second[i] = (larger if larger < b else b) + 0.0
+        arrival_e = ready.arrival[e * n : e * n + count]
+        length_e = ready.length[e * n : e * n + count]
+        if d == 0:
+            for i in range(count):
+                x = finish_at(arrival[i], idle, length[i])
+                y = finish_at(arrival_e[i], other, length_e[i])
+                soonest[i] = x if x < y else y
+                second[i] = y if x < y else x
+        else:
+            for i in range(count):
+                x = finish_at(arrival[i], idle, length[i])
+                y = finish_at(arrival_e[i], other, length_e[i])
+                a = x if x < y else y
+                b = y if x < y else x
+                c = soonest[i]
+                larger = c if c > a else a
+                b = b if b < larger else larger
+                soonest[i] = (c if c < a else a) + 0.0  # always stored: a store under a condition is slow
+                second[i] = (second[i] if second[i] < b else b) + 0.0
 
 
 @inlined
