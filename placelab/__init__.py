@@ -36,6 +36,7 @@ from placelab.simulation import simulate
 from placelab.strategies import Order, partitioner, partitioners, scheduler, schedulers
 from placelab.studies.adversary_search import Adversary, adversarial
 from placelab.studies.many_runs import iterations
+from placelab.studies.members_table import list_members
 from placelab.studies.over_values import sensitivity
 
 __all__ = [
@@ -73,6 +74,7 @@ __all__ = [
     "generators",
     "idle_reasons",
     "iterations",
+    "list_members",
     "load",
     "load_schedule_table",
     "metrics",

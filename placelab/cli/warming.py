@@ -62,6 +62,7 @@ def calls() -> Iterator[None]:
                 simulate(placement.problem, placement, "pct")
             yield
     place(problem(), "portfolio", moves=10)
+    place(problem(), "ez")
     bounds(problem(), lp=True)
     yield
     simulate_training(schedule, 10, every=2, failures=[1.0])

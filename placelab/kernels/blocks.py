@@ -77,6 +77,53 @@ class Plan(NamedTuple):
     score: np.ndarray  # float64 (n * k,), or (0,) without a trace: what was compared, of op v on device d
 
 
+class Aim(NamedTuple):
+    """What is least on the device that an op gets: see :func:`placelab.kernels.list_schedule.aimed`."""
+
+    rule: int  # FINISH, START or LENGTH
+    extra: np.ndarray  # float64 (n * k,): what is added to that of op v on device d; (0,) for nothing
+
+
+class Ready(NamedTuple):
+    """Workspace: ready ops side by side; positions 0 to count are those to choose from."""
+
+    missing: np.ndarray  # int32 (n,): inputs of each op whose producers are not placed
+    op: np.ndarray  # int32 (n,): ready ops
+    at: np.ndarray  # int32 (n,): position of each op that is ready
+    arrival: (
+        np.ndarray
+    )  # float64 (k * n,): when all inputs of the op at i are on device d, at d * n + i; infinity: not there
+    length: np.ndarray  # float64 (k * n,): how long it takes there
+    soonest: np.ndarray  # float64 (n,): when the op at i would finish at its best device
+    second: np.ndarray  # float64 (n,): and at its second-best one
+    key: np.ndarray  # float64 (n,): the least goes first
+
+
+class Waiting(NamedTuple):
+    """Workspace: ready ops in any order."""
+
+    missing: np.ndarray  # int32 (n,): inputs of each op whose producers are not placed
+    op: np.ndarray  # int32 (n,): ready ops
+    arrival: np.ndarray  # float64 (n * k,): when all inputs of op v are on device d
+
+
+class Pairs(NamedTuple):
+    """Two heaps of ready ops per kind of devices; those of kind c begin at entry ``c * n``."""
+
+    kind: np.ndarray  # int32 (k,): of each device; ops take as long on all of a kind
+    example: np.ndarray  # int32 (kinds,): a device of each kind
+    missing: np.ndarray  # int32 (n,): inputs of each op whose producers are not placed
+    arrival: np.ndarray  # float64 (n * k,): when all inputs of op v are on device d
+    later: np.ndarray  # float64 (2 * n * kinds,): pairs (least key so far, op)
+    n_later: np.ndarray  # int32 (kinds,)
+    now: (
+        np.ndarray
+    )  # float64 (2 * n * kinds,): pairs (what it adds, op) of ops that start as soon as any device is free
+    n_now: np.ndarray  # int32 (kinds,)
+    idle: np.ndarray  # float64 (kinds,): when the first device of a kind is free
+    least: np.ndarray  # float64 (kinds,): key of the op that goes first there, infinite for none
+
+
 class Frontier(NamedTuple):
     """Workspace: where each device stands."""
 

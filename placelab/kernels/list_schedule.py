@@ -10,6 +10,7 @@ from placelab.kernels.look_up import exec_time, fix_group, group_home, may_run
 SPANS = 64  # busy spans whose longest gap is known
 ROUNDING = 1e-15  # of a time: more than what rounding can add to the length that fits into a gap there
 NEVER = 1.7e308  # a finish that no plan reaches
+FINISH, START, LENGTH = 0, 1, 2
 
 
 @inlined
@@ -166,6 +167,19 @@ def occupy(d, busy, start, finish):
 
 
 @inlined
+def aimed(aim, i, start, length):
+    """What is compared between devices: finish, start or length of an op, plus ``aim.extra[i]`` (i: v * k + d)."""
+    x = start + length
+    if aim.rule == START:
+        x = start
+    elif aim.rule == LENGTH:
+        x = length
+    if len(aim.extra) > 0:
+        x += aim.extra[i]
+    return x
+
+
+@inlined
 def run_on(d, insertion, busy, start, finish):
     """Let d be busy from `start` to `finish`; `insertion` as in :func:`in_order`."""
     if not insertion:
@@ -177,8 +191,10 @@ def run_on(d, insertion, busy, start, finish):
 
 
 @kernel
-def in_order(preferred, insertion, pred, times, network, eligible, arrival, busy, plan):
-    """Put each op of ``plan.order``, a topological one, where it finishes soonest, or on ``preferred[v]`` unless that is -1.
+def in_order(preferred, insertion, aim, pred, times, network, eligible, arrival, busy, plan):
+    """Put each op of ``plan.order``, a topological one, where `aim` is least, or on ``preferred[v]`` unless that is -1.
+
+    Ties: where starts are compared the sooner finish, then the lower device.
 
     With `insertion` into the earliest gap that holds it, which takes rows for n ops, and ``busy.done`` where an op takes no time;
     else after the device's last op. O(edges · k + n · k · log n) where gaps are found at once.
@@ -186,6 +202,7 @@ def in_order(preferred, insertion, pred, times, network, eligible, arrival, busy
     n = len(plan.order)
     k = len(arrival)
     record = len(plan.score) == n * k
+    plain = aim.rule == FINISH and len(aim.extra) == 0
     for g in range(len(eligible.group_device)):
         eligible.group_device[g] = -1
     clear_busy(busy)
@@ -201,6 +218,7 @@ def in_order(preferred, insertion, pred, times, network, eligible, arrival, busy
             high = only + 1
         arrivals(v, low, high, pred, network, plan, arrival)
         best = -1
+        least = 0.0
         soonest = 0.0
         begin = 0.0
         for d in range(low, high):
@@ -209,7 +227,7 @@ def in_order(preferred, insertion, pred, times, network, eligible, arrival, busy
             length = exec_time(v, d, times)
             s = arrival[d]
             worst = soonest
-            if best < 0 or record:
+            if best < 0 or record or not plain:
                 worst = NEVER
             if s + length >= worst:
                 continue
@@ -218,10 +236,12 @@ def in_order(preferred, insertion, pred, times, network, eligible, arrival, busy
             elif busy.ends[d] > s:
                 s = busy.ends[d]
             f = s + length
+            x = aimed(aim, v * k + d, s, length)
             if record:
-                plan.score[v * k + d] = f
-            if best < 0 or f < soonest:
+                plan.score[v * k + d] = x
+            if best < 0 or x < least or (aim.rule == START and x == least and f < soonest):
                 best = d
+                least = x
                 soonest = f
                 begin = s
         plan.device[v] = best

@@ -4,7 +4,7 @@ from math import inf
 
 from placelab.kernels.heap import pop_event, push_event
 from placelab.kernels.jit import helper, inlined, kernel
-from placelab.kernels.list_schedule import NEVER, clear_busy, gap, run_on
+from placelab.kernels.list_schedule import FINISH, NEVER, START, aimed, clear_busy, gap, run_on
 from placelab.kernels.look_up import exec_time, fix_group, group_home, may_run
 from placelab.kernels.memory_over_time import clear_memory, next_fit, take_memory
 from placelab.kernels.planned_transfers import inputs_at_once
@@ -50,8 +50,10 @@ def release(v, size, place, succ, plan, agenda):
 
 
 @kernel
-def one_by_one(place, preferred, insertion, pred, succ, times, network, eligible, inputs, memory, agenda, busy, plan):
-    """Put each op, the first of those whose inputs are placed, where it fits and finishes soonest.
+def one_by_one(
+    place, preferred, insertion, aim, pred, succ, times, network, eligible, inputs, memory, agenda, busy, plan
+):
+    """Put each op, the first of those whose inputs are placed, where it fits and `aim` is least.
 
     On ``preferred[v]`` (-1: none) if it fits there. First is by ``place[v]``, or, if that is empty, by when the last input was
     computed; ties: the op number. An op that fits nowhere is set aside until bytes are given back, or nothing else is left.
@@ -61,6 +63,7 @@ def one_by_one(place, preferred, insertion, pred, succ, times, network, eligible
     n = len(plan.device)
     k = len(needs.limit)
     record = len(plan.score) == n * k
+    plain = aim.rule == FINISH and len(aim.extra) == 0
     clear_memory(pred, held, curve)
     clear_busy(busy)
     for g in range(len(eligible.group_device)):
@@ -87,6 +90,7 @@ def one_by_one(place, preferred, insertion, pred, succ, times, network, eligible
         size = pop_event(agenda.heap, size)
         fixed = group_home(v, eligible)
         best = -1
+        least = inf
         soonest = inf
         begin = 0.0
         for attempt in range(2):  # first the preferred device alone
@@ -100,17 +104,21 @@ def one_by_one(place, preferred, insertion, pred, succ, times, network, eligible
                 ready = inputs_at_once(v, d, pred, network, plan, inputs)
                 length = exec_time(v, d, times)
                 s = idle_from(d, ready, length, insertion, busy)
-                while s < inf and (record or s + length < soonest):
+                while s < inf and (record or not plain or s + length < soonest):
                     fits = next_fit(v, d, s, length, pred, eligible, plan, inputs, needs, held, curve, spans)
                     if fits == s:
                         break
                     s = fits
                     if s < inf:
                         s = idle_from(d, s, length, insertion, busy)
-                if record and s < inf:
-                    plan.score[v * k + d] = s + length
-                if s + length < soonest:
+                if s == inf:
+                    continue
+                x = aimed(aim, v * k + d, s, length)
+                if record:
+                    plan.score[v * k + d] = x
+                if x < least or (aim.rule == START and x == least and s + length < soonest):
                     best = d
+                    least = x
                     soonest = s + length
                     begin = s
         if best < 0:

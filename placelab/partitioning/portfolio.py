@@ -1,4 +1,4 @@
-"""Portfolio: try every partitioner, take the best plan, and improve it move by move."""
+"""Portfolio: try the partitioners, take the best plan, and improve it move by move."""
 
 from __future__ import annotations
 
@@ -36,6 +36,9 @@ ROUNDS = 20  # calls of the kernel that the moves are spread over
 STUCK = 4  # rounds without a shorter plan after which the search goes on from another one
 CHUNK = 64  # positions between two saved states
 CHECK = 20  # moves that a call of the kernel counts for where memory must be checked after it
+LEFT_OUT = frozenset(  # list schedulers that it does without, to be quick
+    "dls hcpt hlfet ish lc lookahead max-min mcp min-min parametric peft pets sufferage".split()
+)
 TRYING = 0.2  # share of the progress that the catalogue is
 EXACT = 1e-6  # relative: nothing is searched for below that
 MODULUS = 2**31 - 2  # seeds of the kernel's generator are 1 to this
@@ -71,11 +74,12 @@ def portfolio(
     progress: Report = silent,
     cancel: Callable[[], bool] = never,
 ) -> Placement:
-    r"""Everything in the catalogue that is feasible; then local search from the best plan, move by move.
+    r"""Plans of the catalogue, as far as they are feasible; then local search from the best one, move by move.
 
-    Every partitioner but the slow ones runs with its default options, and its placement under every static scheduler; what
-    came out is a plan. From the best one on (least memory short, then least makespan, then the first), and when nothing gets
-    shorter for a fifth of the moves from the next best one, a move is kept when the plan gets no longer:
+    Every partitioner runs with its default options, but for the slow ones and some list schedulers, ``LEFT_OUT``; its placement
+    runs under every static scheduler; what came out is a plan. From the best one on (least memory short, then least makespan,
+    then the first), and when nothing gets shorter for a fifth of the moves from the next best one, a move is kept when the plan
+    gets no longer:
 
     - a unit (an op, or a colocation group) of the realised critical path, or next to it, to another device,
     - together with one that it is linked to,
@@ -148,11 +152,11 @@ def _deadline(time_limit: float, cancel: Callable[[], bool]) -> Callable[[], boo
 def _catalogue(
     problem: Problem, seed: int, progress: Report, late: Callable[[], bool]
 ) -> tuple[list[Plan], list[dict]]:
-    """Plans of all partitioners but the slow ones, best first, and a row for each; until one works, all are tried."""
+    """Plans of all partitioners but those left out, best first, and a row for each; until one works, all are tried."""
     plans: list[Plan] = []
     rows: list[dict] = []
     refused: list[Exception] = []
-    quick = [function for function in partitioners().values() if not function.slow]
+    quick = [function for function in partitioners().values() if not function.slow and function.name not in LEFT_OUT]
     for i, function in enumerate(quick):
         if plans and late():
             rows.append(_row(function.name, error="not tried: stopped before"))

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from placelab.kernels import blocks
+from placelab.kernels import blocks, choose_least, choose_ready
 from placelab.kernels import list_schedule as kernels
 from placelab.kernels import list_schedule_in_memory as in_memory
 from placelab.planning import plan_arrays
@@ -26,7 +26,7 @@ from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.planned import planned_schedule
-from placelab.schedule.trace import PLANNED_FINISH, Trace
+from placelab.schedule.trace import EARLIEST_START, PLANNED_FINISH, Trace
 
 SOONEST, ONLY, PATH = (
     "finishes soonest there",
@@ -34,6 +34,13 @@ SOONEST, ONLY, PATH = (
     "on the critical path, which that device runs soonest",
 )
 REASONS = (SOONEST, ONLY, PATH)
+FINISH = plan_arrays.aim()
+Meaning = tuple[str, str]  # the reason of a choice, and the name of its score
+AIMS: tuple[Meaning, ...] = (
+    (SOONEST, PLANNED_FINISH),
+    ("starts soonest there", EARLIEST_START),
+    ("runs quickest there", "time of the op [s]"),
+)
 
 
 def in_order(
@@ -43,6 +50,8 @@ def in_order(
     *,
     insertion: bool = True,
     trace: bool = False,
+    aim: blocks.Aim = FINISH,
+    meaning: Meaning | None = None,
 ) -> Placement:
     """Put each op of a topological order on the device where it finishes soonest, ties to the lower device.
 
@@ -54,6 +63,10 @@ def in_order(
         A device per op that is taken whenever the op may run and has room there, -1 for none; shape (n_ops,).
     insertion
         Into the earliest idle gap that holds it; False: after the device's last op.
+    aim
+        What is to be least instead of the finish; where that is the start, ties go to the sooner finish first.
+    meaning
+        Reason and name of the score, for the trace; default: those of the aim's rule.
 
     Returns
     -------
@@ -62,12 +75,86 @@ def in_order(
     """
     if preferred is None:
         preferred = np.full(problem.graph.n_ops, -1, dtype=np.int32)
-    placement = _in_order_kernel(problem, frozen(order), frozen(preferred), insertion, trace)
+    order, preferred = frozen(order), frozen(preferred)
+    placement = _in_order_kernel(problem, order, preferred, insertion, trace, aim)
     if placement is None:
-        place = np.empty(len(order), dtype=np.int32)
-        place[order] = np.arange(len(order), dtype=np.int32)
-        placement = _in_memory(problem, frozen(place), frozen(preferred), insertion, trace)
-    return placement
+        placement = _in_memory(problem, frozen(_places(order)), preferred, insertion, trace, aim)
+    if placement.trace is None or (aim is FINISH and meaning is None):
+        return placement
+    reason, score_name = meaning or AIMS[aim.rule]
+    times: Literal["", "start", "finish"] = ""
+    if not len(aim.extra):
+        times = ("finish", "start", "")[aim.rule]
+    record = replace(placement.trace, reasons=(reason, ONLY, PATH), score_name=score_name, times=times)
+    return replace(placement, trace=record)
+
+
+def by_choice(
+    problem: Problem,
+    rule: int,
+    reason: str = SOONEST,
+    *,
+    head: np.ndarray | None = None,
+    batch: bool = False,
+    trace: bool = False,
+) -> Placement:
+    """Put, of all ready ops, always the chosen one where it finishes soonest, after that device's last op.
+
+    Where that plan exceeds a capacity, ops are planned again in the order it took them, with memory tracked over time.
+
+    Parameters
+    ----------
+    rule
+        Which one goes first (:mod:`placelab.kernels.choose_ready`).
+    reason
+        Of a choice, for the trace.
+    head
+        With ``LEAST``: what is subtracted from each op's finish, shape (n_ops,).
+    batch
+        Round by round: ops that become ready wait until all that were ready are placed.
+    """
+    plan = plan_arrays.plan(problem, trace)
+    arguments = *plan_arrays.facts(problem), plan_arrays.frontier(problem)
+    if rule == choose_ready.LEAST and not batch:
+        ahead = frozen(np.empty(0) if head is None else head)
+        choose_least.choose_least(ahead, *arguments, plan_arrays.pairs(problem), plan)
+    else:
+        choose_ready.choose_ready(rule, int(batch), *arguments, plan_arrays.ready(problem), plan)
+    placement = _placement(problem, plan, None, trace)
+    if placement is None:
+        preferred = frozen(np.full(problem.graph.n_ops, -1, dtype=np.int32))
+        placement = _in_memory(problem, frozen(_places(plan.order)), preferred, False, trace)
+    if placement.trace is None:
+        return placement
+    return replace(placement, trace=replace(placement.trace, reasons=(reason, ONLY, PATH)))
+
+
+def kept_in_memory(problem: Problem, plan: blocks.Plan, meaning: Meaning, trace: bool) -> Placement:
+    """The plan a kernel made without regard to memory, inserted into gaps, as a placement.
+
+    Where it exceeds a capacity, ops are planned again in its order with memory tracked over time, on its devices where they
+    have room there, else where they finish soonest.
+    """
+    placement = _placement(problem, plan, None, trace)
+    again = (SOONEST, ONLY, "there without regard to memory, too")
+    if placement is not None:
+        again = (meaning[0], ONLY, PATH)
+    else:
+        meaning = (SOONEST, PLANNED_FINISH)
+        placement = _in_memory(problem, frozen(_places(plan.order)), frozen(plan.device), True, trace)
+    if placement.trace is None:
+        return placement
+    times: Literal["", "start", "finish"] = ""
+    if meaning[1] in (EARLIEST_START, PLANNED_FINISH):
+        times = "start" if meaning[1] == EARLIEST_START else "finish"
+    return replace(placement, trace=replace(placement.trace, reasons=again, score_name=meaning[1], times=times))
+
+
+def _places(order: np.ndarray) -> np.ndarray:
+    """The place of each op in an order."""
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    return place
 
 
 def as_ready(problem: Problem, *, trace: bool = False) -> Placement:
@@ -82,7 +169,9 @@ def as_ready(problem: Problem, *, trace: bool = False) -> Placement:
     return placement
 
 
-def one_by_one(s: ListScheduler, key: Callable[[int], Any], preferred: np.ndarray | None = None) -> Placement:
+def one_by_one(
+    s: ListScheduler, key: Callable[[int], Any], preferred: np.ndarray | None = None, aim: blocks.Aim = FINISH
+) -> Placement:
     """Place, of the ops whose inputs are placed, always the one of smallest (key, op number), as the module says.
 
     An op that is set aside is tried again when memory was freed, or when nothing else is left.
@@ -104,7 +193,7 @@ def one_by_one(s: ListScheduler, key: Callable[[int], Any], preferred: np.ndarra
             heap, aside = sorted(aside), []
         item = heappop(heap)
         v, freed = item[1], s.freed
-        if not _place(s, v, preferred):
+        if not _place(s, v, preferred, aim):
             aside.append(item)
             continue
         if aside and s.freed != freed:
@@ -117,26 +206,35 @@ def one_by_one(s: ListScheduler, key: Callable[[int], Any], preferred: np.ndarra
     return s.placement()
 
 
-def _place(s: ListScheduler, v: int, preferred: np.ndarray | None) -> bool:
+def _place(s: ListScheduler, v: int, preferred: np.ndarray | None, aim: blocks.Aim) -> bool:
     candidates = s.candidates(v)
     if not candidates:
         return False
+    k, length = s.problem.cluster.n_devices, s.problem.exec_time
+    score = {d: kernels.aimed(aim, v * k + d, s.est(v, d), length(v, d)) for d in candidates}
     if preferred is not None and preferred[v] in candidates:
         d = preferred[v]
-        s.place(v, d, reason=PATH, scores={d: s.eft(v, d)})
+        s.place(v, d, reason=PATH, scores={d: score[d]})
     else:
-        s.place(v, min(candidates, key=lambda d: s.eft(v, d)), reason=SOONEST if len(candidates) > 1 else ONLY)
+        tie = s.eft if aim.rule == kernels.START else lambda v, d: 0.0
+        best = min(candidates, key=lambda d: (score[d], tie(v, d)))
+        s.place(v, best, reason=AIMS[aim.rule][0] if len(candidates) > 1 else ONLY, scores=score)
     return True
 
 
 def _in_order_kernel(
-    problem: Problem, order: np.ndarray, preferred: np.ndarray, insertion: bool, trace: bool
+    problem: Problem,
+    order: np.ndarray,
+    preferred: np.ndarray,
+    insertion: bool,
+    trace: bool,
+    aim: blocks.Aim = FINISH,
 ) -> Placement | None:
     """The placement made without regard to memory, or None where it exceeds a capacity."""
     plan = plan_arrays.plan(problem, trace, order)
     arrival, busy = np.empty(problem.cluster.n_devices), plan_arrays.busy(problem, insertion)
     pred, _, *facts = plan_arrays.facts(problem)
-    kernels.in_order(preferred, int(insertion), pred, *facts, arrival, busy, plan)
+    kernels.in_order(preferred, int(insertion), aim, pred, *facts, arrival, busy, plan)
     return _placement(problem, plan, preferred, trace)
 
 
@@ -147,12 +245,19 @@ def _as_ready_kernel(problem: Problem, trace: bool) -> Placement | None:
     return _placement(problem, plan, None, trace)
 
 
-def _in_memory(problem: Problem, place: np.ndarray, preferred: np.ndarray, insertion: bool, trace: bool) -> Placement:
+def _in_memory(
+    problem: Problem,
+    place: np.ndarray,
+    preferred: np.ndarray,
+    insertion: bool,
+    trace: bool,
+    aim: blocks.Aim = FINISH,
+) -> Placement:
     """The placement made with memory tracked over time; arguments as of the kernel."""
     plan, memory = plan_arrays.plan(problem, trace), plan_arrays.memory_over_time(problem)
     agenda, busy = plan_arrays.agenda(problem, aside=True), plan_arrays.busy(problem, insertion)
     work = plan_arrays.inputs(problem), memory, agenda, busy
-    placed = in_memory.one_by_one(place, preferred, int(insertion), *plan_arrays.facts(problem), *work, plan)
+    placed = in_memory.one_by_one(place, preferred, int(insertion), aim, *plan_arrays.facts(problem), *work, plan)
     if placed < problem.graph.n_ops:
         _refuse(problem, plan, placed, place, insertion, resumed(problem, memory, plan.device))
     made = _finished(problem, plan, preferred, trace)

@@ -10,7 +10,7 @@ import numpy as np
 
 from placelab.kernels import blocks
 from placelab.kernels.codes import FREE
-from placelab.kernels.list_schedule import SPANS
+from placelab.kernels.list_schedule import FINISH, SPANS
 from placelab.kernels.memory_over_time import HALF, SIZE
 from placelab.planning.memory_plan import held_for_ever_by_group, planning_limit
 from placelab.problem.graph import OpGraph, frozen
@@ -80,6 +80,36 @@ def frontier(problem: Problem) -> blocks.Frontier:
     """Where each device stands."""
     k = problem.cluster.n_devices
     return blocks.Frontier(np.empty(k), np.empty(k))
+
+
+def aim(rule: int = FINISH, extra: np.ndarray | None = None) -> blocks.Aim:
+    """What is least on the device that an op gets; `extra` is added to it, shape (n_ops, n_devices)."""
+    return blocks.Aim(rule, frozen(np.empty(0) if extra is None else extra.reshape(-1)))
+
+
+def ready(problem: Problem) -> blocks.Ready:
+    """Ready ops, and where each would finish soonest."""
+    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    whole = lambda: np.empty(n, np.int32)  # noqa: E731
+    return blocks.Ready(whole(), whole(), whole(), *np.empty((2, n * k)), *np.empty((3, n)))
+
+
+def waiting(problem: Problem) -> blocks.Waiting:
+    """Ready ops in any order."""
+    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    return blocks.Waiting(np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n * k))
+
+
+def pairs(problem: Problem) -> blocks.Pairs:
+    """Heaps of ready ops per kind of devices, and which devices are of one kind."""
+    n, k = problem.graph.n_ops, problem.cluster.n_devices
+    speeds = np.stack((problem.column, problem.divisor))
+    _, example, kind = np.unique(speeds, axis=1, return_index=True, return_inverse=True)
+    kinds = len(example)
+    heap = lambda: (np.empty(2 * n * kinds), np.empty(kinds, np.int32))  # noqa: E731
+    devices = frozen(kind.reshape(-1).astype(np.int32)), frozen(example.astype(np.int32))
+    work = np.empty(n, np.int32), np.empty(n * k), *heap(), *heap(), *np.empty((2, kinds))
+    return blocks.Pairs(*devices, *work)
 
 
 def agenda(problem: Problem, aside: bool) -> blocks.Agenda:

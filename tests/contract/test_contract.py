@@ -7,7 +7,7 @@ from itertools import product
 
 import problems
 import pytest
-from examples import examples
+from examples import ALIKE, examples
 from hypothesis import given
 
 import placelab as pl
@@ -31,7 +31,7 @@ def test_partitioner(name):
     """On the built-in problems, and on random ones of every memory and transfer model."""
     testing.check_partitioner(name)
 
-    @examples(60 if name in QUICK else 10)
+    @examples(20 if name in ALIKE else 60 if name in QUICK else 10)
     @given(problem=problems.problems())
     def on_any(problem):
         testing.check_partitioner(name, [problem])
@@ -62,7 +62,7 @@ def test_every_pair_runs_and_is_legal(memory, transfers):
         for partitioner in QUICK:
             with suppress(pl.InfeasibleError):
                 placement = pl.place(problem, partitioner)
-                for scheduler in pl.schedulers():
+                for scheduler in ("fifo", "planned") if partitioner in ALIKE else pl.schedulers():
                     with suppress(pl.UnsupportedError):
                         schedule = pl.simulate(problem, placement, scheduler)
                         assert legal(schedule), (partitioner, scheduler, testing.as_code(problem))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import fields
 from itertools import permutations
 
 import numpy as np
 import problems
 import pytest
+from same_placement import same
 
 import placelab as pl
 from placelab.planning import list_scheduling
@@ -47,19 +47,6 @@ def independent_heft(problem, insertion=True):
         if group >= 0:
             fixed[group] = device[v]
     return [int(device[v]) for v in range(graph.n_ops)], max(finish.values())
-
-
-def same(a: pl.Placement, b: pl.Placement) -> bool:
-    """Whether both are equal to the last bit, traces included."""
-    if a.trace is not None:
-        for field in fields(a.trace):
-            x, y = getattr(a.trace, field.name), getattr(b.trace, field.name)
-            if field.name == "reason":
-                x, y = [a.trace.reasons[i] for i in x], [b.trace.reasons[i] for i in y]
-            if field.name not in ("reasons", "ranks") and not np.array_equal(x, y, equal_nan=field.name == "score"):
-                return False
-    columns = ("device", "planned", "not_before")
-    return all(np.array_equal(getattr(a, c), getattr(b, c)) for c in columns) and a.estimate == b.estimate
 
 
 def test_topcuoglu_is_80():

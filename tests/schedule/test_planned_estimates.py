@@ -12,7 +12,7 @@ from contextlib import suppress
 import numpy as np
 import problems
 import pytest
-from examples import examples
+from examples import ALIKE, examples
 from hypothesis import given
 
 import placelab as pl
@@ -35,7 +35,7 @@ def planned(problem, name):
 def test_the_planned_makespan_is_the_simulated_one(name):
     """On random problems without memory limits."""
 
-    @examples(10 if pl.partitioners()[name].slow else 60)
+    @examples(20 if name in ALIKE else 10 if pl.partitioners()[name].slow else 60)
     @given(problem=problems.problems(ops=9, memory=("none",), **FREE))
     def on_any(problem):
         if (placement := planned(problem, name)) is not None:
@@ -61,7 +61,9 @@ def test_ops_of_no_time_run_in_the_order_they_were_appended():
 @pytest.mark.parametrize("name", [name for name, function in pl.partitioners().items() if not function.slow])
 def test_a_plan_in_any_memory_model_runs_as_long_as_planned(name):
     """The order is kept, and what waited for memory waits again."""
-    for i, problem in enumerate(problems.many(60, seed=91, memory=tuple(MEMORY_MODELS), **FREE)):
+    for i, problem in enumerate(
+        problems.many(20 if name in ALIKE else 60, seed=91, memory=tuple(MEMORY_MODELS), **FREE)
+    ):
         if (placement := planned(problem, name)) is not None:
             assert pl.simulate(problem, placement, "planned").makespan == placement.estimate, i
 

@@ -1,0 +1,125 @@
+"""Insertion scheduling: the ready op of highest priority where it starts soonest, then ready ops into the hole before it."""
+
+from math import inf
+
+from placelab.kernels.jit import helper, kernel
+from placelab.kernels.list_schedule import arrivals
+from placelab.kernels.look_up import exec_time, fix_group, group_home, may_run
+
+
+@helper
+def become_ready(v, count, pred, network, plan, frontier, ready):
+    """Add v to so many ready ops: when its inputs are on each device. Returns their new number."""
+    k = len(frontier.free)
+    arrivals(v, 0, k, pred, network, plan, frontier.arrival)
+    for d in range(k):
+        ready.arrival[v * k + d] = frontier.arrival[d]
+    ready.op[count] = v
+    return count + 1
+
+
+@helper
+def start_on(v, d, eligible, free, ready):
+    """When v would start after the last op of d; infinite where it may not run."""
+    home = group_home(v, eligible)
+    if not may_run(v, d, eligible) or (home >= 0 and home != d):
+        return inf
+    return max(ready.arrival[v * len(free) + d], free[d])
+
+
+@helper
+def filler(d, begin, end, count, rank, times, eligible, free, ready):
+    """Position of the ready op of highest priority that fits into the hole of d and would start no earlier elsewhere; or -1."""
+    k = len(free)
+    at = -1
+    for i in range(count):
+        u = ready.op[i]
+        if at >= 0 and rank[u] > rank[ready.op[at]]:
+            continue
+        if start_on(u, d, eligible, free, ready) == inf:
+            continue
+        s = max(ready.arrival[u * k + d], begin)
+        if s + exec_time(u, d, times) > end:
+            continue
+        best = True
+        for e in range(k):
+            if e != d and start_on(u, e, eligible, free, ready) < s:
+                best = False
+        if best:
+            at = i
+    return at
+
+
+@helper
+def put(v, d, s, placed, pred, succ, times, network, eligible, frontier, ready, plan, count):
+    """Place v, which is no longer among so many ready ops, and add those that it makes ready. Returns their new number."""
+    k = len(frontier.free)
+    if len(plan.score) > 0:
+        for e in range(k):
+            x = start_on(v, e, eligible, frontier.free, ready)
+            if x < inf:
+                plan.score[v * k + e] = s if e == d else x
+    plan.order[placed] = v
+    plan.device[v] = d
+    plan.start[v] = s
+    plan.finish[v] = s + exec_time(v, d, times)
+    fix_group(v, d, eligible)
+    for e in range(succ.ptr[v], succ.ptr[v + 1]):
+        w = succ.consumer[e]
+        ready.missing[w] -= 1
+        if ready.missing[w] == 0:
+            count = become_ready(w, count, pred, network, plan, frontier, ready)
+    return count
+
+
+@kernel
+def fill_holes(rank, pred, succ, times, network, eligible, frontier, ready, plan):
+    """Place all ops as the module says; ``rank`` (n,), the lowest first.
+
+    O(edges k + n w) for w ready ops, and O(k) for each that fits.
+    """
+    n = len(plan.device)
+    k = len(frontier.free)
+    free = frontier.free
+    for g in range(len(eligible.group_device)):
+        eligible.group_device[g] = -1
+    for d in range(k):
+        free[d] = 0.0
+    count = 0
+    for v in range(n):
+        ready.missing[v] = pred.ptr[v + 1] - pred.ptr[v]
+        if ready.missing[v] == 0:
+            count = become_ready(v, count, pred, network, plan, frontier, ready)
+    placed = 0
+    while placed < n:
+        at = 0
+        for i in range(1, count):
+            if rank[ready.op[i]] < rank[ready.op[at]]:
+                at = i
+        v = ready.op[at]
+        best = -1
+        soonest = inf
+        for d in range(k):
+            s = start_on(v, d, eligible, free, ready)
+            if s < soonest or (
+                best >= 0 and s == soonest and s < inf and exec_time(v, d, times) < exec_time(v, best, times)
+            ):
+                best = d
+                soonest = s
+        begin = free[best]
+        count -= 1
+        ready.op[at] = ready.op[count]
+        count = put(v, best, soonest, placed, pred, succ, times, network, eligible, frontier, ready, plan, count)
+        placed += 1
+        free[best] = plan.finish[v]
+        while begin < soonest:
+            at = filler(best, begin, soonest, count, rank, times, eligible, free, ready)
+            if at < 0:
+                break
+            u = ready.op[at]
+            s = max(ready.arrival[u * k + best], begin)
+            count -= 1
+            ready.op[at] = ready.op[count]
+            count = put(u, best, s, placed, pred, succ, times, network, eligible, frontier, ready, plan, count)
+            placed += 1
+            begin = plan.finish[u]
