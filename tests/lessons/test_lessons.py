@@ -76,6 +76,8 @@ def test_copies_are_written_once(tmp_path, capsys):
         assert (tmp_path / "instructor" / path.name).read_bytes() == path.read_bytes()
         cells = json.loads((tmp_path / "students" / path.name).read_text())["cells"]
         assert not any("solution" in tags(cell) or cell.get("outputs") for cell in cells)
+        hidden = [cell["metadata"].get("jupyter", {}).get("source_hidden", False) for cell in cells]
+        assert hidden == ["check" in tags(cell) for cell in cells]
         assert len(cells) == len(json.loads(path.read_text())["cells"]) - len(tagged(path, "solution"))
     mine = tmp_path / "students" / NOTEBOOKS[0].name
     mine.write_text("{}")
