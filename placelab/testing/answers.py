@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import dis
 import inspect
+import traceback
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from threading import Thread
 from typing import Any, NoReturn
 
@@ -15,6 +17,7 @@ from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.testing.problem_as_code import as_code
 
+PLACELAB = Path(__file__).resolve().parents[1]
 SECONDS = 20.0  # default limit of one call
 LONGEST = 300  # characters of a value that is shown
 RETURNS = {"RESUME", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE", "NOP"}
@@ -47,8 +50,20 @@ def answer(found: Any, *arguments: Any, seconds: float | None = SECONDS) -> Any:
 
 
 def fail(sentence: str, code: str = "", cause: BaseException | None = None) -> NoReturn:
-    """Raise AssertionError with a sentence and, below it, the counter-example as code."""
-    raise AssertionError(f"{sentence}\n\n{code}" if code else sentence) from cause
+    """Raise AssertionError with a sentence and, below it, the counter-example as code.
+
+    IPython shows these, and the lines of the student's own code that failed, instead of the calls inside placelab.
+    """
+    error = AssertionError(f"{sentence}\n\n{code}" if code else sentence)
+    vars(error).update(_render_traceback_=lambda: [str(error), *_own_lines(cause)])
+    raise error from cause
+
+
+def _own_lines(cause: BaseException | None) -> list[str]:
+    """Where an answer failed: each call outside placelab, with its line."""
+    calls = [] if cause is None else traceback.extract_tb(cause.__traceback__)
+    own = [call for call in calls if not Path(call.filename).is_relative_to(PLACELAB)]
+    return [f"in {call.name}, line {call.lineno}: {call.line}" for call in own]
 
 
 def title(found: Any) -> str:

@@ -274,6 +274,19 @@ def test_a_failing_placement_is_shown_as_code():
     assert names["placement"].device.tolist() == SCHEDULE.placement.device.tolist()
 
 
+def test_a_notebook_shows_the_sentence_and_the_line_that_failed():
+    """IPython asks the error itself; the calls inside placelab help no student."""
+
+    def fails():
+        return {}["gpu"]
+
+    with pytest.raises(AssertionError) as error:
+        testing.check_value(fails, 80)
+    sentence, *lines = error.value._render_traceback_()
+    assert sentence == str(error.value) == "fails fails with KeyError: 'gpu'"
+    assert len(lines) == 1 and lines[0].startswith("in fails, line ") and lines[0].endswith('return {}["gpu"]')
+
+
 def test_tolerance_is_a_share_of_the_right_value():
     """1 % of 200 is 2."""
     testing.check_value(202, 200, tol=0.01)
