@@ -34,6 +34,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
+    "lesson_copies",
     "mathml",
     "shown",
     "strategy_pages",

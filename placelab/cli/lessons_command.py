@@ -12,6 +12,9 @@ from placelab.cli.shipped_files import shipped
 
 LESSONS = Path("notebooks", "lessons")
 SOLUTION = "solution"  # tag of the cells that a student's copy lacks
+CHECK = "check"
+FOLDED = "# Run this cell: it checks your answer.\n"  # the line that a folded cell shows
+PASSED = '\nprint("Right.")'
 EXAMPLES = """
 lessons course                 students' copies, in a new folder
 lessons course --instructor    with the solutions
@@ -43,10 +46,14 @@ def lessons(options: argparse.Namespace) -> None:
 
 
 def students_copy(notebook: str) -> str:
-    """The notebook's JSON without solutions and without results."""
+    """The notebook's JSON without solutions and results; checks, whose code says what is right, are folded and say "Right."."""
     content = json.loads(notebook)
     content["cells"] = [cell for cell in content["cells"] if SOLUTION not in cell["metadata"].get("tags", ())]
     for cell in content["cells"]:
         if cell["cell_type"] == "code":
             cell["outputs"], cell["execution_count"] = [], None
+        if CHECK in cell["metadata"].get("tags", ()):
+            cell["metadata"]["jupyter"] = {"source_hidden": True}
+            shows = "check_strategy" in "".join(cell["source"])  # its table is the answer
+            cell["source"] = [FOLDED, *cell["source"], *([] if shows else [PASSED])]
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"

@@ -5,15 +5,19 @@ from __future__ import annotations
 import ctypes
 import dis
 import inspect
+import traceback
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from threading import Thread
 from typing import Any, NoReturn
 
 import numpy as np
 
 from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
 from placelab.testing.problem_as_code import as_code
 
+PLACELAB = Path(__file__).resolve().parents[1]
 SECONDS = 20.0  # default limit of one call
 LONGEST = 300  # characters of a value that is shown
 RETURNS = {"RESUME", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE", "NOP"}
@@ -25,7 +29,7 @@ def answer(found: Any, *arguments: Any, seconds: float | None = SECONDS) -> Any:
     Parameters
     ----------
     found
-        A value, or a function of `arguments`.
+        A value, a function of `arguments`, or one without parameters.
     seconds
         How long a call may take; None: as long as it likes, in the caller's own thread.
 
@@ -40,14 +44,26 @@ def answer(found: Any, *arguments: Any, seconds: float | None = SECONDS) -> Any:
     name = title(found)
     if is_empty(found):
         fail(f"{name} is still empty: fill in its body and run its cell again")
-    result = _called(found, arguments, seconds)
+    result = _called(found, arguments if _takes_any(found) else (), seconds)
     _expect_filled(result, name)
     return result
 
 
 def fail(sentence: str, code: str = "", cause: BaseException | None = None) -> NoReturn:
-    """Raise AssertionError with a sentence and, below it, the counter-example as code."""
-    raise AssertionError(f"{sentence}\n\n{code}" if code else sentence) from cause
+    """Raise AssertionError with a sentence and, below it, the counter-example as code.
+
+    IPython shows these, and the lines of the student's own code that failed, instead of the calls inside placelab.
+    """
+    error = AssertionError(f"{sentence}\n\n{code}" if code else sentence)
+    vars(error).update(_render_traceback_=lambda: [str(error), *_own_lines(cause)])
+    raise error from cause
+
+
+def _own_lines(cause: BaseException | None) -> list[str]:
+    """Where an answer failed: each call outside placelab, with its line."""
+    calls = [] if cause is None else traceback.extract_tb(cause.__traceback__)
+    own = [call for call in calls if not Path(call.filename).is_relative_to(PLACELAB)]
+    return [f"in {call.name}, line {call.lineno}: {call.line}" for call in own]
 
 
 def title(found: Any) -> str:
@@ -68,13 +84,45 @@ def is_empty(function: Any) -> bool:
 
 def shown(value: Any) -> str:
     """A value as code, cut where it is long."""
-    text = repr(value.item() if isinstance(value, np.generic) else value)
+    text = repr(_plain(value))
+    if "\n" in text:  # of an array or a table
+        text = " ".join(text.split())
     return text if len(text) <= LONGEST else text[:LONGEST] + " …"
 
 
 def case_as_code(case: Any) -> str:
     """A case that an answer fails, as code."""
+    if isinstance(case, Placement):
+        return f"{as_code(case.problem)}\nplacement = pl.Placement(problem, {shown(case.device.tolist())})"
     return as_code(case) if isinstance(case, Problem) else f"case = {shown(case)}"
+
+
+def judged(holds: Callable, *arguments: Any, name: str, value: Any) -> Any:
+    """What a check's own function says of an answer; one that it cannot read fails in a sentence, too."""
+    try:
+        return holds(*arguments)
+    except Exception as error:
+        fail(
+            f"{name} gives {shown(value)}, which is not of the form that the exercise asks for "
+            f"({type(error).__name__}: {' '.join(str(error).split())})",
+            cause=error,
+        )
+
+
+def _plain(value: Any) -> Any:
+    """The value with Python's own numbers in place of NumPy's."""
+    if isinstance(value, dict):
+        return {_plain(key): _plain(part) for key, part in value.items()}
+    if type(value) in (list, tuple, set):
+        return type(value)(map(_plain, value))
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _takes_any(function: Callable) -> bool:
+    try:
+        return bool(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # some built-in functions have no signature
+        return True
 
 
 def _expect_filled(value: Any, name: str) -> None:

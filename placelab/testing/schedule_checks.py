@@ -61,7 +61,8 @@ def check_placement(
     placed, code = _placement(problem, given, name)
     schedule = simulate(problem, placed, scheduler)
     for violation in validate(schedule)[:1]:
-        fail(f"{name} breaks the rule {violation.kind!r}: {violation.detail}", code)
+        where = f" on {violation.device!r}" if violation.device is not None else ""
+        fail(f"{name} breaks the rule {violation.kind!r}{where}: {violation.detail}", code)
     if at_most is not None and schedule.makespan > at_most * (1 + ROUNDING):
         fail(f"{name} takes {schedule.makespan:g} s; at most {at_most:g} s are allowed", code)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from placelab.errors import described
 from placelab.problem.problem import Problem
-from placelab.testing.answers import SECONDS, answer, case_as_code, fail, is_empty, shown, title
+from placelab.testing.answers import SECONDS, answer, case_as_code, fail, is_empty, judged, shown, title
 from placelab.testing.example_problems import size
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def check_value(found: Any, want: Any, tol: float = 0.0, hint: str = "", *, seco
     """
     name, value = title(found), answer(found, seconds=seconds)
     if callable(want):
-        right = bool(want(value))
+        right = bool(judged(want, value, name=name, value=value))
     elif _kind(value) != _kind(want):
         fail(f"{name} is {described(value)}; {described(want)} is expected")
     else:
@@ -75,7 +75,7 @@ def check_frame(
     found
         A DataFrame, or a function without parameters that returns one.
     columns
-        Names that must be among its columns; others, and any order, are allowed.
+        Names that must be among its columns, or levels of its index; others, and any order, are allowed.
     claims
         Sentence → function of the table that returns a truth value, or one per row; then the first row for which it is false
         is shown.
@@ -85,13 +85,15 @@ def check_frame(
     table = answer(found, seconds=seconds)
     if not isinstance(table, pd.DataFrame):
         fail(f"{title(found)} is {described(table)}; a DataFrame is expected")
+    if set(columns) & set(table.index.names):  # as groupby leaves them
+        table = table.reset_index()
     missing = [column for column in columns if column not in table.columns]
     if missing:
         fail(f"the table has no column {missing[0]!r}; it has {', '.join(map(str, table.columns))}")
     if table.empty:
         fail("the table has no rows")
     for sentence, holds in claims.items():
-        true = np.asarray(holds(table), dtype=bool)
+        true = np.asarray(judged(holds, table, name=title(found), value=table), dtype=bool)
         if not true.all():
             row = f"row = {shown(table.iloc[int(np.argmin(true))].to_dict())}" if true.shape == (len(table),) else ""
             fail(f"the table breaks a claim: {sentence}", row)
@@ -133,7 +135,7 @@ def check_property(
         several.sort(key=size)
     for case in several:
         value = answer(f, case, seconds=seconds)
-        if not holds(case, value):
+        if not judged(holds, case, value, name=title(f), value=value):
             fail(f"{title(f)} gives {shown(value)}, but {words}", case_as_code(case))
 
 

@@ -76,6 +76,9 @@ def test_copies_are_written_once(tmp_path, capsys):
         assert (tmp_path / "instructor" / path.name).read_bytes() == path.read_bytes()
         cells = json.loads((tmp_path / "students" / path.name).read_text())["cells"]
         assert not any("solution" in tags(cell) or cell.get("outputs") for cell in cells)
+        hidden = [cell["metadata"].get("jupyter", {}).get("source_hidden", False) for cell in cells]
+        assert hidden == ["check" in tags(cell) for cell in cells]
+        assert all(cell["source"][0].startswith("# Run this cell") for cell in cells if "check" in tags(cell))
         assert len(cells) == len(json.loads(path.read_text())["cells"]) - len(tagged(path, "solution"))
     mine = tmp_path / "students" / NOTEBOOKS[0].name
     mine.write_text("{}")
@@ -102,6 +105,7 @@ def test_an_unfilled_exercise_is_one_sentence(path, own_catalogues):
             if "check" not in tags(cell):
                 exec(code, names)
                 continue
+            assert "print(" in "".join(cell["source"]) or "check_strategy" in "".join(cell["source"])
             with pytest.raises(AssertionError, match=EMPTY) as error:
                 exec(code, names)
         assert "\n" not in str(error.value)

@@ -69,7 +69,12 @@ CHECKS = {
     ),
     "placement": (
         lambda found: testing.check_placement(PROBLEM, found, at_most=7, seconds=SECONDS),
-        [SCHEDULE.placement, dict(a="dev0", b="dev1", c="dev0", d="dev0"), heft_by_hand],
+        [
+            SCHEDULE.placement,
+            dict(a="dev0", b="dev1", c="dev0", d="dev0"),
+            heft_by_hand,
+            lambda: dict(a=0, b=1, c=0, d=0),
+        ],
         [
             (first_device, "first_device takes 8 s; at most 7 s are allowed"),
             ({"a": "dev0"}, "op 'b' has no device"),
@@ -115,10 +120,12 @@ CHECKS = {
         [
             pd.DataFrame(dict(makespan=[1.0], name=["a"], more=[0])),
             lambda: pd.DataFrame(dict(name=["a"], makespan=[2])),
+            pd.DataFrame(dict(name=["a"], makespan=[2])).set_index("name"),
         ],
         [
             (pd.DataFrame(dict(name=["a"])), "no column 'makespan'"),
             (pd.DataFrame(dict(name=["a", "b"], makespan=[1, 0])), "breaks a claim: makespans are positive(.|\n)*'b'"),
+            (pd.DataFrame(dict(name=["a", "b"], makespan=["x", "y"])), "is not of the form"),
             (pd.DataFrame(dict(name=[], makespan=[])), "has no rows"),
             ([1], "a list; a DataFrame is expected"),
         ],
@@ -133,7 +140,10 @@ CHECKS = {
             found, [1, 4, 9], lambda n, root: root**2 == n, "its square is the number", seconds=SECONDS
         ),
         [lambda n: n**0.5, lambda n: -(n**0.5)],
-        [(lambda n: 1, "gives 1, but its square is the number\n\ncase = 4")],
+        [
+            (lambda n: 1, "gives 1, but its square is the number\n\ncase = 4"),
+            (lambda n: (1, 2), r"gives \(1, 2\), which is not of the form that the exercise asks for \(TypeError: "),
+        ],
     ),
     "run": (
         lambda found: testing.check_run(found, RUN, seconds=SECONDS),
@@ -245,6 +255,36 @@ def test_a_value_can_be_judged_by_a_function():
     check("b")
     with pytest.raises(AssertionError, match="'a', which is not right: see the chart"):
         check("a")
+
+
+def test_a_value_is_shown_on_one_line_in_plain_numbers():
+    """NumPy's own notation helps nobody."""
+    for value in [(np.float64(1.5), np.int64(2)), {"x": np.float64(1.5)}, np.arange(400.0).reshape(-1, 2)]:
+        with pytest.raises(AssertionError) as error:
+            testing.check_value(value, lambda value: False)
+        assert "np." not in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_failing_placement_is_shown_as_code():
+    """It can be run again."""
+    with pytest.raises(AssertionError) as error:
+        testing.check_property(lambda placement: 0, [SCHEDULE.placement], lambda placement, found: False, "it is wrong")
+    names: dict = {}
+    exec(str(error.value).partition("\n\n")[2], {"pl": pl}, names)
+    assert names["placement"].device.tolist() == SCHEDULE.placement.device.tolist()
+
+
+def test_a_notebook_shows_the_sentence_and_the_line_that_failed():
+    """IPython asks the error itself; the calls inside placelab help no student."""
+
+    def fails():
+        return {}["gpu"]
+
+    with pytest.raises(AssertionError) as error:
+        testing.check_value(fails, 80)
+    sentence, *lines = error.value._render_traceback_()
+    assert sentence == str(error.value) == "fails fails with KeyError: 'gpu'"
+    assert len(lines) == 1 and lines[0].startswith("in fails, line ") and lines[0].endswith('return {}["gpu"]')
 
 
 def test_tolerance_is_a_share_of_the_right_value():
