@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
+from time import perf_counter
+from typing import Any
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
 sys.path.insert(0, str(TESTS))
@@ -26,12 +28,15 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright 
 
 import placelab as pl  # noqa: E402
 from placelab.widgets.gantt.gantt_chart import Gantt  # noqa: E402
+from placelab.widgets.graph.graph_view import ModelGraph  # noqa: E402
+from placelab.widgets.graph.scopes import scopes_of  # noqa: E402
 
 MODELS = ("convolutional_network", "dynamic_rnn", "gnmt_40", "gnmt_50")
 DEVICES = 4
 PAINTS, DRAGS, LOOKS = 7, 10, 3
 BUDGETS = {1_000: (100, 45), 5_500: (100, 55), 25_000: (150, 75)}  # ops up to → ms of a first paint and of an update
 LATE = 2  # times the budget of an update, which 95 % of the updates keep
+CLOSED, OPENED, SCOPE = 400, 150, 300  # ms of the model graph and of a scope of so many parts
 FIRST = 1_000  # milliseconds to the picture of the first move, with the kernels that `make lab` has compiled
 LEAST = 5  # pictures per second while a hand moves
 SMOOTH = 55  # frames per second, at least
@@ -48,6 +53,22 @@ PAINT = """async () => {
   const canvas = el.querySelector(".stage canvas");
   if (!canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((x) => x)) throw "not painted yet";
   return taken;
+}"""
+PAINT_GRAPH = """async () => {
+  const {default: widget} = await import(window.module);
+  window.unmount();
+  document.body.replaceChildren();
+  const el = document.createElement("div");
+  document.body.append(el);
+  const begun = performance.now();
+  window.unmount = await widget.render({model: window.model, el});
+  const pixels = (canvas) => canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+  const drawn = (canvas) => canvas.width && pixels(canvas).some((x) => x);
+  for (;;) {
+    await new Promise((done) => requestAnimationFrame(done));
+    if ([...el.querySelectorAll(".stage canvas")].some(drawn)) return performance.now() - begun;
+    if (performance.now() - begun > 5000) throw "not painted within 5 s";
+  }
 }"""
 TWO_FRAMES = """async () => {
   const begun = performance.now();
@@ -71,7 +92,11 @@ def main(models: list[str]) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium.find(), args=FLAGS)
         for model in models:
-            for what, measured, budget, verdict in [*_chart(browser, model), *_explorer(browser, model)]:
+            for what, measured, budget, verdict in [
+                *_chart(browser, model),
+                *_graph(browser, model),
+                *_explorer(browser, model),
+            ]:
                 print(f"| {model} | {what} | {measured} | {budget} | {verdict} |", flush=True)
         browser.close()
 
@@ -90,6 +115,38 @@ def _chart(browser: Browser, name: str) -> Iterator[Row]:
     yield _milliseconds("first paint of the chart", [page.evaluate(PAINT) for _ in range(PAINTS)][1:], paint)
     yield "two frames of a page that does nothing", f"{floor:.0f} ms", "", ""
     page.context.close()
+
+
+def _graph(browser: Browser, name: str) -> Iterator[Row]:
+    """Measure the model graph: laid out by the kernel, and painted by a page that has the layout."""
+    schedule = pl.solve(pl.Problem(pl.load(name), pl.clusters.pcie_box(DEVICES)), "heft", "pct")
+    made = [_timed(lambda: ModelGraph.of(schedule)) for _ in range(LOOKS + 1)][1:]
+    view = made[-1][1]
+    page = _page(browser)
+    bare_page.show(page, view)
+    source = (Path(pl.__file__).parent / "widgets" / "static" / "graph.js").read_text(encoding="utf-8")
+    page.evaluate(
+        "source => { window.module = URL.createObjectURL(new Blob([source], {type: 'text/javascript'})) }", source
+    )
+    painted = median([page.evaluate(PAINT_GRAPH) for _ in range(PAINTS)][1:])
+    yield _milliseconds("model graph laid out and painted, scopes closed", [ms + painted for ms, _ in made], CLOSED)
+    page.context.close()
+    scopes = scopes_of(schedule.problem.graph)
+    inside = {node: len(scopes.children(node)) for node in range(scopes.n_ops, scopes.n_nodes) if node != scopes.root}
+    node = min(inside, key=lambda node: abs(inside[node] - SCOPE))
+    opened = sorted({*view.opened, node, *scopes.ancestors(node)} - {scopes.root})
+    took = []
+    for _ in range(LOOKS):
+        fresh = ModelGraph.of(schedule)
+        took.append(_timed(lambda fresh=fresh: fresh.set_trait("opened", opened))[0])
+    yield _milliseconds(f"a scope of {inside[node]} opened, laid out", took, OPENED)
+
+
+def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    """Milliseconds that a call takes, and what it returns."""
+    begun = perf_counter()
+    result = call()
+    return 1000 * (perf_counter() - begun), result
 
 
 def _explorer(browser: Browser, name: str) -> Iterator[Row]:
