@@ -17,6 +17,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 INSTALLED := $(VENV)/.installed-$(EXTRAS)
 CHROMIUM := $(VENV)/.chromium
 KERNELS := $(VENV)/.kernels
+ALL_KERNELS := $(VENV)/.all-kernels
 NODE_MODULES := widgets/node_modules/.installed
 CHOSEN := $(if $(SLOW),--hypothesis-profile=thorough,-m "not slow")
 # What make check runs: the rooms that need no framework, no browser and no compiled kernel.
@@ -30,7 +31,7 @@ lab: $(INSTALLED) $(KERNELS)
 	$(BIN)/placelab lab
 
 # Browser tests that measure frames and delays are slow ones, which have the machine to themselves.
-test: $(INSTALLED) $(NODE_MODULES) $(CHROMIUM)
+test: $(INSTALLED) $(NODE_MODULES) $(CHROMIUM) $(ALL_KERNELS)
 	ruff check .
 	ruff format --check .
 	mypy
@@ -75,6 +76,10 @@ $(INSTALLED): pyproject.toml constraints.txt $(wildcard etc/jupyter/*/*)
 # Those that a first drag needs; placelab lab compiles the others in the background. The explorer works without, slower.
 $(KERNELS): $(INSTALLED) $(wildcard placelab/kernels/*.py)
 	@$(BIN)/placelab compile --first && touch $@ || true
+
+# Tests in several processes would each compile them.
+$(ALL_KERNELS): $(INSTALLED) $(wildcard placelab/kernels/*.py)
+	@$(BIN)/placelab compile && touch $@
 
 # npm writes the lock of what it installed last, so the stamp is newer than both files it depends on.
 $(NODE_MODULES): widgets/package.json widgets/package-lock.json $(INSTALLED)

@@ -6,6 +6,7 @@ import argparse
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from time import monotonic
 from typing import Any
 
@@ -36,7 +37,8 @@ def compile_kernels(options: argparse.Namespace) -> None:
     begun = monotonic()
     if options.first:
         print("Compiling what the explorer's first drag needs, once for this machine: half a minute …", flush=True)
-    running = [_process(names) for names in (FIRST if options.first else [()])]
+    shares = FIRST if options.first else ((),) if options.gently else _halves()
+    running = [_process(share) for share in shares]
     if any([process.wait() for process in running]):
         raise PlacelabError("a kernel could not be compiled; the explorer works without, slower. The error is above")
     print(f"Compiled in {monotonic() - begun:.0f} s.")
@@ -50,6 +52,14 @@ def in_background() -> None:
         subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
 
 
-def _process(names: tuple[str, ...]) -> subprocess.Popen:
+def _halves() -> tuple[tuple[str, ...], ...]:
+    """All kernels for two processes; one process compiles them in the order in which a user meets them."""
+    from placelab.cli.warming import every
+
+    names = sorted(kernel.__name__ for kernel in every())
+    return tuple(names[::2]), tuple(names[1::2])
+
+
+def _process(names: Sequence[str]) -> subprocess.Popen:
     wait = {**os.environ, "PLACELAB_JIT": "wait"}
     return subprocess.Popen([sys.executable, "-m", "placelab.cli.warming", *names], env=wait)
