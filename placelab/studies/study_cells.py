@@ -155,7 +155,7 @@ def steps_key(steps: Steps) -> list[str]:
 
 
 def _identity(function: Callable) -> str:
-    name: str = getattr(function, "name", None) or getattr(function, "__qualname__", "")
+    name = str(getattr(function, "name", None) or getattr(function, "__qualname__", ""))
     if keywords := getattr(function, "keywords", None):  # functools.partial
         return f"{_identity(function.func)} {sorted(keywords.items())!r}"  # type: ignore[attr-defined]
     if getattr(function, "__module__", "").startswith("placelab."):

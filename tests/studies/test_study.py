@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
 import sys
-from pathlib import Path
-from time import monotonic, sleep
 
 import pandas as pd
 import pytest
+from studies.programs import finish, start, stored, wait_for
 
 import placelab as pl
+from placelab import strategies
 from placelab.errors import FormatError, UnsupportedError
 from placelab.studies import study_rows
 from placelab.studies.study_cells import problem_key
 
-SCRIPT = Path(__file__).with_name("study_script.py")
 COMMON = dict(processes=0)
-
-
-def start(folder: Path, *arguments: str) -> subprocess.Popen:
-    """The script as a program in a session of its own, on plain Python, which starts at once."""
-    command = [sys.executable, str(SCRIPT), str(folder), *arguments]
-    return subprocess.Popen(
-        command, env=os.environ | {"PLACELAB_JIT": "0"}, stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
-
-
-def finish(folder: Path, *arguments: str) -> tuple[int, pd.DataFrame]:
-    """Run the script to its end; how many rows it computed, and its table."""
-    with start(folder, *arguments) as program:
-        out, _ = program.communicate(timeout=240)
-    assert program.returncode == 0
-    return int(out), pd.DataFrame(json.loads((folder / "frame.json").read_text()))
-
-
-def stored(folder: Path) -> pd.DataFrame:
-    """All rows on disk, as users read them."""
-    return pd.read_parquet(folder / "study.parquet")
 
 
 @pytest.fixture
@@ -118,8 +94,9 @@ def test_what_a_problem_consists_of_is_its_identity():
     assert len(set(keys)) == len(keys)
 
 
-def test_the_own_strategy_is_another_one_when_its_code_changes(problems, tmp_path):
+def test_the_own_strategy_is_another_one_when_its_code_changes(problems, tmp_path, monkeypatch):
     """Its rows are computed anew."""
+    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
     rows = []
     for device in (0, 1):
         if device:
@@ -139,8 +116,9 @@ def test_the_own_strategy_is_another_one_when_its_code_changes(problems, tmp_pat
         assert len(rows) == 4 * (device + 1)
 
 
-def test_failures_are_rows_with_a_reason(problems):
+def test_failures_are_rows_with_a_reason(problems, monkeypatch):
     """Whatever a strategy raises, and an infeasible problem."""
+    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
 
     @pl.partitioner(name="broken")
     def broken(problem):
@@ -218,11 +196,3 @@ def test_a_task_that_ends_its_process_is_a_failure(tmp_path):
     _, frame = finish(tmp_path, "", "1", "deadly", "hash")
     fifo = frame[frame["scheduler"] == "fifo"].set_index(["devices", "partitioner"])["error"]
     assert "ended 3 times" in fifo[3, "deadly"] and (fifo.drop([(3, "deadly")]) == "").all()
-
-
-def wait_for(condition, seconds: float = 120.0) -> None:
-    """Until it holds."""
-    end = monotonic() + seconds
-    while not condition():
-        assert monotonic() < end, "waited in vain"
-        sleep(0.02)
