@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,14 +48,14 @@ def performance_profile(
         width=width,
         height=height,
         x_axis_type="log",
-        x_range=Range1d(1.0, most),
-        y_range=Range1d(0.0, 1.02),
+        x_range=Range1d(start=1.0, end=most),
+        y_range=Range1d(start=0.0, end=1.02),
         x_axis_label="τ: makespan over the best",
         y_axis_label=f"share of {len(table.problems):,} problems",
         tools="pan,wheel_zoom,box_zoom,reset,save",
     )
     plot.xaxis.formatter = BasicTickFormatter()
-    drawn = []
+    drawn: list[Any] = []
     for i, name in enumerate(table.strategies):
         tau, share = profile(table, i, most)
         source = ColumnDataSource(dict(tau=tau, share=share, strategy=[name] * len(tau)))

@@ -49,14 +49,14 @@ def winners(frame: pd.DataFrame, x: str, y: str, *, dark: bool | None = None, wi
     plot = figure(
         width=width,
         height=110 + 34 * len(down),
-        x_range=FactorRange(*across),
-        y_range=FactorRange(*down),
+        x_range=FactorRange(factors=across),
+        y_range=FactorRange(factors=down),
         x_axis_label=x,
         y_axis_label=y,
         tools="save",
         toolbar_location=None,
     )
-    drawn = []
+    drawn: list[Any] = []
     for i, name in enumerate(table.strategies):
         chosen = [j for j, winner in enumerate(cells["winner"]) if winner == name]
         if chosen:
