@@ -80,7 +80,7 @@ def mean_ranks(frame: pd.DataFrame, *, level: float = 0.05, dark: bool | None = 
         height=110 + 24 * len(names),
         y_range=FactorRange(*names[::-1]),
         x_axis_label=f"mean rank on {len(table.problems):,} problems; critical difference {ranks.critical:.2f}",
-        title=f"Friedman: χ² = {ranks.chi2:.2f}, F = {ranks.f:.2f}, p = {ranks.p:.2g}",
+        title=f"Friedman: χ² = {ranks.chi2:.2f}, F = {ranks.f:.2f}, p {_text(ranks.p)}",
         tools="save",
         toolbar_location=None,
     )
@@ -108,3 +108,7 @@ def ranked(makespan: np.ndarray, level: float = 0.05) -> Ranks:
     p = float(f_distribution.sf(f, k - 1, (k - 1) * (n - 1)))
     q = float(studentized_range.ppf(1 - level, k, np.inf)) / np.sqrt(2)
     return Ranks(mean, chi2, f, p, q * float(np.sqrt(k * (k + 1) / (6 * n))))
+
+
+def _text(p: float) -> str:
+    return f"= {p:.2g}" if p >= 1e-15 else "< 1e-15"
