@@ -21,7 +21,7 @@ def performance_profile(
 
     With t(p, s) the makespan, a mean over seeds, and r(p, s) = t(p, s) / min over s' of t(p, s'),
 
-        ρ_s(τ) = |{p : r(p, s) ≤ τ}| / N.
+        ρ_s(τ) = (number of p with r(p, s) ≤ τ) / N.
 
     ρ_s(1) is how often s is the best, alone or not; for large τ it is how often s has a legal result within memory.
 
