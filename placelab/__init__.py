@@ -38,6 +38,8 @@ from placelab.studies.adversary_search import Adversary, adversarial
 from placelab.studies.many_runs import iterations
 from placelab.studies.members_table import list_members
 from placelab.studies.over_values import sensitivity
+from placelab.studies.problem_grid import Problems, grid
+from placelab.studies.study_runs import study
 
 __all__ = [
     "Adversary",
@@ -52,6 +54,7 @@ __all__ = [
     "PlacelabError",
     "Placement",
     "Problem",
+    "Problems",
     "Schedule",
     "UnsupportedError",
     "Violation",
@@ -72,6 +75,7 @@ __all__ = [
     "export",
     "faults",
     "generators",
+    "grid",
     "idle_reasons",
     "iterations",
     "list_members",
@@ -89,6 +93,7 @@ __all__ = [
     "simulate",
     "solve",
     "stages",
+    "study",
     "testing",
     "transforms",
     "upward_rank",

@@ -100,9 +100,7 @@ def compare(
     expect(problem, Problem, "compare")
     where = [find(all_partitioners(), p, "partitioner") for p in _given(partitioners, tuple(all_partitioners()))]
     when = [find(all_schedulers(), s, "scheduler") for s in _given(schedulers, fitting_schedulers(problem.graph))]
-    each = list(
-        range(seed_number(seeds)) if isinstance(seeds, (int, np.integer)) else map(seed_number, _several(seeds))
-    )
+    each = seeds_of(seeds)
     rows, bound = [], np.nan
     report = _reporting(progress or silent, len(where) * len(when) * len(each))
     for row, bound in _rows(problem, where, when, each, cancel or never, pipeline(prepare), measure or _nothing):
@@ -140,11 +138,16 @@ def _takes(function: Callable, n: int) -> bool:
     return True
 
 
+def seeds_of(seeds: int | Iterable[int]) -> list[int]:
+    """A number of seeds, counted from 0, or the seeds themselves, as a list."""
+    return list(range(seed_number(seeds)) if isinstance(seeds, (int, np.integer)) else map(seed_number, several(seeds)))
+
+
 def _given(names: Any, catalogue: Iterable) -> Iterable:
-    return catalogue if names is None else _several(names)
+    return catalogue if names is None else several(names)
 
 
-def _several(value: Any) -> Iterable:
+def several(value: Any) -> Iterable:
     """The value if it is a collection, else a list of it alone."""
     return value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
 
@@ -160,12 +163,12 @@ def _rows(
 ) -> Iterator[tuple[Row, float]]:
     """Rows, each with the best lower bound known by then."""
     bound, prepare = best_bound(problem), cache(prepare)
-    _timed(lambda: prepare(problem))
+    timed(lambda: prepare(problem))
     for partitioner in sorted(where, key=lambda p: p.slow):
         for seed in seeds:
             if cancel():
                 return
-            placement, took, error = _timed(
+            placement, took, error = timed(
                 lambda: place(problem, partitioner, prepare=prepare, seed=seed, cancel=cancel)  # noqa: B023
             )
             if placement and placement.problem is problem and placement.bound is not None:
@@ -175,25 +178,27 @@ def _rows(
                     return
                 row = dict(partitioner=partitioner.name, scheduler=scheduler.name, seed=seed)
                 result = (
-                    _run(problem, placement, scheduler, seed, bound, took, measure)
+                    run_pair(problem, placement, scheduler, seed, bound, took, measure)
                     if placement
-                    else _failed(took, error)
+                    else failed(took, error)
                 )
                 yield row | result, bound
 
 
-def _run(
+def run_pair(
     problem: Problem,
     placement: Placement,
     scheduler: Scheduler,
     seed: int,
     bound: float,
     placing: float,
-    measure: Measure,
+    measure: Measure = _nothing,
+    options: Mapping[str, Any] | None = None,
 ) -> Row:
-    schedule, took, error = _timed(lambda: simulate(problem, placement, scheduler, seed=seed))
+    """The columns from ``makespan`` on of a placement under a scheduler; `placing` is the time [s] that it took to place."""
+    schedule, took, error = timed(lambda: simulate(problem, placement, scheduler, seed=seed, **(options or {})))
     if schedule is None:
-        return _failed(placing + took, error)
+        return failed(placing + took, error)
     return {**measure(schedule)} | dict(
         makespan=schedule.makespan,
         bound_gap=gap_to(schedule.makespan, bound),
@@ -209,11 +214,12 @@ def gap_to(makespan: float, bound: float) -> float:
     return makespan / bound - 1 if bound > 0 else 0.0 if makespan == 0 else np.nan
 
 
-def _failed(seconds: float, error: str) -> Row:
+def failed(seconds: float, error: str) -> Row:
+    """The same columns where there is no result."""
     return dict(makespan=np.nan, bound_gap=np.nan, valid=False, oom=False, seconds=seconds, error=error)
 
 
-def _timed(call: Callable[[], Any]) -> tuple[Any, float, str]:
+def timed(call: Callable[[], Any]) -> tuple[Any, float, str]:
     """Result (None if it raised), seconds it took, error message. A user's strategy may raise anything."""
     began = perf_counter()
     try:

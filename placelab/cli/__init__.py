@@ -1,4 +1,4 @@
-"""The ``placelab`` command: inspect, convert and place models, compare strategies, open the tour or the explorer, compile."""
+"""The ``placelab`` command: inspect, convert, place models, compare strategies, run studies, open the explorer, compile."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from placelab.cli import (
     lab_command,
     lessons_command,
     place_command,
+    study_command,
 )
 from placelab.cli.terminal import printable
 from placelab.errors import PlacelabError
@@ -29,6 +30,7 @@ COMMANDS = (
     convert_command,
     place_command,
     compare_command,
+    study_command,
     lessons_command,
     compile_command,
 )

@@ -38,11 +38,15 @@ class Parameter:
 
     def put(self, problem: Problem, value: float) -> Problem:
         """The problem with another value; several that differ keep their ratios, and the largest gets the value."""
-        column, present = getattr(problem.cluster, self.over).copy(), self.of(problem.cluster)
+        return problem.with_costs(cluster=self.put_in(problem.cluster, value))
+
+    def put_in(self, cluster: Cluster, value: float) -> Cluster:
+        """The cluster with another value."""
+        column, present = getattr(cluster, self.over).copy(), self.of(cluster)
         old = column[self.where]
         keeps = np.isfinite(present) and present > 0
         column[self.where] = np.where(old == present, value, old * (value / present)) if keeps else value
-        return problem.with_costs(cluster=problem.cluster.replace(**{self.over: column}))
+        return cluster.replace(**{self.over: column})
 
     def around(self, problem: Problem) -> np.ndarray:
         """31 values around the present one, which is among them, from a tenth to ten times, equal steps of the logarithm.

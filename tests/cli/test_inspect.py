@@ -386,7 +386,7 @@ def test_a_wrong_command_line_is_status_2(arguments):
     assert ended.value.code == 2
 
 
-@pytest.mark.parametrize("name", ["lab", "inspect", "convert", "place", "compare"])
+@pytest.mark.parametrize("name", ["lab", "inspect", "convert", "place", "compare", "study"])
 def test_every_command_has_help(capsys, name):
     """Each has a sentence on its purpose; all but one show examples."""
     with pytest.raises(SystemExit) as ended:

@@ -1,0 +1,198 @@
+"""Studies: rows, their identity and order; failures; resumption after kills of the program and of its processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+import pandas as pd
+import pytest
+from studies.programs import finish, start, stored, wait_for
+
+import placelab as pl
+from placelab import strategies
+from placelab.errors import FormatError, UnsupportedError
+from placelab.studies import study_rows
+from placelab.studies.study_cells import problem_key
+
+COMMON = dict(processes=0)
+
+
+@pytest.fixture
+def problems():
+    """Two devices, then three, with two bandwidths each."""
+    return pl.grid(pl.generators.fft(4), [2, 3], bandwidth=[1e9, 1e10])
+
+
+def test_the_rows_are_those_of_compare(problems):
+    """Problem by problem and column by column; the seconds are measured anew."""
+    frame = pl.study(problems, ["heft", "single", "random"], ["fifo", "planned"], seeds=2, **COMMON)
+    assert list(frame.columns[:4]) == ["problem", "graph", "devices", "bandwidth"]
+    for name, part in frame.groupby("problem", sort=False):
+        one = pl.compare(problems[name], ["heft", "single", "random"], ["fifo", "planned"], seeds=2)
+        left, right = (some.drop(columns="seconds").reset_index(drop=True) for some in (part[one.columns], one))
+        pd.testing.assert_frame_equal(left, right)
+    assert list(frame["problem"].unique()) == list(problems)
+    assert frame["error"].str.contains("planned").sum() == 4 * 2 * 2  # single and random have no plan
+
+
+def test_processes_and_this_process_give_the_same_rows(problems, tmp_path):
+    """Also from disk."""
+    given = problems, ["heft", "random"], ["fifo", "pct"]
+    here = pl.study(*given, seeds=[3, 1], **COMMON)
+    there = pl.study(*given, seeds=[3, 1], processes=2, path=tmp_path / "study.parquet")
+    pd.testing.assert_frame_equal(here.drop(columns="seconds"), there.drop(columns="seconds"))
+    assert len(here) == 4 * 2 * 2 * 2
+
+
+def test_a_rerun_computes_what_is_missing(problems, tmp_path):
+    """More strategies, seeds and problems are added to what is there; other options are another cell."""
+    rows = []
+    common = dict(path=tmp_path / "study.parquet", progress=lambda p: rows.append(p.row), **COMMON)
+    first = pl.study(problems, ["heft"], ["fifo"], **common)
+    assert len(rows) == len(first) == 4
+    again = pl.study(problems, ["heft"], ["fifo"], **common)
+    assert len(rows) == 4
+    pd.testing.assert_frame_equal(first, again)
+    more = pl.study(problems, ["heft", "single"], ["fifo", "pct"], seeds=2, **common)
+    assert len(more) == 32 and len(rows) == 32
+    tuned = pl.study(problems, [("heft", {"insertion": False}), "heft"], "fifo", **common)
+    assert len(rows) == 36 and list(tuned["partitioner"].unique()) == ["heft(insertion=False)", "heft"]
+    assert len(stored(tmp_path)) == stored(tmp_path)["key"].nunique() == 36
+
+
+def test_cancel_keeps_the_complete_rows(problems, tmp_path):
+    """What was finished is in the table and on disk."""
+    rows = []
+    frame = pl.study(
+        problems,
+        ["heft", "single"],
+        "fifo",
+        path=tmp_path / "study.parquet",
+        progress=rows.append,
+        cancel=lambda: len(rows) >= 3,
+        **COMMON,
+    )
+    assert len(frame) == len(stored(tmp_path)) == 3 and rows[-1].fraction == 3 / 8
+
+
+def test_what_a_problem_consists_of_is_its_identity():
+    """Equal contents have equal keys, and each change another one."""
+    graph = pl.generators.fft(4)
+    problem = pl.Problem(graph, pl.Cluster.uniform(2))
+    others = [
+        problem.replace(cluster=pl.Cluster.uniform(2, bandwidth=1e9)),
+        problem.replace(cluster=pl.Cluster.uniform(2, speed=1e12)),
+        problem.replace(transfers="sequential"),
+        problem.replace(groups=[graph.names[:2].tolist()]),
+        problem.pin({graph.names[0]: 1}),
+        problem.replace(graph=pl.generators.fft(8)),
+    ]
+    keys = [problem_key(p) for p in [problem, *others]]
+    assert problem_key(pl.Problem(pl.generators.fft(4), pl.Cluster.uniform(2))) == keys[0]
+    assert len(set(keys)) == len(keys)
+
+
+def test_the_own_strategy_is_another_one_when_its_code_changes(problems, tmp_path, monkeypatch):
+    """Its rows are computed anew."""
+    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
+    rows = []
+    for device in (0, 1):
+        if device:
+
+            @pl.partitioner(name="mine")
+            def mine(problem):
+                """The second device."""
+                return pl.Placement(problem, [1] * problem.graph.n_ops)
+        else:
+
+            @pl.partitioner(name="mine")
+            def mine(problem):
+                """The first device."""
+                return pl.Placement(problem, [0] * problem.graph.n_ops)
+
+        pl.study(problems, mine, "fifo", path=tmp_path / "s.parquet", progress=rows.append, **COMMON)
+        assert len(rows) == 4 * (device + 1)
+
+
+def test_failures_are_rows_with_a_reason(problems, monkeypatch):
+    """Whatever a strategy raises, and an infeasible problem."""
+    monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
+
+    @pl.partitioner(name="broken")
+    def broken(problem):
+        """An error."""
+        raise ZeroDivisionError("no good")
+
+    tight = pl.Problem(pl.load("topcuoglu"), pl.datasets.problem("topcuoglu").cluster.replace(memory=1e-9))
+    frame = pl.study({"loose": problems[next(iter(problems))], "tight": tight}, ["heft", broken], "fifo", **COMMON)
+    assert list(frame[frame["partitioner"] == "broken"]["error"]) == ["no good"] * 2
+    assert frame["makespan"].isna().sum() >= 2 and not frame[frame["makespan"].isna()]["valid"].any()
+
+
+def test_wrong_arguments_are_sentences(problems, tmp_path):
+    """Before any work is done."""
+    with pytest.raises(FormatError, match="no problems"):
+        pl.study([], "heft", **COMMON)
+    with pytest.raises(UnsupportedError, match="no option 'insert'"):
+        pl.study(problems, [("heft", {"insert": 1})], **COMMON)
+    with pytest.raises(FormatError, match="twice: 'heft'"):
+        pl.study(problems, ["heft", "heft"], **COMMON)
+    with pytest.raises(FormatError, match="no axis 'width'"):
+        pl.grid(pl.generators.fft(4), 2, width=[1])
+    with pytest.raises(FormatError, match=r"problem 'fft 4, bandwidth=-1.*bandwidth"):
+        pl.grid({"fft 4": pl.generators.fft(4)}, 2, bandwidth=[1e9, -1.0])
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FormatError, match="is a file"):
+        pl.study(problems, "heft", path=tmp_path / "file", **COMMON)
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / "x.parquet").write_bytes(b"no parquet")
+    with pytest.raises(FormatError, match="no part of a study; remove it"):
+        pl.study(problems, "heft", path=tmp_path / "study", **COMMON)
+
+
+def test_one_sentence_names_the_extra(problems, tmp_path, monkeypatch):
+    """Without pyarrow, and without dask."""
+    for module in ("pyarrow", "distributed"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(UnsupportedError, match=r"pip install 'placelab\[studies\]'"):
+        pl.study(problems, "heft", path=tmp_path / "s", **COMMON)
+    with pytest.raises(UnsupportedError, match=r"pip install 'placelab\[studies\]'"):
+        pl.study(problems, "heft", client="tcp://127.0.0.1:1")
+
+
+def test_a_half_written_part_is_no_part(problems, tmp_path, monkeypatch):
+    """A kill between writing and renaming leaves a name that is not read."""
+    rows = study_rows.Rows(tmp_path / "s")
+    rows.folder.joinpath("a.parquet.partial").write_bytes(b"PAR1 half")
+    assert rows.by_key() == {}
+    assert len(pl.study(problems, "heft", "fifo", path=tmp_path / "s", **COMMON)) == 4
+
+
+def test_a_killed_study_goes_on(tmp_path):
+    """Killed after its first part and again later: in the end no row is lost, none is there twice, none is computed again."""
+    arguments = "", "15", "sluggish"
+    for parts in (1, 2):
+        with start(tmp_path, *arguments) as program:
+            wait_for(lambda: len(list(tmp_path.glob("study.parquet/*.parquet"))) >= parts)  # noqa: B023
+            os.kill(program.pid, signal.SIGKILL)
+    before = len(stored(tmp_path))
+    assert 0 < before < 60
+    computed, frame = finish(tmp_path, *arguments)
+    assert computed == 60 - before
+    assert len(frame) == len(stored(tmp_path)) == stored(tmp_path)["key"].nunique() == 60
+
+
+def test_a_killed_process_costs_a_retry(tmp_path):
+    """All rows are there, without an error."""
+    computed, frame = finish(tmp_path, "", "5", "deadly-once")
+    assert computed == len(frame) == 20
+    assert (tmp_path / "marker").exists() and frame["error"][frame["scheduler"] == "fifo"].eq("").all()
+
+
+def test_a_task_that_ends_its_process_is_a_failure(tmp_path):
+    """Only its own rows have the reason; the others are complete."""
+    _, frame = finish(tmp_path, "", "1", "deadly", "hash")
+    fifo = frame[frame["scheduler"] == "fifo"].set_index(["devices", "partitioner"])["error"]
+    assert "ended 3 times" in fifo[3, "deadly"] and (fifo.drop([(3, "deadly")]) == "").all()
