@@ -177,6 +177,7 @@ def test_a_drag_does_not_restart(hands):
     wait_for(lambda: gate.calls)
     hand.dragging = True
     gate.open.set()
+    wait_for(lambda: hand.row("gate")["state"] == "running")
     time.sleep(0.1)
     assert hand.panel.running and hand.row("gate")["state"] == "running"  # its pairs wait
     hand.release()
