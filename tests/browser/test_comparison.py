@@ -97,6 +97,8 @@ def test_the_keyboard_reaches_everything(page: Page, shown) -> None:
     table = shown()
     expect(page.locator("tbody [tabindex='0']")).to_have_count(1)
     page.get_by_role("button", name="Cancel").focus()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Find a small problem")).to_be_focused()
     page.keyboard.press("Tab")  # the measures
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("radio", name="Gap")).to_be_checked()
@@ -119,6 +121,8 @@ def test_the_keyboard_reaches_everything(page: Page, shown) -> None:
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     assert asked(table, page) == {"kind": "show", "partitioner": "heft", "scheduler": "pct"}
+    page.keyboard.press("Shift+Enter")
+    assert asked(table, page) == {"kind": "against", "partitioner": "heft", "scheduler": "pct"}
     page.keyboard.press("Control+End")
     page.keyboard.press("Enter")
     assert asked(table, page) == {"kind": "search", "partitioner": "cp-sat"}
@@ -134,6 +138,10 @@ def test_clicks_ask_for_what_they_hit(page: Page, shown) -> None:
         assert table.asked["seq"] == seq + 1
     page.get_by_role("button", name="★ heft").click()
     assert asked(table, page) == {"kind": "show", "partitioner": "heft", "scheduler": "pct"}
+    page.get_by_role("button", name="Find a small problem").click()
+    assert asked(table, page) == {"kind": "against", "partitioner": "heft", "scheduler": "pct"}
+    at(page, "hash", "fifo").click(modifiers=["Shift"])
+    assert asked(table, page) == {"kind": "against", "partitioner": "hash", "scheduler": "fifo"}
     page.get_by_role("button", name="cp-sat: search").click()
     assert asked(table, page) == {"kind": "search", "partitioner": "cp-sat"}
     for action, text in (("halt", "Cancel"), ("compare", "Compare"), ("search", "Search all")):
