@@ -30,6 +30,7 @@ FAST := tests/house/test_layers.py tests/house/test_package.py tests/house/test_
 lab: $(INSTALLED) $(KERNELS)
 	$(BIN)/placelab lab
 
+# Notebooks first: they have few and long tests, and whatever comes last keeps one process busy while the others have ended.
 # Browser tests that measure frames and delays are slow ones, which have the machine to themselves.
 test: $(INSTALLED) $(NODE_MODULES) $(CHROMIUM) $(ALL_KERNELS)
 	ruff check .
@@ -37,7 +38,7 @@ test: $(INSTALLED) $(NODE_MODULES) $(CHROMIUM) $(ALL_KERNELS)
 	mypy
 	npm --prefix widgets run --silent check
 	npm --prefix widgets run --silent test
-	python -m pytest $(CHOSEN) --numprocesses=logical --dist=loadfile --ignore=tests/browser placelab tests notebooks; first=$$?; \
+	python -m pytest $(CHOSEN) --numprocesses=logical --dist=loadfile --no-loadscope-reorder --ignore=tests/browser notebooks tests placelab; first=$$?; \
 	  python -m pytest -m "not slow" --numprocesses=2 --dist=loadfile tests/browser; second=$$?; \
 	  $(if $(SLOW),python -m pytest -m slow tests/browser; third=$$?,third=0); exit $$((first + second + third))
 

@@ -22,7 +22,7 @@ os.environ.setdefault("PLACELAB_JIT", "check")  # tests run the compiled kernels
 # finds in the sources, so a test that assumes something rare would fail the check of its share after an unrelated change.
 UNCHECKED = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 COMMON = settings(deadline=None, derandomize=True, suppress_health_check=UNCHECKED)
-settings.register_profile("thorough", COMMON, max_examples=40)  # make test SLOW=1
+settings.register_profile("thorough", COMMON, max_examples=60)  # make test SLOW=1
 settings.register_profile("quick", COMMON, max_examples=20)
 settings.load_profile("quick")
 
