@@ -76,7 +76,7 @@ class Hand:
 
     def becomes(self, expression: str, value: object) -> None:
         """Wait until a Python expression has this value; messages of the browser reach the kernel beside those of cells."""
-        until = time.monotonic() + 10
+        until = time.monotonic() + 30
         while (found := self.notebook.value(expression)) != value:
             assert time.monotonic() < until, f"{expression} is {found!r}, not {value!r}"
             self.page.wait_for_timeout(50)
