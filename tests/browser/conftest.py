@@ -28,12 +28,10 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-# Notebook 7.6's shortcuts, on a page without placelab, too; a race of its start on a busy machine; and, once in hundreds of
-# tests, two messages of the kernel that ipykernel's threads have sent as one.
+# Notebook 7.6's shortcuts, on a page without placelab, too; and a race of its start on a busy machine.
 NOTEBOOKS_OWN = (
     "Cannot read properties of undefined (reading 'schema')",
     "Command 'filebrowser:open-path' not registered.",
-    "Kernel message validation error",
 )
 expect.set_options(timeout=TIMEOUT)
 FAILED = pytest.StashKey[bool]()

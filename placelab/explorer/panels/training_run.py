@@ -16,6 +16,7 @@ from placelab.units import percent, seconds
 from placelab.widgets.training_chart import TrainingChart
 
 FAR = 10.0  # a step so many times longer or shorter than the one that the sliders were made for makes them anew
+FINE = 0.001  # the browser rounds the interval that was dragged on the curve to the slider's steps
 # name of the value: label, what it means, least and greatest value and the one at first, in steps
 SLIDERS = {
     "steps": ("steps", "Steps of the run", 1e2, 1e6, 1e4),
@@ -90,7 +91,7 @@ class TrainingRun:
         slider = w.FloatSlider(
             min=math.log10(low),
             max=math.log10(high),
-            step=0.02,
+            step=FINE if name == "interval" else 0.02,
             value=math.log10(start),
             readout=False,
             description=label,
