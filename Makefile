@@ -31,7 +31,7 @@ lab: $(INSTALLED) $(KERNELS)
 	$(BIN)/placelab lab
 
 # Notebooks first: they have few and long tests, and whatever comes last keeps one process busy while the others have ended.
-# Browser tests that measure frames and delays are slow ones, which have the machine to themselves.
+# Browser tests that measure frames and delays ("alone") are slow ones, which have the machine to themselves.
 test: $(INSTALLED) $(NODE_MODULES) $(CHROMIUM) $(ALL_KERNELS)
 	ruff check .
 	ruff format --check .
@@ -39,8 +39,8 @@ test: $(INSTALLED) $(NODE_MODULES) $(CHROMIUM) $(ALL_KERNELS)
 	npm --prefix widgets run --silent check
 	npm --prefix widgets run --silent test
 	python -m pytest $(CHOSEN) --numprocesses=logical --dist=loadfile --no-loadscope-reorder --ignore=tests/browser notebooks tests placelab; first=$$?; \
-	  python -m pytest -m "not slow" --numprocesses=2 --dist=loadfile tests/browser; second=$$?; \
-	  $(if $(SLOW),python -m pytest -m slow tests/browser; third=$$?,third=0); exit $$((first + second + third))
+	  python -m pytest -m "not $(if $(SLOW),alone,slow)" --numprocesses=2 --dist=loadfile tests/browser; second=$$?; \
+	  $(if $(SLOW),python -m pytest -m alone tests/browser; third=$$?,third=0); exit $$((first + second + third))
 
 check: $(INSTALLED)
 	ruff check .

@@ -176,7 +176,7 @@ def _driven(hand: Hand, name: str) -> Iterator[Row]:
     hand.page.evaluate(WATCH)
     link = key(hand, "bandwidth:inside server")
     for i in range(1 + LOOKS):
-        hand.pull(link, 60 if i % 2 else -60, steps=24, hold=120)
+        hand.pull(link, 60 if i % 2 else -60, steps=24, hold=240)
         hand.notebook.execute("explorer.comparison.halt()")
         if not i:
             first = hand.page.evaluate("updates.splice(0)")[0]

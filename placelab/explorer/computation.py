@@ -124,6 +124,11 @@ class Computation:
         """Wait until nothing is left to do; return False when that takes longer."""
         return self._worker.settled(timeout)
 
+    @property
+    def active(self) -> bool:
+        """Whether a result is being computed or due."""
+        return self._worker.active
+
     def close(self) -> None:
         """End the threads."""
         self._worker.close()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -16,7 +18,24 @@ if TYPE_CHECKING:
 
 STEP = np.dtype([("kind", "u1"), ("row", "i4"), ("start", "f8"), ("finish", "f8"), ("cause", "u1"), ("by", "i4")])
 
+T = TypeVar("T")
 
+
+def _once(function: Callable[[Schedule], T]) -> Callable[[Schedule], T]:
+    """Compute a function of a schedule once; the schedule keeps the result, as a cached property."""
+    name = f"_once_{function.__name__}"
+
+    @wraps(function)
+    def kept(schedule: Schedule) -> T:
+        if name not in vars(schedule):
+            vars(schedule)[name] = function(schedule)
+        found: T = vars(schedule)[name]
+        return found
+
+    return kept
+
+
+@_once
 def critical_steps(schedule: Schedule) -> np.ndarray:
     """Realised critical path (:func:`placelab.critical_path`) in order of time, without a Python object per op.
 
@@ -60,6 +79,7 @@ def carriers(schedule: Schedule) -> np.ndarray:
     return frozen(carrier)
 
 
+@_once
 def items_run(schedule: Schedule) -> explaining.Items:
     """What devices ran: ops and Sends."""
     sends, start, finish, place = schedule.sends, schedule.start, schedule.finish, schedule.device
@@ -70,6 +90,7 @@ def items_run(schedule: Schedule) -> explaining.Items:
     return explaining.Items(schedule.problem.graph.n_ops, *columns)
 
 
+@_once
 def carried(schedule: Schedule) -> explaining.Carried:
     """The transfers that carry each edge, and when they are over."""
     return explaining.Carried(carriers(schedule), frozen(schedule.transfers["finish"]))

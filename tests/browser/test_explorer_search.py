@@ -139,6 +139,7 @@ def test_cp_sat_searches_is_cancelled_and_proves(explore, screenshot):  # noqa: 
     screenshot("optimal")
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 def test_m_sct_of_22000_ops_follows_a_hand_by_previews(explore, screenshot):  # noqa: F811
     """The linear program takes seconds: a drag shows matched favourite children, its release those of the program."""

@@ -105,6 +105,7 @@ def test_costs_can_be_multiplied(explore):  # noqa: F811
     assert hand.notebook.value("explorer.schedule.makespan") == before
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 def test_the_largest_model_loads_and_plays(explore, screenshot):  # noqa: F811
     """From the menu to a chart that plays, with pictures in both themes."""

@@ -319,6 +319,7 @@ def test_one_device_and_fifty(page, screenshot):
     screenshot("fifty")
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 def test_22000_ops_stay_smooth(page, screenshot):
     """Zoom, pan and play run above 25 frames/s, updates within 400 ms; these limits are generous (see benchmarks)."""

@@ -42,7 +42,10 @@ export class Grid {
     listen(this.body, "pointerover", (event) => this.explain(event.target));
     listen(this.body, "pointerenter", () => (this.over = true));
     listen(this.body, "pointerleave", () => this.left());
-    listen(this.scroll, "scroll", () => this.explain(null));
+    listen(this.scroll, "scroll", () => {
+      this.scroll.classList.toggle("aside", this.scroll.scrollLeft > 0);
+      this.explain(null);
+    });
   }
 
   show(content: Content): void {

@@ -93,7 +93,8 @@ function playing(on: ToolbarEvents) {
       scrub.value = String(makespan ? Math.round((head.time / makespan) * STEPS) : 0);
       scrub.setAttribute("aria-valuetext", text);
       speed.value = String(head.speed);
-      speed.title = `Playback speed: one second of watching shows ${units.time((makespan / DURATION) * head.speed, 2)}`;
+      const rate = `Playback speed: one second of watching shows ${units.time((makespan / DURATION) * head.speed, 2)}`;
+      if (speed.title !== rate) speed.title = rate;
       if (running === head.playing) return;
       running = head.playing;
       relabel(play, running ? "pause" : "play", running ? "Pause (Space)" : "Play (Space)");

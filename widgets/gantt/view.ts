@@ -23,6 +23,8 @@ import { tooltip } from "./tooltip.js";
 import type { Candidate } from "./traits.js";
 import { words } from "./words.js";
 
+const DIMMED_AFTER = 300; // ms
+
 /** Called when the user changes something that other views need to know. */
 export interface Tell {
   /** Another op was selected; -1: none. */
@@ -52,6 +54,7 @@ export class GanttView {
   readonly #commands: Commands;
   readonly #drawing: Drawing;
   readonly #forgetTheme: () => void;
+  #dimming = 0; // timer
 
   /** `alone`: there is no Python to ask. */
   constructor(tell: Tell, alone: boolean) {
@@ -91,6 +94,7 @@ export class GanttView {
 
   dispose(): void {
     this.#ending.abort();
+    clearTimeout(this.#dimming);
     this.#clock.stop();
     this.#forgetTheme();
     this.#report.stop();
@@ -192,9 +196,13 @@ export class GanttView {
     this.#board.redraw("overlay");
   }
 
+  /** Says at once that the schedule is outdated; it looks so only after a moment, because to dim the chart costs a whole frame. */
   showStale(stale: boolean): void {
     this.element.dataset.stale = String(stale);
     this.element.setAttribute("aria-busy", String(stale));
+    clearTimeout(this.#dimming);
+    if (stale) this.#dimming = window.setTimeout(() => this.element.classList.add("outdated"), DIMMED_AFTER);
+    else this.element.classList.remove("outdated");
   }
 
   warn(text: string): void {

@@ -26,6 +26,8 @@ REACH = 1.5  # powers of ten to either side
 COARSE = 8  # every so many values first, and for the other pairs
 PAUSE = 0.15  # seconds of a drag before the curve is computed, so that short ones cost nothing
 LIMIT = 0.3  # seconds; where one value takes longer, there is no curve, which would slow what the hand sees
+REST = 0.01  # seconds at least between two values, and between two looks whether the hand's own picture is being made
+EVERY = 0.1  # seconds between two messages with the values found meanwhile
 QUICK = (("heft", PLANNED), ("m-etf", "pct"), ("tf-greedy", "pct"), ("critical-path", "pct"), ("single", "fifo"))
 
 
@@ -37,10 +39,13 @@ class Curve:
     show
         Called with what there is so far: ``values`` (SI, ascending), ``makespans`` [s] of the pair shown, ``best``: [value, pair,
         makespan] where another quick pair is better, ``preview``: whether a preview stands in; {} when the drag ends.
+    busy
+        Whether the picture that the hand waits for is being made. The curve waits meanwhile, and rests after each value for as
+        long as it took: its Python code would hold up the code that makes the picture.
     """
 
-    def __init__(self, show: Callable[[dict[str, Any]], None]) -> None:
-        self._show = show
+    def __init__(self, show: Callable[[dict[str, Any]], None], busy: Callable[[], bool] = lambda: False) -> None:
+        self._show, self._busy = show, busy
         self._drag: tuple[State, Mapping[str, Any]] | None = None
         self._gesture: int | None = None
         self._worker, self._caller = Worker(self._compute, "curve"), Caller()
@@ -74,14 +79,16 @@ class Curve:
         coarse = np.arange(0, VALUES, COARSE)
         found: dict[int, float] = {}
         best: list[list[Any]] = []
+        told = monotonic()
         for i in [*coarse, *np.setdiff1d(np.arange(VALUES), coarse)]:
-            begun = monotonic()
-            found[int(i)] = self._makespan(at(state, message, factors[i]))
-            if self._worker.woken or monotonic() - begun > LIMIT:
+            found[int(i)], took = self._makespan(at(state, message, factors[i]))
+            if self._worker.woken or took > LIMIT:
                 return
-            self._report(start * factors, found, best, state)
+            if len(found) in (len(coarse), VALUES) or monotonic() - told > EVERY:
+                self._report(start * factors, found, best, state)
+                told = monotonic()
         for i in coarse:
-            others = [(self._makespan(changed), name) for name, changed in pairs(at(state, message, factors[i]))]
+            others = [(self._makespan(changed)[0], name) for name, changed in pairs(at(state, message, factors[i]))]
             if self._worker.woken:
                 return
             least, name = min(others, default=(np.inf, ""))
@@ -89,12 +96,17 @@ class Curve:
                 best.append([float(start * factors[i]), name, least])
                 self._report(start * factors, found, best, state)
 
-    def _makespan(self, state: State) -> float:
-        """The makespan of a state [s]; NaN where its strategies fail, or take too long."""
-        until = monotonic() + LIMIT
+    def _makespan(self, state: State) -> tuple[float, float]:
+        """The makespan of a state [s], NaN where its strategies fail or take too long; and the seconds this took."""
+        while self._busy() and self._worker.sleep(REST):
+            pass
+        begun, found = monotonic(), float("nan")
         with suppress(BaseException):  # a user's strategy may raise anything, an exit, too
-            return self._caller.run(partial(makespan, state), lambda: self._worker.woken or monotonic() > until)
-        return float("nan")
+            late = lambda: self._worker.woken or monotonic() - begun > LIMIT  # noqa: E731
+            found = self._caller.run(partial(makespan, state), late)
+        took = monotonic() - begun
+        self._worker.sleep(min(max(took, REST), LIMIT))
+        return found, took
 
     def _report(self, values: np.ndarray, found: dict[int, float], best: list[list[Any]], state: State) -> None:
         known = sorted(i for i, value in found.items() if np.isfinite(value))
