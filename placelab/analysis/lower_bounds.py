@@ -10,6 +10,7 @@ from placelab.errors import expect
 from placelab.kernels import ranks as kernels
 from placelab.planning.plan_arrays import successors
 from placelab.problem.graph import frozen
+from placelab.problem.once import once
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.solvers.favourite_child import infinite_machine_bound
@@ -71,13 +72,14 @@ def best_bound(problem: Problem) -> float:
     return max(bounds(problem).values())
 
 
+@once
 def least_exec(problem: Problem) -> np.ndarray:
     """Least time of each op over the devices it may run on [s], shape (n_ops,)."""
     if problem.restricted:
-        return problem.exec_table(otherwise=np.inf).min(axis=1)
+        return frozen(problem.exec_table(otherwise=np.inf).min(axis=1))
     fastest = np.zeros(problem.columns)
     np.maximum.at(fastest, problem.column, problem.divisor)
-    return (problem.cost_table / fastest).min(axis=1)
+    return frozen((problem.cost_table / fastest).min(axis=1))
 
 
 def critical_length(problem: Problem, weight: np.ndarray) -> float:

@@ -73,10 +73,10 @@ def workers_of(placement: Placement) -> Workers:
     worker = replica_column(problem.graph, "worker")
     if worker is None:
         worker = device
-    pairs = np.unique(np.stack([worker, device], axis=1)[(worker >= 0) & ~server[device]], axis=0)
-    number, row = np.unique(pairs[:, 0], return_inverse=True)
+    ops = np.flatnonzero((worker >= 0) & ~server[device])
+    number, row = np.unique(worker[ops], return_inverse=True)
     owns = np.zeros((len(number), k), bool)
-    owns[row, pairs[:, 1]] = True
+    owns[row, device[ops]] = True
     return Workers([cluster.names[d] for d in owns.argmax(axis=1)], owns)
 
 

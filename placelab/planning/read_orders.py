@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from placelab.kernels.read_orders import Copies, pass_back
 from placelab.planning import plan_arrays
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.index_arrays import pointers
+from placelab.problem.once import once
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.strategies import Order
@@ -19,9 +19,6 @@ from placelab.strategies import Order
 KINDS = ("read", "ReadVariableOp")
 SERVER = "ps"  # type of devices that serve parameters
 MOST = 2**31  # iterations, workers
-
-Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
-_known: WeakKeyDictionary[OpGraph, Columns] = WeakKeyDictionary()  # thousands of runs ask
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,12 +150,11 @@ def _control(graph: OpGraph) -> np.ndarray:
     return graph.tensor_control[graph.edge_tensor]
 
 
-def _columns(graph: OpGraph) -> Columns:
-    """Whether each op is a read by kind or name, its copy, and iteration of each copy; worked out once per graph."""
-    if graph not in _known:
-        copy, iteration = _copies(graph)
-        _known[graph] = frozen(read_ops(graph)), frozen(copy), frozen(iteration)
-    return _known[graph]
+@once  # thousands of runs ask
+def _columns(graph: OpGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Whether each op is a read by kind or name, its copy, and iteration of each copy."""
+    copy, iteration = _copies(graph)
+    return frozen(read_ops(graph)), frozen(copy), frozen(iteration)
 
 
 def read_ops(graph: OpGraph) -> np.ndarray:
@@ -179,6 +175,7 @@ def _copies(graph: OpGraph) -> tuple[np.ndarray, np.ndarray]:
     return copy - skipped, iteration[first]
 
 
+@once
 def replica_column(graph: OpGraph, label: str) -> np.ndarray | None:
     """``graph.metadata["replica"][label]``, whole numbers, one per op; None where there is no such list.
 
@@ -190,4 +187,4 @@ def replica_column(graph: OpGraph, label: str) -> np.ndarray | None:
         return None
     if set(map(type, value)) != {int} or min(value) < -1 or max(value) >= MOST:
         return None
-    return np.array(value, dtype=np.int64)
+    return frozen(np.array(value, dtype=np.int64))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,30 +10,15 @@ from placelab.kernels import explain as kernels
 from placelab.kernels import explain_blocks as explaining
 from placelab.kernels.blocks import Predecessors
 from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.once import once
 
 if TYPE_CHECKING:
     from placelab.schedule.schedule import Schedule
 
 STEP = np.dtype([("kind", "u1"), ("row", "i4"), ("start", "f8"), ("finish", "f8"), ("cause", "u1"), ("by", "i4")])
 
-T = TypeVar("T")
 
-
-def _once(function: Callable[[Schedule], T]) -> Callable[[Schedule], T]:
-    """Compute a function of a schedule once; the schedule keeps the result, as a cached property."""
-    name = f"_once_{function.__name__}"
-
-    @wraps(function)
-    def kept(schedule: Schedule) -> T:
-        if name not in vars(schedule):
-            vars(schedule)[name] = function(schedule)
-        found: T = vars(schedule)[name]
-        return found
-
-    return kept
-
-
-@_once
+@once
 def critical_steps(schedule: Schedule) -> np.ndarray:
     """Realised critical path (:func:`placelab.critical_path`) in order of time, without a Python object per op.
 
@@ -79,7 +62,7 @@ def carriers(schedule: Schedule) -> np.ndarray:
     return frozen(carrier)
 
 
-@_once
+@once
 def items_run(schedule: Schedule) -> explaining.Items:
     """What devices ran: ops and Sends."""
     sends, start, finish, place = schedule.sends, schedule.start, schedule.finish, schedule.device
@@ -90,7 +73,7 @@ def items_run(schedule: Schedule) -> explaining.Items:
     return explaining.Items(schedule.problem.graph.n_ops, *columns)
 
 
-@_once
+@once
 def carried(schedule: Schedule) -> explaining.Carried:
     """The transfers that carry each edge, and when they are over."""
     return explaining.Carried(carriers(schedule), frozen(schedule.transfers["finish"]))

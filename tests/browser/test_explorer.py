@@ -17,8 +17,8 @@ OPEN = "import placelab as pl\nexplorer = pl.explore({arguments})\nexplorer"
 UPDATE = 400  # ms from the hand's move to the repainted chart; generous, the figures are in benchmarks
 FRAMES = 25  # per second while playing, likewise
 
-# Milliseconds from a move of the hand to the second frame after the chart has its schedule. A move counts from three pixels on, where
-# a drag begins; one that was answered by the same schedule as before has no new picture, and the next one counts.
+# Milliseconds from a move of the hand to the second frame after the chart has its schedule. A move counts from three pixels on,
+# where a drag begins; one that was answered by the same schedule as before has no new picture, and the next one counts.
 WATCH = """() => {
   window.updates = [];
   const chart = document.querySelector('.pl-gantt');

@@ -1,0 +1,28 @@
+"""Compute a function of a frozen object once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+def once(function: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """Compute `function` once for each object and further arguments; the object keeps the results, as those of cached properties.
+
+    The first argument is a graph, problem or schedule, which never changes; the others can be hashed.
+    """
+    name = f"_once_{function.__module__}.{function.__name__}"
+
+    @wraps(function)
+    def kept(owner: Any, *args: P.args, **kwargs: P.kwargs) -> T:
+        results: dict[Any, T] = vars(owner).setdefault(name, {})
+        key = args, tuple(kwargs.items())
+        if key not in results:
+            results[key] = function(owner, *args, **kwargs)
+        return results[key]
+
+    return kept
