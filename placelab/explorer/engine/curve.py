@@ -26,7 +26,8 @@ REACH = 1.5  # powers of ten to either side
 COARSE = 8  # every so many values first, and for the other pairs
 PAUSE = 0.15  # seconds of a drag before the curve is computed, so that short ones cost nothing
 LIMIT = 0.3  # seconds; where one value takes longer, there is no curve, which would slow what the hand sees
-REST = 0.01  # seconds at least between two values, and between two looks whether the hand's own picture is being made
+REST = 0.01  # seconds at least between two values, and between two looks whether it may go on
+STILL = 0.25  # seconds without a move after which the hand rests
 EVERY = 0.1  # seconds between two messages with the values found meanwhile
 QUICK = (("heft", PLANNED), ("m-etf", "pct"), ("tf-greedy", "pct"), ("critical-path", "pct"), ("single", "fifo"))
 
@@ -40,18 +41,24 @@ class Curve:
         Called with what there is so far: ``values`` (SI, ascending), ``makespans`` [s] of the pair shown, ``best``: [value, pair,
         makespan] where another quick pair is better, ``preview``: whether a preview stands in; {} when the drag ends.
     busy
-        Whether the picture that the hand waits for is being made. The curve waits meanwhile, and rests after each value for as
-        long as it took: its Python code would hold up the code that makes the picture.
+        Whether the picture that the hand waits for is being made.
+
+    Notes
+    -----
+    While the hand moves, one value is computed after each of its pictures; while it rests, the curve takes half of the time. Its
+    Python code would hold up the code that makes the pictures.
     """
 
     def __init__(self, show: Callable[[dict[str, Any]], None], busy: Callable[[], bool] = lambda: False) -> None:
         self._show, self._busy = show, busy
+        self._moved, self._may = 0.0, False  # when the hand moved last, and whether a value has not been computed since
         self._drag: tuple[State, Mapping[str, Any]] | None = None
         self._gesture: int | None = None
         self._worker, self._caller = Worker(self._compute, "curve"), Caller()
 
     def follow(self, before: State, message: Mapping[str, Any], gesture: int | None) -> None:
         """Take the newest message of drag number `gesture`, which began at the state `before`; None: the drag has ended."""
+        self._moved, self._may = monotonic(), True
         if gesture == self._gesture:
             return
         self._gesture = gesture
@@ -98,8 +105,9 @@ class Curve:
 
     def _makespan(self, state: State) -> tuple[float, float]:
         """The makespan of a state [s], NaN where its strategies fail or take too long; and the seconds this took."""
-        while self._busy() and self._worker.sleep(REST):
+        while self._waits() and self._worker.sleep(REST):
             pass
+        self._may = False
         begun, found = monotonic(), float("nan")
         with suppress(BaseException):  # a user's strategy may raise anything, an exit, too
             late = lambda: self._worker.woken or monotonic() - begun > LIMIT  # noqa: E731
@@ -107,6 +115,10 @@ class Curve:
         took = monotonic() - begun
         self._worker.sleep(min(max(took, REST), LIMIT))
         return found, took
+
+    def _waits(self) -> bool:
+        """Whether the next value must wait: for the hand's picture, or for its next move."""
+        return self._busy() or (not self._may and monotonic() - self._moved < STILL)
 
     def _report(self, values: np.ndarray, found: dict[int, float], best: list[list[Any]], state: State) -> None:
         known = sorted(i for i, value in found.items() if np.isfinite(value))
