@@ -86,13 +86,18 @@ def frame(page: Page) -> None:
 
 def place(page: Page, gantt: Gantt, schedule: pl.Schedule, op: int) -> tuple[float, float]:
     """Page coordinates of the middle of an op; its row follows from the chart's own proportions."""
+    box = page.locator(".stage").bounding_box()
+    rows = (box["height"] - 24) / len(gantt.devices)
+    x = across(page, (schedule.start[op] + schedule.finish[op]) / 2)
+    return x, box["y"] + 24 + schedule.device[op] * rows + 8
+
+
+def across(page: Page, time: float) -> float:
+    """Where a time is drawn, from the left of the page."""
     first, last = shown(page, "span")
     box = page.locator(".stage").bounding_box()
     gutter = page.locator(".stage .plot").bounding_box()["x"] - box["x"]
-    middle = (schedule.start[op] + schedule.finish[op]) / 2
-    x = box["x"] + gutter + (middle - first) / (last - first) * (box["width"] - gutter - 2)
-    rows = (box["height"] - 24) / len(gantt.devices)
-    return x, box["y"] + 24 + schedule.device[op] * rows + 8
+    return box["x"] + gutter + (time - first) / (last - first) * (box["width"] - gutter - 2)
 
 
 def longest(schedule: pl.Schedule) -> int:
@@ -602,6 +607,12 @@ def test_colours_and_links_are_chosen(page, rnn, filling, screenshot):
     expect(page.locator(".tooltip")).to_contain_text(re.compile(r"gpu:\d → gpu:\d"))
     expect(page.locator(".tooltip")).to_contain_text("transfers")
     screenshot("links")
+    moved = rnn.transfers[np.lexsort((rnn.transfers["destination"], rnn.transfers["source"]))]
+    lane = moved[(moved["source"] == moved["source"][-1]) & (moved["destination"] == moved["destination"][-1])]
+    middle = lane[np.argmax(lane["finish"] - lane["start"])][["start", "finish"]].tolist()
+    page.mouse.click(across(page, sum(middle) / 2), box["y"] + box["height"] - 8)
+    carried = lane[(lane["start"] <= sum(middle) / 2) & (sum(middle) / 2 < lane["finish"])]
+    assert filling.selection in rnn.problem.graph.tensor_producer[carried["tensor"]]
 
 
 def test_tells_other_views_where_the_playhead_is(page, rnn, filling):

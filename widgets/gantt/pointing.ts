@@ -1,8 +1,10 @@
 /** What the pointer does: hover, select, pan, zoom, brush, scrub. */
+import { barOf } from "./bars.js";
 import type { Board } from "./board.js";
 import { describe, describeLink, keptNote, shortLine, usageLine, type Description } from "./describe.js";
 import { hit, type Hit } from "./hit.js";
 import { AXIS } from "./layout.js";
+import { carriedAt } from "./links.js";
 import { shortIn } from "./memory.js";
 import type { Chart } from "./scene.js";
 import { watchPointer } from "./stage.js";
@@ -31,7 +33,7 @@ export class Pointing {
       onAxis: (x: number, y: number) => y < AXIS && x >= board.plot().left,
       hover: (x: number, y: number) => this.#hover(x, y),
       leave: () => this.leave(),
-      click: (x: number, y: number) => on.choose(this.#opAt(this.#at(x, y))),
+      click: (x: number, y: number) => on.choose(this.#opAt(this.#at(x, y), board.timeAt(x))),
       doubleClick: (x: number, y: number) => this.#doubleClick(this.#at(x, y)),
       pan: (dx: number, dy: number) => this.#pan(dx, dy),
       scrub: (x: number) => on.scrub(board.timeAt(x)),
@@ -99,16 +101,20 @@ export class Pointing {
     return { title, rows: [...rows, ...before, ...short] };
   }
 
-  #opAt(found: Hit | null): number {
-    return found && this.board.chart ? opOf(this.board.chart, found) : -1;
+  #opAt(found: Hit | null, time: number): number {
+    const { chart, links } = this.board;
+    if (!found || !chart) return -1;
+    if (found.kind !== "link") return opOf(chart, found);
+    const [first] = carriedAt(links, chart.bars, found.link, time);
+    return first === undefined ? -1 : opOf(chart, { ...barOf(chart.bars, first), bar: first, device: -1 });
   }
 }
 
 /** The op that a click on `found` selects: itself, the producer of what travels, or what the device waited for. */
-function opOf(chart: Chart, found: Hit): number {
+function opOf(chart: Chart, found: Exclude<Hit, { kind: "link" }>): number {
   const { idle, sends, transfers, nOps } = chart.columns;
   if (found.kind === "op") return found.row;
-  if (found.kind === "memory" || found.kind === "link") return -1;
+  if (found.kind === "memory") return -1;
   if (found.kind === "idle") return idle.op[found.row]! < nOps ? idle.op[found.row]! : -1;
   return transfers.producer[found.kind === "send" ? sends.transfer[found.row]! : found.row]!;
 }
