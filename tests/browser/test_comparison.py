@@ -106,7 +106,7 @@ def test_the_keyboard_reaches_everything(page: Page, shown) -> None:
     page.keyboard.press("Tab")
     assert focus(page) == "3.00 s"
     for key, text in (
-        ("ArrowRight", "★ 2.00 s ✓"),
+        ("ArrowRight", "★\u20092.00 s\u2009✓"),
         ("End", "2.50 s"),
         ("ArrowRight", "2.50 s"),
         ("ArrowDown", "–"),

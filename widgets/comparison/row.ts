@@ -117,8 +117,8 @@ const BEST: Record<Measure, string> = {
   moved: "least bytes moved",
 };
 
-/** Text of a cell with its marks: ★ the best, ✓ proven optimal, ⚠ does not count. */
+/** Text of a cell with its marks, thin spaces between: ★ the best, ✓ proven optimal, ⚠ does not count. */
 function written(cell: Cell, measure: Measure, best: boolean, units: Units): string {
   const optimal = measure === "makespan" && isOptimal(cell);
-  return `${best ? "★ " : ""}${textOf(cell, measure, units)}${optimal ? " ✓" : ""}${cell.flaw ? " ⚠" : ""}`;
+  return [best ? "★" : "", textOf(cell, measure, units), optimal ? "✓" : "", cell.flaw ? "⚠" : ""].filter(Boolean).join("\u2009");
 }
