@@ -1,7 +1,7 @@
 """Measure the response of chart and explorer to a user's drag, in Chromium, on real models one after another.
 
     python benchmarks/hand.py                  # 8 minutes on an idle machine; prints the table of README.md
-    python benchmarks/hand.py gnmt_50          # one model
+    python benchmarks/hand.py gnmt_50          # one model; "resnet_v2_152, 8 workers" is a job
 
 The kernel, JupyterLab and the browser are those of the browser tests, whose limits are generous; this program prints the figures.
 """
@@ -32,6 +32,10 @@ from placelab.widgets.graph.graph_view import ModelGraph  # noqa: E402
 from placelab.widgets.graph.scopes import scopes_of  # noqa: E402
 
 MODELS = ("convolutional_network", "dynamic_rnn", "gnmt_40", "gnmt_50")
+JOBS = {  # model, its job, and the link that is dragged
+    "resnet_v2_152, 8 workers": ("resnet_v2_152", 'kind="parameter servers", workers=8', "between ps0 and worker0"),
+    "llama_8, 16 micro-batches": ("llama_8", 'kind="pipeline", microbatches=16', "inside server"),
+}
 DEVICES = 4
 PAINTS, DRAGS, LOOKS = 7, 10, 3
 BUDGETS = {1_000: (100, 45), 5_500: (100, 55), 25_000: (150, 75)}  # ops up to → ms of a first paint and of an update
@@ -92,11 +96,8 @@ def main(models: list[str]) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium.find(), args=FLAGS)
         for model in models:
-            for what, measured, budget, verdict in [
-                *_chart(browser, model),
-                *_graph(browser, model),
-                *_explorer(browser, model),
-            ]:
+            parts = [] if model in JOBS else [*_chart(browser, model), *_graph(browser, model)]
+            for what, measured, budget, verdict in [*parts, *_explorer(browser, model)]:
                 print(f"| {model} | {what} | {measured} | {budget} | {verdict} |", flush=True)
         browser.close()
 
@@ -157,8 +158,18 @@ def _explorer(browser: Browser, name: str) -> Iterator[Row]:
             page = _page(browser)
             code = OPEN.format(arguments=f'"topcuoglu", pl.clusters.pcie_box({DEVICES})')
             hand = Hand(jupyterlab.open_notebook(page, lab, "browser.ipynb", [code]))
-            yield from _driven(hand, name)
+            yield from _trained(hand, *JOBS[name]) if name in JOBS else _driven(hand, name)
             page.context.close()
+
+
+def _trained(hand: Hand, model: str, job: str, link: str) -> Iterator[Row]:
+    """Measure a training job of a model, under the strategies that it is shown with at first."""
+    hand.menu("Model").select_option(model)
+    hand.becomes("explorer.state.model.title", model)
+    with_job = f"explorer.change(lambda state: with_job(state, Job({job})))"
+    hand.notebook.execute(f"from placelab.explorer.jobs import Job, with_job\n{with_job}")
+    hand.settled()
+    yield from _dragged(hand, link)
 
 
 def _driven(hand: Hand, name: str) -> Iterator[Row]:
@@ -170,22 +181,27 @@ def _driven(hand: Hand, name: str) -> Iterator[Row]:
     hand.root.locator(f'.pl-gantt[data-stale="false"]:has-text("{pl.load(name).n_ops:,} ops")').wait_for()
     taken = hand.page.evaluate("() => performance.now()") - begun
     yield "from the menu to the chart, the model read from its file", f"{taken:.0f} ms", "", ""
+    yield from _dragged(hand, "inside server")
+
+
+def _dragged(hand: Hand, link: str) -> Iterator[Row]:
     hand.notebook.execute("explorer.comparison.halt()")
+    pair = hand.notebook.value("f'{explorer.state.partitioner}, {explorer.state.scheduler}'")
     n = hand.notebook.value("explorer.problem.graph.n_ops")
     _, update = next(ms for ops, ms in BUDGETS.items() if n <= ops)
     hand.page.evaluate(WATCH)
-    link = key(hand, "bandwidth:inside server")
+    handle = key(hand, f"bandwidth:{link}")
     for i in range(1 + LOOKS):
-        hand.pull(link, 60 if i % 2 else -60, steps=24, hold=240)
+        hand.pull(handle, 60 if i % 2 else -60, steps=24, hold=240)
         hand.notebook.execute("explorer.comparison.halt()")
         if not i:
             first = hand.page.evaluate("updates.splice(0)")[0]
     updates = hand.page.evaluate("updates")
     yield "the first move of the first drag", f"{first:.0f} ms", f"{FIRST} ms", _within(first <= FIRST)
-    yield _milliseconds("bandwidth dragged → chart repainted (heft, planned)", updates, update)
+    yield _milliseconds(f"bandwidth dragged → chart repainted ({pair})", updates, update)
     late = float(np.percentile(updates, 95))
     yield "the same, 95 % of them", f"{late:.0f} ms", f"{LATE * update} ms", _within(late <= LATE * update)
-    rates = [_rate(hand, link, 90 if i % 2 else -90) for i in range(DRAGS)]
+    rates = [_rate(hand, handle, 90 if i % 2 else -90) for i in range(DRAGS)]
     told = f"{min(rates):.1f} pictures/s ({median(rates):.1f} in the middle)"
     yield f"slowest of {DRAGS} drags of {MOVES} quick moves", told, f"{LEAST}", _within(min(rates) >= LEAST)
     for act in ("zoom", "pan"):
@@ -235,4 +251,4 @@ def _frames(what: str, found: list[float]) -> Row:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or list(MODELS))
+    main(sys.argv[1:] or [*MODELS, *JOBS])
