@@ -8,6 +8,7 @@ import numpy as np
 
 from placelab.errors import UnsupportedError, expect
 from placelab.pipelines.pipeline_columns import Pipeline, pipeline_of
+from placelab.problem.once import once
 from placelab.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ def _held(schedule: Schedule, pipeline: Pipeline, ops: np.ndarray) -> int:
     return int(np.cumsum(change[np.argsort(time, kind="stable")]).max(initial=0))
 
 
+@once
 def bubbles(schedule: Schedule) -> dict[str, float]:
     """Bubbles of a pipelined training step [s], and its peak of activations; {} for other graphs.
 

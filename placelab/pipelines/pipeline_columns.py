@@ -11,6 +11,7 @@ import numpy as np
 
 from placelab.errors import UnsupportedError
 from placelab.problem.graph import OpGraph
+from placelab.problem.once import once
 
 PHASES = ("F", "B", "W", "BW", "RF", "RB", "P", "AR", "U")
 ONCE = ("P", "AR", "U")  # phases that run once per step
@@ -76,6 +77,7 @@ class Pipeline:
         return bool((self.phase == "W").any())
 
 
+@once
 def pipeline_of(graph: OpGraph) -> Pipeline | None:
     """The columns in a graph's metadata; None if there are none, or none that fit its ops.
 
@@ -103,9 +105,9 @@ def _numbers(column: list[Any], n: int) -> bool:
 
 
 def _whole(found: Pipeline) -> bool:
-    once = np.isin(found.phase, ONCE)
-    micro = ~once
-    if not micro.any() or found.microbatch[once].max(initial=-1) >= 0:
+    summed = np.isin(found.phase, ONCE)
+    micro = ~summed
+    if not micro.any() or found.microbatch[summed].max(initial=-1) >= 0:
         return False
     if min(found.microbatch[micro].min(), found.stage[micro].min()) < 0:
         return False
