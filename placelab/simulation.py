@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, cast
@@ -140,6 +141,16 @@ def runner(
         return _simulated(replace(placement, problem=problem, bound=None, notes=()), moved, way, order)
 
     return run
+
+
+def makespan_under(placement: Placement, order: Order) -> float:
+    """Makespan of a placement under an order, whoever gave it; NaN where a planned order contradicts the graph [s]."""
+    way = _Way(schedulers()["fifo"], 0, "mark", {})
+    run = _Run(placement, moves(placement.problem, placement.device), way, wait=False)
+    with suppress(InfeasibleError):
+        run.follow(order)
+        return float(run.result.finish.max())
+    return np.nan
 
 
 class _Way(NamedTuple):
