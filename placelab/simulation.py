@@ -143,14 +143,13 @@ def runner(
     return run
 
 
-def makespan_under(placement: Placement, order: Order) -> float:
-    """Makespan of a placement under an order, whoever gave it; NaN where a planned order contradicts the graph [s]."""
+def times_under(placement: Placement, order: Order) -> tuple[np.ndarray, np.ndarray]:
+    """Start and finish of each op of a placement under an order [s], shapes (n_ops,); NaN where a plan lets it wait for ever."""
     way = _Way(schedulers()["fifo"], 0, "mark", {})
     run = _Run(placement, moves(placement.problem, placement.device), way, wait=False)
     with suppress(InfeasibleError):
         run.follow(order)
-        return float(run.result.finish.max())
-    return np.nan
+    return run.result.start, run.result.finish
 
 
 class _Way(NamedTuple):

@@ -13,7 +13,7 @@ from placelab.kernels import codes, events
 from placelab.problem.problem import Problem
 from placelab.progress import never
 from placelab.schedule.placement import Placement
-from placelab.simulation import makespan_under
+from placelab.simulation import times_under
 from placelab.simulation_arrays import batch
 from placelab.strategies import Order
 
@@ -103,7 +103,10 @@ def _in_one_call(problem: Problem, devices: np.ndarray, order: Order, plans: np.
 def _one_by_one(problem: Problem, devices: np.ndarray, order: Order, plans: np.ndarray) -> np.ndarray:
     each = [Order("planned", plan) if order.not_before is None else order for plan in plans] if plans.size else None
     return np.array(
-        [makespan_under(Placement(problem, row), each[i] if each else order) for i, row in enumerate(devices)]
+        [
+            times_under(Placement(problem, row), each[i] if each else order)[1].max()
+            for i, row in enumerate(devices)
+        ]
     )
 
 

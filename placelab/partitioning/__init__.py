@@ -2,6 +2,7 @@
 
 from placelab.partitioning import (  # noqa: F401
     batch_split,
+    cem,
     contiguous,
     cp_sat,
     cpop,
