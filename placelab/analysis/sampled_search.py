@@ -22,6 +22,9 @@ from placelab.simulation import simulate, times_under
 from placelab.strategies import Limits, Order, keywords, partitioners
 
 COLUMNS = ("samples", "best", "mean", "placement_time")
+FEWER = 100  # samples per unit and device
+CERTAIN = 0.99  # probability of a unit's device in the placement that the search starts from
+AGAIN = 8  # units that are drawn evenly again, on average
 TRIED = 3  # of the samples of a round that promise to be better, as many are run with regard to memory
 NEAR = 1e-6  # relative: nothing is searched for below that
 
@@ -51,10 +54,10 @@ class SampledSearch:
 
     Attributes
     ----------
-    allowed : ndarray of bool, shape (n_units, n_devices)
-        Where each unit may run.
-    start : ndarray of int, shape (n_units,), or None
-        Device of each unit in the placement that the search starts from; None: it starts from none.
+    even : ndarray, shape (n_units, n_devices)
+        Equal probabilities for the devices that each unit may run on.
+    chances : ndarray, shape (n_units, n_devices)
+        Those to start from: 0.99 for the device of the start; without one, as `even`.
     random : numpy.random.Generator
         What everything is drawn with, in the caller's thread.
     """
@@ -62,47 +65,53 @@ class SampledSearch:
     def __init__(
         self, problem: Problem, start: Start, samples: int, seed: int, progress: Report, cancel: Callable[[], bool]
     ) -> None:
-        self.problem, self.samples, self.done = problem, samples, 0
+        self.problem, self.done = problem, 0
         self.random, self._progress, self._cancel = generator(seed), progress, cancel
         self.assignment, self.bound = Assignment(problem), best_bound(problem)
         self.units, k = self.assignment.units, problem.cluster.n_devices
-        flags = problem.allowed_flags(self.units.first)[0].reshape(-1, k)
-        self.allowed = np.broadcast_to(flags != 0, (self.units.n, k))
+        self.samples = min(samples, FEWER * self.units.n * k)
+        allowed = problem.allowed_flags(self.units.first)[0].reshape(-1, k) != 0
+        self.even = np.broadcast_to(allowed / allowed.sum(axis=1, keepdims=True), (self.units.n, k))
         self.order = Order("priority", rounded(upward_rank(problem)))
         self.best: Plan | None = None
         self.rows: list[tuple[int, float, float, float]] = []
-        self.stuck = 0
-        self.start, self.began = None, start
+        self._stuck = 0
+        self.began, self.chances = start, self.even
         if start != "uniform":
-            self._begin(start, seed)
+            self.chances = self._begin(start, seed)
 
-    def _begin(self, name: str, seed: int) -> None:
+    def _begin(self, name: str, seed: int) -> np.ndarray:
         """Start from the plan of a partitioner, or from its placement in the order of samples, if that takes less time."""
         function = partitioners()[name]
         placement = function(self.problem, **keywords(function, {}, seed=seed))
-        self.start = placement.device[self.units.first]
         plans = [self._run(placement.device, *times_under(placement, self.order))]
         if placement.planned is not None:
             plans.append(_plan(placement))
         self.best = min(plans, key=lambda plan: plan.cost)
+        unit, there = np.arange(self.units.n), placement.device[self.units.first]
+        others = self.even > 0
+        others[unit, there] = False
+        chances = np.where(others, (1 - CERTAIN) / np.maximum(others.sum(axis=1, keepdims=True), 1), 0.0)
+        chances[unit, there] = np.where(others.any(axis=1), CERTAIN, 1.0)
+        return chances
+
+    @property
+    def left(self) -> int:
+        """Samples that have not been drawn."""
+        return self.samples - self.done
 
     @property
     def goes_on(self) -> bool:
         """Whether there are samples left, something to gain, and nobody to stop."""
         optimal = self.best is not None and not self.best.short and self.best.makespan <= self.bound * (1 + NEAR)
-        return self.done < self.samples and not optimal and not self._cancel()
+        return self.left > 0 and not optimal and not self._cancel()
 
-    def first_chances(self, certain: float) -> np.ndarray:
-        """Probabilities to start from, shape (n_units, n_devices): `certain` for the start, the others alike; or all alike."""
-        chance = self.allowed / self.allowed.sum(axis=1, keepdims=True)
-        if self.start is None:
-            return chance
-        others = self.allowed.copy()
-        others[np.arange(self.units.n), self.start] = False
-        count = others.sum(axis=1, keepdims=True)
-        chance = np.where(others, (1 - certain) / np.maximum(count, 1), 0.0)
-        chance[np.arange(self.units.n), self.start] = np.where(count[:, 0], certain, 1.0)
-        return chance
+    def again(self, rounds: int) -> float:
+        """The share of units to draw evenly again: 0, but after so many rounds without a better sample that of eight units."""
+        if self._stuck < rounds:
+            return 0.0
+        self._stuck = 0
+        return min(1.0, AGAIN / self.units.n)
 
     def costs(self, places: np.ndarray) -> np.ndarray:
         """What samples cost, by device number of each unit, shape (samples, n_units); keeps the best.
@@ -119,7 +128,7 @@ class SampledSearch:
         cost = np.where(over > 0, taken * (2 + over), taken)
         self._keep(different, np.where(over > 0, np.inf, taken))
         self.done += len(places)
-        self.stuck = self.stuck + 1 if self.best is before else 0
+        self._stuck = self._stuck + 1 if self.best is before else 0
         cost = cost[again.reshape(-1)]
         best = np.nan if self.best is None else self.best.makespan
         self.rows.append((self.done, best, float(cost.mean()), self.done * best))

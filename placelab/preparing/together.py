@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from placelab.errors import expect
 from placelab.planning.capacity import units
 from placelab.preparing.chain import pipeline
 from placelab.problem.problem import Problem
@@ -30,6 +31,7 @@ def tied_by(problem: Problem, names: str) -> Problem:
     -----
     Random placements of the smaller problem are expanded; ops that have the same device in all of them are tied.
     """
+    expect(names, str, "units, the names of transforms,")
     small, expand = pipeline(names.split())(problem)
     if small is problem:
         return problem
