@@ -22,7 +22,7 @@ from placelab.simulation import simulate, times_under
 from placelab.strategies import Limits, Order, keywords, partitioners
 
 COLUMNS = ("samples", "best", "mean", "placement_time")
-FEWER = 100  # samples per unit and device
+FEWER = 200  # samples per unit and device, at most
 CERTAIN = 0.99  # probability of a unit's device in the placement that the search starts from
 AGAIN = 8  # units that are drawn evenly again, on average
 TRIED = 3  # of the samples of a round that promise to be better, as many are run with regard to memory
@@ -34,10 +34,9 @@ Samples = Annotated[int, Limits(1)]
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A placement with an order, and what came of running it."""
+    """A placement with a planned order, and what came of running it."""
 
-    device: np.ndarray
-    order: np.ndarray
+    placement: Placement
     makespan: float
     short: float  # bytes missing, summed over the spans in which a device is out of memory
 
@@ -75,7 +74,7 @@ class SampledSearch:
         self.order = Order("priority", rounded(upward_rank(problem)))
         self.best: Plan | None = None
         self.rows: list[tuple[int, float, float, float]] = []
-        self._stuck = 0
+        self._stuck = 0  # rounds without a better sample
         self.began, self.chances = start, self.even
         if start != "uniform":
             self.chances = self._begin(start, seed)
@@ -104,10 +103,11 @@ class SampledSearch:
     def goes_on(self) -> bool:
         """Whether there are samples left, something to gain, and nobody to stop."""
         optimal = self.best is not None and not self.best.short and self.best.makespan <= self.bound * (1 + NEAR)
-        return self.left > 0 and not optimal and not self._cancel()
+        begun = self.best is not None or self.done > 0  # else there is nothing to give to who stops it
+        return self.left > 0 and not optimal and not (begun and self._cancel())
 
     def again(self, rounds: int) -> float:
-        """The share of units to draw evenly again: 0, but after so many rounds without a better sample that of eight units."""
+        """The share of units to draw evenly again: 0, but that of eight after so many rounds without a better sample."""
         if self._stuck < rounds:
             return 0.0
         self._stuck = 0
@@ -128,10 +128,11 @@ class SampledSearch:
         cost = np.where(over > 0, taken * (2 + over), taken)
         self._keep(different, np.where(over > 0, np.inf, taken))
         self.done += len(places)
-        self._stuck = self._stuck + 1 if self.best is before else 0
         cost = cost[again.reshape(-1)]
+        mean = float(cost.mean())
+        self._stuck = self._stuck + 1 if self.best is before else 0
         best = np.nan if self.best is None else self.best.makespan
-        self.rows.append((self.done, best, float(cost.mean()), self.done * best))
+        self.rows.append((self.done, best, mean, self.done * best))
         share = min(self.done / self.samples, 1.0)
         self._progress(Progress(f"{self.done:,} samples", share, None if self.best is None else best, self.bound))
         return cost
@@ -176,19 +177,17 @@ class SampledSearch:
         if best.makespan <= self.bound * (1 + NEAR):
             notes.append("no schedule is shorter, it meets a lower bound")
         notes += ["every sample that was better is out of memory at some time"] if best.short > 0 else []
-        notes.append(
-            f"had each sample been a step on the machine, as in the papers, placing would have taken {self.done * best.makespan:.3g} s"
-        )
-        placement = Placement(problem, best.device, best.order, best.makespan)
+        taken = problem.cluster.units.time(self.done * best.makespan)
+        notes.append(f"had each sample been a step on the machine, as in the papers, placing would have taken {taken}")
+        placement = replace(best.placement, problem=problem, estimate=best.makespan, trace=None, bound=None)
         return replace(placement, notes=tuple(notes), table=pd.DataFrame(self.rows, columns=list(COLUMNS)))
 
 
 def _plan(placement: Placement) -> Plan:
     """What comes of a placement with a plan, by the simulator's ``planned``."""
-    assert placement.planned is not None
     schedule = simulate(placement.problem, placement, "planned")
     short = float(schedule.oom["bytes"].sum())
-    return Plan(placement.device, placement.planned, schedule.makespan, short)
+    return Plan(placement, schedule.makespan, short)
 
 
 def draw(chance: np.ndarray, n: int, random: np.random.Generator) -> np.ndarray:

@@ -29,7 +29,7 @@ def policy_gradient(
     units: str = "",
     samples: Samples = 3_000,
     batch: Annotated[int, Limits(1)] = 20,
-    rate: Annotated[float, Limits(0, above=True)] = 0.3,
+    rate: Annotated[float, Limits(0, above=True)] = 0.5,
     seed: int = 0,
     progress: Report = silent,
     cancel: Callable[[], bool] = never,
@@ -37,12 +37,13 @@ def policy_gradient(
     r"""REINFORCE: a linear softmax decides unit by unit (an op, or a colocation group), and learns from the makespans.
 
     .. math:: π(d \mid u) \propto P_{ud} \exp(φ_u \cdot w_d + ψ_{ud} \cdot θ), \qquad
-              (w, θ) \leftarrow (w, θ) + \frac{η}{N} \sum_{i=1}^N \frac{R_i - b}{|b|}
+              (w, θ) \leftarrow (w, θ) + \frac{η}{N \sqrt{U}} \sum_{i=1}^N \frac{R_i - b}{σ}
               \sum_u \nabla \log π(x_u^{(i)} \mid u), \qquad R = -\sqrt{makespan}
 
     φ are features of a unit: its shares of the 16 op kinds that take most time, its time, input and output bytes, depth and
     ranks. ψ is what is known when its turn comes: the share of all work, and of the bytes it exchanges with units before it, that
-    is on d already. P are the probabilities of the start, b a moving mean of the rewards.
+    is on d already. P are the probabilities of the start, b a moving mean of the rewards, σ the deviation of a round's, U the
+    number of units.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def policy_gradient(
         Transforms such as ``"forward-only coplace fuse"``: what they place as one is one unit. All ops run in each sample,
         where ``prepare=`` would look at the smaller problem alone. Fewer units learn faster.
     samples
-        Placements that are simulated; small problems get fewer, :math:`100 \cdot units \cdot devices`.
+        Placements that are simulated; small problems get fewer, :math:`200 \cdot units \cdot devices`.
     batch, rate
         N and η.
 
@@ -97,7 +98,7 @@ def policy_gradient(
         reward = -np.sqrt(search.costs(places))
         mean = float(reward.mean())
         baseline = mean if baseline is None else baseline
-        policy.learn((reward - baseline) / max(-baseline, TINY), rate)
+        policy.learn((reward - baseline) / (reward.std() or 1.0), rate / np.sqrt(search.units.n))
         baseline = KEPT * baseline + (1 - KEPT) * mean
         if again := search.again(STUCK):
             policy.forget(again)

@@ -17,7 +17,7 @@ from placelab.planning.ranks import rounded
 from placelab.simulation import times_under
 
 PROBLEM = pl.Problem(
-    pl.OpGraph.from_arrays(["a", "b", "c"], [1.0, 2.0, 3.0], [(0, 1)], edge_bytes=[4.0], groups=[["a", "c"]]),
+    pl.OpGraph.from_arrays(["a", "b", "c"], [1.0, 2.0, 3.0], [(0, 1)], edge_bytes=[4.0], groups=[[0, 2]]),
     pl.Cluster([1.0, 1.0], bandwidth=1.0),
 )
 
