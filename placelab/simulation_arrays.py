@@ -109,7 +109,7 @@ def batch(problem: Problem, devices: np.ndarray, order: Order, sequences: np.nda
     They follow one order, of which only the rules ``priority`` and ``fifo`` will do, without priorities of transfers; or
     ``planned``, and each its row of `sequences`, int32 (placements, n_ops). The problem has no Send ops.
     """
-    rule, n, k = RULES[order.rule], problem.graph.n_ops, problem.cluster.n_devices
+    rule, n = RULES[order.rule], problem.graph.n_ops
     work, receivers, room = plan_arrays.transfers(problem)
     for column in (room.tensor, room.destination, room.source):
         column[:] = 0

@@ -103,10 +103,7 @@ def _in_one_call(problem: Problem, devices: np.ndarray, order: Order, plans: np.
 def _one_by_one(problem: Problem, devices: np.ndarray, order: Order, plans: np.ndarray) -> np.ndarray:
     each = [Order("planned", plan) if order.not_before is None else order for plan in plans] if plans.size else None
     return np.array(
-        [
-            times_under(Placement(problem, row), each[i] if each else order)[1].max()
-            for i, row in enumerate(devices)
-        ]
+        [times_under(Placement(problem, row), each[i] if each else order)[1].max() for i, row in enumerate(devices)]
     )
 
 

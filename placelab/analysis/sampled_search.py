@@ -22,7 +22,7 @@ from placelab.simulation import simulate, times_under
 from placelab.strategies import Limits, Order, keywords, partitioners
 
 COLUMNS = ("samples", "best", "mean", "placement_time")
-FEWER = 200  # samples per unit and device, at most
+FEWER = 100  # samples per unit and device, at most
 CERTAIN = 0.99  # probability of a unit's device in the placement that the search starts from
 AGAIN = 8  # units that are drawn evenly again, on average
 TRIED = 3  # of the samples of a round that promise to be better, as many are run with regard to memory

@@ -14,7 +14,7 @@ from placelab.progress import Report, never, silent
 from placelab.schedule.placement import Placement
 from placelab.strategies import Limits, partitioner
 
-STUCK = 4  # rounds without a better sample after which some units are drawn evenly again
+STUCK = 3  # rounds without a better sample after which some units are drawn evenly again
 
 
 @partitioner(source="Rubinstein 1999; for placement: Gao, Chen, Li 2018 (Post)", slow=True)
@@ -47,7 +47,7 @@ def cem(
         Transforms such as ``"forward-only coplace fuse"``: what they place as one is one unit. All ops run in each sample,
         where ``prepare=`` would look at the smaller problem alone. Fewer units learn faster.
     samples
-        Placements that are simulated; small problems get fewer, :math:`200 \cdot units \cdot devices`.
+        Placements that are simulated; small problems get fewer, :math:`100 \cdot units \cdot devices`.
     batch, elites, rate, noise
         N, M, α and ε.
 
@@ -65,7 +65,7 @@ def cem(
 
     Notes
     -----
-    Samples run as the simulator runs them, by falling upward rank, on all cores (:func:`placelab.makespans`). After four rounds
+    Samples run as the simulator runs them, by falling upward rank, on all cores (:func:`placelab.makespans`). After three rounds
     without a better one, eight units on average are drawn evenly again, with few units all of them (Botev, Kroese 2004,
     "variance injection"). One whose lasting bytes do not fit costs twice its makespan and more, and is never the result; where
     memory over time can run out, the best of each round are simulated, and one that is out of memory replaces none that is not.

@@ -53,7 +53,7 @@ def policy_gradient(
         Transforms such as ``"forward-only coplace fuse"``: what they place as one is one unit. All ops run in each sample,
         where ``prepare=`` would look at the smaller problem alone. Fewer units learn faster.
     samples
-        Placements that are simulated; small problems get fewer, :math:`200 \cdot units \cdot devices`.
+        Placements that are simulated; small problems get fewer, :math:`100 \cdot units \cdot devices`.
     batch, rate
         N and η.
 
@@ -160,13 +160,15 @@ def _features(search: SampledSearch) -> np.ndarray:
     time = mean_exec(problem)
     names, kind = np.unique(graph.kind.astype(str), return_inverse=True)
     spent = np.bincount(kind.reshape(-1), time, minlength=len(names))
-    common = np.argsort(-spent, kind="stable")[:KINDS] if len(names) > 1 else []
+    common = np.argsort(-spent, kind="stable")[: KINDS if len(names) > 1 else 0]
     size = units.total(np.ones(graph.n_ops))
     kinds = [units.total((kind.reshape(-1) == i).astype(np.float64)) / size for i in common]
     inputs = np.bincount(graph.consumer, graph.edge_bytes, minlength=graph.n_ops)
     sums = [units.total(column) for column in (time, inputs, graph.outputs)]
     places = [column[units.first] for column in (_depth(search), upward_rank(problem), downward_rank(problem))]
-    return np.stack([np.ones(units.n), *kinds, *(column / max(column.max(), TINY) for column in (*sums, *places))], axis=1)
+    return np.stack(
+        [np.ones(units.n), *kinds, *(column / max(column.max(), TINY) for column in (*sums, *places))], axis=1
+    )
 
 
 def _depth(search: SampledSearch) -> np.ndarray:

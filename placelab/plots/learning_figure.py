@@ -60,12 +60,19 @@ def learning_curves(
     )
     drawn: list[Any] = []
     for i, (name, curve) in enumerate(curves.items()):
-        columns = dict(samples=curve.samples, best=curve.best / size, mean=curve["mean"] / size, name=[name] * len(curve))
+        columns = dict(
+            samples=curve.samples, best=curve.best / size, mean=curve["mean"] / size, name=[name] * len(curve)
+        )
         source, colour = ColumnDataSource({k: np.asarray(v) for k, v in columns.items()}), PALETTE[i % len(PALETTE)]
-        label = {"legend_label": name} if name else {}
+        label: dict[str, Any] = {"legend_label": name} if name else {}
         drawn.append(plot.step("samples", "best", source=source, mode="after", line_width=2, color=colour, **label))
         plot.line("samples", "mean", source=source, line_width=1, line_alpha=0.5, color=colour, **label)
-    lines = [("", "@name"), ("samples", "@samples{0,0}"), ("best", f"@best{{0.[000]}} {unit}"), ("mean", f"@mean{{0.[000]}} {unit}")]
+    lines = [
+        ("", "@name"),
+        ("samples", "@samples{0,0}"),
+        ("best", f"@best{{0.[000]}} {unit}"),
+        ("mean", f"@mean{{0.[000]}} {unit}"),
+    ]
     plot.add_tools(HoverTool(renderers=drawn, tooltips=lines, visible=False))
     dress(plot, dark)
     return plot

@@ -74,7 +74,7 @@ def test_pins_groups_and_memory_are_kept(name):
         assert np.bincount(found.device).tolist() == [2, 2, 2] and found.device[0] == found.device[1]
         assert found.device[2] == 2 and found.estimate == 2.0
     full = pl.Problem(graph, cluster.replace(memory=[1.0] * 3), memory="dynamic")
-    with pytest.raises(pl.InfeasibleError, match="none of 3,000 samples fits"):
+    with pytest.raises(pl.InfeasibleError, match="none of 1,500 samples fits"):
         pl.place(full, name, start="uniform")
 
 
@@ -116,7 +116,9 @@ def test_units_are_what_transforms_place_as_one():
     tied = tied_by(problem, names)
     assert units(tied).n < units(problem).n / 3 and tied.graph is graph
     for seed in range(3):
-        pl.Placement(tied, pl.place(problem, "random", seed=seed, prepare=names.split()).device)  # no group on two devices
+        pl.Placement(
+            tied, pl.place(problem, "random", seed=seed, prepare=names.split()).device
+        )  # no group on two devices
     found = pl.place(problem, "cem", units=names, samples=300)
     assert found.problem is problem and pl.simulate(problem, found).makespan == found.estimate
     assert tied_by(problem, "") is problem
