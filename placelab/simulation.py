@@ -148,7 +148,7 @@ def times_under(placement: Placement, order: Order) -> tuple[np.ndarray, np.ndar
     way = _Way(schedulers()["fifo"], 0, "mark", {})
     run = _Run(placement, moves(placement.problem, placement.device), way, wait=False)
     with suppress(InfeasibleError):
-        run.follow(order)
+        run.follow(_as_order(order, placement.problem, "order", run.n_transfers))
     return run.result.start, run.result.finish
 
 

@@ -43,7 +43,7 @@ def makespans(problem: Problem, devices: Any, order: Order | None = None, *, seq
     Raises
     ------
     FormatError
-        Other shapes; a number that is none of a device, or a sequence without some op.
+        Other shapes; a number that is none of a device; a sequence without some op; an order of other ops.
     InfeasibleError
         An op is where it may not run, or a colocation group on two devices.
 
@@ -63,6 +63,12 @@ def makespans(problem: Problem, devices: Any, order: Order | None = None, *, seq
     expect(problem, Problem, "makespans")
     if order is not None and sequences is not None:
         raise FormatError("makespans takes an order for all placements, or a sequence for each, not both")
+    if order is not None:
+        expect(order, Order, "makespans, as its order,")
+        if order.op is not None and np.shape(order.op) != (problem.graph.n_ops,):
+            raise FormatError(
+                f"the order has {np.size(order.op)} numbers; expected one for each of {problem.graph.n_ops} ops"
+            )
     rows = _checked(problem, devices)
     plans = np.empty((len(rows), 0), np.int32)
     if sequences is not None:

@@ -222,12 +222,8 @@ class Batch(NamedTuple):
     """Placements to run one after the other, see :mod:`placelab.kernels.batch`; arrays of length 0 where there is only one."""
 
     device: np.ndarray  # int32 (placements * n,): device of each op, placement by placement
-    makespan: (
-        np.ndarray
-    )  # float64 (placements,): seconds; NaN where the planned order contradicts the graph; the result
-    sequence: (
-        np.ndarray
-    )  # int32 (placements * n,): ops in the order in which devices run their own; (0,) but for PLANNED
+    makespan: np.ndarray  # float64 (placements,): seconds, the result; NaN of a plan that contradicts the graph
+    sequence: np.ndarray  # int32 (placements * n,): ops as planned, placement by placement; (0,) but for PLANNED
     queue: np.ndarray  # int64 (k * k,): queue in which a transfer of each pair waits; (0,) but for CHANNEL
     times: Times
     succ: Successors

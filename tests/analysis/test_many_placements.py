@@ -78,5 +78,7 @@ def test_an_op_where_it_may_not_run_is_refused():
     """A pin holds for every placement."""
     with pytest.raises(pl.InfeasibleError, match="placement 0: op 'b' is on 'dev1', but may only run on dev0"):
         makespans(PROBLEM.pin({"b": 0}), [[0, 1, 0]])
+    with pytest.raises(pl.FormatError, match="the order has 2 numbers; expected one for each of 3 ops"):
+        makespans(PROBLEM, [[0, 0, 0]], pl.Order("priority", np.zeros(2)))
     with pytest.raises(pl.FormatError, match="not both"):
         makespans(PROBLEM, [[0, 0, 0]], pl.Order("fifo"), sequences=[[0, 1, 2]])
