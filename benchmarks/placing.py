@@ -22,6 +22,7 @@ from placelab.solvers.favourite_child import mean_arcs
 
 DEVICES = 4
 EXACT = ("cp-sat", "ilp")
+LEARNED = ("cem", "policy-gradient")  # measured by learned.py
 NETWORKS = ("convolutional_network", "recurrent_network", "dynamic_rnn")
 LAYERED = (7_000, 22_000)
 WITHIN = ("m-topo", "m-etf", "m-sct")  # whose plans change when memory binds
@@ -71,7 +72,7 @@ def strategies() -> Iterator[str]:
     yield "| --- | --- |" + " ---: |" * len(known)
     yield f"| ops | | {' | '.join(f'{graph.n_ops:,}' for graph in known.values())} |"
     for name in pl.partitioners():
-        if name in EXACT:
+        if name in (*EXACT, *LEARNED):
             continue
         yield f"| {name} | none | {' | '.join(placing(roomy(graph), name) for graph in known.values())} |"
         if name in PROGRAM:

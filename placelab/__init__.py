@@ -13,6 +13,7 @@ from placelab.analysis.collectives import allreduce_time, arrival_skew
 from placelab.analysis.explanation import critical_path, idle_reasons
 from placelab.analysis.faster import what_if
 from placelab.analysis.lower_bounds import bounds
+from placelab.analysis.many_placements import makespans
 from placelab.analysis.measures import metrics
 from placelab.analysis.stage_measures import stages
 from placelab.analysis.two_schedules import Difference, difference
@@ -81,6 +82,7 @@ __all__ = [
     "list_members",
     "load",
     "load_schedule_table",
+    "makespans",
     "metrics",
     "partitioner",
     "partitioners",

@@ -2,6 +2,7 @@
 
 from placelab.partitioning import (  # noqa: F401
     batch_split,
+    cem,
     contiguous,
     cp_sat,
     cpop,
@@ -28,6 +29,7 @@ from placelab.partitioning import (  # noqa: F401
     parametric,
     peft,
     pets,
+    policy_gradient,
     portfolio,
     random_devices,
     round_robin,
