@@ -16,6 +16,7 @@ from typing import Any
 
 from placelab.comparing import Row
 from placelab.errors import PlacelabError, UnsupportedError
+from placelab.kernels.cores import at_most
 from placelab.problem.problem import Problem
 from placelab.studies.study_cells import Plan, Task, lost, run_task
 
@@ -112,7 +113,13 @@ def _end_with_parent() -> None:
 
 def _run_here(task: Task) -> list[Row]:
     assert _plan is not None
-    return run_task(_problem(task.problem), _plan, task)
+    return _on_one_core(_problem(task.problem), _plan, task)
+
+
+def _on_one_core(problem: Problem, plan: Plan, task: Task) -> list[Row]:
+    """Run a task without threads of its own, since there are as many workers as cores."""
+    with at_most(1):
+        return run_task(problem, plan, task)
 
 
 @lru_cache(maxsize=4)  # tasks come problem by problem
@@ -154,7 +161,7 @@ def on_cluster(tasks: Iterable[Task], problems: Mapping[str, Problem], plan: Pla
         for name, value in (("", plan), (task.problem, problems[task.problem])):
             if name not in held:
                 held[name] = connected.submit(_same, value, pure=False)
-        return executor.submit(run_task, held[task.problem], held[""], task)
+        return executor.submit(_on_one_core, held[task.problem], held[""], task)
 
     try:
         most = 4 * AHEAD * max(sum(connected.nthreads().values()), 8)

@@ -163,11 +163,12 @@ def test_one_sentence_names_the_extra(problems, tmp_path, monkeypatch):
 
 
 def test_a_half_written_part_is_no_part(problems, tmp_path, monkeypatch):
-    """A kill between writing and renaming leaves a name that is not read."""
+    """A kill between writing and renaming leaves a name that nobody reads, pandas neither."""
     rows = study_rows.Rows(tmp_path / "s")
-    rows.folder.joinpath("a.parquet.partial").write_bytes(b"PAR1 half")
+    rows.folder.joinpath(".a.parquet.partial").write_bytes(b"PAR1 half")
     assert rows.by_key() == {}
     assert len(pl.study(problems, "heft", "fifo", path=tmp_path / "s", **COMMON)) == 4
+    assert len(pd.read_parquet(tmp_path / "s")) == 4
 
 
 def test_a_killed_study_goes_on(tmp_path):
