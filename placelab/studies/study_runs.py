@@ -167,7 +167,7 @@ def _missing(tasks: list[Task], known: dict[str, Row]) -> list[Task]:
         if pairs:
             seen.update(key for _, key in pairs)
             schedulers, keys = zip(*pairs, strict=True)
-            left.append(replace(task, schedulers=schedulers, keys=keys))
+            left.append(task if keys == task.keys else replace(task, schedulers=schedulers, keys=keys))
     return left
 
 
