@@ -63,8 +63,8 @@ def section(rule: str, ratios: dict[tuple[str, str], float]) -> str:
     return f"""
 ## Rule "{rule}"
 
-{twice} of {len(NAMES)} lose at least 2 times to some other one, {five} at least 5 times; `heft` loses {ratios["heft", "single"]:.2f}
-times to `single`.
+{twice} of {len(NAMES)} lose at least 2 times to some other one, {five} at least 5 times; `heft` loses
+{ratios["heft", "single"]:.2f} times to `single`.
 
 {table(["loses", *NAMES, "worst"], rows)}"""
 
@@ -75,8 +75,8 @@ HEAD = """# Where a strategy loses
 
 Each cell: how many times as long the strategy of its row takes as that of its column, on the worst problem that simulated
 annealing finds (`pl.adversarial`: {restarts} restarts of {steps} steps), among problems of 3 to 5 ops and 3 to 5 devices with
-weights from 0.1 to 1. Rule "published" accepts worse problems as the program of Coleman and Krishnamachari (2024, PISA) does, with
-exp(−r / T), which favours the worst ones; "metropolis", the default, with exp(−(1 − r) / T).
+weights from 0.1 to 1. Rule "published" accepts worse problems as the program of Coleman and Krishnamachari (2024, PISA) does,
+with exp(−r / T), which favours the worst ones; "metropolis", the default, with exp(−(1 − r) / T).
 
 Published, for 15 algorithms by 10 restarts: all 15 lose at least 2 times to some other one, 10 of them at least 5 times, and HEFT
 4.34 times to the fastest device alone (`single` here). Nine of those are among these: BIL, Duplex, FCP, FLB, GDL and WBA are

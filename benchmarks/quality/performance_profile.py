@@ -145,7 +145,8 @@ def page(found: StrategyTable, order: list[int], n: int) -> str:
 
 `python benchmarks/quality/performance_profile.py` writes this page and its picture.
 
-The share of {n} problems on which a partitioner's makespan is within a factor τ of the best of all those below (Dolan, Moré 2002).
+The share of {n} problems on which a partitioner's makespan is within a factor τ of the best of all those below (Dolan, Moré
+2002).
 Six families of graphs (ops: {sizes}), ratios of communication to computation 0.1, 1 and 10, {SEEDS} seeds, devices: {clusters}
 (speeds 1 : 2 : 4 : 8). Plans run as planned, placements without a plan under `pct`; default options. Partitioners that search
 for seconds are left out.
