@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from html import escape
 from itertools import product
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
 import pandas as pd
@@ -36,7 +37,6 @@ FAMILIES: dict[str, tuple[Callable[..., pl.OpGraph], tuple, tuple]] = {  # a sma
 }
 SLOW = ("ez",)  # of those that search, this one ends soon on these sizes
 TAU = (1.0, 1.05, 1.2, 1.5, 2.0)
-MOST = 4.0
 
 
 def problems() -> pl.Problems:
@@ -60,16 +60,21 @@ def compared(problems: pl.Problems, processes: int) -> StrategyTable:
 
 # -------------------------------------------------------------------- the picture
 
-WIDTH, HEIGHT, LEFT, TOP, LABELS = 400, 380, 46, 30, 100
+WIDTH, HEIGHT, LEFT, TOP, LABELS = 400, 380, 46, 30, 120
+TICKS = ((1, 1.1, 1.2, 1.5, 2), (1, 1.2, 1.5, 2, 3, 4))  # of each panel
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C")
 
 
 def picture(found: StrategyTable, order: list[int]) -> str:
     """Two panels, the better half of the strategies and the others; each curve has its name where it ends."""
-    half = (len(order) + 1) // 2
+    alike: dict[bytes, list[int]] = {}  # strategies with the same makespans share a curve
+    for s in order:
+        alike.setdefault(found.relative[:, s].tobytes(), []).append(s)
+    curves, half = list(alike.values()), (len(alike) + 1) // 2
     size = f"{2 * (LEFT + WIDTH + LABELS)} {HEIGHT + TOP + 44}"
     panels = [
-        panel(found, some, i * (LEFT + WIDTH + LABELS) + LEFT) for i, some in enumerate((order[:half], order[half:]))
+        panel(found, some, i * (LEFT + WIDTH + LABELS) + LEFT, TICKS[i])
+        for i, some in enumerate((curves[:half], curves[half:]))
     ]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" font-family="sans-serif" font-size="11">\n'
@@ -77,37 +82,40 @@ def picture(found: StrategyTable, order: list[int]) -> str:
     )
 
 
-def panel(found: StrategyTable, some: list[int], left: int) -> str:
+def panel(found: StrategyTable, some: list[list[int]], left: int, ticks: tuple[float, ...]) -> str:
     """Axes and curves; τ is on a logarithmic scale."""
     lines = []
     for share in np.linspace(0, 1, 6).tolist():
         y = high(share)
         lines.append(f'<path d="M{left} {y:.1f}h{WIDTH}" stroke="#ddd"/>')
         lines.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{100 * share:.0f} %</text>')
-    for tau in (1, 1.2, 1.5, 2, 3, 4):
-        x = left + across(tau)
+    most = ticks[-1]
+    for tau in ticks:
+        x = left + across(tau, most)
         lines.append(f'<path d="M{x:.1f} {TOP}v{HEIGHT}" stroke="#ddd"/>')
         lines.append(f'<text x="{x:.1f}" y="{TOP + HEIGHT + 16}" text-anchor="middle">{tau:g}</text>')
     middle = left + WIDTH / 2
     lines.append(f'<text x="{middle}" y="{TOP + HEIGHT + 34}" text-anchor="middle">τ: makespan over the best</text>')
-    curves = [profile(found, s, MOST) for s in some]
+    curves = [profile(found, alike[0], most) for alike in some]
     ends = apart([high(share[-1]) for _, share in curves])
-    for i, (s, (tau, share), y) in enumerate(zip(some, curves, ends, strict=True)):
+    for i, (alike, (tau, share), y) in enumerate(zip(some, curves, ends, strict=True)):
         colour, dash = COLOURS[i % len(COLOURS)], ("", "5 2", "2 2")[i // len(COLOURS) % 3]
         steps = "".join(
-            f"H{left + across(t):.1f}V{high(h):.1f}" for t, h in zip(tau.tolist(), share.tolist(), strict=True)
+            f"H{left + across(t, most):.1f}V{high(h):.1f}" for t, h in zip(tau.tolist(), share.tolist(), strict=True)
         )
         style = f'stroke="{colour}" stroke-width="1.6" stroke-dasharray="{dash}" fill="none"'
         lines.append(f'<path d="M{left} {high(share[0]):.1f}{steps}" {style}/>')
         end = left + WIDTH
-        lines.append(f'<path d="M{end} {high(share[-1]):.1f}L{end + 10} {y:.1f}" stroke="{colour}"/>')
-        name = escape(found.strategies[s])
+        lines.append(
+            f'<path d="M{end} {high(share[-1]):.1f}L{end + 10} {y:.1f}" stroke="{colour}" stroke-dasharray="{dash}"/>'
+        )
+        name = escape(", ".join(found.strategies[s] for s in alike))
         lines.append(f'<text x="{end + 13}" y="{y + 4:.1f}" fill="{colour}" font-weight="600">{name}</text>')
     return "\n".join(lines) + "\n"
 
 
-def across(tau: float) -> float:
-    return float(np.log(tau) / np.log(MOST) * WIDTH)
+def across(tau: float, most: float) -> float:
+    return float(np.log(tau) / np.log(most) * WIDTH)
 
 
 def high(share: float) -> float:
@@ -141,15 +149,15 @@ def page(found: StrategyTable, order: list[int], n: int) -> str:
     sizes = "; ".join(
         f"{name} {' and '.join(str(make(*size).n_ops) for size in sizes)}" for name, (make, *sizes) in FAMILIES.items()
     )
+    text = f"""The share of {n} problems on which a partitioner's makespan is within a factor τ of the best of all those below
+(Dolan, Moré 2002). Six families of graphs, a small and a large one each (ops: {sizes}); ratios of communication to
+computation 0.1, 1 and 10; {SEEDS} seeds; devices: {clusters} (speeds 1 : 2 : 4 : 8). Plans run as planned, placements without
+a plan under `pct`; default options. Partitioners that search for seconds are left out, but `ez`."""
     return f"""# Performance profile
 
 `python benchmarks/quality/performance_profile.py` writes this page and its picture.
 
-The share of {n} problems on which a partitioner's makespan is within a factor τ of the best of all those below (Dolan, Moré
-2002).
-Six families of graphs (ops: {sizes}), ratios of communication to computation 0.1, 1 and 10, {SEEDS} seeds, devices: {clusters}
-(speeds 1 : 2 : 4 : 8). Plans run as planned, placements without a plan under `pct`; default options. Partitioners that search
-for seconds are left out.
+{fill(text, 125, break_on_hyphens=False)}
 
 ![Performance profiles](profile.svg)
 

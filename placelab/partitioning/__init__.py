@@ -2,6 +2,7 @@
 
 from placelab.partitioning import (  # noqa: F401
     batch_split,
+    bil,
     contiguous,
     cp_sat,
     cpop,
