@@ -40,6 +40,6 @@ def bil(problem: Problem, *, trace: bool = False) -> Placement:
     pred, succ, times, network, eligible = plan_arrays.facts(problem)
     level, rest = np.empty(n * k), np.empty(n * k)
     optimistic_cost(-1.0, 0.0, succ, times, network, eligible, level, rest)
-    plan, work = plan_arrays.plan(problem, trace), (plan_arrays.frontier(problem), plan_arrays.waiting(problem))
+    plan, work = plan_arrays.plan(problem, trace), (plan_arrays.frontier(problem), plan_arrays.ready(problem))
     choose_imaginary(frozen(level), pred, succ, times, network, eligible, *work, np.empty(2 * k), plan)
     return kept_in_memory(problem, plan, MEANING, trace)

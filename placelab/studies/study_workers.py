@@ -25,8 +25,8 @@ from placelab.studies.study_cells import Plan, Task, lost, run_task
 TICK = 0.2  # seconds between two looks at `cancel`
 DEATHS = 3  # of workers that ran a task, before it is given up
 AHEAD = 2  # batches of tasks per worker that are handed out, so that none waits for the next
-BATCH = 32  # tasks at most that a process gets at once …
-BRIEF = 0.05  # … and seconds after which it gives back those that it has not begun
+BATCH = 64  # tasks at most that a process gets at once …
+BRIEF = 0.2  # … and seconds after which it gives back those that it has not begun
 Stop = Callable[[], bool]
 Done = Generator[tuple[Task, list[Row]], None, None]
 
