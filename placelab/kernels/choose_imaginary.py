@@ -1,4 +1,4 @@
-"""BIL's list scheduling: of all ready ops the one that the worst of its good devices would delay most, where it delays least.
+"""BIL's list scheduling: always the ready op of highest priority, where its basic imaginary makespan is least.
 
 A basic imaginary makespan (BIM) of an op on a device is its earliest start there, after the device's last op, plus its level
 there. With m ready ops, an op's priority is its m-th smallest BIM, or the largest where it has fewer.

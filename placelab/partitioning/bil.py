@@ -18,15 +18,17 @@ MEANING = "the least imaginary makespan, the rest of the graph at best included"
 
 @partitioner(source="Oh, Ha 1996")
 def bil(problem: Problem, *, trace: bool = False) -> Placement:
-    r"""BIL: of the ready ops the one whose worst device of those it may need is the worst, where the rest ends soonest at best.
+    r"""BIL: the ready op of the largest imaginary makespan, on the device where it is least.
+
+    That is when the op and, at best, all that follows it would end:
 
     .. math::
         BIL(v, d) &= exec(v, d) + \max_{s \in succ(v)} \min_w (BIL(s, w) + trans_{vs}(d, w)) \\
         BIM(v, d) &= EST(v, d) + BIL(v, d) \\
         p_v &= \arg\min_d BIM(v, d) + exec(v, d) \max(m / k - 1, 0)
 
-    with m ready ops and k devices. The ready op of the largest m-th smallest BIM goes first, or of its largest one where it has
-    fewer; of equal ones that of the larger BIM before that, and so on. It is appended to its device. A chain's plan is optimal.
+    with m ready ops and k devices. An op is compared by its m-th smallest BIM, or by its largest where it has fewer; of equal
+    ones the op whose BIM before that is larger goes first, and so on. It is appended to its device. A chain's plan is optimal.
 
     Notes
     -----
