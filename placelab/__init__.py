@@ -95,7 +95,9 @@ __all__ = [
     "simulate",
     "solve",
     "stages",
+    "start_study",
     "study",
+    "study_view",
     "testing",
     "transforms",
     "upward_rank",
@@ -111,6 +113,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"placelab.{name}")
     if name == "explore":
         return import_module("placelab.explorer").explore
+    if name in ("start_study", "study_view"):
+        return getattr(import_module("placelab.widgets.live_study"), name)
     raise AttributeError(f"module 'placelab' has no attribute {name!r}")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from placelab.analysis.in_threads import results
 from placelab.errors import FormatError, InfeasibleError, expect
 from placelab.kernels import codes, events
+from placelab.kernels.cores import cores
 from placelab.problem.problem import Problem
 from placelab.progress import never
 from placelab.schedule.placement import Placement
@@ -95,7 +95,7 @@ def _is_simple(problem: Problem, order: Order) -> bool:
 
 def _shares(rows: np.ndarray) -> int:
     """How many threads are worth their while."""
-    return max(1, min(os.cpu_count() or 1, len(rows), rows.size // ENOUGH))
+    return max(1, min(cores(), len(rows), rows.size // ENOUGH))
 
 
 def _in_one_call(problem: Problem, devices: np.ndarray, order: Order, plans: np.ndarray) -> np.ndarray:

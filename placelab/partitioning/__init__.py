@@ -2,6 +2,7 @@
 
 from placelab.partitioning import (  # noqa: F401
     batch_split,
+    bil,
     cem,
     contiguous,
     cp_sat,
