@@ -12,7 +12,7 @@ import numpy as np
 
 from placelab.kernels import blocks, events, msr
 from placelab.kernels import simulation_blocks as simulating
-from placelab.kernels.codes import CHANNEL, EDGES, FREE, PORTS, PORTS_BY_PRIORITY
+from placelab.kernels.codes import CHANNEL, EDGES, FAIR, FREE, PORTS, PORTS_BY_PRIORITY
 from placelab.kernels.transfers import group_transfers
 from placelab.planning import plan_arrays
 from placelab.planning.ranks import in_classes
@@ -85,7 +85,7 @@ def arguments(problem: Problem, device: np.ndarray, moved: Moves, order: Order, 
         memory=simulating.RunMemory(_needs(problem, memory), _use(problem, device, moved.copies, memory)),
         contention=_contention(problem, moved.copies, order),
         devices=simulating.Devices(np.zeros(k, I4), _worklist(k)),
-        events=simulating.EventQueue(np.empty(2 * (k + 2 * x + len(_not_before(order, rule)) + 1)), np.zeros(1, I8)),
+        events=_events(problem, k + len(_not_before(order, rule)), x),
         clock=simulating.Clock(np.zeros(1), np.zeros(events.COUNTS, I8)),
         answer=np.full(1, -1, I8),
         results=_results(problem, x),
@@ -98,6 +98,12 @@ def _ops(problem: Problem, device: np.ndarray) -> simulating.Ops:
 
 def _worklist(n: int) -> simulating.Worklist:
     return simulating.Worklist(np.empty(n, I4), np.zeros(n, I4), np.zeros(1, I8))
+
+
+def _events(problem: Problem, others: int, n_transfers: int) -> simulating.EventQueue:
+    """Room for an event of each device and each transfer, its begin, and where links are shared two changes of rates."""
+    per_transfer = 4 if problem.transfer_model.code == FAIR else 2
+    return simulating.EventQueue(np.empty(2 * (others + per_transfer * n_transfers + 1)), np.zeros(1, I8))
 
 
 def _results(problem: Problem, n_transfers: int) -> simulating.Results:
@@ -283,8 +289,35 @@ def _contention(problem: Problem, copies: blocks.Transfers, order: Order) -> sim
         np.empty(len(queue), I4),
         np.zeros(1, I8),
     )
-    links = simulating.Links(model, k if problem.duplex else 0, np.zeros(2 * k), np.zeros(n_queues, I4))
+    ports, channels = np.zeros(2 * k), np.zeros(n_queues, I4)
+    flows = _flows(k if model == FAIR else 0, len(copies.tensor) if model == FAIR else 0)
+    shared = _shared_links(problem) if model == FAIR else _NO_SHARED
+    links = simulating.Links(model, k if problem.duplex else 0, ports, channels, flows, shared)
     return simulating.Contention(links, queues, _worklist(n_queues))
+
+
+def _flows(k: int, n_transfers: int) -> simulating.Flows:
+    """No flows yet."""
+    numbers, marks = (np.zeros(k * k) for _ in range(4)), (np.zeros(k * k, I4) for _ in range(2))
+    entry, base, active = np.empty(2 * n_transfers), np.zeros(k * k + 1, I4), np.zeros(k * k, I4)
+    return simulating.Flows(*numbers, *marks, entry, base, active, np.zeros(3, I8), np.zeros(1))
+
+
+def _shared_links(problem: Problem) -> simulating.SharedLinks:
+    """The cluster's shared links, and which of them each pair of devices uses, by number."""
+    k, links = problem.cluster.n_devices, problem.cluster.links
+    pairs = [np.array(link.pairs, I8) @ [k, 1] for link in links]
+    pair = np.concatenate([np.empty(0, I8), *pairs])
+    ptr = np.zeros(k * k + 1, I4)
+    np.cumsum(np.bincount(pair, minlength=k * k), out=ptr[1:])
+    number = np.repeat(np.arange(len(links)), [len(p) for p in pairs])[np.argsort(pair, kind="stable")].astype(I4)
+    work = np.zeros(len(links)), np.zeros(len(links), I4), np.zeros(len(links)), np.zeros(k * k)
+    return simulating.SharedLinks(frozen(np.array([link.bandwidth for link in links], F8)), frozen(ptr), frozen(number), *work)
+
+
+_NO_SHARED = simulating.SharedLinks(
+    frozen(np.empty(0)), frozen(np.zeros(1, I4)), frozen(np.empty(0, I4)), np.empty(0), np.empty(0, I4), np.empty(0), np.empty(0)
+)
 
 
 def _link_queues(problem: Problem, copies: blocks.Transfers, model: int) -> tuple[np.ndarray, int]:

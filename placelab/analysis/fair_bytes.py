@@ -1,0 +1,104 @@
+"""Bytes that transfers get when they share links max-min fairly, from their times alone: what the validator compares with.
+
+Nothing here is shared with the simulator. No run is followed: all spans between two begins or ends are looked at together, as rows
+of a matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from placelab.problem.cluster import Cluster
+
+ENTRIES = 1 << 18  # of a matrix of spans and pairs of devices
+ROUNDING = 1e-12
+
+
+def bandwidth_alone(cluster: Cluster) -> np.ndarray:
+    """Bytes per second between devices when nobody else sends: of the narrowest link on the way, shape (n_devices, n_devices)."""
+    alone = cluster.bandwidth.copy()
+    for link in cluster.links:
+        for pair in link.pairs:
+            alone[pair] = min(alone[pair], link.bandwidth)
+    return alone
+
+
+def fair_bytes(cluster: Cluster, pair: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Bytes that each transfer gets from the end of its latency, `begin`, to its end, in seconds.
+
+    `pair` is ``source * n_devices + destination``; all arrays and the result have shape (n_transfers,). O(n log n) for n
+    transfers whose pairs use no shared link; those of others take O(n · pairs · links).
+    """
+    k, got = cluster.n_devices, np.zeros(len(pair))
+    on = np.zeros((k * k, len(cluster.links)))
+    for number, link in enumerate(cluster.links):
+        on[[i * k + j for i, j in link.pairs], number] = 1.0
+    shares = on.any(axis=1)[pair]
+    got[~shares] = _alone(cluster.bandwidth.reshape(-1), pair[~shares], begin[~shares], end[~shares])
+    if shares.any():
+        used, of = np.unique(pair[shares], return_inverse=True)
+        limits = cluster.bandwidth.reshape(-1)[used], np.array([link.bandwidth for link in cluster.links]), on[used]
+        got[shares] = _together(*limits, of, begin[shares], end[shares])
+    return got
+
+
+def _alone(bandwidth: np.ndarray, pair: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Where each pair's transfers share nothing with other pairs: pair after pair in one sequence of spans."""
+    n = len(pair)
+    both, time = np.tile(pair, 2), np.concatenate([begin, end])
+    order = np.lexsort((time, both))
+    flows = np.cumsum(np.where(order < n, 1, -1))
+    rate = np.divide(bandwidth[both[order]], flows, out=np.zeros(2 * n), where=flows > 0)
+    total = np.zeros(2 * n)
+    total[order[1:]] = np.cumsum(rate[:-1] * np.diff(time[order]) * (flows[:-1] > 0))
+    return total[n:] - total[:n]
+
+
+def _together(
+    bandwidth: np.ndarray, capacity: np.ndarray, on: np.ndarray, pair: np.ndarray, begin: np.ndarray, end: np.ndarray
+) -> np.ndarray:
+    """Where pairs share links: `on` says which, shape (n_pairs, n_links)."""
+    n = len(pair)
+    both, time = np.tile(pair, 2), np.concatenate([begin, end])
+    order = np.argsort(time, kind="stable")
+    sign, length = np.where(order < n, 1.0, -1.0), np.append(np.diff(time[order]), 0.0)
+    got, so_far, flows = np.zeros(2 * n), np.zeros(len(bandwidth)), np.zeros(len(bandwidth))
+    for a, b in _parts(2 * n, len(bandwidth)):
+        change = np.zeros((b - a, len(bandwidth)))
+        change[np.arange(b - a), both[order[a:b]]] = sign[a:b]
+        number = flows + np.cumsum(change, axis=0)
+        span = length[a:b] > 0
+        rate = np.zeros_like(number)
+        rate[span] = _fair_rates(number[span], bandwidth, capacity, on)
+        total = so_far + np.cumsum(rate * length[a:b, None], axis=0)
+        before = np.concatenate([so_far[None], total[:-1]])
+        got[order[a:b]] = before[np.arange(b - a), both[order[a:b]]]
+        flows, so_far = number[-1], total[-1]
+    return got[n:] - got[:n]
+
+
+def _parts(n: int, width: int) -> Iterator[tuple[int, int]]:
+    rows = max(ENTRIES // max(width, 1), 1)
+    return ((a, min(a + rows, n)) for a in range(0, n, rows))
+
+
+def _fair_rates(flows: np.ndarray, bandwidth: np.ndarray, capacity: np.ndarray, on: np.ndarray) -> np.ndarray:
+    """Max-min fair rate of a flow of each pair, for each row of numbers of flows, shape (spans, pairs).
+
+    Pairs get a rate in the order of their rates: the pairs whose own bandwidth is the limit, or those of the link with the least
+    equal share of what it has left.
+    """
+    own = np.divide(bandwidth, flows, out=np.full(flows.shape, np.inf), where=flows > 0)
+    rate, waits = np.zeros(flows.shape), flows > 0
+    while waits.any():
+        left = capacity - (rate * flows) @ on
+        users = (flows * waits) @ on
+        share = np.divide(left, users, out=np.full(users.shape, np.inf), where=users > 0.5)
+        level = np.maximum(share.min(axis=1), rate.max(axis=1))[:, None] * (1 + ROUNDING)
+        narrow = waits & (own <= level)
+        full = waits & ((share <= level) @ on.T > 0) & ~narrow.any(axis=1)[:, None]
+        rate = np.where(narrow, own, np.where(full, level, rate))
+        waits &= ~(narrow | full)
+    return rate

@@ -1,0 +1,188 @@
+"""Transfers that share links, max-min fairly (Bertsekas and Gallager 1992 §6.5.2, progressive filling).
+
+A transfer is a flow from the moment at which its latency is over until all its bytes are there. Flows of one ordered pair of
+devices, a class, have equal rates: the pair's bandwidth is theirs together, and so is that of each shared link that the pair
+uses. Rates change only when a flow begins or ends; an event at the end of the next flow, whose code follows all others, may
+come too early when rates have changed since, and is then of no effect.
+
+``served`` of a class are the bytes that a flow would have got since the class was last idle. A flow ends when ``served`` has
+grown by its bytes, so flows of a class end in the order of a heap. ``served`` is brought up to date only when a class's rate or
+its number of flows changes: a transfer that shares with nobody takes latency + bytes / bandwidth to the last bit.
+"""
+
+from placelab.kernels.heap import pop_entry, push_entry, push_event
+from placelab.kernels.jit import helper
+
+NEVER = float("inf")
+ACTIVE, CHANGED, REFILL = 0, 1, 2  # numbers of a block of flows: active classes, whether any has changed, any of a shared link
+
+
+@helper
+def empty_flows(copies, k, flows):
+    """Make room for the flows of a placement. O(transfers + pairs of devices)."""
+    for c in range(k * k):
+        flows.count[c] = 0
+        flows.stale[c] = 0
+        flows.rate[c] = 0.0
+        flows.served[c] = 0.0
+        flows.due[c] = NEVER
+        flows.base[c + 1] = 0
+    for x in range(len(copies.tensor)):
+        flows.base[copies.source[x] * k + copies.destination[x] + 1] += 1
+    for c in range(k * k):
+        flows.base[c + 1] += flows.base[c]
+    for i in range(len(flows.number)):
+        flows.number[i] = 0
+    flows.next[0] = -1.0
+
+
+@helper
+def begin_flow(x, c, now, size, flows, shared):
+    """The bytes of transfer x, which is of class c, begin to move. O(classes)."""
+    if flows.count[c] == 0:
+        i = flows.number[ACTIVE]
+        while i > 0 and flows.active[i - 1] > c:
+            flows.active[i] = flows.active[i - 1]
+            i -= 1
+        flows.active[i] = c
+        flows.number[ACTIVE] += 1
+        flows.served[c] = 0.0
+        flows.since[c] = now
+        flows.rate[c] = 0.0
+    serve(c, now, flows)
+    push_entry(flows.entry, flows.base[c], flows.count[c], flows.served[c] + size, x)
+    flows.count[c] += 1
+    mark(c, flows, shared)
+
+
+@helper
+def serve(c, now, flows):
+    """Bring what a flow of class c has got up to date."""
+    if now > flows.since[c]:
+        flows.served[c] += flows.rate[c] * (now - flows.since[c])
+        flows.since[c] = now
+
+
+@helper
+def mark(c, flows, shared):
+    """Note that the number of flows of class c has changed."""
+    flows.stale[c] = 1
+    flows.number[CHANGED] = 1
+    if shared.ptr[c + 1] > shared.ptr[c]:
+        flows.number[REFILL] = 1
+
+
+@helper
+def end_flows(now, first, flows, shared, events, results):
+    """End the flows that are due: their transfers' events follow at this instant. O(classes + ended log transfers)."""
+    if flows.next[0] <= now:
+        flows.next[0] = -1.0
+    kept = 0
+    for i in range(flows.number[ACTIVE]):
+        c = flows.active[i]
+        if flows.due[c] <= now:
+            base = flows.base[c]
+            flows.served[c] = flows.entry[2 * base]
+            flows.since[c] = now
+            flows.due[c] = NEVER
+            while flows.count[c] > 0 and flows.entry[2 * base] <= flows.served[c]:
+                x = int(flows.entry[2 * base + 1])
+                pop_entry(flows.entry, base, flows.count[c])
+                flows.count[c] -= 1
+                results.transfer_finish[x] = now
+                events.size[0] = push_event(events.heap, events.size[0], now, first + x)
+            mark(c, flows, shared)
+        if flows.count[c] > 0:
+            flows.active[kept] = c
+            kept += 1
+        else:
+            flows.stale[c] = 0
+    flows.number[ACTIVE] = kept
+
+
+@helper
+def share_links(now, wake, bandwidth, flows, shared, events):
+    """Give each flow its rate, where one has begun or ended, and find the next to end. O(rounds of filling · classes)."""
+    if flows.number[CHANGED] == 0:
+        return
+    if flows.number[REFILL] != 0:
+        fill(bandwidth, flows, shared)
+    following = NEVER
+    for i in range(flows.number[ACTIVE]):
+        c = flows.active[i]
+        rate = flows.rate[c]
+        if shared.ptr[c + 1] == shared.ptr[c]:
+            if flows.stale[c] != 0:
+                rate = bandwidth[c] / flows.count[c]
+        elif flows.number[REFILL] != 0:
+            rate = shared.rate[c]
+        if flows.stale[c] != 0 or rate != flows.rate[c]:
+            serve(c, now, flows)
+            flows.rate[c] = rate
+            left = max(flows.entry[2 * flows.base[c]] - flows.served[c], 0.0)  # rounding must not take it below
+            flows.due[c] = now + left / rate
+            flows.stale[c] = 0
+        if flows.due[c] < following:
+            following = flows.due[c]
+    flows.number[CHANGED] = 0
+    flows.number[REFILL] = 0
+    if flows.number[ACTIVE] > 0 and following != flows.next[0]:
+        flows.next[0] = following
+        events.size[0] = push_event(events.heap, events.size[0], following, wake)
+
+
+@helper
+def fill(bandwidth, flows, shared):
+    """Progressive filling: all rates grow alike until a link is full, whose flows then keep theirs; and so on.
+
+    The level is the least equal share that a link has left. Classes whose own pair allows no more than that are settled first,
+    by number, then those of the links with that share. O(rounds · (classes + links)), with a round or two per shared link.
+    """
+    for l in range(len(shared.capacity)):  # noqa: E741
+        shared.left[l] = shared.capacity[l]
+        shared.users[l] = 0
+    waiting = 0
+    for i in range(flows.number[ACTIVE]):
+        c = flows.active[i]
+        if shared.ptr[c + 1] > shared.ptr[c]:
+            shared.rate[c] = -1.0
+            waiting += 1
+            for j in range(shared.ptr[c], shared.ptr[c + 1]):
+                shared.users[shared.link[j]] += flows.count[c]
+    level = 0.0
+    while waiting > 0:
+        least = NEVER
+        for l in range(len(shared.capacity)):  # noqa: E741
+            if shared.users[l] > 0:
+                shared.share[l] = max(shared.left[l] / shared.users[l], level)  # rounding must not let the level fall
+                least = min(least, shared.share[l])
+            else:
+                shared.share[l] = NEVER
+        level = least
+        settled = 0
+        for i in range(flows.number[ACTIVE]):
+            c = flows.active[i]
+            if shared.ptr[c + 1] > shared.ptr[c] and shared.rate[c] < 0.0 and bandwidth[c] / flows.count[c] <= level:
+                settle(c, bandwidth[c] / flows.count[c], flows, shared)
+                settled += 1
+        if settled == 0:
+            for i in range(flows.number[ACTIVE]):
+                c = flows.active[i]
+                if shared.ptr[c + 1] > shared.ptr[c] and shared.rate[c] < 0.0:
+                    full = False
+                    for j in range(shared.ptr[c], shared.ptr[c + 1]):
+                        if shared.share[shared.link[j]] <= level:
+                            full = True
+                    if full:
+                        settle(c, level, flows, shared)
+                        settled += 1
+        waiting -= settled
+
+
+@helper
+def settle(c, rate, flows, shared):
+    """Flows of class c keep this rate, and leave the rest of their links to others."""
+    shared.rate[c] = rate
+    for j in range(shared.ptr[c], shared.ptr[c + 1]):
+        shared.left[shared.link[j]] -= rate * flows.count[c]
+        shared.users[shared.link[j]] -= flows.count[c]
