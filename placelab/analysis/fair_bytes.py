@@ -16,15 +16,6 @@ ENTRIES = 1 << 18  # of a matrix of spans and pairs of devices
 ROUNDING = 1e-12
 
 
-def bandwidth_alone(cluster: Cluster) -> np.ndarray:
-    """Bytes per second between devices when nobody else sends: of the narrowest link on the way, shape (n_devices, n_devices)."""
-    alone = cluster.bandwidth.copy()
-    for link in cluster.links:
-        for pair in link.pairs:
-            alone[pair] = min(alone[pair], link.bandwidth)
-    return alone
-
-
 def fair_bytes(cluster: Cluster, pair: np.ndarray, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
     """Bytes that each transfer gets from the end of its latency, `begin`, to its end, in seconds.
 

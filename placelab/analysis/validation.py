@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from placelab.analysis.fair_bytes import bandwidth_alone, fair_bytes
+from placelab.analysis.fair_bytes import fair_bytes
 from placelab.analysis.held_bytes import TOLERANCE, HeldBytes, differing
 from placelab.errors import UnsupportedError, expect, formerly
 from placelab.schedule.schedule import Schedule
@@ -233,7 +233,7 @@ class _Check:
         """Each transfer gets its bytes, no more and no fewer, when those that are under way share all links fairly."""
         rows, cluster = self.rows, self.cluster
         link, size = (rows["source"], rows["destination"]), self.graph.tensor_bytes[rows["tensor"]]
-        begin, alone = rows["start"] + cluster.latency[link], bandwidth_alone(cluster)[link]
+        begin, alone = rows["start"] + cluster.latency[link], cluster.narrowest[link]
         flows = np.flatnonzero((size > 0) & np.isfinite(alone))
         pair, end = link[0].astype(np.int64) * self.k + link[1], np.maximum(begin, rows["finish"])
         got = fair_bytes(cluster, pair[flows], begin[flows], end[flows])
@@ -311,7 +311,7 @@ class _Check:
         """
         rows, cluster = self.rows, self.cluster
         link = rows["source"], rows["destination"]
-        bandwidth = bandwidth_alone(cluster)[link] if self.problem.transfers == "fair" else cluster.bandwidth[link]
+        bandwidth = cluster.narrowest[link] if self.problem.transfers == "fair" else cluster.bandwidth[link]
         size = self.graph.tensor_bytes[rows["tensor"]]
         needed, taken = cluster.latency[link] + size / bandwidth, rows["finish"] - rows["start"]
         longer = (size > 0) & np.isfinite(bandwidth) & (self.problem.transfers == "fair")

@@ -151,6 +151,15 @@ class Cluster:
         return len(self.names)
 
     @cached_property
+    def narrowest(self) -> np.ndarray:
+        """Bytes per second of the narrowest link on the way between devices, shared ones included, shape (k, k)."""
+        narrowest = self.bandwidth.copy()
+        for link in self.links:
+            here = tuple(np.array(link.pairs).T)
+            narrowest[here] = np.minimum(narrowest[here], link.bandwidth)
+        return frozen(narrowest)
+
+    @cached_property
     def units(self) -> Units:
         """How quantities on this cluster are written: without units where no speed, bandwidth or memory reaches 10⁶.
 
