@@ -9,6 +9,8 @@ from problems import many, placement
 from reference_fair import fair_rates
 
 import placelab as pl
+from placelab.analysis.explanation import why
+from placelab.schedule.shared_way import sharers
 
 PAIRS = [(d, d + 3) for d in range(3)]  # three flows, each between two devices of its own
 
@@ -138,12 +140,19 @@ def test_the_validator_finds_transfers_that_are_too_quick_or_too_slow():
     assert faults(moved["start"] + 0.1) == {"contention", "transfer time"}
 
 
-def test_bounds_are_below_every_schedule():
-    """The busiest link, between two devices or shared, needs at least the time of its bytes."""
+def test_the_busiest_link_is_a_bound():
+    """The bytes of all pairs that share a link, at its bandwidth; or of one pair, at its own."""
     schedule = sent([(0, 3, 5.0, 0), (1, 4, 3.0, 0)], links={"uplink": (2.0, [(0, "*"), (1, "*")])})
-    found = pl.bounds(schedule.problem, schedule.placement)
-    assert found["busiest_link"] == 4.0 and schedule.makespan == 4.0
-    for i, problem in enumerate(many(300, seed=12, transfers=["fair"])):
-        where = placement(Random(i).randint, problem)
-        least = max(pl.bounds(problem, where).values())
-        assert pl.simulate(problem, where, "fifo").makespan >= least * (1 - 1e-9)
+    assert pl.bounds(schedule.problem, schedule.placement)["busiest_link"] == 4.0 == schedule.makespan
+    apart = sent([(0, 3, 5.0, 0), (1, 4, 3.0, 0)])
+    assert pl.bounds(apart.problem, apart.placement)["busiest_link"] == 2.5 == apart.makespan
+
+
+def test_an_explanation_names_those_that_share():
+    """On the critical path and for an op: how much longer than alone its transfer took, whose bytes were on the link, and on which."""
+    schedule = sent([(0, 3, 5.0, 0), (1, 4, 3.0, 0), (2, 5, 1.0, 0)], links={"uplink": (2.0, [(0, "*"), (1, "*")])})
+    path = pl.critical_path(schedule)
+    assert path["reason"][0] == "transfer dev0 → dev3, 1.5 longer than alone: shared with op1 on uplink"
+    assert why(schedule, "op3").endswith("from dev0 (transfer 4, 1.5 longer than alone: shared with op1 on uplink)")
+    assert why(schedule, "op5").endswith("from dev2 (transfer 0.5)")
+    assert {link: rows.tolist() for link, rows in sharers(schedule, 0).items()} == {"uplink": [1]} and not sharers(schedule, 2)
