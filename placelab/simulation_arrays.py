@@ -290,8 +290,9 @@ def _contention(problem: Problem, copies: blocks.Transfers, order: Order) -> sim
         np.zeros(1, I8),
     )
     ports, channels = np.zeros(2 * k), np.zeros(n_queues, I4)
-    flows = _flows(k if model == FAIR else 0, len(copies.tensor) if model == FAIR else 0)
-    shared = _shared_links(problem) if model == FAIR else _NO_SHARED
+    flows, shared = _NO_FLOWS, _NO_SHARED
+    if model == FAIR:
+        flows, shared = _flows(k, len(copies.tensor)), _shared_links(problem)
     links = simulating.Links(model, k if problem.duplex else 0, ports, channels, flows, shared)
     return simulating.Contention(links, queues, _worklist(n_queues))
 
@@ -307,16 +308,21 @@ def _shared_links(problem: Problem) -> simulating.SharedLinks:
     """The cluster's shared links, and which of them each pair of devices uses, by number."""
     k, links = problem.cluster.n_devices, problem.cluster.links
     pairs = [np.array(link.pairs, I8) @ [k, 1] for link in links]
-    pair = np.concatenate([np.empty(0, I8), *pairs])
-    ptr = np.zeros(k * k + 1, I4)
+    pair = np.concatenate([np.empty(0, I8), *pairs]).astype(I4)
+    ptr, first = np.zeros(k * k + 1, I4), np.zeros(len(links) + 1, I4)
     np.cumsum(np.bincount(pair, minlength=k * k), out=ptr[1:])
-    number = np.repeat(np.arange(len(links)), [len(p) for p in pairs])[np.argsort(pair, kind="stable")].astype(I4)
-    work = np.zeros(len(links)), np.zeros(len(links), I4), np.zeros(len(links)), np.zeros(k * k)
-    return simulating.SharedLinks(frozen(np.array([link.bandwidth for link in links], F8)), frozen(ptr), frozen(number), *work)
+    np.cumsum([len(p) for p in pairs], out=first[1:])
+    number = np.repeat(np.arange(len(links), dtype=I4), np.diff(first))[np.argsort(pair, kind="stable")]
+    capacity = np.array([link.bandwidth for link in links], F8)
+    work = np.zeros(k * k), np.zeros(len(links)), np.zeros(len(links), I4), np.zeros(len(links)), np.zeros(k * k)
+    return simulating.SharedLinks(*map(frozen, (capacity, ptr, number, first, pair)), *work)
 
 
+_NO_FLOWS = _flows(0, 0)
 _NO_SHARED = simulating.SharedLinks(
-    frozen(np.empty(0)), frozen(np.zeros(1, I4)), frozen(np.empty(0, I4)), np.empty(0), np.empty(0, I4), np.empty(0), np.empty(0)
+    frozen(np.empty(0)),
+    *(frozen(np.zeros(1, I4)) for _ in range(4)),
+    *(np.empty(0), np.empty(0), np.empty(0, I4), np.empty(0), np.empty(0)),
 )
 
 

@@ -74,8 +74,8 @@ def fair_rates(cluster: Cluster, flows: dict[tuple[int, int], int]) -> dict[tupl
         share = {link: max(left[link] / n, level) for link, n in waiting.items() if n}
         level = min(share.values())
         new = {pair: alone[pair] for pair in flows.keys() - rate.keys() if alone[pair] <= level}
-        full = [link for link in share if share[link] == level]
-        new = new or {pair: level for pair in flows.keys() - rate.keys() if any(pair in users[link] for link in full)}
+        full = min(share, key=lambda link: share[link])  # of equals the first
+        new = new or {pair: level for pair in users[full] - rate.keys()}
         for pair in sorted(new):
             rate[pair] = new[pair]
             for link in users:

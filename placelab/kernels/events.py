@@ -86,7 +86,7 @@ def run_events(
             )  # fmt: skip
             start_waiting(now, first, collecting, copies, network, memory, contention, events, results)
             if links.contention == FAIR:
-                share_links(now, wake, network.bandwidth, links.flows, links.shared, events)
+                share_links(now, wake, links.flows, links.shared, events)
         if by_device:
             sort_numbers(devices.touched)
 
@@ -182,7 +182,8 @@ def complete(
         elif code < first + n_transfers:
             end_transfer(code - first, instant, pred, copies, receivers, ops, order, memory, contention, devices)
         elif code == first + 2 * n_transfers + n:
-            end_flows(now, first, contention.links.flows, contention.links.shared, events, results)
+            links = contention.links
+            end_flows(now, first, network.bandwidth, links.flows, links.shared, events, results)
         elif code >= first + 2 * n_transfers:
             add_to(devices.touched, ops.device[code - first - 2 * n_transfers])
         else:

@@ -11,7 +11,7 @@ its number of flows changes: a transfer that shares with nobody takes latency + 
 """
 
 from placelab.kernels.heap import pop_entry, push_entry, push_event
-from placelab.kernels.jit import helper
+from placelab.kernels.jit import helper, inlined
 
 NEVER = float("inf")
 ACTIVE, CHANGED, REFILL = 0, 1, 2  # numbers of a block of flows: active classes, whether any has changed, any of a shared link
@@ -37,7 +37,7 @@ def empty_flows(copies, k, flows):
 
 
 @helper
-def begin_flow(x, c, now, size, flows, shared):
+def begin_flow(x, c, now, size, bandwidth, flows, shared):
     """The bytes of transfer x, which is of class c, begin to move. O(classes)."""
     if flows.count[c] == 0:
         i = flows.number[ACTIVE]
@@ -52,10 +52,10 @@ def begin_flow(x, c, now, size, flows, shared):
     serve(c, now, flows)
     push_entry(flows.entry, flows.base[c], flows.count[c], flows.served[c] + size, x)
     flows.count[c] += 1
-    mark(c, flows, shared)
+    mark(c, bandwidth, flows, shared)
 
 
-@helper
+@inlined
 def serve(c, now, flows):
     """Bring what a flow of class c has got up to date."""
     if now > flows.since[c]:
@@ -63,17 +63,21 @@ def serve(c, now, flows):
         flows.since[c] = now
 
 
-@helper
-def mark(c, flows, shared):
+@inlined
+def mark(c, bandwidth, flows, shared):
     """Note that the number of flows of class c has changed."""
     flows.stale[c] = 1
     flows.number[CHANGED] = 1
+    if flows.count[c] > 0:
+        shared.own[c] = bandwidth[c] / flows.count[c]
     if shared.ptr[c + 1] > shared.ptr[c]:
         flows.number[REFILL] = 1
+    else:
+        shared.rate[c] = shared.own[c]
 
 
 @helper
-def end_flows(now, first, flows, shared, events, results):
+def end_flows(now, first, bandwidth, flows, shared, events, results):
     """End the flows that are due: their transfers' events follow at this instant. O(classes + ended log transfers)."""
     if flows.next[0] <= now:
         flows.next[0] = -1.0
@@ -91,7 +95,7 @@ def end_flows(now, first, flows, shared, events, results):
                 flows.count[c] -= 1
                 results.transfer_finish[x] = now
                 events.size[0] = push_event(events.heap, events.size[0], now, first + x)
-            mark(c, flows, shared)
+            mark(c, bandwidth, flows, shared)
         if flows.count[c] > 0:
             flows.active[kept] = c
             kept += 1
@@ -100,22 +104,17 @@ def end_flows(now, first, flows, shared, events, results):
     flows.number[ACTIVE] = kept
 
 
-@helper
-def share_links(now, wake, bandwidth, flows, shared, events):
+@inlined
+def share_links(now, wake, flows, shared, events):
     """Give each flow its rate, where one has begun or ended, and find the next to end. O(rounds of filling · classes)."""
     if flows.number[CHANGED] == 0:
         return
     if flows.number[REFILL] != 0:
-        fill(bandwidth, flows, shared)
+        fill(flows, shared)
     following = NEVER
     for i in range(flows.number[ACTIVE]):
         c = flows.active[i]
-        rate = flows.rate[c]
-        if shared.ptr[c + 1] == shared.ptr[c]:
-            if flows.stale[c] != 0:
-                rate = bandwidth[c] / flows.count[c]
-        elif flows.number[REFILL] != 0:
-            rate = shared.rate[c]
+        rate = shared.rate[c]
         if flows.stale[c] != 0 or rate != flows.rate[c]:
             serve(c, now, flows)
             flows.rate[c] = rate
@@ -131,58 +130,63 @@ def share_links(now, wake, bandwidth, flows, shared, events):
         events.size[0] = push_event(events.heap, events.size[0], following, wake)
 
 
-@helper
-def fill(bandwidth, flows, shared):
+@inlined
+def fill(flows, shared):
     """Progressive filling: all rates grow alike until a link is full, whose flows then keep theirs; and so on.
 
     The level is the least equal share that a link has left. Classes whose own pair allows no more than that are settled first,
-    by number, then those of the links with that share. O(rounds · (classes + links)), with a round or two per shared link.
+    by number, then those of the first link with that share. O(classes · links of each), and per round a look at all links and,
+    where pairs are narrow, at all classes.
     """
     for l in range(len(shared.capacity)):  # noqa: E741
         shared.left[l] = shared.capacity[l]
         shared.users[l] = 0
+        shared.share[l] = -1.0
     waiting = 0
+    narrowest = NEVER
     for i in range(flows.number[ACTIVE]):
         c = flows.active[i]
         if shared.ptr[c + 1] > shared.ptr[c]:
             shared.rate[c] = -1.0
             waiting += 1
+            narrowest = min(narrowest, shared.own[c])
             for j in range(shared.ptr[c], shared.ptr[c + 1]):
                 shared.users[shared.link[j]] += flows.count[c]
     level = 0.0
     while waiting > 0:
+        full = -1
         least = NEVER
         for l in range(len(shared.capacity)):  # noqa: E741
-            if shared.users[l] > 0:
-                shared.share[l] = max(shared.left[l] / shared.users[l], level)  # rounding must not let the level fall
-                least = min(least, shared.share[l])
-            else:
-                shared.share[l] = NEVER
+            if shared.share[l] < 0.0:  # it has changed
+                shared.share[l] = max(shared.left[l] / shared.users[l], level) if shared.users[l] > 0 else NEVER
+            if shared.share[l] < least:
+                full = l
+                least = shared.share[l]
         level = least
-        settled = 0
-        for i in range(flows.number[ACTIVE]):
-            c = flows.active[i]
-            if shared.ptr[c + 1] > shared.ptr[c] and shared.rate[c] < 0.0 and bandwidth[c] / flows.count[c] <= level:
-                settle(c, bandwidth[c] / flows.count[c], flows, shared)
-                settled += 1
-        if settled == 0:
+        if narrowest <= level:
+            narrowest = NEVER
             for i in range(flows.number[ACTIVE]):
                 c = flows.active[i]
-                if shared.ptr[c + 1] > shared.ptr[c] and shared.rate[c] < 0.0:
-                    full = False
-                    for j in range(shared.ptr[c], shared.ptr[c + 1]):
-                        if shared.share[shared.link[j]] <= level:
-                            full = True
-                    if full:
-                        settle(c, level, flows, shared)
-                        settled += 1
-        waiting -= settled
+                if shared.rate[c] < 0.0 and shared.ptr[c + 1] > shared.ptr[c]:
+                    if shared.own[c] <= level:
+                        settle(c, shared.own[c], flows, shared)
+                        waiting -= 1
+                    else:
+                        narrowest = min(narrowest, shared.own[c])
+        else:
+            for i in range(shared.first[full], shared.first[full + 1]):
+                c = shared.pair[i]
+                if shared.rate[c] < 0.0 and flows.count[c] > 0:
+                    settle(c, level, flows, shared)
+                    waiting -= 1
 
 
-@helper
+@inlined
 def settle(c, rate, flows, shared):
     """Flows of class c keep this rate, and leave the rest of their links to others."""
     shared.rate[c] = rate
     for j in range(shared.ptr[c], shared.ptr[c + 1]):
-        shared.left[shared.link[j]] -= rate * flows.count[c]
-        shared.users[shared.link[j]] -= flows.count[c]
+        l = shared.link[j]  # noqa: E741
+        shared.left[l] -= rate * flows.count[c]
+        shared.users[l] -= flows.count[c]
+        shared.share[l] = -1.0

@@ -76,7 +76,7 @@ def move_bytes(x, pair, now, first, copies, network, memory, links, events, resu
         results.transfer_finish[x] = now
         push(now, first + x, events)
     else:
-        begin_flow(x, pair, now, size, links.flows, links.shared)
+        begin_flow(x, pair, now, size, network.bandwidth, links.flows, links.shared)
 
 
 @inlined

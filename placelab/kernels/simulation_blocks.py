@@ -208,10 +208,13 @@ class SharedLinks(NamedTuple):
     capacity: np.ndarray  # float64 (links,): bytes per second
     ptr: np.ndarray  # int32 (k * k + 1,): links that class c uses are link[ptr[c]:ptr[c + 1]]
     link: np.ndarray  # int32
+    first: np.ndarray  # int32 (links + 1,): classes that use link l are pair[first[l]:first[l + 1]], ascending
+    pair: np.ndarray  # int32
+    own: np.ndarray  # float64 (k * k,): what the bandwidth of its own pair allows each flow of a class
     left: np.ndarray  # float64 (links,): workspace, bytes per second that are not yet given
     users: np.ndarray  # int32 (links,): workspace, flows that have no rate yet
     share: np.ndarray  # float64 (links,): workspace, what is left for each of them
-    rate: np.ndarray  # float64 (k * k,): rates of the classes that use a shared link
+    rate: np.ndarray  # float64 (k * k,): new rate of a flow of each class
 
 
 class Links(NamedTuple):
