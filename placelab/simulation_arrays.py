@@ -18,6 +18,7 @@ from placelab.planning import plan_arrays
 from placelab.planning.ranks import in_classes
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.problem import Problem
+from placelab.problem.shared_links import SharedLink
 from placelab.schedule.memory import TOLERANCE
 from placelab.strategies import Order
 
@@ -292,21 +293,21 @@ def _contention(problem: Problem, copies: blocks.Transfers, order: Order) -> sim
     ports, channels = np.zeros(2 * k), np.zeros(n_queues, I4)
     flows, shared = _NO_FLOWS, _NO_SHARED
     if model == FAIR:
-        flows, shared = _flows(k, len(copies.tensor)), _shared_links(problem)
+        flows, shared = _flows(k, len(copies.tensor)), _shared_links(problem.cluster.links, k)
     links = simulating.Links(model, k if problem.duplex else 0, ports, channels, flows, shared)
     return simulating.Contention(links, queues, _worklist(n_queues))
 
 
 def _flows(k: int, n_transfers: int) -> simulating.Flows:
     """No flows yet."""
-    numbers, marks = (np.zeros(k * k) for _ in range(4)), (np.zeros(k * k, I4) for _ in range(2))
-    entry, base, active = np.empty(2 * n_transfers), np.zeros(k * k + 1, I4), np.zeros(k * k, I4)
-    return simulating.Flows(*numbers, *marks, entry, base, active, np.zeros(3, I8), np.zeros(1))
+    rate, served, since, due = (np.zeros(k * k) for _ in range(4))
+    count, stale, base, active = (np.zeros(k * k + more, I4) for more in (0, 0, 1, 0))
+    entry, number, following = np.empty(2 * n_transfers), np.zeros(3, I8), np.zeros(1)
+    return simulating.Flows(rate, served, since, due, count, stale, entry, base, active, number, following)
 
 
-def _shared_links(problem: Problem) -> simulating.SharedLinks:
-    """The cluster's shared links, and which of them each pair of devices uses, by number."""
-    k, links = problem.cluster.n_devices, problem.cluster.links
+def _shared_links(links: tuple[SharedLink, ...], k: int) -> simulating.SharedLinks:
+    """The shared links of k devices, and which of them each pair uses, by number."""
     pairs = [np.array(link.pairs, I8) @ [k, 1] for link in links]
     pair = np.concatenate([np.empty(0, I8), *pairs]).astype(I4)
     ptr, first = np.zeros(k * k + 1, I4), np.zeros(len(links) + 1, I4)
@@ -314,16 +315,21 @@ def _shared_links(problem: Problem) -> simulating.SharedLinks:
     np.cumsum([len(p) for p in pairs], out=first[1:])
     number = np.repeat(np.arange(len(links), dtype=I4), np.diff(first))[np.argsort(pair, kind="stable")]
     capacity = np.array([link.bandwidth for link in links], F8)
-    work = np.zeros(k * k), np.zeros(len(links)), np.zeros(len(links), I4), np.zeros(len(links)), np.zeros(k * k)
-    return simulating.SharedLinks(*map(frozen, (capacity, ptr, number, first, pair)), *work)
+    return simulating.SharedLinks(
+        capacity=frozen(capacity),
+        ptr=frozen(ptr),
+        link=frozen(number),
+        first=frozen(first),
+        pair=frozen(pair),
+        own=np.zeros(k * k),
+        left=np.zeros(len(links)),
+        users=np.zeros(len(links), I4),
+        share=np.zeros(len(links)),
+        rate=np.zeros(k * k),
+    )
 
 
-_NO_FLOWS = _flows(0, 0)
-_NO_SHARED = simulating.SharedLinks(
-    frozen(np.empty(0)),
-    *(frozen(np.zeros(1, I4)) for _ in range(4)),
-    *(np.empty(0), np.empty(0), np.empty(0, I4), np.empty(0), np.empty(0)),
-)
+_NO_FLOWS, _NO_SHARED = _flows(0, 0), _shared_links((), 0)
 
 
 def _link_queues(problem: Problem, copies: blocks.Transfers, model: int) -> tuple[np.ndarray, int]:

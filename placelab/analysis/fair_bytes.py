@@ -1,7 +1,7 @@
 """Bytes that transfers get when they share links max-min fairly, from their times alone: what the validator compares with.
 
-Nothing here is shared with the simulator. No run is followed: all spans between two begins or ends are looked at together, as rows
-of a matrix.
+Nothing here is shared with the simulator. No run is followed: all spans between two begins or ends are looked at together, as
+rows of a matrix.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def fair_bytes(cluster: Cluster, pair: np.ndarray, begin: np.ndarray, end: np.nd
     on = np.zeros((k * k, len(cluster.links)))
     for number, link in enumerate(cluster.links):
         on[[i * k + j for i, j in link.pairs], number] = 1.0
-    shares = on.any(axis=1)[pair]
+    shares = (on.sum(axis=1) > 0)[pair]
     got[~shares] = _alone(cluster.bandwidth.reshape(-1), pair[~shares], begin[~shares], end[~shares])
     if shares.any():
         used, of = np.unique(pair[shares], return_inverse=True)

@@ -113,7 +113,10 @@ def busiest(problem: Problem, device: np.ndarray, tensor: np.ndarray, destinatio
     found = {"busiest_device": float(work.max())}
     model, queues = problem.transfer_model, problem.transfer_model.queues(k, problem.duplex)
     if queues:
-        ends, used = model.ends(source, destination, k, problem.duplex), queue_times(problem, tensor, source, destination)
+        ends, used = (
+            model.ends(source, destination, k, problem.duplex),
+            queue_times(problem, tensor, source, destination),
+        )
         busy = sum((np.bincount(end, used, minlength=queues) for end in ends), np.zeros(queues))
         found[f"busiest_{model.queue}"] = float(busy.max())
     for link in cluster.links if model.shared else ():
@@ -131,7 +134,7 @@ def transfer_times(problem: Problem, tensor: np.ndarray, source: np.ndarray, des
 
 
 def queue_times(problem: Problem, tensor: np.ndarray, source: np.ndarray, destination: np.ndarray) -> np.ndarray:
-    """Seconds for which each transfer keeps others from its port or channel; of a link that is shared, those of its bytes alone."""
+    """Seconds for which each transfer keeps others from its port or channel; of a shared link those of its bytes alone."""
     if not problem.transfer_model.shared:
         return transfer_times(problem, tensor, source, destination)
     return problem.graph.tensor_bytes[tensor] / problem.cluster.bandwidth[source, destination]

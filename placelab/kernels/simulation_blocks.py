@@ -187,7 +187,7 @@ class Wires(NamedTuple):
 
 
 class Flows(NamedTuple):
-    """Transfers whose bytes move, by class: ordered pair of devices; (1,) each but for FAIR. :mod:`placelab.kernels.fair_shares`."""
+    """Transfers whose bytes move, by class: ordered pair of devices; see :mod:`placelab.kernels.fair_shares`."""
 
     rate: np.ndarray  # float64 (k * k,): bytes per second of each flow
     served: np.ndarray  # float64 (k * k,): bytes that a flow has got since the class was idle, at the time `since`
@@ -195,10 +195,14 @@ class Flows(NamedTuple):
     due: np.ndarray  # float64 (k * k,): when the class's next flow ends, infinite where it has none
     count: np.ndarray  # int32 (k * k,): flows
     stale: np.ndarray  # int32 (k * k,): 1 where `count` has changed and `rate` has not
-    entry: np.ndarray  # float64 (2 * x,): heaps of (`served` at the end of a flow, its transfer); class c's begins at base[c]
+    entry: (
+        np.ndarray
+    )  # float64 (2 * x,): heaps of (`served` at the end of a flow, its transfer); class c's begins at base[c]
     base: np.ndarray  # int32 (k * k + 1,)
     active: np.ndarray  # int32 (k * k,): classes that have flows, ascending
-    number: np.ndarray  # int64 (3,): how many these are, whether any class has changed, whether any on a shared link has
+    number: (
+        np.ndarray
+    )  # int64 (3,): how many these are, whether any class has changed, whether any on a shared link has
     next: np.ndarray  # float64 (1,): time of the event at which the next flow ends
 
 

@@ -16,8 +16,8 @@ ROUNDING = 1e-9
 def sharers(schedule: Schedule, x: int) -> dict[str, np.ndarray]:
     """Other transfers that moved bytes over a link of transfer `x` while it did, by link: rows of ``schedule.transfers``.
 
-    The link between its two devices comes first, then shared ones by their order in the cluster; those that nobody shared are left
-    out, and where transfers do not share links, all. O(transfers · links).
+    The link between its two devices comes first, then shared ones by their order in the cluster; those that nobody shared are
+    left out, and where transfers do not share links, all. O(transfers · links).
     """
     problem, moved = schedule.problem, schedule.transfers
     if not problem.transfer_model.shared:
@@ -37,7 +37,7 @@ def sharers(schedule: Schedule, x: int) -> dict[str, np.ndarray]:
 
 
 def said_of_sharing(schedule: Schedule, x: int) -> str:
-    """How much longer than alone transfer `x` took, and who shared its links, as the end of a sentence; "" if it was no longer."""
+    """How much longer than alone transfer `x` took, and who shared its links, to end a sentence; "" if it was no longer."""
     problem, moved = schedule.problem, schedule.transfers[x]
     shared = sharers(schedule, x)
     if not shared:

@@ -57,7 +57,7 @@ def test_the_linear_program_by_hand():
 
 
 def test_no_bound_of_a_placement_is_above_a_run_of_it():
-    """Bounds by busiest device, channel, port and link, under every transfer model, with and without Send ops, in any op order."""
+    """Bounds by busiest device, channel, port and link, under every transfer model, with and without Send ops, in any order."""
     seen = set()
     for i, problem in enumerate(problems.many(300, seed=32)):
         placement = pl.place(problem.replace(memory="none"), "random", seed=i)

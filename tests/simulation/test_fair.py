@@ -37,14 +37,16 @@ def finishes(*arguments, **options):
 
 def test_two_flows_share_what_lies_between_their_devices():
     """4 and 2 bytes at 1 byte/s each; when the short one is there, the long one has the 2 bytes/s of the pair for its rest."""
-    graph = pl.OpGraph.from_arrays(["a", "b", "c"], [0.0] * 3, [(0, 1), (0, 2)], edge_output=[0, 1], edge_bytes=[4.0, 2.0])
+    graph = pl.OpGraph.from_arrays(
+        ["a", "b", "c"], [0.0] * 3, [(0, 1), (0, 2)], edge_output=[0, 1], edge_bytes=[4.0, 2.0]
+    )
     problem = pl.Problem(graph, pl.Cluster([1.0] * 2, bandwidth=2.0), transfers="fair")
     schedule = pl.simulate(problem, pl.Placement(problem, [0, 1, 1]), "fifo")
     assert schedule.transfers["start"].tolist() == [0.0, 0.0] and schedule.transfers["finish"].tolist() == [3.0, 2.0]
 
 
 def test_two_flows_share_an_uplink():
-    """Between four devices, over one link of 3 bytes/s: 1.5 bytes/s each; the second one begins at 1, when the first has 2 of 5."""
+    """Between four devices, on one link of 3 bytes/s: 1.5 bytes/s each from 1 on, when the first has 2 of 5 and the second begins."""
     uplink = {"uplink": (3.0, [(0, 3), (1, 4)])}
     assert finishes([(0, 3, 5.0, 0), (1, 4, 3.0, 1)], links=uplink) == [3.0, 3.0]
     assert finishes([(0, 3, 5.0, 0), (1, 4, 3.0, 1)]) == [2.5, 2.5]
@@ -69,7 +71,7 @@ def test_three_flows_of_which_one_leaves_bandwidth_to_the_others():
 
 
 def test_latency_comes_first_and_takes_no_bandwidth():
-    """After 1 s of latency the bytes of both share the pair; before, the first has it alone. What has no bytes takes latency alone."""
+    """Bytes share a link after 1 s of latency; before, others have it. What has no bytes, or an infinite link, takes latency."""
     links = {"uplink": (2.0, [(0, 3), (1, 4)])}
     flows = [(0, 3, 4.0, 0), (1, 4, 1.0, 1), (2, 5, 0.0, 1)]
     assert finishes(flows, links=links, latency=1.0) == [3.5, 3.0, 2.0]
@@ -93,7 +95,7 @@ def test_equals_parallel_when_no_two_transfers_meet(seed):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_ends_with_sequential_when_one_port_is_shared(seed):
-    """No latency, one port that all transfers pass, as wide as the links, and requests that wait for no transfer: the last one ends
+    """No latency, one port that all transfers pass, as wide as the links, requests that wait for no transfer: the last one ends
     at the same time, because either way the port is never idle while bytes wait for it."""
     pick = Random(seed)
     flows = [(0, pick.randint(1, 4), float(pick.randint(1, 9)), pick.randint(0, 3)) for _ in range(12)]
@@ -131,7 +133,9 @@ def test_the_validator_finds_transfers_that_are_too_quick_or_too_slow():
     def faults(finish):
         changed = moved.copy()
         changed["finish"] = finish
-        found = pl.validate(replace(schedule, start=late, finish=late + (schedule.finish - schedule.start), transfers=changed))
+        found = pl.validate(
+            replace(schedule, start=late, finish=late + (schedule.finish - schedule.start), transfers=changed)
+        )
         return {violation.kind for violation in found}
 
     assert faults(moved["finish"]) == set()
@@ -149,10 +153,12 @@ def test_the_busiest_link_is_a_bound():
 
 
 def test_an_explanation_names_those_that_share():
-    """On the critical path and for an op: how much longer than alone its transfer took, whose bytes were on the link, and on which."""
+    """On the critical path and for an op: how much longer than alone its transfer took, and who was on which link."""
     schedule = sent([(0, 3, 5.0, 0), (1, 4, 3.0, 0), (2, 5, 1.0, 0)], links={"uplink": (2.0, [(0, "*"), (1, "*")])})
     path = pl.critical_path(schedule)
     assert path["reason"][0] == "transfer dev0 → dev3, 1.5 longer than alone: shared with op1 on uplink"
     assert why(schedule, "op3").endswith("from dev0 (transfer 4, 1.5 longer than alone: shared with op1 on uplink)")
     assert why(schedule, "op5").endswith("from dev2 (transfer 0.5)")
-    assert {link: rows.tolist() for link, rows in sharers(schedule, 0).items()} == {"uplink": [1]} and not sharers(schedule, 2)
+    assert {link: rows.tolist() for link, rows in sharers(schedule, 0).items()} == {"uplink": [1]} and not sharers(
+        schedule, 2
+    )
