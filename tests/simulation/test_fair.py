@@ -46,7 +46,7 @@ def test_two_flows_share_what_lies_between_their_devices():
 
 
 def test_two_flows_share_an_uplink():
-    """Between four devices, on one link of 3 bytes/s: 1.5 bytes/s each from 1 on, when the first has 2 of 5 and the second begins."""
+    """Between four devices, on one link of 3 bytes/s: 1.5 bytes/s each from 1 on, when the first has 2 of 5 bytes."""
     uplink = {"uplink": (3.0, [(0, 3), (1, 4)])}
     assert finishes([(0, 3, 5.0, 0), (1, 4, 3.0, 1)], links=uplink) == [3.0, 3.0]
     assert finishes([(0, 3, 5.0, 0), (1, 4, 3.0, 1)]) == [2.5, 2.5]
