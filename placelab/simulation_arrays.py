@@ -322,6 +322,7 @@ def _shared_links(links: tuple[SharedLink, ...], k: int) -> simulating.SharedLin
         first=frozen(first),
         pair=frozen(pair),
         own=np.zeros(k * k),
+        flows=np.zeros(len(links), I4),
         left=np.zeros(len(links)),
         users=np.zeros(len(links), I4),
         share=np.zeros(len(links)),

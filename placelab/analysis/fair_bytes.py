@@ -55,18 +55,17 @@ def _together(
     both, time = np.tile(pair, 2), np.concatenate([begin, end])
     order = np.argsort(time, kind="stable")
     sign, length = np.where(order < n, 1.0, -1.0), np.append(np.diff(time[order]), 0.0)
-    got, so_far, flows = np.zeros(2 * n), np.zeros(len(bandwidth)), np.zeros(len(bandwidth))
+    got, so_far, flows = np.zeros(2 * n), np.zeros((len(bandwidth), 1)), np.zeros((len(bandwidth), 1))
     for a, b in _parts(2 * n, len(bandwidth)):
-        change = np.zeros((b - a, len(bandwidth)))
-        change[np.arange(b - a), both[order[a:b]]] = sign[a:b]
-        number = flows + np.cumsum(change, axis=0)
-        span = length[a:b] > 0
-        rate = np.zeros_like(number)
-        rate[span] = _fair_rates(number[span], bandwidth, capacity, on)
-        total = so_far + np.cumsum(rate * length[a:b, None], axis=0)
-        before = np.concatenate([so_far[None], total[:-1]])
-        got[order[a:b]] = before[np.arange(b - a), both[order[a:b]]]
-        flows, so_far = number[-1], total[-1]
+        change, here = np.zeros((len(bandwidth), b - a)), (both[order[a:b]], np.arange(b - a))
+        change[here] = sign[a:b]
+        number, span = flows + np.cumsum(change, axis=1), length[a:b] > 0
+        moved = np.zeros((len(bandwidth), b - a + 1))
+        moved[:, :1] = so_far
+        moved[:, 1:][:, span] = _fair_rates(number[:, span], bandwidth, capacity, on) * length[a:b][span]
+        total = np.cumsum(moved, axis=1)
+        got[order[a:b]] = total[here]
+        flows, so_far = number[:, -1:], total[:, -1:]
     return got[n:] - got[:n]
 
 
@@ -76,20 +75,29 @@ def _parts(n: int, width: int) -> Iterator[tuple[int, int]]:
 
 
 def _fair_rates(flows: np.ndarray, bandwidth: np.ndarray, capacity: np.ndarray, on: np.ndarray) -> np.ndarray:
-    """Max-min fair rate of a flow of each pair, for each row of numbers of flows, shape (spans, pairs).
+    """Max-min fair rate of a flow of each pair, for each column of numbers of flows, shape (pairs, spans).
 
-    Pairs get a rate in the order of their rates: the pairs whose own bandwidth is the limit, or those of the link with the least
-    equal share of what it has left.
+    A link's share is what it has left, over the flows that have no rate yet. A pair has its rate where its own bandwidth is its
+    least share; and where it uses a link that is the least share of all its pairs, which can only gain elsewhere.
     """
-    own = np.divide(bandwidth, flows, out=np.full(flows.shape, np.inf), where=flows > 0)
-    rate, waits = np.zeros(flows.shape), flows > 0
-    while waits.any():
-        left = capacity - (rate * flows) @ on
-        users = (flows * waits) @ on
-        share = np.divide(left, users, out=np.full(users.shape, np.inf), where=users > 0.5)
-        level = np.maximum(share.min(axis=1), rate.max(axis=1))[:, None] * (1 + ROUNDING)
-        narrow = waits & (own <= level)
-        full = waits & ((share <= level) @ on.T > 0) & ~narrow.any(axis=1)[:, None]
-        rate = np.where(narrow, own, np.where(full, level, rate))
-        waits &= ~(narrow | full)
+    rate, spans = np.zeros(flows.shape), np.arange(flows.shape[1])
+    links = [np.flatnonzero(on[:, number]) for number in range(len(capacity))]
+    left, waits = np.repeat(capacity[:, None], len(spans), axis=1), flows > 0
+    own = np.divide(bandwidth[:, None], flows, out=np.full(flows.shape, np.inf), where=waits)
+    while len(spans):
+        users = on.T @ (flows * waits)
+        share = np.divide(left, users, out=np.full(users.shape, np.inf), where=users > 0)
+        least = own.copy()
+        for pairs, one in zip(links, share, strict=True):
+            least[pairs] = np.minimum(least[pairs], one)
+        settled, known = waits & (least >= own), np.where(waits, least, np.inf)
+        for pairs, one in zip(links, share, strict=True):
+            full = known[pairs].min(axis=0) >= one * (1 - ROUNDING)
+            settled[pairs] |= waits[pairs] & full
+        new = np.where(settled, least, 0.0)
+        rate[:, spans] += new
+        left = np.maximum(left - on.T @ (new * flows), 0.0)
+        more = (waits & ~settled).any(axis=0)
+        spans, waits = spans[more], (waits & ~settled)[:, more]
+        flows, own, left = flows[:, more], own[:, more], left[:, more]
     return rate

@@ -62,7 +62,7 @@ def run_events(
     if count[RESUMED] == 0:
         count[RESUMED] = 1
         if links.contention == FAIR:
-            empty_flows(copies, len(devices.busy), links.flows)
+            empty_flows(copies, len(devices.busy), links.flows, links.shared)
         queue_entries(pred, copies, receivers, ops, order, devices)
         wake_at_planned_times(first + 2 * len(copies.tensor), order.sequence.not_before, events)
         if by_device:

@@ -22,7 +22,7 @@ ACTIVE, CHANGED, REFILL = (
 
 
 @helper
-def empty_flows(copies, k, flows):
+def empty_flows(copies, k, flows, shared):
     """Make room for the flows of a placement. O(transfers + pairs of devices)."""
     for c in range(k * k):
         flows.count[c] = 0
@@ -38,6 +38,8 @@ def empty_flows(copies, k, flows):
     for i in range(len(flows.number)):
         flows.number[i] = 0
     flows.next[0] = -1.0
+    for l in range(len(shared.flows)):  # noqa: E741
+        shared.flows[l] = 0
 
 
 @helper
@@ -56,6 +58,8 @@ def begin_flow(x, c, now, size, bandwidth, flows, shared):
     serve(c, now, flows)
     push_entry(flows.entry, flows.base[c], flows.count[c], flows.served[c] + size, x)
     flows.count[c] += 1
+    for j in range(shared.ptr[c], shared.ptr[c + 1]):
+        shared.flows[shared.link[j]] += 1
     mark(c, bandwidth, flows, shared)
 
 
@@ -97,6 +101,8 @@ def end_flows(now, first, bandwidth, flows, shared, events, results):
                 x = int(flows.entry[2 * base + 1])
                 pop_entry(flows.entry, base, flows.count[c])
                 flows.count[c] -= 1
+                for j in range(shared.ptr[c], shared.ptr[c + 1]):
+                    shared.flows[shared.link[j]] -= 1
                 results.transfer_finish[x] = now
                 events.size[0] = push_event(events.heap, events.size[0], now, first + x)
             mark(c, bandwidth, flows, shared)
@@ -144,7 +150,7 @@ def fill(flows, shared):
     """
     for l in range(len(shared.capacity)):  # noqa: E741
         shared.left[l] = shared.capacity[l]
-        shared.users[l] = 0
+        shared.users[l] = shared.flows[l]
         shared.share[l] = -1.0
     waiting = 0
     narrowest = NEVER
@@ -154,8 +160,6 @@ def fill(flows, shared):
             shared.rate[c] = -1.0
             waiting += 1
             narrowest = min(narrowest, shared.own[c])
-            for j in range(shared.ptr[c], shared.ptr[c + 1]):
-                shared.users[shared.link[j]] += flows.count[c]
     level = 0.0
     while waiting > 0:
         full = -1

@@ -215,6 +215,7 @@ class SharedLinks(NamedTuple):
     first: np.ndarray  # int32 (links + 1,): classes that use link l are pair[first[l]:first[l + 1]], ascending
     pair: np.ndarray  # int32
     own: np.ndarray  # float64 (k * k,): what the bandwidth of its own pair allows each flow of a class
+    flows: np.ndarray  # int32 (links,): flows on each link
     left: np.ndarray  # float64 (links,): workspace, bytes per second that are not yet given
     users: np.ndarray  # int32 (links,): workspace, flows that have no rate yet
     share: np.ndarray  # float64 (links,): workspace, what is left for each of them
