@@ -92,7 +92,7 @@ def _fair_rates(flows: np.ndarray, bandwidth: np.ndarray, capacity: np.ndarray, 
             least[pairs] = np.minimum(least[pairs], one)
         settled, known = waits & (least >= own), np.where(waits, least, np.inf)
         for pairs, one in zip(links, share, strict=True):
-            full = known[pairs].min(axis=0) >= one * (1 - ROUNDING)
+            full = known[pairs].min(axis=0, initial=np.inf) >= one * (1 - ROUNDING)
             settled[pairs] |= waits[pairs] & full
         new = np.where(settled, least, 0.0)
         rate[:, spans] += new
