@@ -12,7 +12,7 @@ import numpy as np
 
 from placelab.problem.cluster import Cluster
 
-ENTRIES = 1 << 18  # of a matrix of spans and pairs of devices
+ENTRIES = 1 << 16  # of a matrix of spans and pairs of devices: what a processor keeps near
 ROUNDING = 1e-12
 
 
@@ -80,7 +80,7 @@ def _fair_rates(flows: np.ndarray, bandwidth: np.ndarray, capacity: np.ndarray, 
     A link's share is what it has left, over the flows that have no rate yet. A pair has its rate where its own bandwidth is its
     least share; and where it uses a link that is the least share of all its pairs, which can only gain elsewhere.
     """
-    rate, spans = np.zeros(flows.shape), np.arange(flows.shape[1])
+    rate, now, spans = np.zeros(flows.shape), np.zeros(flows.shape), np.arange(flows.shape[1])
     links = [np.flatnonzero(on[:, number]) for number in range(len(capacity))]
     left, waits = np.repeat(capacity[:, None], len(spans), axis=1), flows > 0
     own = np.divide(bandwidth[:, None], flows, out=np.full(flows.shape, np.inf), where=waits)
@@ -95,9 +95,12 @@ def _fair_rates(flows: np.ndarray, bandwidth: np.ndarray, capacity: np.ndarray, 
             full = known[pairs].min(axis=0, initial=np.inf) >= one * (1 - ROUNDING)
             settled[pairs] |= waits[pairs] & full
         new = np.where(settled, least, 0.0)
-        rate[:, spans] += new
+        now += new
         left = np.maximum(left - on.T @ (new * flows), 0.0)
-        more = (waits & ~settled).any(axis=0)
-        spans, waits = spans[more], (waits & ~settled)[:, more]
-        flows, own, left = flows[:, more], own[:, more], left[:, more]
+        waits &= ~settled
+        more = waits.any(axis=0)
+        if 2 * np.count_nonzero(more) < len(spans):  # spans that are done cost less than to leave them out
+            rate[:, spans] = now
+            spans, left = spans[more], left[:, more]
+            flows, own, waits, now = flows[:, more], own[:, more], waits[:, more], now[:, more]
     return rate
