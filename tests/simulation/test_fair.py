@@ -11,6 +11,7 @@ from reference_fair import fair_rates
 import placelab as pl
 from placelab.analysis.explanation import why
 from placelab.schedule.shared_way import sharers
+from placelab.widgets.gantt.gantt_chart import gantt_traits
 
 PAIRS = [(d, d + 3) for d in range(3)]  # three flows, each between two devices of its own
 
@@ -150,6 +151,14 @@ def test_the_busiest_link_is_a_bound():
     assert pl.bounds(schedule.problem, schedule.placement)["busiest_link"] == 4.0 == schedule.makespan
     apart = sent([(0, 3, 5.0, 0), (1, 4, 3.0, 0)])
     assert pl.bounds(apart.problem, apart.placement)["busiest_link"] == 2.5 == apart.makespan
+
+
+def test_the_chart_knows_shared_links_where_transfers_share():
+    """Names and pairs, for the lanes of links; none under a model that does not know them."""
+    schedule = sent([(0, 3, 5.0, 0)], links={"card": (2.0, [(0, 3), (1, 4)])})
+    assert gantt_traits(schedule)["shared_links"] == [{"name": "card", "pairs": [[0, 3], [1, 4]]}]
+    plain = pl.simulate(schedule.problem.replace(transfers="parallel"), schedule.placement, "fifo")
+    assert gantt_traits(plain)["shared_links"] == []
 
 
 def test_an_explanation_names_those_that_share():
