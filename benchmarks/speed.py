@@ -43,6 +43,15 @@ PARTITIONERS = {
     **dict.fromkeys(("tf-greedy", "critical-path", "mite", "dfs"), GREEDY),
     "m-etf": ({4: (3, 25, None), 50: (25, 170, None)}, {4: 6, 50: 25}),  # None: not at this size
 }
+FAIR, FAIR_RATIO = 90, 10
+LINKS = {  # of 8 devices on 2 hosts
+    "pairs alone": {},
+    "two uplinks": {"up": (12e9, [("host0", "host1")]), "down": (12e9, [("host1", "host0")])},
+    "a bus": {"bus": (24e9, [("*", "*")])},
+    "a card each": {
+        f"{d} {way}": (12e9, [(d, "*") if way == "out" else ("*", d)]) for d in range(8) for way in ("in", "out")
+    },
+}
 LOAD, VALIDATE, IMPORT, FIRST = 150, 100, 1_000, 1_500
 GROWTH, BYTES = 1.2, 400
 
@@ -104,6 +113,18 @@ def simulations(graph: pl.OpGraph, size: int) -> Iterator[Row]:
                 ours, c = take_turns(lambda p=placed, s=scheduler: pl.simulate(p.problem, p, s), hand_written)
                 budget = SIMULATE[k][size]
                 yield Row(f"simulate {transfers}, {scheduler}", graph.n_ops, k, ours, "ms", budget, "C", c, C_RATIO)
+
+
+def sharing(graph: pl.OpGraph) -> Iterator[Row]:
+    """Links that transfers share, against the same without contention."""
+    cluster = pl.Cluster.from_hosts({"host0": 4, "host1": 4}, inside=(12e9, 50e-6), between=(12e9, 50e-6))
+    for what, links in LINKS.items():
+        plain = pl.Problem(graph, cluster.replace(links=links))
+        placed = pl.Placement(plain, np.random.default_rng(0).integers(0, 8, graph.n_ops))
+        shared = pl.Placement(plain.replace(transfers="fair"), placed.device)
+        calls = (lambda p=p: pl.simulate(p.problem, p, "fifo") for p in (shared, placed))
+        ours, simulate = take_turns(*calls, least=1)
+        yield Row(f"simulate fair, {what}", graph.n_ops, 8, ours, "ms", FAIR, "simulate", simulate, FAIR_RATIO)
 
 
 def planning(graph: pl.OpGraph, size: int) -> Iterator[Row]:
@@ -179,6 +200,7 @@ def rows(quick: bool) -> Iterator[Row]:
             done.append(row)
             yield row
         if n_ops == SIZES[1]:
+            yield from sharing(graph)
             yield from files_and_checks(graph)
     if not quick:
         yield from growth(done)

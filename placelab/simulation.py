@@ -69,11 +69,12 @@ def simulate(
 
     Notes
     -----
-    O((ops + edges + transfers) log ops); ``"wait"`` runs twice where memory is short. Transfers start when their producer ends
-    (``parallel``), are reserved in order of request (``sequential``) or wait for a channel; a tensor goes once to each device
-    that consumes it. Of equals the one that became executable first goes first, at one instant a Send before an op, then the
-    lower number. An instant is processed in rounds: completions, then transfers, then idle devices from the lowest up; where
-    transfers have priorities, those that take time start last, when all of the instant have been requested
+    O((ops + edges + transfers) log ops), with ``fair`` also O(transfers · pairs of devices); ``"wait"`` runs twice where memory
+    is short. Transfers start when their producer ends (``parallel``; ``fair``, which shares links), are reserved in order of
+    request (``sequential``) or wait for a channel; a tensor goes once to each device that consumes it. Of equals the one that
+    became executable first goes first, at one instant a Send before an op, then the lower number. An instant is processed in
+    rounds: completions, then transfers, then idle devices from the lowest up; where transfers have priorities, those that take
+    time start last, when all of the instant have been requested
     (:mod:`placelab.kernels.events`).
 
     References

@@ -80,11 +80,12 @@ def problem(
     )
     first = members[0][0] if members else None
     more = [[f"op{first}", f"op{v}"] for v in range(n) if members and home[v] == home[first] and not pick(0, 4)]
+    contention = transfers[pick(0, len(transfers) - 1)]
     return Problem(
         graph,
-        cluster,
+        _with_links(pick, cluster) if contention == "fair" and k > 1 else cluster,
         memory=model,
-        transfers=transfers[pick(0, len(transfers) - 1)],
+        transfers=contention,
         duplex=bool(pick(0, 1)),
         transfer_ops=transfer_ops[pick(0, len(transfer_ops) - 1)],
         groups=more[:1],
@@ -140,6 +141,16 @@ def _cluster(pick: Pick, k: int, cost: Callable[[int], float], identical: bool, 
         latency=square(lambda: float(cost(2))) if slow else 0.0,
         types=[("cpu", "gpu")[pick(0, 1)] for _ in range(k)],
     )
+
+
+def _with_links(pick: Pick, cluster: Cluster) -> Cluster:
+    """The cluster with up to three links that random pairs of devices share; often a card or an uplink."""
+    k, links = cluster.n_devices, {}
+    for i in range(pick(0, 3)):
+        pairs = [(pick(0, k - 2), k - 1)]
+        pairs += [(a, b) for a in range(k) for b in range(k) if a != b and not pick(0, 2)]
+        links[f"link {i}"] = float(2 ** pick(0, 2)) if pick(0, 3) else pick(1, 29) / 7, pairs
+    return cluster.replace(links=links)
 
 
 def _edges(pick: Pick, n: int) -> tuple[list[tuple[int, int]], list[int], list[bool]]:

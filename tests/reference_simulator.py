@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import reference_memory
+from reference_fair import FairNetwork
 
 from placelab.errors import InfeasibleError
 from placelab.problem.problem import Problem
@@ -15,7 +16,7 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TRANSFER, Schedule
 from placelab.strategies import Order
 
-OP, SEND, TRANSFER_ITEM, CLOCK = 0, 1, 2, 3
+OP, SEND, TRANSFER_ITEM, CLOCK, BEGIN = 0, 1, 2, 3, 4
 ROOM = 1 + 1e-9  # capacities are compared with this much rounding
 
 
@@ -46,6 +47,7 @@ class Simulation:
         self.running = {}  # device: its op or Send
         self.waiting = []  # transfers requested but not begun, in order of request
         self.out_free, self.in_free = {}, {}  # ports under reservations: the time each is free from
+        self.network = FairNetwork(self.problem.cluster) if self.problem.transfers == "fair" else None
         self.now = 0.0
 
     def run(self) -> Schedule:
@@ -59,7 +61,7 @@ class Simulation:
         for v, time in enumerate(self.not_before):
             self.active[CLOCK, v] = time  # devices are looked at then
         while True:
-            while due := sorted(item for item, time in self.active.items() if time == self.now):
+            while due := self.due() or self.flows_due():
                 for item in due:
                     self.end(item)
                 self.begin_waiting_transfers(collecting=self.order.transfer is not None)
@@ -67,9 +69,25 @@ class Simulation:
                 self.begin_next_op(d)
             if self.now not in self.active.values():
                 self.begin_waiting_transfers(collecting=False)
-            if not self.active:
+            flows = [] if self.network is None else self.network.ends()
+            if not self.active and not flows:
                 return self.schedule()
-            self.now = min(self.active.values())
+            self.now = min([*self.active.values(), *flows])
+
+    def due(self) -> list[tuple[int, int]]:
+        return sorted(item for item, time in self.active.items() if time == self.now)
+
+    def flows_due(self) -> list[tuple[int, int]]:
+        """Transfers whose last bytes are there, when nothing else happens at this instant; else rates change, if they must."""
+        if self.network is None:
+            return []
+        ended = self.network.end(self.now)
+        if not ended:
+            self.network.share(self.now)
+            ended = self.network.end(self.now)
+        for i in ended:
+            self.finish[TRANSFER_ITEM, i] = self.active[TRANSFER_ITEM, i] = self.now
+        return self.due()
 
     # ------------------------------------------------------------------ what ends
 
@@ -91,6 +109,8 @@ class Simulation:
         elif kind == TRANSFER_ITEM:
             tensor, _, destination = self.transfers[number]
             self.arrive([tensor], destination)
+        elif kind == BEGIN:
+            self.move_bytes(number)
 
     def arrive(self, tensors: list[int], d: int) -> None:
         """A tensor has arrived on device d: its consumers there may have become executable."""
@@ -104,7 +124,10 @@ class Simulation:
 
     def request(self, i: int) -> None:
         _, d, e = self.transfers[i]
-        if not occupied(self.problem, d, e):
+        if self.network is not None:
+            self.start[TRANSFER_ITEM, i] = self.now
+            self.active[BEGIN, i] = self.now + self.problem.cluster.latency[d, e]
+        elif not occupied(self.problem, d, e):
             self.begin_transfer(i, self.now)
         elif self.problem.transfers == "sequential" and self.order.transfer is None:
             ports_in = self.in_free if self.problem.duplex else self.out_free
@@ -113,6 +136,14 @@ class Simulation:
             self.out_free[d] = ports_in[e] = self.finish[TRANSFER_ITEM, i]
         else:
             self.waiting.append(i)
+
+    def move_bytes(self, i: int) -> None:
+        tensor, d, e = self.transfers[i]
+        size = self.problem.graph.tensor_bytes[tensor]
+        if size == 0:
+            self.finish[TRANSFER_ITEM, i] = self.active[TRANSFER_ITEM, i] = self.now
+        else:
+            self.network.begin(i, d, e, size, self.now)
 
     def begin_transfer(self, i: int, start: float) -> None:
         self.begin((TRANSFER_ITEM, i), start, self.end_of_transfer(i, start))

@@ -12,6 +12,7 @@ from placelab.kernels import explain_blocks as explaining
 from placelab.problem.graph import frozen
 from placelab.schedule.critical_steps import carried, carriers, critical_steps, inputs, items_run
 from placelab.schedule.schedule import Schedule
+from placelab.schedule.shared_way import said_of_sharing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +29,7 @@ def critical_path(schedule: Schedule) -> pd.DataFrame:
     last input arrives waited for that: the way goes on with the transfer or the op that brought it (kinds
     ``transfer``, ``op``). One that was ready earlier queued for its device, and the way goes on with the op before it
     there, whose time is a ``wait``; likewise a transfer that queued for a port or channel. A Send op counts as
-    ``transfer``.
+    ``transfer``. One that shared its links does not wait; `reason` says with whom, and how much longer it took.
 
     Returns
     -------
@@ -71,7 +72,8 @@ def _describe(schedule: Schedule, step: np.void, last: bool) -> tuple:
         return KINDS[kind], names[row], source, step["start"], step["finish"], reason
     sent = cause == kernels.BY_SEND
     where = source if sent else devices[moved["destination"]]
-    return KINDS[kind], made, where, step["start"], step["finish"], f"{'Send op' if sent else 'transfer'} {link}"
+    reason = f"Send op {link}" if sent else f"transfer {link}{said_of_sharing(schedule, by)}"
+    return KINDS[kind], made, where, step["start"], step["finish"], reason
 
 
 def _moves(step: np.void) -> bool:
@@ -170,7 +172,7 @@ def why(schedule: Schedule, op: int | str) -> str:
         moved = schedule.transfers[x]
         took = f"transfer {time(moved['finish'] - moved['start'])}"
         queued = moved["start"] - (schedule.sends["finish"][x] if len(schedule.sends) else schedule.finish[u])
-        took += f", after {time(queued)} in line for the link" if queued > 0 else ""
+        took += f", after {time(queued)} in line for the link" if queued > 0 else said_of_sharing(schedule, x)
         if idle_from >= began:
             return f"{here} started when {names[u]} arrived from {devices[device[u]]} ({took})"
         return f"{here} waited {time(began - idle_from)} for {names[u]} from {devices[device[u]]} ({took})"

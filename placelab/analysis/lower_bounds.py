@@ -33,7 +33,8 @@ def bounds(problem: Problem, placement: Placement | None = None, *, lp: bool = F
 
     - ``busiest_device``: the time its ops, and with ``transfer_ops`` its Sends, take;
     - ``busiest_channel`` (``channel`` transfers only): the time an ordered pair of devices carries transfers;
-    - ``busiest_port`` (``sequential`` only): the time a device's port does; in and out are one port, two with ``duplex``.
+    - ``busiest_port`` (``sequential`` only): the time a device's port does; in and out are one port, two with ``duplex``;
+    - ``busiest_link`` (``fair`` only): the time that the bytes on a link between two devices, or on a shared one, take together.
 
     Parallel transfers do not queue, so links are no bound under ``parallel``.
 
@@ -107,19 +108,33 @@ def busiest(problem: Problem, device: np.ndarray, tensor: np.ndarray, destinatio
     """Seconds that the busiest resource of each kind is in use under a placement with these transfers."""
     cluster, k = problem.cluster, problem.cluster.n_devices
     source = device[problem.graph.tensor_producer[tensor]]
-    took = transfer_times(problem, tensor, source, destination)
     work = np.bincount(device, problem.exec_times(device), minlength=k)
     work += np.bincount(source, minlength=k) * problem.transfer_ops / cluster.speed
     found = {"busiest_device": float(work.max())}
     model, queues = problem.transfer_model, problem.transfer_model.queues(k, problem.duplex)
     if queues:
-        ends = model.ends(source, destination, k, problem.duplex)
-        busy = sum((np.bincount(end, took, minlength=queues) for end in ends), np.zeros(queues))
+        ends, used = (
+            model.ends(source, destination, k, problem.duplex),
+            queue_times(problem, tensor, source, destination),
+        )
+        busy = sum((np.bincount(end, used, minlength=queues) for end in ends), np.zeros(queues))
         found[f"busiest_{model.queue}"] = float(busy.max())
+    for link in cluster.links if model.shared else ():
+        size, (here, there) = np.zeros((k, k)), np.array(link.pairs).T
+        np.add.at(size, (source, destination), problem.graph.tensor_bytes[tensor])
+        found["busiest_link"] = max(found["busiest_link"], float(size[here, there].sum() / link.bandwidth))
     return found
 
 
 def transfer_times(problem: Problem, tensor: np.ndarray, source: np.ndarray, destination: np.ndarray) -> np.ndarray:
-    """Seconds each transfer takes once it runs."""
+    """Seconds each transfer takes once it runs; where links are shared, alone."""
     cluster, size = problem.cluster, problem.graph.tensor_bytes[tensor]
-    return cluster.latency[source, destination] + size / cluster.bandwidth[source, destination]
+    bandwidth = cluster.narrowest if problem.transfer_model.shared else cluster.bandwidth
+    return cluster.latency[source, destination] + size / bandwidth[source, destination]
+
+
+def queue_times(problem: Problem, tensor: np.ndarray, source: np.ndarray, destination: np.ndarray) -> np.ndarray:
+    """Seconds for which each transfer keeps others from its port or channel; of a shared link those of its bytes alone."""
+    if not problem.transfer_model.shared:
+        return transfer_times(problem, tensor, source, destination)
+    return problem.graph.tensor_bytes[tensor] / problem.cluster.bandwidth[source, destination]

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from placelab.analysis.fair_bytes import fair_bytes
 from placelab.analysis.held_bytes import TOLERANCE, HeldBytes, differing
 from placelab.errors import UnsupportedError, expect, formerly
 from placelab.schedule.schedule import Schedule
@@ -27,7 +28,8 @@ class Violation:
     kind : str
         ``time`` (missing, negative or not finite), ``duration``, ``allowed`` (device constraints), ``colocation``,
         ``overlap`` (two ops at once on a device), ``precedence``, ``transfer`` (missing, twice, not needed, from the
-        wrong device), ``transfer time``, ``send``, ``contention`` (two transfers at once on a port or channel),
+        wrong device), ``transfer time``, ``send``, ``contention`` (two transfers at once on a port or channel; under ``fair``
+        other bytes than a fair share of the links brings),
         ``memory`` (a span over the capacity), ``oom`` (the schedule's own list of such spans is wrong).
     op, device : str or None
         Names: the op that is wrong (the producer, for a transfer), and where.
@@ -211,6 +213,9 @@ class _Check:
         rows, model = self.rows, self.problem.transfers
         if model == "parallel":
             return
+        if model == "fair":
+            yield from self.fair_shares()
+            return
         if model == "channel":
             port, row = rows["source"] * self.k + rows["destination"], np.arange(len(rows))
         elif model == "sequential":
@@ -224,6 +229,19 @@ class _Check:
             where = port[i] % self.k if model == "sequential" else first["source"]
             detail = f"{self.label(second)} begins before {self.label(first)} ends at {first['finish']:.9g} s ({model})"
             yield self.violation("contention", self.producer(second), where, second["start"], detail)
+
+    def fair_shares(self) -> Iterator[Violation]:
+        """Each transfer gets its bytes, no more and no fewer, when those that are under way share all links fairly."""
+        rows, cluster = self.rows, self.cluster
+        link, size = (rows["source"], rows["destination"]), self.graph.tensor_bytes[rows["tensor"]]
+        begin, alone = rows["start"] + cluster.latency[link], cluster.narrowest[link]
+        flows = np.flatnonzero((size > 0) & np.isfinite(alone))
+        pair, end = link[0].astype(np.int64) * self.k + link[1], np.maximum(begin, rows["finish"])
+        got = fair_bytes(cluster, pair[flows], begin[flows], end[flows])
+        allowed = 2 * self.slack * alone[flows] + TOLERANCE * size[flows]
+        wrong = ~(np.abs(got - size[flows]) <= allowed)
+        for i, received in zip(flows[wrong], got[wrong], strict=True):
+            yield self.bad_row("contention", i, f"gets {received:.9g} bytes by its end; expected {size[i]:.9g} (fair)")
 
     # ---------------------------------------------------------------- inputs come before their consumers
 
@@ -288,12 +306,17 @@ class _Check:
             yield self.late(self.graph.consumer[e], time, self.label(self.rows[self.edge_row[e]]))
 
     def transfer_times(self) -> Iterator[Violation]:
-        """A transfer takes latency + bytes / bandwidth and begins when its producer (or its Send) has ended."""
+        """A transfer takes latency + bytes / bandwidth and begins when its producer (or its Send) has ended.
+
+        Where links are shared it may take longer, unless nothing limits it.
+        """
         rows, cluster = self.rows, self.cluster
         link = rows["source"], rows["destination"]
-        needed = cluster.latency[link] + self.graph.tensor_bytes[rows["tensor"]] / cluster.bandwidth[link]
-        taken = rows["finish"] - rows["start"]
-        for i in np.flatnonzero(~(np.abs(taken - needed) <= self.slack)):
+        bandwidth = cluster.narrowest[link] if self.problem.transfers == "fair" else cluster.bandwidth[link]
+        size = self.graph.tensor_bytes[rows["tensor"]]
+        needed, taken = cluster.latency[link] + size / bandwidth, rows["finish"] - rows["start"]
+        longer = (size > 0) & np.isfinite(bandwidth) & (self.problem.transfers == "fair")
+        for i in np.flatnonzero(~((taken >= needed - self.slack) & (longer | (taken <= needed + self.slack)))):
             yield self.bad_row("transfer time", i, f"takes {taken[i]:.9g} s; expected {needed[i]:.9g}")
         ready = self.finish[self.graph.tensor_producer[rows["tensor"]]]
         for i in np.flatnonzero(rows["start"] < ready - self.slack):

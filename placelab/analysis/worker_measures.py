@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from placelab.analysis.lower_bounds import transfer_times
+from placelab.analysis.lower_bounds import queue_times, transfer_times
 from placelab.analysis.measures import ROUNDING
 from placelab.errors import expect
 from placelab.planning.read_orders import SERVER, replica_column
@@ -84,7 +84,7 @@ def work(schedule: Schedule, workers: Workers) -> tuple[np.ndarray, np.ndarray]:
     """U and L of each worker [s], shape (n_workers,) each; they depend on the placement and the costs alone."""
     problem, moved, k = schedule.problem, schedule.transfers, schedule.problem.cluster.n_devices
     source, destination = moved["source"], moved["destination"]
-    took = transfer_times(problem, moved["tensor"], source, destination)
+    took, used = (times(problem, moved["tensor"], source, destination) for times in (transfer_times, queue_times))
     busy = _device_work(problem, schedule)
     model = problem.transfer_model
     n_queues = model.queues(k, problem.duplex)
@@ -93,7 +93,7 @@ def work(schedule: Schedule, workers: Workers) -> tuple[np.ndarray, np.ndarray]:
     for w, own in enumerate(workers.owns):
         mine = own[source] | own[destination]
         most[w] = busy[own].sum() + took[mine].sum()
-        carried = sum((np.bincount(queue[mine], took[mine], minlength=n_queues) for queue in queues), np.zeros(1))
+        carried = sum((np.bincount(queue[mine], used[mine], minlength=n_queues) for queue in queues), np.zeros(1))
         least[w] = max(busy[own].max(), carried.max(initial=0.0))
     return most, least
 

@@ -13,6 +13,7 @@ from placelab.explorer.jobs import PIPELINE, stages_of
 from placelab.explorer.pins import shortened
 from placelab.explorer.state import Preset, State, pins_on
 from placelab.problem.cluster import Cluster
+from placelab.problem.shared_links import as_argument
 from placelab.strategies import Strategy, partitioners, schedulers, transforms
 
 COLUMNS = ("speed", "memory", "bandwidth", "latency", "names", "types", "hosts")
@@ -100,13 +101,15 @@ def _step(state: State) -> list[str]:
 def _cluster(state: State) -> list[str]:
     start, now = state.preset, state.cluster
     changed = [c for c in COLUMNS if not np.array_equal(getattr(start.cluster, c), getattr(now, c))]
+    changed += ["links"] if start.cluster.links != now.links else []
     if not start.code or start.cluster.n_devices != now.n_devices:
         return _written(now)
     return [*([] if start.code == STEP else [f"cluster = {start.code}"]), *_changes(start, now, changed)]
 
 
 def _written(cluster: Cluster) -> list[str]:
-    return ["cluster = pl.Cluster(", *(f"    {c}={_column(cluster, c)}," for c in COLUMNS), ")"]
+    columns = (*COLUMNS, "links") if cluster.links else COLUMNS
+    return ["cluster = pl.Cluster(", *(f"    {c}={_column(cluster, c)}," for c in columns), ")"]
 
 
 def _changes(start: Preset, now: Cluster, changed: list[str]) -> list[str]:
@@ -126,6 +129,8 @@ def _changes(start: Preset, now: Cluster, changed: list[str]) -> list[str]:
 
 def _column(cluster: Cluster, label: str) -> str:
     value = getattr(cluster, label)
+    if label == "links":
+        return pformat(as_argument(value), width=110, compact=True, sort_dicts=False).replace("\n", "\n    ")
     if not isinstance(value, np.ndarray):
         return pformat(list(value), width=110, compact=True).replace("\n", "\n    ")
     if value.ndim == 1:

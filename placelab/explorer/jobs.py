@@ -17,6 +17,7 @@ from placelab.problem.cluster import Cluster
 from placelab.problem.clusters import data_parallel, parameter_server
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
+from placelab.problem.shared_links import links_among
 from placelab.transforms import backward, microbatches, model_replica, pipeline_replica
 from placelab.widgets.cluster.layout import Layout
 
@@ -276,6 +277,7 @@ def stages_of(job: Job, present: Cluster) -> Cluster:
         names=names,
         types=[present.types[d] for d in like],
         hosts=[present.hosts[d] for d in like],
+        links=links_among(present.links, like),
     )
 
 

@@ -8,6 +8,7 @@ PARALLEL = 0  # none
 PORTS = 1  # one at a time per port of a device; in the simulator in the order of requests
 CHANNEL = 2  # one at a time per queue, of which each transfer has one: in planners, that of its ordered pair of devices
 PORTS_BY_PRIORITY = 3  # of the simulator alone: as PORTS, in the order of priorities that a scheduler gives
+FAIR = 4  # of the simulator alone: all at once, links shared max-min fairly
 
 # What holds memory.
 FREE = 0  # nothing that is looked at

@@ -4,20 +4,23 @@ An instant is processed in rounds until nothing happens at it any more:
 
 a. all completions due: ops by number, then Sends, then transfers, both by transfer number (producer, destination, tensor);
 b. transfers start that wait for a channel or for two ports: first come, first served, or, where transfers have priorities, only
-   those that take no time and are first in their queue; those of no length complete at once (a again);
+   those that take no time and are first in their queue; those of no length complete at once (a again); where transfers share
+   links, their rates change, if one has begun or ended;
 c. idle devices, lowest first, each start an executable op; those of no length complete at once (a again);
 d. where transfers have priorities: all requests of the instant have been collected, and transfers start by priority.
 
-Codes of events are numbers of ops, then of Sends, then of transfers, then of transfers that begin later than they were requested,
-then of ops that a plan starts no earlier.
+Codes of events are numbers of ops, then of Sends, then of transfers, then of transfers that begin later than they were requested
+(where transfers share links: whose latency is over), then of ops that a plan starts no earlier; the last is that of a transfer
+which shares links and may end.
 Sums of times always associate from the left, so that compiled code, plain Python and any other machine agree to the last bit.
 """
 
 from placelab.kernels.batch import begin_placement, last_finish
-from placelab.kernels.codes import FREE
+from placelab.kernels.codes import FAIR, FREE
+from placelab.kernels.fair_shares import empty_flows, end_flows, share_links
 from placelab.kernels.heap import pop_event
 from placelab.kernels.jit import helper, inlined, kernel
-from placelab.kernels.link_queues import free_links, push, request_transfer, start_waiting
+from placelab.kernels.link_queues import free_links, move_bytes, push, request_transfer, start_waiting
 from placelab.kernels.memory_in_use import begin_copy, end_copy, leave_room, take_room
 from placelab.kernels.ready_items import (
     ANYBODY,
@@ -70,11 +73,15 @@ def one_placement(
     that :mod:`placelab.kernels.msr` tells apart.
     """
     count = clock.count
+    links = contention.links
     now = clock.now[0]
     first = len(ops.device) + len(copies.tensor)  # code of the first transfer
+    wake = first + 2 * len(copies.tensor) + len(ops.device)  # code of the end of a flow
     by_device = order.rule.kind == MSR or order.rule.kind == ASK
     if count[RESUMED] == 0:
         count[RESUMED] = 1
+        if links.contention == FAIR:
+            empty_flows(copies, len(devices.busy), links.flows, links.shared)
         queue_entries(pred, copies, receivers, ops, order, devices)
         wake_at_planned_times(first + 2 * len(copies.tensor), order.sequence.not_before, events)
         if by_device:
@@ -97,6 +104,8 @@ def one_placement(
                 now, first, pred, copies, receivers, network, ops, order, memory, contention, devices, events, count, results
             )  # fmt: skip
             start_waiting(now, first, collecting, copies, network, memory, contention, events, results)
+            if links.contention == FAIR:
+                share_links(now, wake, links.flows, links.shared, events)
         if by_device:
             sort_numbers(devices.touched)
 
@@ -191,11 +200,18 @@ def complete(
             add_to(devices.touched, copies.source[low])
         elif code < first + n_transfers:
             end_transfer(code - first, instant, pred, copies, receivers, ops, order, memory, contention, devices)
+        elif code == first + 2 * n_transfers + n:
+            links = contention.links
+            end_flows(now, first, network.bandwidth, links.flows, links.shared, events, results)
         elif code >= first + 2 * n_transfers:
             add_to(devices.touched, ops.device[code - first - 2 * n_transfers])
         else:
             x = code - first - n_transfers
-            begin_copy(copies.tensor[x], copies.destination[x], memory)
+            if contention.links.contention == FAIR:
+                pair = copies.source[x] * len(devices.busy) + copies.destination[x]
+                move_bytes(x, pair, now, first, copies, network, memory, contention.links, events, results)
+            else:
+                begin_copy(copies.tensor[x], copies.destination[x], memory)
         for x in range(low, high):
             request_transfer(x, now, first, copies, network, memory, contention, events, results)
 

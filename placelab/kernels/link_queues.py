@@ -3,7 +3,8 @@
 Events of transfers have the codes from `first` on, one per transfer, then as many for the begins of reserved ones.
 """
 
-from placelab.kernels.codes import CHANNEL, DYNAMIC, PARALLEL, PORTS, PORTS_BY_PRIORITY
+from placelab.kernels.codes import CHANNEL, DYNAMIC, FAIR, PARALLEL, PORTS, PORTS_BY_PRIORITY
+from placelab.kernels.fair_shares import begin_flow
 from placelab.kernels.heap import pop_key, push_event, push_key
 from placelab.kernels.jit import inlined
 from placelab.kernels.memory_in_use import begin_copy
@@ -45,6 +46,15 @@ def request_transfer(x, now, first, copies, network, memory, contention, events,
         else:
             begin_copy(t, d, memory)
         return
+    if links.contention == FAIR:
+        results.transfer_start[x] = now
+        begin_copy(t, d, memory)
+        begin = now + network.latency[pair]
+        if begin > now:
+            push(begin, first + len(copies.tensor) + x, events)
+        else:
+            move_bytes(x, pair, now, first, copies, network, memory, links, events, results)
+        return
     queue = int(queues.of[x])
     if len(queues.rank) > 0:
         number = queues.n_requests[0]
@@ -55,6 +65,18 @@ def request_transfer(x, now, first, copies, network, memory, contention, events,
         queues.entry[queues.base[queue] + queues.count[queue]] = x
     queues.count[queue] += 1
     add_to(pairs, queue)
+
+
+@inlined
+def move_bytes(x, pair, now, first, copies, network, memory, links, events, results):
+    """The latency of transfer x is over: its bytes share the links, unless they take no time."""
+    size = memory.needs.tensor_bytes[copies.tensor[x]]
+    alone = links.shared.ptr[pair + 1] == links.shared.ptr[pair]
+    if size == 0.0 or (alone and network.bandwidth[pair] == float("inf")):
+        results.transfer_finish[x] = now
+        push(now, first + x, events)
+    else:
+        begin_flow(x, pair, now, size, network.bandwidth, links.flows, links.shared)
 
 
 @inlined

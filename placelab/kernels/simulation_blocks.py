@@ -186,13 +186,51 @@ class Wires(NamedTuple):
     send: np.ndarray  # float64 (k,): seconds of a Send on each device, 0 for none
 
 
+class Flows(NamedTuple):
+    """Transfers whose bytes move, by class: ordered pair of devices; see :mod:`placelab.kernels.fair_shares`."""
+
+    rate: np.ndarray  # float64 (k * k,): bytes per second of each flow
+    served: np.ndarray  # float64 (k * k,): bytes that a flow has got since the class was idle, at the time `since`
+    since: np.ndarray  # float64 (k * k,): seconds
+    due: np.ndarray  # float64 (k * k,): when the class's next flow ends, infinite where it has none
+    count: np.ndarray  # int32 (k * k,): flows
+    stale: np.ndarray  # int32 (k * k,): 1 where `count` has changed and `rate` has not
+    entry: (
+        np.ndarray
+    )  # float64 (2 * x,): heaps of (`served` at the end of a flow, its transfer); class c's begins at base[c]
+    base: np.ndarray  # int32 (k * k + 1,)
+    active: np.ndarray  # int32 (k * k,): classes that have flows, ascending
+    number: (
+        np.ndarray
+    )  # int64 (3,): how many these are, whether any class has changed, whether any on a shared link has
+    next: np.ndarray  # float64 (1,): time of the event at which the next flow ends
+
+
+class SharedLinks(NamedTuple):
+    """Links that several pairs of devices share; (1,) or (0,) each but for FAIR."""
+
+    capacity: np.ndarray  # float64 (links,): bytes per second
+    ptr: np.ndarray  # int32 (k * k + 1,): links that class c uses are link[ptr[c]:ptr[c + 1]]
+    link: np.ndarray  # int32
+    first: np.ndarray  # int32 (links + 1,): classes that use link l are pair[first[l]:first[l + 1]], ascending
+    pair: np.ndarray  # int32
+    own: np.ndarray  # float64 (k * k,): what the bandwidth of its own pair allows each flow of a class
+    flows: np.ndarray  # int32 (links,): flows on each link
+    left: np.ndarray  # float64 (links,): workspace, bytes per second that are not yet given
+    users: np.ndarray  # int32 (links,): workspace, flows that have no rate yet
+    share: np.ndarray  # float64 (links,): workspace, what is left for each of them
+    rate: np.ndarray  # float64 (k * k,): new rate of a flow of each class
+
+
 class Links(NamedTuple):
     """Contention for links."""
 
-    contention: int  # PARALLEL, PORTS, CHANNEL or PORTS_BY_PRIORITY
+    contention: int  # PARALLEL, PORTS, CHANNEL, PORTS_BY_PRIORITY or FAIR
     in_port: int  # entry of port at which receiving ports begin, 0 where a port does both
     port: np.ndarray  # float64 (2 * k,): PORTS when each is free, PORTS_BY_PRIORITY 1 where it is taken
     channel: np.ndarray  # int32 (queues,), or (1,): CHANNEL 1 where it is taken
+    flows: Flows
+    shared: SharedLinks
 
 
 class LinkQueues(NamedTuple):

@@ -15,6 +15,7 @@ from placelab.problem.cluster_html import show_cluster
 from placelab.problem.index_arrays import frozen
 from placelab.problem.markup import bundle
 from placelab.problem.plain_numbers import units_of
+from placelab.problem.shared_links import SharedLink, shared_links
 from placelab.units import Units
 
 
@@ -34,16 +35,23 @@ class Cluster:
         Seconds, scalar or a matrix.
     names, types, hosts
         One text per device: unique names (default ``dev0``…), device types (default ``device``), hosts (default ``host0``).
+    links
+        Links that several pairs of devices share, ``{name: (bytes per second, [(from, to), …])}``; an end is a device, all
+        devices of a type or on a host, by number or name, or ``"*"``. Kept as
+        :class:`placelab.problem.shared_links.SharedLink`. Only ``Problem(transfers="fair")`` knows them.
 
     Raises
     ------
     FormatError
-        Sizes that do not match, a speed, memory or bandwidth that is not positive, a negative latency, two equal names.
+        Sizes that do not match, a speed, memory or bandwidth that is not positive, a negative latency, two equal names, a link
+        without a pair.
 
     Examples
     --------
     >>> Cluster(speed=[1.0, 2.0], bandwidth=8.0).names
     ('dev0', 'dev1')
+    >>> Cluster([1.0] * 3, bandwidth=8.0, links={"card of dev0": (8.0, [("dev0", "*")])}).links[0].pairs
+    ((0, 1), (0, 2))
     """
 
     speed: np.ndarray
@@ -53,6 +61,7 @@ class Cluster:
     names: tuple[str, ...]
     types: tuple[str, ...]
     hosts: tuple[str, ...]
+    links: tuple[SharedLink, ...]
 
     @formerly("memory", "bandwidth", "latency", "names", "types", "hosts")
     def __init__(
@@ -65,6 +74,7 @@ class Cluster:
         names: Sequence[str] | None = None,
         types: Sequence[str] | None = None,
         hosts: Sequence[str] | None = None,
+        links: Any = None,
     ) -> None:
         speed = np.atleast_1d(_numbers(speed, "speed"))
         k = len(speed)
@@ -83,6 +93,7 @@ class Cluster:
         _check(columns, k)
         for label, value in columns.items():
             object.__setattr__(self, label, frozen(value) if isinstance(value, np.ndarray) else value)
+        object.__setattr__(self, "links", shared_links(links, self._ends))
 
     @classmethod
     @formerly("speed", "memory", "bandwidth", "latency")
@@ -140,6 +151,15 @@ class Cluster:
         return len(self.names)
 
     @cached_property
+    def narrowest(self) -> np.ndarray:
+        """Bytes per second of the narrowest link on the way between devices, shared ones included, shape (k, k)."""
+        narrowest = self.bandwidth.copy()
+        for link in self.links:
+            here = tuple(np.array(link.pairs).T)
+            narrowest[here] = np.minimum(narrowest[here], link.bandwidth)
+        return frozen(narrowest)
+
+    @cached_property
     def units(self) -> Units:
         """How quantities on this cluster are written: without units where no speed, bandwidth or memory reaches 10⁶.
 
@@ -168,6 +188,12 @@ class Cluster:
                 f"and the devices {', '.join(self.names[:8])}{', …' if self.n_devices > 8 else ''}"
             )
         return found
+
+    def _ends(self, name: Any) -> Iterable[int]:
+        """Numbers of the devices that an end of a shared link stands for."""
+        if isinstance(name, str):
+            return range(self.n_devices) if name == "*" else self.matching(name).tolist()
+        return [self.index(name)]
 
     def replace(self, **changes: Any) -> Cluster:
         """A cluster with some of the constructor's arguments changed; sizes must still match."""

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from placelab.problem.cluster import Cluster
 
 DEVICES = 16  # each drawn by itself up to this number
-BOXES, LINES = 16, 12  # hosts drawn, lines of devices in one
+BOXES, LINES = 16, 12  # hosts drawn, lines of devices in one; shared links listed
+PAIRS = 6  # of a shared link that are named
 Group = tuple[str, float, float]  # type, speed, memory
 
 
@@ -26,7 +27,9 @@ def show_cluster(cluster: Cluster) -> str:
     with np.errstate(over="ignore"):
         speed = amount(float(cluster.speed.sum()), "FLOP/s", cluster.units)
     facts = counted(hosts, "host"), f"{speed} in all", _links(cluster)
-    return picture(counted(cluster.n_devices, "device"), facts, cluster_drawing(cluster), _bandwidths(cluster))
+    return picture(
+        counted(cluster.n_devices, "device"), facts, cluster_drawing(cluster), _bandwidths(cluster), _shared(cluster)
+    )
 
 
 def cluster_drawing(cluster: Cluster) -> str:
@@ -143,6 +146,19 @@ def _bandwidths(cluster: Cluster) -> str:
         if m.any()
     ]
     return table(("links", "bandwidth", "latency"), rows)
+
+
+def _shared(cluster: Cluster) -> str:
+    """Links that several pairs of devices share, with the first of these pairs; nothing where there are none."""
+    if not cluster.links:
+        return ""
+    rows = []
+    for link in cluster.links[:LINES]:
+        named = [" → ".join(text(cluster.names[d], 20) for d in pair) for pair in link.pairs[:PAIRS]]
+        more = f" and {len(link.pairs) - PAIRS:,} more" if len(link.pairs) > PAIRS else ""
+        rows.append((text(link.name, 40), amount(link.bandwidth, "B/s", cluster.units), ", ".join(named) + more))
+    more = aside(counted(len(cluster.links) - LINES, "more shared link")) if len(cluster.links) > LINES else ""
+    return table(("shared link", "bandwidth", "used between"), rows) + more
 
 
 def _heat(cluster: Cluster, names: Sequence[str], part: np.ndarray) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 
 from placelab.errors import FormatError, formerly
 from placelab.problem.cluster import Cluster, _count
+from placelab.problem.shared_links import SharedLink, links_among
 from placelab.seeds import generator
 
 
@@ -120,7 +121,8 @@ def replicated(
     -------
     Cluster
         2 r k devices: the copies, replica by replica, then in the same order the streams, ``replica:w/name/stream`` of type
-        ``stream``, as fast as their device, without memory limit. A device and its stream are linked without cost.
+        ``stream``, as fast as their device, without memory limit. A device and its stream are linked without cost. Shared links
+        are there once per replica, ``replica:w/link``, for its streams, too.
     """
     r, k = _count(replicas, "replicas"), cluster.n_devices
     apart = ~np.eye(k, dtype=bool)
@@ -139,6 +141,11 @@ def replicated(
         names=[*names[: r * k], *(f"{name}/stream" for name in names[r * k :])],
         types=[cluster.types[d] for d in device[: r * k]] + ["stream"] * (r * k),
         hosts=[f"replica:{w}/{cluster.hosts[d]}" for w, d in zip(of.tolist(), device.tolist(), strict=True)],
+        links=[
+            SharedLink(f"replica:{w}/{link.name}", link.bandwidth, link.pairs)
+            for w in range(r)
+            for link in links_among(cluster.links, np.where(of == w, device, -1))
+        ],
     )
 
 

@@ -44,7 +44,9 @@ class Problem:
         ``"dynamic"`` (Baechi 2020 §4.2). Default: ``"none"`` when the cluster has no capacities, else ``"dynamic"``.
     transfers
         Contention between transfers: ``"parallel"`` (none, Mayer 2017 §5), ``"sequential"`` (one at a time per device, Baechi
-        2020 §3.4), ``"channel"`` (one at a time per ordered pair of devices, Hashemi 2019 §1).
+        2020 §3.4), ``"channel"`` (one at a time per ordered pair of devices, Hashemi 2019 §1), ``"fair"`` (all at once; those
+        that meet on a link between two devices, or on a shared one of ``Cluster.links``, share it max-min fairly, Bertsekas
+        and Gallager 1992 §6.5.2).
     duplex
         Under ``"sequential"``: True lets a device send and receive at once.
     transfer_ops

@@ -52,13 +52,15 @@ class TransferModel:
     planned : int
         Number of the model that planners, local search and explanations assume: this one, or the nearest that their kernels know.
     queue : str
-        What transfers wait for, ``"port"`` or ``"channel"``; "" when they never wait.
+        What transfers wait for or share, ``"port"``, ``"channel"`` or ``"link"``; "" when they do neither.
     queues : function of (n_devices, duplex)
         How many of these there are.
     ends : function of (source, destination, n_devices, duplex)
         Which of them each transfer occupies: arrays as long as there are transfers, one for each end that is occupied.
     duplex : bool
         Whether ``Problem(duplex=…)`` makes a difference.
+    shared : bool
+        Whether transfers that meet on a link share its bandwidth instead of waiting; then ``Cluster.links`` count, too.
     """
 
     name: str
@@ -70,6 +72,7 @@ class TransferModel:
     queues: Callable[[int, bool], int] = lambda k, duplex: 0
     ends: Ends = _nowhere
     duplex: bool = False
+    shared: bool = False
 
 
 TRANSFER_MODELS = {
@@ -96,6 +99,17 @@ TRANSFER_MODELS = {
             "channel",
             lambda k, duplex: k * k,
             _channels,
+        ),
+        TransferModel(
+            "fair",
+            "all at once, links shared max-min fairly",
+            "Bertsekas and Gallager 1992 §6.5.2",
+            codes.FAIR,
+            codes.PARALLEL,
+            "link",
+            lambda k, duplex: k * k,
+            _channels,
+            shared=True,
         ),
     )
 }

@@ -10,6 +10,7 @@ from placelab.problem import time_columns
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
+from placelab.problem.shared_links import as_argument
 
 RULES = ("memory", "transfers", "duplex", "transfer_ops", "groups", "allowed")
 DEFAULTS = {"memory": "none", "transfers": "parallel"}
@@ -58,6 +59,7 @@ def _time_arguments(graph: OpGraph) -> dict[str, Any]:
 
 def _cluster_arguments(cluster: Cluster) -> dict[str, Any]:
     arguments = {label: getattr(cluster, label) for label in cluster.__dataclass_fields__}
+    arguments["links"] = as_argument(cluster.links)
     default = Cluster(cluster.speed)
     if np.isinf(cluster.memory).all():
         arguments["memory"] = None

@@ -57,7 +57,7 @@ def test_the_linear_program_by_hand():
 
 
 def test_no_bound_of_a_placement_is_above_a_run_of_it():
-    """Bounds by busiest device, channel and port, under every transfer model, with and without Send ops, in any op order."""
+    """Bounds by busiest device, channel, port and link, under every transfer model, with and without Send ops, in any order."""
     seen = set()
     for i, problem in enumerate(problems.many(300, seed=32)):
         placement = pl.place(problem.replace(memory="none"), "random", seed=i)
@@ -66,7 +66,7 @@ def test_no_bound_of_a_placement_is_above_a_run_of_it():
         seen |= set(bounds)
         for name, bound in bounds.items():
             assert bound <= schedule.makespan * (1 + 1e-9), name
-    assert seen == {"critical_path", "total_work", "busiest_device", "busiest_channel", "busiest_port"}
+    assert seen == {"critical_path", "total_work", "busiest_device", "busiest_channel", "busiest_port", "busiest_link"}
 
 
 def test_a_placement_of_another_graph_has_no_bounds_here():

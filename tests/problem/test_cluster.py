@@ -1,9 +1,12 @@
 """Cluster and its presets."""
 
+import json
+
 import numpy as np
 import pytest
 
 import placelab as pl
+from placelab.problem.shared_links import as_argument, links_among
 
 
 def test_scalars_fill_matrices_and_the_diagonal_is_ignored():
@@ -144,3 +147,50 @@ def test_arguments_of_the_wrong_kind_are_named(make, words):
     """Each raises a FormatError, never an exception of numpy or Python."""
     with pytest.raises(pl.FormatError, match=words):
         make()
+
+
+def test_shared_links_are_pairs_of_devices():
+    """Ends are devices, hosts, types or all; a link joins different devices, each pair once."""
+    two = pl.Cluster.from_hosts({"a": 2, "b": 1})
+    links = two.replace(links={"up": (5, [("a", "b"), (0, "b/gpu:0")]), "card": (2.0, [("a/gpu:0", "*")])}).links
+    assert [(link.name, link.bandwidth, link.pairs) for link in links] == [
+        ("up", 5.0, ((0, 2), (1, 2))),
+        ("card", 2.0, ((0, 1), (0, 2))),
+    ]
+    narrow = two.replace(links=links)
+    assert narrow.links == links and narrow.narrowest[0].tolist() == [np.inf, 2.0, 2.0]
+    assert "card" in narrow._repr_mimebundle_()["text/html"]
+
+
+def test_shared_links_survive_json_and_edits():
+    """As an argument, and with devices removed, added or copied."""
+    cluster = pl.Cluster([1.0] * 3, links={"up": (5.0, [(0, 1), (1, 2)])})
+    again = pl.Cluster([1.0] * 3, links=json.loads(json.dumps(as_argument(cluster.links))))
+    assert again.links == cluster.links
+    assert [link.pairs for link in links_among(cluster.links, [1, 2])] == [((0, 1),)]
+    assert [link.pairs for link in links_among(cluster.links, [1, 2, 1])] == [((0, 1), (2, 1))]
+    assert links_among(cluster.links, [0, 2]) == ()
+    copies = pl.clusters.replicated(cluster)
+    assert [link.name for link in copies.links] == ["replica:0/up", "replica:1/up"]
+    assert {(3, 4), (9, 10), (3, 10)} <= set(copies.links[1].pairs) and (0, 4) not in copies.links[1].pairs
+
+
+@pytest.mark.parametrize(
+    ("links", "words"),
+    [
+        (5, "links is 5; expected {name:"),
+        ({"": (1.0, [(0, 1)])}, "is no name of a link"),
+        ({"up": 5}, "link 'up' is 5; expected"),
+        ({"up": (0.0, [(0, 1)])}, "link 'up' has a bandwidth of 0.0 bytes/s"),
+        ({"up": (np.inf, [(0, 1)])}, "link 'up' has a bandwidth of inf"),
+        ({"up": ("x", [(0, 1)])}, "link 'up' has a bandwidth of 'x'"),
+        ({"up": (1.0, [(0, 0)])}, "link 'up' joins no two devices"),
+        ({"up": (1.0, [(0,)])}, r"link 'up' has the pair \(0,\)"),
+        ({"up": (1.0, [(0, "other")])}, "no device has the name, type or host 'other'"),
+        ({"up": (1.0, [(0, 7)])}, "no device is called 7"),
+    ],
+)
+def test_bad_links_are_refused(links, words):
+    """One clear error for each."""
+    with pytest.raises(pl.FormatError, match=words):
+        pl.Cluster([1.0, 1.0], links=links)

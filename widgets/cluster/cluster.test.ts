@@ -3,7 +3,7 @@ import { colourOf, COLOURS } from "./colours";
 import { contains, graphScene, gridScene, slotAt, slotRect, type Rect, type Scene } from "./geometry";
 import { outbox } from "./outbox";
 import { BANDWIDTH, decades, LATENCY, MEMORY, read, scaled, SPEED, spoken, writeRange } from "./quantity";
-import { applied, between, block, drawing, fromWire, hostsOf, nextHost, rangeOf, structure, within, type Cluster } from "./state";
+import { applied, between, block, drawing, fromWire, hostsOf, nextHost, rangeOf, sharedText, structure, within, type Cluster } from "./state";
 import { linkOf, speedOf } from "./targets";
 import type { Message } from "./traits";
 
@@ -19,6 +19,16 @@ function cluster(...sizes: number[]): Cluster {
     unitless: false,
   });
 }
+
+describe("shared links", () => {
+  it("are told of the pairs of devices that use them", () => {
+    const shared = [{ name: "uplink", bandwidth: 12e9, pairs: [[0, 2], [1, 2]] as [number, number][] }];
+    const two = { ...cluster(2, 1), shared };
+    expect(sharedText(two, [[2, 0], [0, 2]])).toBe("shared with other pairs of devices: uplink, 12.0 GB/s");
+    expect(sharedText(two, [[0, 1]])).toBe("");
+    expect(sharedText(cluster(2, 1), [[0, 2]])).toBe("");
+  });
+});
 
 describe("messages to Python", () => {
   /** An outbox and what it has sent. */

@@ -3,7 +3,7 @@ import { clamp } from "../shared/scale";
 import type { Adjust } from "./adjust";
 import { centre, edge, type Box, type Point, type Rect, type Scene } from "./geometry";
 import { label, type Label } from "./pill";
-import { between, rangeOf, within, type Cluster } from "./state";
+import { between, rangeOf, sharedText, within, type Cluster } from "./state";
 import { s, set } from "./svg";
 import { linkOf } from "./targets";
 import type { Pair } from "./traits";
@@ -85,10 +85,11 @@ function link(
 ): Links {
   const path = segments.map(([a, b]) => `M${a.x} ${a.y}L${b.x} ${b.y}`).join("");
   const line = s("path.wire", { d: path }), busy = s("path.busy", { d: path });
+  const shared = sharedText(adjust.editor.cluster, pairs);
   const reference = referenceOf(adjust.editor.cluster);
   return {
     pairs,
-    lines: [s("g", { class: `link ${kind}` }, line, busy)],
+    lines: [s("g", { class: `link ${kind}` }, ...(shared ? [s("title", {}, shared)] : []), line, busy)],
     labels: [values.element],
     update(load) {
       const { low, high } = rangeOf(adjust.editor.cluster.bandwidth, pairs);

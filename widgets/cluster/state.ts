@@ -1,6 +1,6 @@
 /** The cluster as the browser holds it, with the look-ups that the drawing needs. Pure. */
 import { unitsOf, type Units } from "../shared/format";
-import type { Edit, Pair, View, WireCluster } from "./traits";
+import type { Edit, Pair, SharedLink, View, WireCluster } from "./traits";
 
 export interface Device {
   readonly name: string;
@@ -17,6 +17,7 @@ export interface Cluster {
   readonly order: readonly number[];
   readonly view: View;
   readonly units: Units;
+  readonly shared?: readonly SharedLink[];
 }
 
 /** What is busy at one time of a schedule: devices that compute, links that carry something. */
@@ -48,7 +49,15 @@ export function fromWire(wire: WireCluster): Cluster {
     order: wire.order,
     view: wire.view,
     units: unitsOf(wire.unitless),
+    shared: wire.shared ?? [],
   };
+}
+
+/** "shared with other pairs of devices: uplink, 12.5 GB/s": the shared links that some of these pairs use; "" for none. */
+export function sharedText({ shared, units }: Cluster, pairs: readonly Pair[]): string {
+  const used = (shared ?? []).filter((link) => link.pairs.some(([a, b]) => pairs.some(([c, d]) => a === c && b === d)));
+  const named = used.map(({ name, bandwidth }) => `${name}, ${units.bytes(bandwidth)}${units.plain ? "" : "/s"}`);
+  return named.length ? `shared with other pairs of devices: ${named.join("; ")}` : "";
 }
 
 /** Nodes and links, or cards and a matrix. */

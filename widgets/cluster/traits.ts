@@ -34,6 +34,14 @@ export interface WireCluster {
   view: View;
   /** Whether all quantities are plain numbers. */
   unitless: boolean;
+  /** Links that several pairs of devices share. */
+  shared?: SharedLink[];
+}
+
+export interface SharedLink {
+  name: string;
+  bandwidth: number;
+  pairs: Pair[];
 }
 
 export type View = "auto" | "graph" | "grid";

@@ -34,17 +34,27 @@ export function describe(chart: Chart, labels: Labels, hit: Exclude<Hit, { kind:
   };
 }
 
-/** A link: how much of the schedule it is busy, and what it carries at time `t`. */
+/** A link: how much of the schedule it is busy, and what it, and the shared links that its transfers pass, carry at time `t`. */
 export function describeLink(chart: Chart, all: Links, labels: Labels, link: number, t: number): Description {
   const { bars, columns } = chart;
   const [source, destination] = all.pairs[link]!;
-  const carried = carriedAt(all, bars, link, t).map((bar) => columns.transfers.producer[bar - bars.nOps - bars.nSends]!);
-  const more = carried.length > 2 ? ` and ${carried.length - 2} more` : "";
-  const now = carried.slice(0, 2).map((op) => nameOf(labels, op)).join(", ") + more;
+  const carries = (links: readonly number[]) => {
+    const under = links.flatMap((one) => carriedAt(all, bars, one, t));
+    const carried = under.map((bar) => columns.transfers.producer[bar - bars.nOps - bars.nSends]!);
+    const more = carried.length > 2 ? ` and ${carried.length - 2} more` : "";
+    return carried.length ? `output of ${carried.slice(0, 2).map((op) => nameOf(labels, op)).join(", ")}${more}` : "nothing";
+  };
+  const key = ([a, b]: readonly [number, number]) => `${a} ${b}`;
+  const shared = (labels.shared ?? []).flatMap(({ name, pairs }) => {
+    const used = new Set(pairs.map(key));
+    const links = all.pairs.flatMap((pair, i) => (used.has(key(pair)) ? [i] : []));
+    return links.includes(link) ? [[`on ${name}`, carries(links)] as const] : [];
+  });
   return {
     title: `${deviceOf(labels, source)} → ${deviceOf(labels, destination)}`,
     rows: [
-      ["now", now ? `output of ${now}` : "nothing"],
+      ["now", carries([link])],
+      ...shared,
       ["busy", percent(all.busy[link]! / columns.makespan)],
       ["transfers", count(all.ptr[link + 1]! - all.ptr[link]!)],
     ],

@@ -59,6 +59,7 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
       kindNames: model.get("kind_names"),
       devices: model.get("devices"),
       units: unitsOf(model.get("unitless")),
+      shared: model.get("shared_links") ?? [],
     });
   const names = () => {
     labels();
@@ -79,6 +80,7 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
     ["kind_names", labels],
     ["devices", labels],
     ["unitless", labels],
+    ["shared_links", labels],
     ["embedded", () => view.embed(model.get("embedded"))],
     ["numbers", () => view.strip.show(model.get("numbers"))],
     ["warning", () => view.warn(model.get("warning"))],

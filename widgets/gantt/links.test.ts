@@ -60,6 +60,17 @@ describe("links", () => {
     });
     expect(describeLink(all, used, labels, 1, 2.5).rows[0]).toEqual(["now", "nothing"]);
   });
+
+  it("name those that share a link with other pairs of devices", () => {
+    const shared = [
+      { name: "switch", pairs: [[0, 1], [1, 0]] as [number, number][] },
+      { name: "card", pairs: [[0, 1], [0, 2]] as [number, number][] },
+    ];
+    const labels = { names: ["a", "b", "c"], kinds: new Uint8Array(3), kindNames: [], devices: ["x", "y", "z"], units: SI, shared };
+    const rows = (link: number, t: number) => describeLink(all, used, labels, link, t).rows.slice(0, -2);
+    expect(rows(1, 2.5)).toEqual([["now", "nothing"], ["on switch", "output of a, a"]]);
+    expect(rows(0, 4.5)).toEqual([["now", "nothing"], ["on switch", "output of b"], ["on card", "nothing"]]);
+  });
 });
 
 describe("lanes of links", () => {

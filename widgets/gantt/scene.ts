@@ -10,6 +10,7 @@ import type { Window } from "./level.js";
 import type { Links } from "./links.js";
 import type { Memory } from "./memory.js";
 import { FADED, TRANSFER, type Paint } from "./paint.js";
+import type { SharedLink } from "./traits.js";
 
 /** A schedule, indexed for look-ups. */
 export interface Chart {
@@ -27,6 +28,8 @@ export interface Labels {
   readonly devices: readonly string[];
   /** How times and sizes are written. */
   readonly units: Units;
+  /** Links that several pairs of devices share; absent where transfers do not share links. */
+  readonly shared?: readonly SharedLink[];
 }
 
 export interface Scene {

@@ -39,6 +39,8 @@ export interface GanttTraits {
   colour_names: string[];
   /** Whether lanes of links are drawn; both ways. */
   links_shown: boolean;
+  /** Links that transfers between several pairs of devices share. */
+  shared_links: SharedLink[];
   /** An op, and the transfers that bring its inputs, by row. */
   incoming: number[];
   /** Where and when an op might run: ghosts of bars. */
@@ -47,6 +49,12 @@ export interface GanttTraits {
   embedded: boolean;
   /** Whether times and sizes are plain numbers. */
   unitless: boolean;
+}
+
+export interface SharedLink {
+  name: string;
+  /** Source and destination, by number. */
+  pairs: [number, number][];
 }
 
 export interface Candidate {

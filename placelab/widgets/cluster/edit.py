@@ -21,6 +21,7 @@ import numpy as np
 
 from placelab.errors import PlacelabError
 from placelab.problem.cluster import Cluster
+from placelab.problem.shared_links import links_among
 from placelab.widgets.cluster.layout import Layout
 
 State = tuple[Cluster, Layout]
@@ -235,6 +236,7 @@ def _take(cluster: Cluster, devices: np.ndarray, new_name: str | None = None) ->
         names=names if new_name is None else [*names[:-1], new_name],
         types=[cluster.types[d] for d in devices],
         hosts=[cluster.hosts[d] for d in devices],
+        links=links_among(cluster.links, devices),
     )
 
 

@@ -72,4 +72,8 @@ class History:
 
 def _same(a: State, b: State) -> bool:
     columns = ("names", "types", "hosts", "speed", "memory", "bandwidth", "latency")
-    return a[1] == b[1] and all(np.array_equal(getattr(a[0], c), getattr(b[0], c)) for c in columns)
+    return (
+        a[1] == b[1]
+        and a[0].links == b[0].links
+        and all(np.array_equal(getattr(a[0], c), getattr(b[0], c)) for c in columns)
+    )

@@ -9,6 +9,7 @@ import numpy as np
 
 from placelab.errors import PlacelabError
 from placelab.problem.cluster import Cluster
+from placelab.problem.shared_links import SharedLink
 
 VIEWS = ("auto", "graph", "grid")
 
@@ -71,7 +72,7 @@ def describe(cluster: Cluster, layout: Layout) -> dict[str, Any]:
 
     ``devices`` (name, type, host, speed, memory) and the ``bandwidth`` and ``latency`` matrices are in the order of the
     devices, 0 on the diagonal of both; ``order`` and ``view`` are those of the layout; ``unitless``: all are plain
-    numbers (:attr:`Cluster.units`).
+    numbers (:attr:`Cluster.units`); ``shared``, where there are any, are the links of several pairs of devices.
     """
     columns = {
         "name": cluster.names,
@@ -87,7 +88,12 @@ def describe(cluster: Cluster, layout: Layout) -> dict[str, Any]:
         "order": list(layout.order),
         "view": layout.view,
         "unitless": not cluster.units.si,
+        **({"shared": [_shared(link) for link in cluster.links]} if cluster.links else {}),
     }
+
+
+def _shared(link: SharedLink) -> dict[str, Any]:
+    return {"name": link.name, "bandwidth": link.bandwidth, "pairs": [list(pair) for pair in link.pairs]}
 
 
 def _finite(values: np.ndarray) -> list[float | None]:

@@ -10,6 +10,7 @@ import anywidget
 import traitlets
 
 from placelab.analysis.explanation import carriers, why
+from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 from placelab.widgets.gantt.colouring import JOB_WAYS, WAYS, colours_of, job_ways, pack_kinds
 from placelab.widgets.gantt.wire import pack_kept, pack_memory, pack_names, pack_schedule
@@ -31,7 +32,14 @@ def gantt_traits(schedule: Schedule) -> dict[str, object]:
         "memory": pack_memory(schedule, most=PAGE_POINTS),
         "memory_shown": memory_matters(schedule),
         "unitless": not schedule.problem.cluster.units.si,
+        "shared_links": shared_links(schedule.problem),
     }
+
+
+def shared_links(problem: Problem) -> list[dict[str, object]]:
+    """Name and pairs of devices of each link that transfers of several pairs share; none where they do not share links."""
+    links = problem.cluster.links if problem.transfer_model.shared else ()
+    return [{"name": link.name, "pairs": [list(pair) for pair in link.pairs]} for link in links]
 
 
 def memory_matters(schedule: Schedule) -> bool:
@@ -98,6 +106,7 @@ class Gantt(anywidget.AnyWidget):
     colours = traitlets.Bytes().tag(sync=True)  # colour index per op, uint8, where only Python can work it out
     colour_names = traitlets.List(traitlets.Unicode()).tag(sync=True)  # meaning of each of these indices
     links_shown = traitlets.Bool(False).tag(sync=True)  # lanes of links are drawn; both ways
+    shared_links = traitlets.List(traitlets.Dict()).tag(sync=True)  # of several pairs of devices: name, pairs
     incoming = traitlets.List(traitlets.Int()).tag(sync=True)  # the selected op, and the transfers to it, by row
     candidates = traitlets.List(traitlets.Dict()).tag(sync=True)  # ghosts of bars: device (number), start, finish [s]
     embedded = traitlets.Bool(False).tag(sync=True)  # numbers and warning are shown elsewhere
@@ -145,6 +154,7 @@ class Gantt(anywidget.AnyWidget):
                 if self.colour_by in JOB_WAYS and self.colour_by not in self.colour_ways:
                     self.colour_by = "kind"
             self.devices, self.unitless = list(cluster.names), not cluster.units.si
+            self.shared_links = shared_links(schedule.problem)
             self.schedule = pack_schedule(schedule)
             self._shown, self._postponed = schedule, dragging
             if self._kept is not None and (before is None or another or cluster.names != before.problem.cluster.names):
