@@ -46,6 +46,8 @@ class Explorer(Readable):
     hold.
     """
 
+    _closed = False
+
     def __init__(self, state: State, problem: Problem, *, height: int | None = None) -> None:
         self._session = session = Session(state, problem)
         self._inputs = Inputs(
@@ -116,7 +118,10 @@ class Explorer(Readable):
         self._computation.wait()
 
     def close(self) -> None:
-        """End the threads and close all widgets."""
+        """End the threads and close all widgets; a second call, as when the object is deleted, does nothing."""
+        if self._closed:
+            return
+        self._closed = True
         self._computation.close()
         self._curve.close()
         self.saved.close()

@@ -20,6 +20,7 @@ from placelab.placing import place
 from placelab.preparing.chain import Step, Steps, pipeline
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
+from placelab.problem.shared_links import as_argument
 from placelab.strategies import check_options, find
 
 
@@ -139,6 +140,7 @@ def problem_key(problem: Problem) -> str:
         digest.update(np.ascontiguousarray(column).tobytes())
     facts = [cluster.names, cluster.types, cluster.hosts, problem.memory, problem.transfers, problem.duplex]
     facts += [problem.transfer_ops, problem.group_names, sorted(problem.allowed.items())]
+    facts += [as_argument(cluster.links)] if cluster.links else []
     digest.update(json.dumps(facts).encode())
     return digest.hexdigest()
 

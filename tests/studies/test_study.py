@@ -88,6 +88,7 @@ def test_what_a_problem_consists_of_is_its_identity():
         problem.replace(cluster=pl.Cluster.uniform(2, bandwidth=1e9)),
         problem.replace(cluster=pl.Cluster.uniform(2, speed=1e12)),
         problem.replace(transfers="sequential"),
+        problem.replace(cluster=problem.cluster.replace(links={"switch": (1e9, [("*", "*")])})),
         problem.replace(groups=[graph.names[:2].tolist()]),
         problem.pin({graph.names[0]: 1}),
         problem.replace(graph=pl.generators.fft(8)),
