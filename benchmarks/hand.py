@@ -33,7 +33,7 @@ from placelab.widgets.graph.scopes import scopes_of  # noqa: E402
 
 MODELS = ("convolutional_network", "dynamic_rnn", "gnmt_40", "gnmt_50")
 JOBS = {  # model, its job, and the link that is dragged
-    "resnet_v2_152, 8 workers": ("resnet_v2_152", 'kind="parameter servers", workers=8', "between ps0 and worker0"),
+    "resnet_v2_152, 8 workers": ("resnet_v2_152", 'kind="parameter servers", workers=8', "between hosts"),
     "llama_8, 16 micro-batches": ("llama_8", 'kind="pipeline", microbatches=16', "inside server"),
 }
 DEVICES = 4

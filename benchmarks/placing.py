@@ -1,6 +1,6 @@
 """Measure placement times of strategies, linear programs and exact solvers, and print them as tables.
 
-    python benchmarks/placing.py [strategies] [prepared] [programs] [exact]
+    python benchmarks/placing.py [strategies] [lists] [prepared] [programs] [exact]
 
 Processor time of one public call in a warm process: the median of the calls that fit into half a second. Exact solvers use
 several threads, so their elapsed time is measured. Prints Markdown: the tables named, or all.
@@ -22,6 +22,7 @@ from placelab.solvers.favourite_child import mean_arcs
 
 DEVICES = 4
 EXACT = ("cp-sat", "ilp")
+LEARNED = ("cem", "policy-gradient")  # measured by learned.py
 NETWORKS = ("convolutional_network", "recurrent_network", "dynamic_rnn")
 LAYERED = (7_000, 22_000)
 WITHIN = ("m-topo", "m-etf", "m-sct")  # whose plans change when memory binds
@@ -71,7 +72,7 @@ def strategies() -> Iterator[str]:
     yield "| --- | --- |" + " ---: |" * len(known)
     yield f"| ops | | {' | '.join(f'{graph.n_ops:,}' for graph in known.values())} |"
     for name in pl.partitioners():
-        if name in EXACT:
+        if name in (*EXACT, *LEARNED):
             continue
         yield f"| {name} | none | {' | '.join(placing(roomy(graph), name) for graph in known.values())} |"
         if name in PROGRAM:
@@ -80,6 +81,52 @@ def strategies() -> Iterator[str]:
         for model in ("reserved", "dynamic") if name in WITHIN else ():
             cells = [placing(tight(graph, model), name) for graph in known.values()]
             yield f"| {name} | {model}, {SHARE:g} × the need | {' | '.join(cells)} |"
+
+
+# -------------------------------------------------------------------- list schedulers beside heft
+
+LISTS = (
+    "peft",
+    "bil",
+    "dls",
+    "mcp",
+    "min-min",
+    "max-min",
+    "sufferage",
+    "hlfet",
+    "ish",
+    "hcpt",
+    "pets",
+    "parametric",
+    "lookahead",
+    "lc",
+)
+LISTED = (3_000, 22_000)
+CLUSTERS = {
+    "4 equal": pl.Cluster.uniform(4),
+    "4 unequal": pl.Cluster([5e12, 1e13, 2e13, 4e13], bandwidth=12e9, latency=50e-6),
+    "50 equal": pl.Cluster.uniform(50),
+    "mayer50": pl.clusters.mayer50(),
+}
+
+
+def lists() -> Iterator[str]:
+    """A line per list scheduler: how many times as long as heft it takes, the two in turns; first heft's milliseconds."""
+    problems = [
+        (f"{n:,}, {name}", pl.Problem(pl.generators.layered(n, seed=1), cluster))
+        for n in LISTED
+        for name, cluster in CLUSTERS.items()
+    ]
+    yield f"| strategy | {' | '.join(name for name, _ in problems)} |"
+    yield "| --- |" + " ---: |" * len(problems)
+    alone = [take_turns(lambda p=problem: pl.place(p, "heft")) for _, problem in problems]
+    yield f"| heft, ms | {' | '.join(f'{ms:.3g}' for (ms,) in alone)} |"
+    for name in LISTS:
+        pairs = [
+            take_turns(lambda p=p: pl.place(p, name), lambda p=p: pl.place(p, "heft"), least=1)  # noqa: B023
+            for _, p in problems
+        ]
+        yield f"| {name} | {' | '.join(f'{ours / heft:.2f}' for ours, heft in pairs)} |"
 
 
 # -------------------------------------------------------------------- compared with Baechi
@@ -222,7 +269,7 @@ def exact_cells(problem: pl.Problem, name: str, options: dict[str, Any]) -> list
     return [f"{took:.2f}", *(f"{100 * max(0.0, makespan / placement.bound - 1):.2f} %" for makespan in (found, best))]
 
 
-TABLES = {"strategies": strategies, "prepared": prepared, "programs": programs, "exact": exact}
+TABLES = {"strategies": strategies, "lists": lists, "prepared": prepared, "programs": programs, "exact": exact}
 
 
 def main() -> None:

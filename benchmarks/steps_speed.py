@@ -1,4 +1,4 @@
-"""Measure what goes beyond one step against budgets: read orders, iterations, jobs, training runs, pipelines.
+"""Measure what goes beyond one step against budgets: many placements, read orders, iterations, jobs, training runs, pipelines.
 
     python benchmarks/steps_speed.py
 
@@ -9,26 +9,49 @@ same placement under ``fifo``, ``draws`` what numpy takes to draw and sort as ma
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from functools import partial
 from math import inf
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 from speed import HEAD, Row, line, take_turns
+from yardstick import Yardstick
 
 import placelab as pl
 from placelab import faults
+from placelab.analysis import many_placements
 
 sys.path.insert(0, str(Path(__file__).with_name("quality")))
 from replicated_models import job
 
 ORDERS = {"tic": (20, 6), "tac": (500, 60), "random-reads": (20, 4)}  # budget, most times a simulation; whole calls
+PLACEMENTS, MAKESPANS, MAKESPANS_RATIO = 100, 33, 1.25  # 3,000 a second on two cores; 80 % of C's rate
 RUNS = 1000
 ITERATIONS, ITERATIONS_RATIO = 6_000, 6  # 3 s on two cores
 FAILURES, FAILURES_STEPS, FAILURES_RUNS, FAILURES_RATIO = 2_000, 300, 10_000, 100
 WORKERS, BUILD, BUILD_RATIO = 8, 1_000, 40
 MICRO_BATCHES, FOLD, SCHEDULE = 16, 1_000, 500
+
+
+def placements() -> Iterator[Row]:
+    """A hundred placements of 3,000 ops in one call: in one thread beside C, and on all cores by the clock on the wall."""
+    problem = pl.Problem(pl.generators.layered(3_000, seed=1), pl.Cluster.uniform(4))
+    devices = np.random.default_rng(0).integers(0, 4, (PLACEMENTS, problem.graph.n_ops))
+    yardsticks = [Yardstick(pl.Placement(problem, row)) for row in devices]
+    run = partial(pl.makespans, problem, devices)
+    with mock.patch.object(many_placements, "ENOUGH", sys.maxsize):
+        ours, c = take_turns(run, lambda: [yardstick.fifo() for yardstick in yardsticks])
+    what = f"{PLACEMENTS} placements"
+    yield Row(f"{what}, one thread", 3_000, 4, ours, "ms", inf, f"{PLACEMENTS} × C", c, MAKESPANS_RATIO)
+    spent = []
+    for _ in range(20):
+        begun = time.perf_counter()
+        run()
+        spent.append(1e3 * (time.perf_counter() - begun))
+    yield Row(f"{what}, all cores, wall-clock", 3_000, 4, min(spent), "ms", MAKESPANS)
 
 
 def orders() -> Iterator[Row]:
@@ -101,7 +124,7 @@ def pipelines() -> Iterator[Row]:
 def main() -> None:
     """Print the table as it is measured."""
     print(HEAD)
-    for section in (orders, iterations, failures, jobs, pipelines):
+    for section in (placements, orders, iterations, failures, jobs, pipelines):
         for row in section():
             print(line(row), flush=True)
 

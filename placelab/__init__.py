@@ -13,6 +13,7 @@ from placelab.analysis.collectives import allreduce_time, arrival_skew
 from placelab.analysis.explanation import critical_path, idle_reasons
 from placelab.analysis.faster import what_if
 from placelab.analysis.lower_bounds import bounds
+from placelab.analysis.many_placements import makespans
 from placelab.analysis.measures import metrics
 from placelab.analysis.stage_measures import stages
 from placelab.analysis.two_schedules import Difference, difference
@@ -81,6 +82,7 @@ __all__ = [
     "list_members",
     "load",
     "load_schedule_table",
+    "makespans",
     "metrics",
     "partitioner",
     "partitioners",
@@ -93,7 +95,9 @@ __all__ = [
     "simulate",
     "solve",
     "stages",
+    "start_study",
     "study",
+    "study_view",
     "testing",
     "transforms",
     "upward_rank",
@@ -109,6 +113,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"placelab.{name}")
     if name == "explore":
         return import_module("placelab.explorer").explore
+    if name in ("start_study", "study_view"):
+        return getattr(import_module("placelab.widgets.live_study"), name)
     raise AttributeError(f"module 'placelab' has no attribute {name!r}")
 
 

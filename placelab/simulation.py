@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, cast
@@ -141,6 +142,15 @@ def runner(
         return _simulated(replace(placement, problem=problem, bound=None, notes=()), moved, way, order)
 
     return run
+
+
+def times_under(placement: Placement, order: Order) -> tuple[np.ndarray, np.ndarray]:
+    """Start and finish of each op of a placement under an order [s], shapes (n_ops,); NaN where a plan lets it wait for ever."""
+    way = _Way(schedulers()["fifo"], 0, "mark", {})
+    run = _Run(placement, moves(placement.problem, placement.device), way, wait=False)
+    with suppress(InfeasibleError):
+        run.follow(_as_order(order, placement.problem, "order", run.n_transfers))
+    return run.result.start, run.result.finish
 
 
 class _Way(NamedTuple):

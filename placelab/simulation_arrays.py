@@ -1,7 +1,7 @@
 """The blocks that the simulator's kernel takes (:mod:`placelab.kernels.simulation_blocks`), made from a placement and an order.
 
-One function per block, or per few that belong together. What the kernel only reads is frozen; what it writes is fresh at
-each call.
+One function per block, or per few that belong together. What the kernel only reads is frozen, unless it
+writes it for a batch; what it writes is fresh at each call.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ class Arguments(NamedTuple):
     clock: simulating.Clock
     answer: np.ndarray  # int64 (1,): the op that a run-time rule chose, -1 for none
     results: simulating.Results
+    batch: simulating.Batch
 
 
 def moves(problem: Problem, device: np.ndarray) -> Moves:
@@ -58,12 +59,19 @@ def moves(problem: Problem, device: np.ndarray) -> Moves:
     graph = problem.graph
     work, receivers, found = plan_arrays.transfers(problem)
     x = group_transfers(device, plan_arrays.successors(graph), graph.producer, work, receivers, found)
-    tensor, destination, source = (frozen(column[:x]) for column in (found.tensor, found.destination, found.source))
-    copies = blocks.Transfers(frozen(found.ptr), tensor, destination, source, frozen(found.of_edge))
-    return Moves(copies, blocks.Receivers(*map(frozen, receivers)))
+    tensor, destination, source = (column[:x] for column in (found.tensor, found.destination, found.source))
+    return Moves(blocks.Transfers(found.ptr, tensor, destination, source, found.of_edge), receivers)
 
 
-def arguments(problem: Problem, device: np.ndarray, moved: Moves, order: Order, rule: int, memory: int) -> Arguments:
+def arguments(
+    problem: Problem,
+    device: np.ndarray,
+    moved: Moves,
+    order: Order,
+    rule: int,
+    memory: int,
+    batch: simulating.Batch | None = None,
+) -> Arguments:
     """Everything the kernel takes.
 
     Parameters
@@ -74,6 +82,8 @@ def arguments(problem: Problem, device: np.ndarray, moved: Moves, order: Order, 
         What a static scheduler gave, and the kind of rule the kernel is to follow.
     memory
         Model of the memory that ops wait for; FREE: they wait for none.
+    batch
+        Placements to run instead of this one.
     """
     k, x = problem.cluster.n_devices, len(moved.copies.tensor)
     return Arguments(
@@ -90,11 +100,56 @@ def arguments(problem: Problem, device: np.ndarray, moved: Moves, order: Order, 
         clock=simulating.Clock(np.zeros(1), np.zeros(events.COUNTS, I8)),
         answer=np.full(1, -1, I8),
         results=_results(problem, x),
+        batch=_ONE if batch is None else batch,
     )
 
 
+def batch(problem: Problem, devices: np.ndarray, order: Order, sequences: np.ndarray) -> Arguments:
+    """Everything the kernel takes to run placements, one per row of `devices`, int32 (placements, n_ops).
+
+    They follow one order, of which only the rules ``priority`` and ``fifo`` will do, without priorities of transfers; or
+    ``planned``, and each its row of `sequences`, int32 (placements, n_ops). The problem has no Send ops.
+    """
+    rule, n = RULES[order.rule], problem.graph.n_ops
+    work, receivers, room = plan_arrays.transfers(problem)
+    for column in (room.tensor, room.destination, room.source):
+        column[:] = 0
+    room.of_edge[:] = -1
+    succ, times = plan_arrays.successors(problem.graph), plan_arrays.times(problem)
+    placements = simulating.Batch(
+        frozen(devices.reshape(-1)),
+        np.empty(len(devices)),
+        frozen(sequences.reshape(-1)),
+        _queue_of_pair(problem),
+        times,
+        succ,
+        work,
+    )
+    return arguments(problem, np.zeros(n, I4), Moves(room, receivers), order, rule, FREE, placements)
+
+
+def _queue_of_pair(problem: Problem) -> np.ndarray:
+    """The queue in which a transfer waits by its pair of devices, int64 (k * k,); empty where transfers wait for no channel."""
+    row, k = problem.transfer_model, problem.cluster.n_devices
+    if row.code != CHANNEL:
+        return frozen(np.empty(0, I8))
+    (queue,) = row.ends(np.repeat(np.arange(k), k), np.tile(np.arange(k), k), k, problem.duplex)
+    return frozen(np.where(np.eye(k, dtype=bool).reshape(-1), 0, queue).astype(I8))
+
+
+_ONE = simulating.Batch(
+    frozen(np.empty(0, I4)),
+    np.empty(0),
+    frozen(np.empty(0, I4)),
+    frozen(np.empty(0, I8)),
+    blocks.Times(frozen(np.empty(0)), frozen(np.empty(0, I4)), frozen(np.empty(0)), 1),
+    blocks.Successors(frozen(np.empty(0, I4)), frozen(np.empty(0, I4)), frozen(np.empty(0)), frozen(np.empty(0, I4))),
+    blocks.Sorting(np.empty(0, I4), np.empty(0, I4), np.empty(0, I4)),
+)
+
+
 def _ops(problem: Problem, device: np.ndarray) -> simulating.Ops:
-    return simulating.Ops(device, frozen(problem.exec_times(device)), np.diff(problem.graph.pred_ptr))
+    return simulating.Ops(np.array(device), problem.exec_times(device), np.diff(problem.graph.pred_ptr))
 
 
 def _worklist(n: int) -> simulating.Worklist:
@@ -184,7 +239,7 @@ def _sequence(device: np.ndarray, k: int, order: Order, rule: int) -> simulating
         np.cumsum(np.bincount(device, minlength=k), out=ptr[1:])
         planned = np.asarray(order.op, dtype=I4)
         op = planned[np.argsort(device[planned], kind="stable")]
-    return simulating.Sequence(frozen(ptr), frozen(op), ptr[:-1].copy(), _not_before(order, rule))
+    return simulating.Sequence(ptr, op, ptr[:-1].copy(), _not_before(order, rule))
 
 
 def _not_before(order: Order, rule: int) -> np.ndarray:
@@ -282,7 +337,7 @@ def _contention(problem: Problem, copies: blocks.Transfers, order: Order) -> sim
     base = np.zeros(n_queues + 1, I4)
     np.cumsum(np.bincount(queue, minlength=n_queues), out=base[1:])
     queues = simulating.LinkQueues(
-        frozen(queue),
+        queue,
         np.empty(len(queue), I8),
         base,
         np.zeros(n_queues, I4),

@@ -6,7 +6,7 @@ from hypothesis import settings
 
 USUAL = 100  # hypothesis' own number
 # List schedulers that are a rule on the machinery of heft and etf, which is tried hard by the tests of those: few examples each.
-ALIKE = frozenset("dls hcpt hlfet ish lc lookahead max-min mcp min-min parametric peft pets sufferage".split())
+ALIKE = frozenset("bil dls hcpt hlfet ish lc lookahead max-min mcp min-min parametric peft pets sufferage".split())
 
 
 def examples(n: int) -> settings:

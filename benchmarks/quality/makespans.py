@@ -18,6 +18,7 @@ from placelab.problem import clusters
 
 TABLE = Path(__file__).with_name("makespans.md")
 EXACT = ("cp-sat", "ilp")  # their table is gaps.md
+LEARNED, LARGEST = ("cem", "policy-gradient"), 1_000  # ops that those place here; see benchmarks/learned.py
 SCHEDULERS = ["fifo", "msr", "pct", "planned", "random"]  # orders of reads and of pipelines are in steps.md
 NETWORKS = ("convolutional_network", "recurrent_network", "dynamic_rnn")
 
@@ -92,16 +93,24 @@ def section(name: str, problem: pl.Problem) -> str:
         "",
         f"| partitioner | {' | '.join(SCHEDULERS)} |",
         f"| --- | {' | '.join('---:' for _ in SCHEDULERS)} |",
-        *(row(problem, partitioner, SCHEDULERS) for partitioner in pl.partitioners() if partitioner not in EXACT),
+        *(
+            row(problem, partitioner, SCHEDULERS)
+            for partitioner in pl.partitioners()
+            if _belongs(partitioner, graph.n_ops)
+        ),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _belongs(partitioner: str, n_ops: int) -> bool:
+    return partitioner not in EXACT and (partitioner not in LEARNED or n_ops <= LARGEST)
 
 
 HEAD = """# Makespans
 
 Seconds, of every partitioner (rows; the exact ones are in [gaps.md](gaps.md)) under every scheduler (columns), with their
-default options and seed 0. `python benchmarks/quality/makespans.py` writes this file; a change in it is a change of what a
-strategy does, and is reviewed as one.
+default options and seed 0; `cem` and `policy-gradient` up to 1,000 ops. `python benchmarks/quality/makespans.py` writes this
+file; a change in it is a change of what a strategy does, and is reviewed as one.
 
 *infeasible*: the partitioner found no placement within memory and constraints. *refused*: it is not made for such a problem.
 *oom*: a device holds more than its memory at some time. –: the partitioner plans no order.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, TypeVar
 
+from placelab.kernels.cores import cores
 from placelab.strategies import Strategy
 
 Argument = TypeVar("Argument")
@@ -41,7 +41,7 @@ def results(
 
 def threads_for(*strategies: Any) -> int:
     """All cores where the strategies are placelab's own, whose kernels run side by side; 1 where a user wrote one of them."""
-    return (os.cpu_count() or 1) if all(map(_is_own, strategies)) else 1
+    return cores() if all(map(_is_own, strategies)) else 1
 
 
 def _is_own(strategy: Strategy) -> bool:

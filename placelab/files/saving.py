@@ -14,13 +14,15 @@ from placelab.errors import FormatError
 from placelab.files.limits import path_of
 
 
-def save(data: bytes | str | Iterable[str], path: Any) -> Path:
+def save(data: bytes | str | Iterable[str], path: Any, *, sync: bool = False) -> Path:
     """Write bytes, or text as UTF-8, to `path`, gzipped if that ends in ``.gz``; the same data give the same file.
 
     Parameters
     ----------
     data
         Contents of the file, or an iterable of pieces of text, so that they need not all be in memory at once.
+    sync
+        Wait until the disk has it before the file gets its name, so that a machine that loses power leaves no empty file.
 
     Raises
     ------
@@ -30,11 +32,16 @@ def save(data: bytes | str | Iterable[str], path: Any) -> Path:
     path = path_of(path)
     if not path.name:
         raise FormatError(f"{path} cannot be written: it is a folder; expected the path of a file")
-    partial = path.with_name(path.name + ".partial")
+    partial = path.with_name(
+        f".{path.name}.partial"
+    )  # hidden, so that those who read all files of a folder pass it over
     try:
         partial.unlink(missing_ok=True)  # a leftover, or a link planted to overwrite another file
         with partial.open("xb") as file:
             _write(file, [data] if isinstance(data, (bytes, str)) else data, zipped=path.suffix == ".gz")
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
         os.replace(partial, path)
     except BaseException as error:
         with suppress(OSError):

@@ -100,7 +100,7 @@ class Ready(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """Workspace: ready ops in any order."""
+    """Workspace: ready ops, the first one first."""
 
     missing: np.ndarray  # int32 (n,): inputs of each op whose producers are not placed
     op: np.ndarray  # int32 (n,): ready ops
@@ -111,7 +111,8 @@ class Pairs(NamedTuple):
     """Two heaps of ready ops per kind of devices; those of kind c begin at entry ``c * n``."""
 
     kind: np.ndarray  # int32 (k,): of each device; ops take as long on all of a kind
-    example: np.ndarray  # int32 (kinds,): a device of each kind
+    device: np.ndarray  # int32 (k,): devices by kind
+    first: np.ndarray  # int32 (kinds + 1,): where those of each kind begin there
     missing: np.ndarray  # int32 (n,): inputs of each op whose producers are not placed
     arrival: np.ndarray  # float64 (n * k,): when all inputs of op v are on device d
     later: np.ndarray  # float64 (2 * n * kinds,): pairs (least key so far, op)

@@ -21,9 +21,8 @@ def start_of(v, c, eligible, free, pairs):
     home = group_home(v, eligible)
     start = inf
     waits = eligible.group[v] >= 0
-    for d in range(k):
-        if pairs.kind[d] != c:
-            continue
+    for i in range(pairs.first[c], pairs.first[c + 1]):
+        d = pairs.device[i]
         if not may_run(v, d, eligible) or (home >= 0 and home != d):
             waits = True
             continue
@@ -39,7 +38,7 @@ def start_of(v, c, eligible, free, pairs):
 @inlined
 def added(v, c, head, times, pairs):
     """What v adds on devices of kind c, less what it is ahead."""
-    x = exec_time(v, pairs.example[c], times)
+    x = exec_time(v, pairs.device[pairs.first[c]], times)
     if len(head) > 0:
         x -= head[v]
     return x

@@ -4,7 +4,8 @@ Which goes first: ``LEAST`` the one that would finish soonest; ``LARGEST`` the o
 that would lose most on its second-best device. Ties: the lower op number, the lower device.
 
 Every step looks at all ready ops, which stand side by side, a row per device: loops without branches, which compilers turn into
-vector instructions. An op that may not run on a device would be there at infinity.
+vector instructions. An op that may not run on a device would be there at infinity. Where many ops are
+ready, :mod:`placelab.kernels.choose_least` is quicker.
 """
 
 from math import inf
@@ -122,10 +123,10 @@ def keep_together(v, device, total, k, eligible, ready):
 
 
 @kernel
-def choose_ready(rule, by_round, pred, succ, times, network, eligible, frontier, ready, plan):
-    """Place all ops as the module says; `by_round`: 1 where ops that become ready wait until all that were ready are placed.
+def choose_ready(rule, by_round, most, pred, succ, times, network, eligible, frontier, ready, plan):
+    """Place all ops as the module says; return 1, or 0 as soon as more than `most` are ready.
 
-    O(edges k + n w k) for w ready ops.
+    `by_round`: 1 where ops that become ready wait until all that were ready are placed. O(edges k + n w k) for w ready ops.
     """
     n = len(plan.device)
     k = len(frontier.free)
@@ -138,11 +139,13 @@ def choose_ready(rule, by_round, pred, succ, times, network, eligible, frontier,
     total = 0  # ready ops
     for v in range(n):
         ready.missing[v] = pred.ptr[v + 1] - pred.ptr[v]
-        if ready.missing[v] == 0:
+        if ready.missing[v] == 0 and total <= most:
             become_ready(v, total, pred, times, network, eligible, plan, frontier, ready)
             total += 1
     count = total  # those of them to choose from
     for step in range(n):
+        if total > most:
+            return 0
         if count == 0 or by_round == 0:
             count = total
         two_best(count, free, ready)
@@ -174,3 +177,4 @@ def choose_ready(rule, by_round, pred, succ, times, network, eligible, frontier,
             if ready.missing[w] == 0:
                 become_ready(w, total, pred, times, network, eligible, plan, frontier, ready)
                 total += 1
+    return 1

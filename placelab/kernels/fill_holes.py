@@ -2,20 +2,33 @@
 
 from math import inf
 
-from placelab.kernels.jit import helper, kernel
+from placelab.kernels.jit import helper, inlined, kernel
 from placelab.kernels.list_schedule import arrivals
 from placelab.kernels.look_up import exec_time, fix_group, group_home, may_run
 
 
 @helper
-def become_ready(v, count, pred, network, plan, frontier, ready):
-    """Add v to so many ready ops: when its inputs are on each device. Returns their new number."""
+def become_ready(v, count, rank, pred, network, plan, frontier, ready):
+    """Add v to so many ready ops, the lowest rank first: when its inputs are on each device. Returns their new number."""
     k = len(frontier.free)
     arrivals(v, 0, k, pred, network, plan, frontier.arrival)
     for d in range(k):
         ready.arrival[v * k + d] = frontier.arrival[d]
-    ready.op[count] = v
+    op = ready.op
+    i = count
+    while i > 0 and rank[op[i - 1]] > rank[v]:
+        op[i] = op[i - 1]
+        i -= 1
+    op[i] = v
     return count + 1
+
+
+@inlined
+def take_out(at, count, ready):
+    """Remove number `at` of so many ready ops."""
+    op = ready.op
+    for i in range(at, count - 1):
+        op[i] = op[i + 1]
 
 
 @helper
@@ -28,30 +41,29 @@ def start_on(v, d, eligible, free, ready):
 
 
 @helper
-def filler(d, begin, end, count, rank, times, eligible, free, ready):
+def filler(d, begin, end, count, times, eligible, free, ready):
     """Position of the ready op of highest priority that fits into the hole of d and would start no earlier elsewhere; or -1."""
     k = len(free)
-    at = -1
     for i in range(count):
         u = ready.op[i]
-        if at >= 0 and rank[u] > rank[ready.op[at]]:
-            continue
-        if start_on(u, d, eligible, free, ready) == inf:
+        length = exec_time(u, d, times)
+        if begin + length > end:
             continue
         s = max(ready.arrival[u * k + d], begin)
-        if s + exec_time(u, d, times) > end:
+        if s + length > end or start_on(u, d, eligible, free, ready) == inf:
             continue
         best = True
         for e in range(k):
             if e != d and start_on(u, e, eligible, free, ready) < s:
                 best = False
+                break
         if best:
-            at = i
-    return at
+            return i
+    return -1
 
 
 @helper
-def put(v, d, s, placed, pred, succ, times, network, eligible, frontier, ready, plan, count):
+def put(v, d, s, placed, rank, pred, succ, times, network, eligible, frontier, ready, plan, count):
     """Place v, which is no longer among so many ready ops, and add those that it makes ready. Returns their new number."""
     k = len(frontier.free)
     if len(plan.score) > 0:
@@ -68,7 +80,7 @@ def put(v, d, s, placed, pred, succ, times, network, eligible, frontier, ready, 
         w = succ.consumer[e]
         ready.missing[w] -= 1
         if ready.missing[w] == 0:
-            count = become_ready(w, count, pred, network, plan, frontier, ready)
+            count = become_ready(w, count, rank, pred, network, plan, frontier, ready)
     return count
 
 
@@ -76,7 +88,7 @@ def put(v, d, s, placed, pred, succ, times, network, eligible, frontier, ready, 
 def fill_holes(rank, pred, succ, times, network, eligible, frontier, ready, plan):
     """Place all ops as the module says; ``rank`` (n,), the lowest first.
 
-    O(edges k + n w) for w ready ops, and O(k) for each that fits.
+    O(edges k + n w) for w ready ops, which stand by rank, and O(k) for each that fits.
     """
     n = len(plan.device)
     k = len(frontier.free)
@@ -89,14 +101,10 @@ def fill_holes(rank, pred, succ, times, network, eligible, frontier, ready, plan
     for v in range(n):
         ready.missing[v] = pred.ptr[v + 1] - pred.ptr[v]
         if ready.missing[v] == 0:
-            count = become_ready(v, count, pred, network, plan, frontier, ready)
+            count = become_ready(v, count, rank, pred, network, plan, frontier, ready)
     placed = 0
     while placed < n:
-        at = 0
-        for i in range(1, count):
-            if rank[ready.op[i]] < rank[ready.op[at]]:
-                at = i
-        v = ready.op[at]
+        v = ready.op[0]
         best = -1
         soonest = inf
         for d in range(k):
@@ -107,19 +115,19 @@ def fill_holes(rank, pred, succ, times, network, eligible, frontier, ready, plan
                 best = d
                 soonest = s
         begin = free[best]
+        take_out(0, count, ready)
         count -= 1
-        ready.op[at] = ready.op[count]
-        count = put(v, best, soonest, placed, pred, succ, times, network, eligible, frontier, ready, plan, count)
+        count = put(v, best, soonest, placed, rank, pred, succ, times, network, eligible, frontier, ready, plan, count)
         placed += 1
         free[best] = plan.finish[v]
         while begin < soonest:
-            at = filler(best, begin, soonest, count, rank, times, eligible, free, ready)
+            at = filler(best, begin, soonest, count, times, eligible, free, ready)
             if at < 0:
                 break
             u = ready.op[at]
             s = max(ready.arrival[u * k + best], begin)
+            take_out(at, count, ready)
             count -= 1
-            ready.op[at] = ready.op[count]
-            count = put(u, best, s, placed, pred, succ, times, network, eligible, frontier, ready, plan, count)
+            count = put(u, best, s, placed, rank, pred, succ, times, network, eligible, frontier, ready, plan, count)
             placed += 1
             begin = plan.finish[u]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from placelab.kernels.blocks import Needs
+from placelab.kernels.blocks import Needs, Sorting, Successors, Times
 
 # ---------------------------------------------------------------- ops and devices
 
@@ -251,3 +251,18 @@ class Contention(NamedTuple):
     links: Links
     queues: LinkQueues
     pairs: Worklist
+
+
+# ---------------------------------------------------------------- many placements
+
+
+class Batch(NamedTuple):
+    """Placements to run one after the other, see :mod:`placelab.kernels.batch`; arrays of length 0 where there is only one."""
+
+    device: np.ndarray  # int32 (placements * n,): device of each op, placement by placement
+    makespan: np.ndarray  # float64 (placements,): seconds, the result; NaN of a plan that contradicts the graph
+    sequence: np.ndarray  # int32 (placements * n,): ops as planned, placement by placement; (0,) but for PLANNED
+    queue: np.ndarray  # int64 (k * k,): queue in which a transfer of each pair waits; (0,) but for CHANNEL
+    times: Times
+    succ: Successors
+    sorting: Sorting

@@ -1,10 +1,16 @@
 """Transfers of a placement: one per (tensor, destination device), the canonical Receive of TF §3.2.2."""
 
-from placelab.kernels.jit import kernel
+from placelab.kernels.jit import helper, kernel
 
 
 @kernel
 def group_transfers(device, succ, producer, sorting, receivers, transfers):
+    """See :func:`number_transfers`."""
+    return number_transfers(device, succ, producer, sorting, receivers, transfers)
+
+
+@helper
+def number_transfers(device, succ, producer, sorting, receivers, transfers):
     """Sort each op's edges by (destination device, tensor, consumer) and number the runs that leave the op's device.
 
     Results: `receivers` and `transfers`; what they say of each transfer counts up to the last one. Returns the number of

@@ -2,6 +2,8 @@
 
 from placelab.partitioning import (  # noqa: F401
     batch_split,
+    bil,
+    cem,
     contiguous,
     cp_sat,
     cpop,
@@ -28,6 +30,7 @@ from placelab.partitioning import (  # noqa: F401
     parametric,
     peft,
     pets,
+    policy_gradient,
     portfolio,
     random_devices,
     round_robin,

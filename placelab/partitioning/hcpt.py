@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from placelab.kernels.parents_first import parents_first
 from placelab.planning.list_scheduling import in_order
 from placelab.planning.rank_sums import upward_ranks, with_ranks
 from placelab.planning.ranks import downward_rank, rounded, upward_rank
-from placelab.problem.graph import OpGraph
+from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.strategies import partitioner
@@ -40,19 +41,7 @@ def hcpt(problem: Problem, *, trace: bool = False) -> Placement:
 def listed(graph: OpGraph, critical: np.ndarray, alst: np.ndarray) -> np.ndarray:
     """Ops in the order in which they are listed, int32 of shape (n_ops,). O(edges log edges)."""
     by_alst = np.lexsort((alst[graph.producer], graph.consumer))  # inputs of each op, the smallest ALST first
-    parent, ptr = graph.producer[by_alst].tolist(), graph.pred_ptr.tolist()
-    at, seen, order = ptr[:-1], [False] * graph.n_ops, []
-    for root in np.lexsort((alst, ~critical)).tolist():
-        stack = [root]
-        while stack:
-            v = stack[-1]
-            while at[v] < ptr[v + 1] and seen[parent[at[v]]]:
-                at[v] += 1
-            if at[v] < ptr[v + 1]:
-                stack.append(parent[at[v]])
-                continue
-            stack.pop()
-            if not seen[v]:
-                seen[v] = True
-                order.append(v)
-    return np.array(order, dtype=np.int32)
+    root, parent = (np.asarray(some, np.int32) for some in (np.lexsort((alst, ~critical)), graph.producer[by_alst]))
+    at, seen, stack, order = (np.empty(graph.n_ops, np.int32) for _ in range(4))
+    parents_first(frozen(root), frozen(parent), frozen(np.asarray(graph.pred_ptr, np.int32)), at, seen, stack, order)
+    return order

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from placelab.kernels import ranks as kernels
+from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import in_order
 from placelab.planning.rank_sums import upward_ranks, with_ranks
 from placelab.planning.ranks import mean_exec, mean_transfer, rounded, upward_rank
+from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.strategies import partitioner
@@ -28,15 +31,16 @@ def pets(problem: Problem, *, trace: bool = False) -> Placement:
     graph, (latency, per_byte) = problem.graph, mean_transfer(problem)
     way = latency + graph.edge_bytes * per_byte
     own = mean_exec(problem)
-    rank = (own + np.bincount(graph.producer, way, minlength=graph.n_ops)).tolist()
-    level = [0] * graph.n_ops
-    largest = [0.0] * graph.n_ops
-    for v, succ in enumerate(zip(graph.succ_ptr[:-1].tolist(), graph.succ_ptr[1:].tolist(), strict=True)):
-        rank[v] += largest[v]
-        for w in graph.consumer[slice(*succ)].tolist():
-            level[w] = max(level[w], level[v] + 1)
-            largest[w] = max(largest[w], rank[v])
-    ranks = np.array(rank)
-    order = np.lexsort((rounded(own), -rounded(ranks), np.array(level))).astype(np.int32)
+    alone = own + np.bincount(graph.producer, way, minlength=graph.n_ops)
+    ranks = alone + _largest(graph, alone)
+    level = _largest(graph, np.ones(graph.n_ops))
+    order = np.lexsort((rounded(own), -rounded(ranks), level)).astype(np.int32)
     placement = in_order(problem, order, trace=trace)
     return with_ranks(placement, lambda: upward_ranks(problem, upward_rank(problem)), ranks, "rank [s]")
+
+
+def _largest(graph: OpGraph, weight: np.ndarray) -> np.ndarray:
+    """The largest sum of weights on a way to each op, its own left out."""
+    before = np.empty(graph.n_ops)
+    kernels.downward(frozen(weight), plan_arrays.successors(graph), 0.0, 0.0, before)
+    return before

@@ -37,7 +37,7 @@ STUCK = 4  # rounds without a shorter plan after which the search goes on from a
 CHUNK = 64  # positions between two saved states
 CHECK = 20  # moves that a call of the kernel counts for where memory must be checked after it
 LEFT_OUT = frozenset(  # list schedulers that it does without, to be quick
-    "dls hcpt hlfet ish lc lookahead max-min mcp min-min parametric peft pets sufferage".split()
+    "bil dls hcpt hlfet ish lc lookahead max-min mcp min-min parametric peft pets sufferage".split()
 )
 TRYING = 0.2  # share of the progress that the catalogue is
 EXACT = 1e-6  # relative: nothing is searched for below that

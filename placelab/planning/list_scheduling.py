@@ -35,6 +35,7 @@ SOONEST, ONLY, PATH = (
 )
 REASONS = (SOONEST, ONLY, PATH)
 FINISH = plan_arrays.aim()
+FEW = 500  # ready ops; looking at each of no more of them is quicker than keeping them on heaps
 Meaning = tuple[str, str]  # the reason of a choice, and the name of its score
 AIMS: tuple[Meaning, ...] = (
     (SOONEST, PLANNED_FINISH),
@@ -115,11 +116,12 @@ def by_choice(
     """
     plan = plan_arrays.plan(problem, trace)
     arguments = *plan_arrays.facts(problem), plan_arrays.frontier(problem)
+    pairs, most = None, problem.graph.n_ops
     if rule == choose_ready.LEAST and not batch:
-        ahead = frozen(np.empty(0) if head is None else head)
-        choose_least.choose_least(ahead, *arguments, plan_arrays.pairs(problem), plan)
-    else:
-        choose_ready.choose_ready(rule, int(batch), *arguments, plan_arrays.ready(problem), plan)
+        pairs = plan_arrays.pairs(problem)
+        most = FEW if head is None and 4 * len(pairs.n_now) >= problem.cluster.n_devices else 0
+    if not (most and choose_ready.choose_ready(rule, int(batch), most, *arguments, plan_arrays.ready(problem), plan)):
+        choose_least.choose_least(frozen(np.empty(0) if head is None else head), *arguments, pairs, plan)
     placement = _placement(problem, plan, None, trace)
     if placement is None:
         preferred = frozen(np.full(problem.graph.n_ops, -1, dtype=np.int32))

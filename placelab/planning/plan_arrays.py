@@ -95,7 +95,7 @@ def ready(problem: Problem) -> blocks.Ready:
 
 
 def waiting(problem: Problem) -> blocks.Waiting:
-    """Ready ops in any order."""
+    """Ready ops, the first one first."""
     n, k = problem.graph.n_ops, problem.cluster.n_devices
     return blocks.Waiting(np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n * k))
 
@@ -104,12 +104,12 @@ def pairs(problem: Problem) -> blocks.Pairs:
     """Heaps of ready ops per kind of devices, and which devices are of one kind."""
     n, k = problem.graph.n_ops, problem.cluster.n_devices
     speeds = np.stack((problem.column, problem.divisor))
-    _, example, kind = np.unique(speeds, axis=1, return_index=True, return_inverse=True)
-    kinds = len(example)
+    _, kind, count = np.unique(speeds, axis=1, return_inverse=True, return_counts=True)
+    kind, kinds = kind.reshape(-1), len(count)
+    columns = kind, np.argsort(kind, kind="stable"), np.concatenate([[0], np.cumsum(count)])
     heap = lambda: (np.empty(2 * n * kinds), np.empty(kinds, np.int32))  # noqa: E731
-    devices = frozen(kind.reshape(-1).astype(np.int32)), frozen(example.astype(np.int32))
     work = np.empty(n, np.int32), np.empty(n * k), *heap(), *heap(), *np.empty((2, kinds))
-    return blocks.Pairs(*devices, *work)
+    return blocks.Pairs(*(frozen(column.astype(np.int32)) for column in columns), *work)
 
 
 def agenda(problem: Problem, aside: bool) -> blocks.Agenda:

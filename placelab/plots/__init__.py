@@ -5,6 +5,7 @@ from placelab.plots.comparison_figure import comparison
 from placelab.plots.difference_figure import difference
 from placelab.plots.gantt_figure import gantt
 from placelab.plots.iterations_figure import iterations
+from placelab.plots.learning_figure import learning_curves
 from placelab.plots.mean_ranks_figure import mean_ranks
 from placelab.plots.memory_figure import memory
 from placelab.plots.performance_profile_figure import performance_profile
@@ -19,6 +20,7 @@ __all__ = [
     "difference",
     "gantt",
     "iterations",
+    "learning_curves",
     "mean_ranks",
     "memory",
     "performance_profile",

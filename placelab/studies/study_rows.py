@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic
 from types import ModuleType
@@ -62,24 +61,29 @@ class Rows:
         columns = {name: [row[name] for row in self.waiting] for name in STORED}
         sink = pa.BufferOutputStream()
         parquet.write_table(pa.table(columns, schema=_schema(pa)), sink)
-        save(sink.getvalue().to_pybytes(), self.folder / f"{uuid4().hex}.parquet")
+        save(sink.getvalue().to_pybytes(), self.folder / f"{uuid4().hex}.parquet", sync=True)
         self.waiting, self.written = [], monotonic()
 
     def by_key(self) -> dict[str, Row]:
         """All rows there are; of two with one key, as two programs at one folder can leave them, one."""
-        rows = {row["key"]: row for row in self._stored()}
+        parts = parts_of(self.folder) if self.folder else []
+        rows = {row["key"]: row for path in parts for row in rows_of(path)}
         return rows | {row["key"]: row for row in self.waiting}
 
-    def _stored(self) -> Iterator[Row]:
-        if self.folder is None:
-            return
-        pa, parquet = _arrow()
-        for path in sorted(self.folder.glob("*.parquet")):
-            try:
-                table = parquet.ParquetFile(path).read(columns=list(STORED)).select(STORED).cast(_schema(pa))
-            except (pa.ArrowException, OSError, KeyError, ValueError):
-                raise FormatError(f"{path} is no part of a study; remove it, and its rows are computed again") from None
-            yield from table.to_pylist()
+
+def parts_of(folder: Path) -> list[Path]:
+    """The files of a study, by name."""
+    return sorted(folder.glob("*.parquet"))
+
+
+def rows_of(part: Path) -> list[Row]:
+    """The rows of a file of a study; FormatError when it is none."""
+    pa, parquet = _arrow()
+    try:
+        table = parquet.ParquetFile(part).read(columns=list(STORED)).select(STORED).cast(_schema(pa))
+    except (pa.ArrowException, OSError, KeyError, ValueError):
+        raise FormatError(f"{part} is no part of a study; remove it, and its rows are computed again") from None
+    return table.to_pylist()
 
 
 def _folder(path: Any) -> Path:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from placelab.comparing import COLUMNS, Row, fitting_schedulers, gap_to, seeds_of
@@ -91,6 +91,31 @@ def study(
     2        4      single   True
     3        4        heft   True
     """
+    work = planned(problems, partitioners, schedulers, seeds, prepare, path, processes)
+    return run(work, client, processes, progress or silent, cancel or never)
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """All tasks of a study, where their rows go, and the rows that were there, by key."""
+
+    problems: Problems
+    plan: Plan
+    tasks: list[Task]
+    rows: Rows
+    known: dict[str, Row]
+
+
+def planned(
+    problems: Any,
+    partitioners: Any,
+    schedulers: Any,
+    seeds: int | Iterable[int],
+    prepare: Steps,
+    path: Any,
+    processes: int | None,
+) -> Work:
+    """What :func:`study` is to do; raises what is wrong with its arguments."""
     named = named_problems(problems)
     if not named:
         raise FormatError("study has no problems; give it at least one")
@@ -102,26 +127,30 @@ def study(
     plan = Plan(where, when, prepare)
     tasks = tasks_of(named, plan, seeds_of(seeds), lambda p: _fitting(plan, p, schedulers is None))
     rows = Rows(path)
-    known = rows.by_key()
-    todo, total = _missing(tasks, known), sum(len(task.keys) for task in tasks)
-    done, report, stop = total - sum(len(task.keys) for task in todo), progress or silent, cancel or never
+    return Work(named, plan, tasks, rows, rows.by_key())
+
+
+def run(work: Work, client: Any, processes: int | None, report: Report, stop: Callable[[], bool]) -> pd.DataFrame:
+    """Compute the rows that are missing, and return those of the study."""
+    todo, total = _missing(work.tasks, work.known), sum(len(task.keys) for task in work.tasks)
+    done = total - sum(len(task.keys) for task in todo)
 
     def tick() -> bool:
-        rows.write_if_due()
+        work.rows.write_if_due()
         return stop()
 
-    running = _running(todo, named, plan, tick, client, processes)
+    running = _running(todo, work.problems, work.plan, tick, client, processes)
     try:
         for _, fresh in running:
-            rows.add(fresh)
+            work.rows.add(fresh)
             for row in fresh:
                 done += 1
                 pair = f"{row['problem']}: {row['partitioner']} + {row['scheduler']}"
                 report(Progress(pair, done / total, row=row))
     finally:
-        rows.write()
+        work.rows.write()
         running.close()
-    return _frame(tasks, plan, named, rows.by_key())
+    return _frame(work, work.rows.by_key())
 
 
 def _fitting(plan: Plan, problem: Problem, by_default: bool) -> list[int]:
@@ -138,7 +167,7 @@ def _missing(tasks: list[Task], known: dict[str, Row]) -> list[Task]:
         if pairs:
             seen.update(key for _, key in pairs)
             schedulers, keys = zip(*pairs, strict=True)
-            left.append(replace(task, schedulers=schedulers, keys=keys))
+            left.append(task if keys == task.keys else replace(task, schedulers=schedulers, keys=keys))
     return left
 
 
@@ -154,22 +183,30 @@ def _running(
     return in_processes(todo, needed, plan, stop, min(count, len(todo)))
 
 
-def _frame(tasks: list[Task], plan: Plan, problems: Problems, known: dict[str, Row]) -> pd.DataFrame:
-    import pandas as pd
-
-    bounds: dict[str, float] = {}
-    rows = []
-    for task in tasks:
+def of_study(work: Work, known: Mapping[str, Row]) -> Iterator[Row]:
+    """The rows of a study, in its order, of those that are known by key; a strategy has the study's name for it."""
+    for task in work.tasks:
         for scheduler, key in zip(task.schedulers, task.keys, strict=True):
             if key in known:
                 cell = dict(
-                    partitioner=plan.partitioners[task.partitioner].label, scheduler=plan.schedulers[scheduler].label
+                    partitioner=work.plan.partitioners[task.partitioner].label,
+                    scheduler=work.plan.schedulers[scheduler].label,
                 )
-                found = known[key] | dict(problem=task.problem, seed=task.seed) | cell
-                rows.append(problems.columns[task.problem] | found)
-                bounds[task.problem] = max(bounds.get(task.problem, 0.0), found["bound"])
-    described = dict.fromkeys(name for columns in problems.columns.values() for name in columns)
-    proven = [row | {"bound_gap": gap_to(row["makespan"], bounds[row["problem"]])} for row in rows]
+                yield known[key] | dict(problem=task.problem, seed=task.seed) | cell
+
+
+def _frame(work: Work, known: Mapping[str, Row]) -> pd.DataFrame:
+    import pandas as pd
+
+    bounds: dict[str, float] = {}
+    rows = list(of_study(work, known))
+    for row in rows:
+        bounds[row["problem"]] = max(bounds.get(row["problem"], 0.0), row["bound"])
+    columns = work.problems.columns
+    described = dict.fromkeys(name for one in columns.values() for name in one)
+    proven = [
+        columns[row["problem"]] | row | {"bound_gap": gap_to(row["makespan"], bounds[row["problem"]])} for row in rows
+    ]
     frame = pd.DataFrame(proven, columns=["problem", *described, *COLUMNS])
-    frame.attrs["si"] = all(problem.cluster.units.si for problem in problems.values())
+    frame.attrs["si"] = all(problem.cluster.units.si for problem in work.problems.values())
     return frame

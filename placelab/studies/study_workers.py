@@ -11,17 +11,22 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
+from itertools import chain, islice
 from threading import Thread
+from time import monotonic
 from typing import Any
 
 from placelab.comparing import Row
 from placelab.errors import PlacelabError, UnsupportedError
+from placelab.kernels.cores import at_most
 from placelab.problem.problem import Problem
 from placelab.studies.study_cells import Plan, Task, lost, run_task
 
 TICK = 0.2  # seconds between two looks at `cancel`
 DEATHS = 3  # of workers that ran a task, before it is given up
-AHEAD = 2  # tasks per worker that are handed out, so that none waits for the next
+AHEAD = 2  # batches of tasks per worker that are handed out, so that none waits for the next
+BATCH = 64  # tasks at most that a process gets at once …
+BRIEF = 0.2  # … and seconds after which it gives back those that it has not begun
 Stop = Callable[[], bool]
 Done = Generator[tuple[Task, list[Row]], None, None]
 
@@ -35,13 +40,23 @@ def in_this_process(tasks: Iterable[Task], problems: Mapping[str, Problem], plan
 
 
 def _completed(
-    submit: Callable[[Task], Future], queue: deque, running: dict, most: int, stop: Stop
+    submit: Callable[[list[Task]], Future],
+    queue: deque[Task],
+    running: dict[Future, list[Task]],
+    most: int,
+    stop: Stop,
+    batch: Callable[[], int] = lambda: 1,
 ) -> Iterator[Future]:
-    """Futures as they finish, with at most so many handed out; `running` has the task of each."""
+    """Futures as they finish, with at most so many handed out; `running` has the tasks of each, `batch` of them at most.
+
+    Of few tasks that are left each is handed out alone, so that no worker waits for another one's batch.
+    """
     while (queue or running) and not stop():
         while queue and len(running) < most:
-            running[submit(queue[0])] = queue[0]
-            queue.popleft()
+            some = list(islice(queue, max(1, min(batch(), len(queue) // (2 * most)))))
+            running[submit(some)] = some
+            for _ in some:
+                queue.popleft()
         for future in wait(running, timeout=TICK, return_when=FIRST_COMPLETED).done:
             yield future
             del running[future]
@@ -56,32 +71,36 @@ def in_processes(
     """On a pool of processes, to each of which every problem is sent once.
 
     A pool breaks when one of its processes is killed. What it had been given then runs again, each task alone, so that one that
-    ends its process is known; it is given up after ``DEATHS`` of them.
+    ends its process is known; it is given up after ``DEATHS`` of them. Batches grow while processes complete them in time.
     """
     packed = _dumps(plan), {name: _dumps(problem) for name, problem in problems.items()}
-    queue, suspects, deaths = deque(tasks), deque[Task](), Counter[Task]()
+    queue, suspects, deaths, batch = deque(tasks), deque[Task](), Counter[Task](), 1
     while (queue or suspects) and not stop():
-        alone, running = bool(suspects), dict[Future, Task]()
+        alone, running = bool(suspects), dict[Future, list[Task]]()
         pool = ProcessPoolExecutor(
             1 if alone else processes, multiprocessing.get_context("spawn"), initializer=_start, initargs=packed
         )
         most = 1 if alone else AHEAD * processes
         try:
             for future in _completed(
-                lambda task: pool.submit(_run_here, task),  # noqa: B023
+                lambda some: pool.submit(_run_here, some),  # noqa: B023
                 suspects if alone else queue,
                 running,
                 most,
                 stop,
+                lambda: 1 if alone else batch,  # noqa: B023
             ):
-                yield running[future], future.result()
+                given, done = running[future], future.result()
+                batch = min(BATCH, 2 * len(done)) if len(done) == len(given) else len(done)
+                queue.extendleft(reversed(given[len(done) :]))
+                yield from zip(given, done, strict=False)
         except BrokenProcessPool:
             if not running:
                 raise PlacelabError(
                     "the processes of a study end as they start; a script needs the line "
                     "if __name__ == '__main__': before what it runs"
                 ) from None
-            for task in running.values():
+            for task in chain.from_iterable(running.values()):
                 deaths[task] += alone
                 if deaths[task] == DEATHS:
                     yield task, lost(plan, task, f"the process that ran it ended {DEATHS} times, as if killed")
@@ -110,9 +129,21 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _run_here(task: Task) -> list[Row]:
+def _run_here(tasks: list[Task]) -> list[list[Row]]:
+    """The rows of the first tasks, as many as begin within ``BRIEF`` seconds, one at least."""
     assert _plan is not None
-    return run_task(_problem(task.problem), _plan, task)
+    began, found = monotonic(), []
+    for task in tasks:
+        found.append(_on_one_core(_problem(task.problem), _plan, task))
+        if monotonic() > began + BRIEF:
+            break
+    return found
+
+
+def _on_one_core(problem: Problem, plan: Plan, task: Task) -> list[Row]:
+    """Run a task without threads of its own, since there are as many workers as cores."""
+    with at_most(1):
+        return run_task(problem, plan, task)
 
 
 @lru_cache(maxsize=4)  # tasks come problem by problem
@@ -146,20 +177,21 @@ def on_cluster(tasks: Iterable[Task], problems: Mapping[str, Problem], plan: Pla
     connected, own = _client(client)
     queue = deque(tasks)
     left = Counter(task.problem for task in queue)
-    running: dict[Future, Task] = {}
+    running: dict[Future, list[Task]] = {}
     held: dict[str, Any] = {}
     executor = connected.get_executor(pure=False, retries=DEATHS)
 
-    def submit(task: Task) -> Future:
+    def submit(some: list[Task]) -> Future:
+        (task,) = some
         for name, value in (("", plan), (task.problem, problems[task.problem])):
             if name not in held:
                 held[name] = connected.submit(_same, value, pure=False)
-        return executor.submit(run_task, held[task.problem], held[""], task)
+        return executor.submit(_on_one_core, held[task.problem], held[""], task)
 
     try:
         most = 4 * AHEAD * max(sum(connected.nthreads().values()), 8)
         for future in _completed(submit, queue, running, most, lambda: stop() or _check(connected)):
-            task = running[future]
+            (task,) = running[future]
             yield task, _result(future, plan, task, connected)
             left[task.problem] -= 1
             if not left[task.problem]:

@@ -9,7 +9,12 @@ import pytest
 
 import placelab as pl
 
-BRIEF = {"cp-sat": dict(effort=0.1), "portfolio": dict(moves=100)}  # searches, cut short: there is one placement
+BRIEF = {  # searches, cut short: there is one placement
+    "cp-sat": dict(effort=0.1),
+    "portfolio": dict(moves=100),
+    "cem": dict(samples=100),
+    "policy-gradient": dict(samples=20),
+}
 EXACT = {"cp-sat", "ilp"}  # refuse what is too large for them
 V = {"zb-v"}  # needs two stages on a device
 SPLITS = {"zb-auto", "zb-h1", "zb-h2"}  # need gradients of weights as ops of their own

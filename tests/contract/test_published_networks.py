@@ -9,7 +9,11 @@ from conftest import SHARED
 import placelab as pl
 
 EXACT = {"ilp", "cp-sat"}  # may say that a problem is too large for them
-BRIEFLY = {"cp-sat": {"effort": 0.5}}  # a search that is stopped early gives legal schedules too
+BRIEFLY = {  # a search that is stopped early gives legal schedules too
+    "cp-sat": {"effort": 0.5},
+    "cem": {"samples": 300},
+    "policy-gradient": {"samples": 60},
+}
 BRIEF = {
     "cp-sat": dict(effort=0.1),
     "portfolio": dict(moves=1000),

@@ -13,7 +13,12 @@ import placelab as pl
 from placelab.kernels import jit
 
 # Options of searches that take long: one in plain Python, the other in a solver, so that it need not prove anything here.
-FEWER = {"portfolio": {"moves": 100}, "cp-sat": {"effort": 0.2}}
+FEWER = {
+    "portfolio": {"moves": 100},
+    "cem": {"samples": 20},
+    "policy-gradient": {"samples": 20},
+    "cp-sat": {"effort": 0.2},
+}
 
 
 class Inner(NamedTuple):

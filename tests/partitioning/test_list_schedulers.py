@@ -105,9 +105,10 @@ def plainly(problem, name, batch):
 
 
 @pytest.mark.parametrize("name", BY_CHOICE)
-def test_the_kernel_is_the_rule(name):
-    """Device, order and estimate, with groups and restrictions, ops of no time and ties."""
+def test_the_kernel_is_the_rule(name, monkeypatch):
+    """Device, order and estimate, with groups and restrictions, ops of no time and ties; by heaps from the fourth ready op."""
     for i, problem in enumerate(problems.many(80, seed=83, memory=("none",), whole=True)):
+        monkeypatch.setattr(list_scheduling, "FEW", 3 if i % 3 else 500)
         batch = bool(i % 2) and name != "dls"
         options = {"batch": True} if batch else {}
         assert same(pl.place(problem, name, **options), plainly(problem, name, batch)), i
@@ -115,8 +116,9 @@ def test_the_kernel_is_the_rule(name):
 
 @pytest.mark.parametrize("longest", [3, 60])
 @pytest.mark.parametrize("name", BY_CHOICE)
-def test_the_kernel_is_the_rule_where_many_ops_wait(name, longest):
+def test_the_kernel_is_the_rule_where_many_ops_wait(name, longest, monkeypatch):
     """On equal and unequal devices, short and long transfers, with groups and an op for one device."""
+    monkeypatch.setattr(list_scheduling, "FEW", longest // 2)
     random, drawn = np.random.default_rng(longest), pl.generators.layered(120, seed=longest)
     sizes = random.integers(0, longest, drawn.n_edges).astype(float)
     time = random.integers(0, 9, 120).astype(float)

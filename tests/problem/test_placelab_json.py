@@ -202,7 +202,7 @@ def test_a_link_in_the_way_does_not_lead_to_another_file(tmp_path):
     """Another user with write access to the folder may guess the name of the temporary file."""
     other = tmp_path / "other"
     other.write_text("precious")
-    (tmp_path / "out.json.partial").symlink_to(other)
+    (tmp_path / ".out.json.partial").symlink_to(other)
     graph_json.write(pl.OpGraph.from_arrays(["a"], 1, []), tmp_path / "out.json")
     assert other.read_text() == "precious"
     assert not (tmp_path / "out.json").is_symlink() and placelab_json.read(tmp_path / "out.json").n_ops == 1

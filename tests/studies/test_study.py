@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections import deque
+from concurrent.futures import Future
 
 import pandas as pd
 import pytest
@@ -13,8 +15,9 @@ from studies.programs import finish, start, stored, wait_for
 import placelab as pl
 from placelab import strategies
 from placelab.errors import FormatError, UnsupportedError
-from placelab.studies import study_rows
-from placelab.studies.study_cells import problem_key
+from placelab.kernels.cores import cores
+from placelab.studies import study_rows, study_workers
+from placelab.studies.study_cells import Task, problem_key
 
 COMMON = dict(processes=0)
 
@@ -163,11 +166,40 @@ def test_one_sentence_names_the_extra(problems, tmp_path, monkeypatch):
 
 
 def test_a_half_written_part_is_no_part(problems, tmp_path, monkeypatch):
-    """A kill between writing and renaming leaves a name that is not read."""
+    """A kill between writing and renaming leaves a name that nobody reads, pandas neither."""
     rows = study_rows.Rows(tmp_path / "s")
-    rows.folder.joinpath("a.parquet.partial").write_bytes(b"PAR1 half")
+    rows.folder.joinpath(".a.parquet.partial").write_bytes(b"PAR1 half")
     assert rows.by_key() == {}
     assert len(pl.study(problems, "heft", "fifo", path=tmp_path / "s", **COMMON)) == 4
+    assert len(pd.read_parquet(tmp_path / "s")) == 4
+
+
+def test_a_worker_uses_one_core(monkeypatch):
+    """As there are as many workers as cores; this process uses all."""
+    monkeypatch.setattr(study_workers, "run_task", lambda *_: cores())
+    assert study_workers._on_one_core(None, None, None) == 1
+    assert cores() == os.cpu_count()
+
+
+def test_brief_tasks_go_in_batches(monkeypatch):
+    """Each once, the last ones alone; a process gives back what it has no time for."""
+    monkeypatch.setattr(study_workers, "_plan", "plan")
+    monkeypatch.setattr(study_workers, "_problem", str)
+    monkeypatch.setattr(study_workers, "_on_one_core", lambda problem, plan, task: [task.seed])
+    tasks = [Task("p", 0, seed, (0,), ("key",)) for seed in range(100)]
+    sizes, found, running = [], [], {}
+
+    def submit(some):
+        sizes.append(len(some))
+        future = Future()
+        future.set_result(study_workers._run_here(some))
+        return future
+
+    for future in study_workers._completed(submit, deque(tasks), running, 2, lambda: False, lambda: 8):
+        found += future.result()
+    assert sorted(found) == [[seed] for seed in range(100)] and max(sizes) == 8 and sizes[-1] == 1
+    monkeypatch.setattr(study_workers, "BRIEF", -1.0)
+    assert study_workers._run_here(tasks) == [[0]]
 
 
 def test_a_killed_study_goes_on(tmp_path):

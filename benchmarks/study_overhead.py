@@ -1,0 +1,93 @@
+"""Measure what a study costs beside the work it does: 10,000 rows of `pl.study` against a plain loop over the same cells.
+
+    python benchmarks/study_overhead.py [--rows N] [--ops N …]
+
+Processor time of one process, the loop and the study in turns, the least of three rounds; that of the process that hands out the
+tasks where others do the work; most memory of a process with a tenth of the rows, and with all. Prints Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import process_time
+from typing import Any
+
+import placelab as pl
+
+STRATEGIES = ("heft", "cpop", "etf", "dls", "peft", "min-min", "tf-greedy", "dfs", "critical-path", "hash")
+SCHEDULERS = ("fifo", "pct")
+EACH = len(STRATEGIES) * len(SCHEDULERS)  # rows of a problem
+ROUNDS = 3
+
+
+def problems(rows: int, ops: int) -> pl.Problems:
+    """So many that all strategies make the number of rows."""
+    return pl.grid({f"layered {seed}": pl.generators.layered(ops, seed=seed) for seed in range(rows // EACH)}, 4)
+
+
+def plain(given: pl.Problems) -> None:
+    """The work alone: place, simulate, check and bound."""
+    for problem in given.values():
+        pl.bounds(problem)
+        for name in STRATEGIES:
+            placement = pl.place(problem, name)
+            for scheduler in SCHEDULERS:
+                assert not pl.validate(pl.simulate(problem, placement, scheduler), memory=False)
+
+
+def whole(given: pl.Problems, **options: Any) -> None:
+    """A study with its folder, in this process unless the options say otherwise."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "study.parquet"
+        frame = pl.study(given, STRATEGIES, SCHEDULERS, path=path, **{"processes": 0, **options})
+    assert len(frame) == len(given) * EACH * options.get("seeds", 1) and not frame["error"].any()
+
+
+def took(call: Callable[[], None]) -> float:
+    """Processor time of a call [s]."""
+    began = process_time()
+    call()
+    return process_time() - began
+
+
+def peak(rows: int, seeds: int, ops: int) -> float:
+    """Most memory of a process with such a study [MB]."""
+    command = [sys.executable, __file__, "--rows", str(rows), "--ops", str(ops), "--memory", str(seeds)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument("--ops", type=int, nargs="+", default=[100, 300])
+    parser.add_argument("--memory", type=int, help=argparse.SUPPRESS)  # the number of seeds
+    options = parser.parse_args()
+    if options.memory:
+        whole(problems(options.rows, options.ops[0]), seeds=options.memory)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
+        return
+    print("| rows | ops | work, s | study, s | ratio | at most | handing out, s | ratio | at most |")
+    print("| ---: |" + " ---: |" * 8)
+    for ops in options.ops:
+        given = problems(options.rows, ops)
+        for call in (plain, whole):  # kernels are compiled
+            call(problems(EACH, ops))
+        rounds = [(took(lambda: plain(given)), took(lambda: whole(given))) for _ in range(ROUNDS)]  # noqa: B023
+        work, study = map(min, zip(*rounds, strict=True))
+        handing = took(lambda: whole(given, processes=2))  # noqa: B023
+        figures = f"{work:.2f} | {study:.2f} | {study / work:.3f} | 1.10 | {handing:.2f} | {handing / work:.3f} | 0.10"
+        print(f"| {options.rows:,} | {ops} | {figures} |", flush=True)
+    print("\n| rows | most memory, MB |\n| ---: | ---: |")
+    for seeds in (1, 10):
+        print(f"| {options.rows // 10 * seeds:,} | {peak(options.rows // 10, seeds, options.ops[0]):.0f} |")
+
+
+if __name__ == "__main__":
+    main()
