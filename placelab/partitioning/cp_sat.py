@@ -69,10 +69,10 @@ def cp_sat(
     ports (``sequential``) or channels are intervals that do not overlap, ``dynamic`` memory is a cumulative resource of each
     device (:mod:`placelab.solvers.cp_sat_resources`). Ties go to the plan found first.
 
-    What ``placement.optimal`` says: in *every* model no schedule, under any scheduler, is shorter than `bound`, and the plan as
-    it runs reaches it. In the models that the search states in full, transfers ``parallel`` and memory ``none``, ``reserved``
-    or ``dynamic``, a search that ends by itself proves its plan, with ``dynamic`` if starts alone decide. Elsewhere the bound
-    may be out of reach, and the plan of least makespan among those found is returned with its gap:
+    What ``placement.optimal`` says: the plan, as it runs, reaches `bound`, and in *every* transfer and memory model no schedule
+    that stays within memory is shorter than that, under whichever scheduler. A search that ends by itself proves its plan, up to
+    the rounding of times, where the model has everything: ``parallel`` transfers, memory ``none``, ``reserved`` or ``dynamic``,
+    no Sends. Elsewhere the bound may be out of reach; the plan of least makespan among those found is returned with its gap:
 
     - ``sequential`` and ``channel``: the bound lets transfers go in any order, and wait; a run serves them in order of request;
     - ``dynamic`` with these: the bound also lets a transfer that could start wait until there is room;

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 COLUMNS = ("partitioner", "scheduler", "makespan", "oom", "error")
 ROUNDS = 20  # calls of the kernel that the moves from one plan are spread over
 SLACK = (0.03, 0.1, 0.3, 0.03)  # how much longer a plan may get at first, relative: one search for each
+ENOUGH = 2000  # moves per op with which it may get that much longer; in proportion with fewer
 CHUNK = 64  # positions between two saved states
 CHECK = 20  # moves that a call of the kernel counts for where memory must be checked after it
 EZ = 2e7  # edges · (ops + edges) up to which `ez` is tried, which is slow elsewhere
@@ -76,10 +77,10 @@ def portfolio(
     r"""Plans of the catalogue, as far as they are feasible; then local search from the best ones, move by move.
 
     Every partitioner runs with its default options, but for the slow ones, of which ``ez`` is tried where
-    :math:`edges \cdot (ops + edges) \le 2 \cdot 10^7`; its placement runs under every static scheduler; what
-    came out is a plan. From each of the four best ones (least memory short, then least makespan, then the first) a quarter of
-    the moves is tried. A move is kept when the plan gets at most so much longer than the shortest one that was met from there,
-    which falls from 3, 10, 30 and 3 % to nothing:
+    :math:`edges \cdot (ops + edges) \le 2 \cdot 10^7`; its placement runs under every static scheduler; what came out is a plan.
+    From each of the four best ones (least memory short, then least makespan, then the first) a quarter of the moves is tried. A
+    move is kept when the plan gets at most so much longer than the shortest one met from there; that falls from 3, 10, 30 and
+    3 % to nothing, from proportionally less where there are fewer than 2,000 moves per op:
 
     - a unit (an op, or a colocation group) of the realised critical path, or next to it, to another device,
     - together with a cluster of up to 31 others, each joined to it by heavy edges,
@@ -108,7 +109,7 @@ def portfolio(
     soon as the longest way that is left makes it too long (the delta simulation of FlexFlow, Jia, Zaharia, Aiken 2019). Transfers
     and Sends are included, exactly as the simulator has them, but under ``sequential`` with Send ops; so what a round of moves
     leads to is simulated, and dropped if it is not as good. Of moves of one unit only those are timed for which the longest
-    way through the op, by heads and tails (Mastrolilli, Gambardella 2000), promises a plan that is no longer.
+    way through the op, by heads and tails (Mastrolilli, Gambardella 2000), promises a plan that is not too long.
 
     Memory: a unit goes only where the static check of :mod:`placelab.planning.capacity` has room; where memory over time
     can run out, each improvement is simulated, and one that is out of memory is dropped. The search ends early at a lower
@@ -245,8 +246,8 @@ class Search:
         if int(part) > self.start:  # a search from the next plan, or from the best one once more
             self.start, self.now = int(part), self.next.pop(0) if self.next else self.best
         wanted = min(-(-self.moves // (ROUNDS * len(SLACK))), self.moves - self.done)
-        left = 1 - part % 1 - 1 / ROUNDS
-        device, order, tried, _ = self.improve(wanted, 0.0 if self.eager else SLACK[self.start] * max(left, 0.0) ** 2)
+        most = 0.0 if self.eager else SLACK[self.start] * min(1.0, self.moves / (ENOUGH * self.problem.graph.n_ops))
+        device, order, tried, _ = self.improve(wanted, most * max(1 - part % 1 - 1 / ROUNDS, 0.0) ** 2)
         self.done += max(tried, 1) + CHECK if self.eager else wanted
         plan = run(self.problem, device, order, "local search", "planned")
         self.now = plan if plan.cost <= self.now.cost else self.now
