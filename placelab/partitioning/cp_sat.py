@@ -76,6 +76,7 @@ def cp_sat(
 
     - ``sequential`` and ``channel``: the bound lets transfers go in any order, and wait; a run serves them in order of request;
     - ``dynamic`` with these: the bound also lets a transfer that could start wait until there is room;
+    - ``fair``: every transfer has its link to itself;
     - ``edges``: memory over time is left out;
     - ``transfer_ops``: Sends delay their tensors, but take no time of their devices.
 

@@ -103,6 +103,7 @@ def search(
 def left_out(problem: Problem) -> str:
     """Parts of a problem that the model leaves out, so that its bound holds but may be out of reach; "" if none."""
     what = ["the order in which transfers are requested"] if problem.transfer_model.queue else []
+    what += ["links that transfers share"] if problem.transfers == "fair" else []
     what += ["the time that Sends take of devices"] if problem.transfer_ops else []
     what += ["memory over time"] if problem.memory == "edges" and can_bind(problem) else []
     return " and ".join(what)

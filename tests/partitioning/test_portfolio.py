@@ -59,7 +59,8 @@ def test_timing_from_the_first_change_on_is_timing_from_the_start(problem, seed)
 def test_an_op_that_moves_may_end_before_the_saved_state(monkeypatch):
     """With a state saved every three ops: one before it is used, so that times, and the order of requests, are right."""
     monkeypatch.setattr(search, "CHUNK", 3)
-    for seed, problem in enumerate(problems.many(120, seed=4, ops=25, transfer_ops=(0,))):
+    known = dict(transfers=("parallel", "sequential", "channel"), transfer_ops=(0,))
+    for seed, problem in enumerate(problems.many(120, seed=4, ops=25, **known)):
         plan = any_plan(problem, seed)
         device, order, _, makespan = on_from(problem, plan.device, plan.order, seed).improve(60)
         assert on_from(problem, device, order, seed).improve(0)[3][0] == makespan[1]
