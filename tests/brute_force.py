@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import permutations, product
 from math import inf
 
+import numpy as np
+
+import placelab as pl
 from placelab.problem.problem import Problem
 
 
@@ -56,3 +60,25 @@ def optimum(problem: Problem) -> float:
 
     extend(0.0, 0.0)
     return best
+
+
+def least_run(problem: Problem) -> float:
+    """Least makespan [s] of all runs in a planned order that keep within memory, in every model; for up to 4 ops.
+
+    Every placement in every order, each op as early as possible, by the simulator; infinite if no run keeps within memory.
+    """
+    graph, best = problem.graph, inf
+    orders = [order for order in permutations(range(graph.n_ops)) if _keeps(order, graph.edges.tolist())]
+    for device in product(*(problem.feasible(v).tolist() for v in range(graph.n_ops))):
+        if any(len({device[v] for v in problem.members(u).tolist()}) > 1 for u in range(graph.n_ops)):
+            continue
+        for order in orders:
+            placement = pl.Placement(problem, np.array(device, np.int32), np.array(order, np.int32))
+            schedule = pl.simulate(problem, placement, "planned")
+            if not len(schedule.oom):
+                best = min(best, schedule.makespan)
+    return best
+
+
+def _keeps(order: tuple[int, ...], edges: list[list[int]]) -> bool:
+    return all(order.index(u) < order.index(v) for u, v in edges)

@@ -10,7 +10,7 @@ from placelab.kernels.moving import (
     account,
     bring,
     copy_inputs,
-    has_room,
+    have_room,
     last_before,
     link,
     put_back,
@@ -21,6 +21,7 @@ from placelab.kernels.moving import (
 from placelab.kernels.replaying import NEVER, copy_times, replay
 
 NEIGHBOURS = 64  # positions around an op among which it looks for one to change places with
+SIZES = 5  # clusters of ops that move together have up to 2, 4, … 2 ** SIZES units
 
 
 @helper
@@ -120,15 +121,39 @@ def partner(random, i, d, order, device):
 
 
 @helper
-def companion(random, v, goal, pred, succ, device):
-    """An op linked to v that is not on device `goal`, -1 for none found."""
-    inputs = pred.ptr[v + 1] - pred.ptr[v]
-    edges = inputs + succ.ptr[v + 1] - succ.ptr[v]
-    if edges == 0:
-        return -1
-    i = draw(random, edges)
-    w = pred.producer[pred.edge[pred.ptr[v] + i]] if i < inputs else succ.consumer[succ.ptr[v] + i - inputs]
-    return w if device[w] != goal else -1
+def gather(random, goal, most, units, pred, succ, device, moved):
+    """Let up to `most` units join ``moved[0]``, each by a heavy edge of one that has joined, none from device `goal`.
+
+    Of the edges of a random op that joined the heaviest counts, each edge being overlooked one time in two. Returns how many
+    they are.
+    """
+    count = 1
+    for _ in range(2 * most):
+        if count == most:
+            break
+        u = moved[draw(random, count)]
+        v = units.ops[units.ptr[u] + draw(random, units.ptr[u + 1] - units.ptr[u])]
+        heaviest = -1.0
+        joins = -1
+        inputs = pred.ptr[v + 1] - pred.ptr[v]
+        for i in range(inputs + succ.ptr[v + 1] - succ.ptr[v]):
+            if i < inputs:
+                w = pred.producer[pred.edge[pred.ptr[v] + i]]
+                size = pred.bytes[pred.edge[pred.ptr[v] + i]]
+            else:
+                w = succ.consumer[succ.ptr[v] + i - inputs]
+                size = succ.bytes[succ.ptr[v] + i - inputs]
+            if device[w] != goal and size > heaviest and draw(random, 2) > 0:
+                known = False
+                for j in range(count):
+                    known = known or moved[j] == units.of[w]
+                if not known:
+                    heaviest = size
+                    joins = units.of[w]
+        if joins >= 0:
+            moved[count] = joins
+            count += 1
+    return count
 
 
 @helper
@@ -147,14 +172,16 @@ def earlier(random, v, pred, plan, place):
 
 @kernel
 def improve(
-    moves, eager, pred, succ, machine, lengths, units, needs, capacity, plan, place, trial, run, pending, paths, random, makespan
+    moves, slack, eager, pred, succ, machine, lengths, units, needs, capacity, plan, place, trial, run, pending, paths, moved,
+    random, makespan
 ):  # fmt: skip
-    """Try so many moves on a plan, ``plan.device`` and ``run.order``, and keep those that make it no longer.
+    """Try so many moves on a plan, ``plan.device`` and ``run.order``, which become the shortest plan that is met.
 
-    Moves are of a unit to another device, alone or with one it is linked to; of two units that change devices; of an op before
-    another on its device. The unit is one of the critical path or next to one. `eager`: stop at the first gain. ``makespan`` is
-    the plan's, at first and at the end. Returns the number of moves tried; those that promise nothing are not counted, and cost
-    little. A move costs O((ops + edges) k) at worst.
+    Moves are of a unit to another device, alone or with a cluster of units that heavy edges join; of two units that change
+    devices; of an op before another on its device. The unit is one of the critical path or next to one. A move is kept if
+    the plan is then at most `slack` longer, relative, than the shortest so far. `eager`: stop at the first gain.
+    ``makespan`` is the plan's, at first and at the end. Returns the number of moves tried; those that promise nothing are not
+    counted, and cost little. A move costs O((ops + edges) k) at worst.
     """
     n = len(run.order)
     k = len(machine.send)
@@ -182,9 +209,13 @@ def improve(
     copy_times(0, n, order, succ, trial, run)
     for i in range(n):
         place[order[i]] = i
+        trial.order[i] = order[i]
+        moved.device[i] = device[i]
+        moved.order[i] = order[i]
     length = critical(pred, plan, run, path)
     tails(succ, machine, lengths, plan, order, paths.tail)
     independent = machine.contention == PARALLEL and machine.send[0] == 0.0
+    limit = best * (1.0 + slack)
     number = 0
     for _ in range(30 * moves):
         if number == moves:
@@ -192,54 +223,47 @@ def improve(
         v = pick(random, path, length, pred, succ)
         u = unit[v]
         source = device[v]
-        other = -1
-        other_source = -1
-        other_goal = -1
-        goal = -1
         touched = n
         notes = 0
+        count = 0
         kind = draw(random, 8)
         if kind < 6:
             if k == 1:
                 continue
             goal = draw(random, k - 1)
             goal += goal >= source
-            if kind < 4:
-                if not has_room(u, goal, -1, -1, needs, capacity):
+            count = 1
+            moved.unit[0] = u
+            leaving = -1
+            if kind < 3:
+                if promise(v, goal, unit, pred, succ, machine, lengths, plan, place, run, paths.tail) > limit:
                     continue
-                if promise(v, goal, unit, pred, succ, machine, lengths, plan, place, run, paths.tail) > best:
-                    continue
-            elif kind == 4:
-                w = companion(random, v, goal, pred, succ, device)
-                if w < 0 or unit[w] == u:
-                    continue
-                other = unit[w]
-                other_goal = goal
-                if not has_room(u, goal, -1, other, needs, capacity) or not has_room(
-                    other, goal, -1, u, needs, capacity
-                ):
+            elif kind < 5:
+                count = gather(random, goal, 2 << draw(random, SIZES), units, pred, succ, device, moved.unit)
+                if count == 1:
                     continue
             else:
                 w = partner(random, place[v], goal, order, device)
                 if w < 0:
                     continue
-                other = unit[w]
-                other_goal = source
-                if not has_room(u, goal, other, -1, needs, capacity) or not has_room(
-                    other, source, u, -1, needs, capacity
-                ):
+                leaving = unit[w]
+            if not have_room(moved.unit, 0, count, goal, leaving, needs, capacity):
+                continue
+            for i in range(count):
+                moved.goal[i] = goal
+            if leaving >= 0:
+                moved.unit[1] = leaving
+                moved.goal[1] = source
+                count = 2
+                if not have_room(moved.unit, 1, 2, source, u, needs, capacity):
                     continue
-            if other >= 0:
-                other_source = device[units.ops[units.ptr[other]]]
-                touched = touched_by(other, touched, units, pred, machine, place)
-            touched = touched_by(u, touched, units, pred, machine, place)
-            notes = relocate(u, goal, units, plan, place, order, undo, notes)
-            if other >= 0:
-                notes = relocate(other, other_goal, units, plan, place, order, undo, notes)
-            if independent:
-                bring(u, units, pred, machine, device, run.finish, trial.arrival)
-                if other >= 0:
-                    bring(other, units, pred, machine, device, run.finish, trial.arrival)
+            for i in range(count):
+                moved.source[i] = device[units.ops[units.ptr[moved.unit[i]]]]
+                touched = touched_by(moved.unit[i], touched, units, pred, machine, place)
+            for i in range(count):
+                notes = relocate(moved.unit[i], moved.goal[i], units, plan, place, order, undo, notes)
+            for i in range(count if independent else 0):
+                bring(moved.unit[i], units, pred, machine, device, run.finish, trial.arrival)
         else:
             w = earlier(random, v, pred, plan, place)
             if w < 0:
@@ -249,36 +273,40 @@ def improve(
             unlink(v, plan)
             link(v, source, plan.before[w], plan)
         number += 1
-        length_now, end = replay(touched, best, number, pred, succ, machine, lengths, plan, place, trial, pending)
-        begin = touched // run.chunk * run.chunk
-        if length_now <= best:
+        length_now, begin, end = replay(
+            touched, limit, number, pred, succ, machine, lengths, plan, place, trial, pending
+        )
+        if length_now <= limit:
             copy_times(begin, n, trial.order, succ, run, trial)
             for i in range(begin, n):
                 order[i] = trial.order[i]
                 place[order[i]] = i
-            if goal >= 0:
-                copy_inputs(u, units, pred, run.arrival, trial.arrival)
-                account(u, source, goal, needs, capacity)
-                if other >= 0:
-                    copy_inputs(other, units, pred, run.arrival, trial.arrival)
-                    account(other, other_source, other_goal, needs, capacity)
+            for i in range(count):
+                copy_inputs(moved.unit[i], units, pred, run.arrival, trial.arrival)
+                account(moved.unit[i], moved.source[i], moved.goal[i], needs, capacity)
             improved = length_now < best
-            best = length_now
+            if length_now <= best:
+                best = length_now
+                limit = best * (1.0 + slack)
+                for i in range(n):
+                    moved.device[i] = device[i]
+                    moved.order[i] = order[i]
             if improved and eager != 0:
                 break
             length = critical(pred, plan, run, path)
             tails(succ, machine, lengths, plan, order, paths.tail)
             continue
-        if goal >= 0:
-            if other >= 0:
-                notes = put_back(other, other_source, units, plan, undo, notes)
-            put_back(u, source, units, plan, undo, notes)
-            copy_inputs(u, units, pred, trial.arrival, run.arrival)
-            if other >= 0:
-                copy_inputs(other, units, pred, trial.arrival, run.arrival)
-        else:
+        for i in range(count - 1, -1, -1):
+            notes = put_back(moved.unit[i], moved.source[i], units, plan, undo, notes)
+            copy_inputs(moved.unit[i], units, pred, trial.arrival, run.arrival)
+        if count == 0:
             unlink(v, plan)
             link(v, source, undo[0], plan)
         copy_times(begin, end, trial.order, succ, trial, run)
+        for i in range(begin, end):
+            trial.order[i] = order[i]
     makespan[1] = best
+    for i in range(n):
+        device[i] = moved.device[i]
+        order[i] = moved.order[i]
     return number

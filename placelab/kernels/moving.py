@@ -98,19 +98,18 @@ def copy_inputs(u, units, pred, mine, other):
 
 
 @helper
-def has_room(u, d, leaving, joining, needs, capacity):
-    """Whether device d may run unit u and has room for it, unit `leaving` having gone and `joining` come; -1 for none."""
+def have_room(moved, begin, end, d, leaving, needs, capacity):
+    """Whether device d may run the units ``moved[begin:end]`` and has room for them, unit `leaving` having gone; -1 for none."""
     allowed, stride, held, peak = needs
     limit, used, top = capacity
-    if allowed[u * stride + d] == 0:
-        return False
-    high = peak[u] if peak[u] > top[d] else top[d]
-    more = held[u]
-    if leaving >= 0:
-        more -= held[leaving]
-    if joining >= 0:
-        more += held[joining]
-        high = peak[joining] if peak[joining] > high else high
+    high = top[d]
+    more = -held[leaving] if leaving >= 0 else 0.0
+    for i in range(begin, end):
+        u = moved[i]
+        if allowed[u * stride + d] == 0:
+            return False
+        high = peak[u] if peak[u] > high else high
+        more += held[u]
     return used[d] + more + high <= limit[d]
 
 

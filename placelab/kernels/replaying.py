@@ -80,21 +80,29 @@ def deliver(v, t, succ, machine, device, arrival, state):
 
 @helper
 def replay(touched, bound, number, pred, succ, machine, lengths, plan, place, run, pending):
-    """Time the plan from the saved state before position `touched` on: (makespan, position where it stopped).
+    """Time the plan from a saved state before position `touched` on: (makespan, position where it began, where it stopped).
 
-    The makespan is NEVER if it would exceed `bound`, or if the sequences wait for each other.
+    That state is an earlier one where an op now ends before the last one of the state did. The makespan is NEVER if it would
+    exceed `bound`, or if the sequences wait for each other.
     """
     k = len(machine.send)
     finish, order, arrival, saved, chunk, width = run
     state, last, up, due, blocked, stamp = pending
-    begin = touched // chunk * chunk
-    row = touched // chunk * width
-    for j in range(width):
-        state[j] = saved[row + j]
-    for d in range(k):
-        last[d] = int(state[k + d])
-    for d in range(k):
-        look(d, begin, number, pred, lengths, plan, place, arrival, pending)
+    begin = touched // chunk * chunk + chunk
+    early = True
+    while early:
+        begin -= chunk
+        row = begin // chunk * width
+        for j in range(width):
+            state[j] = saved[row + j]
+        for d in range(k):
+            last[d] = int(state[k + d])
+        early = False
+        for d in range(k):
+            look(d, begin, number, pred, lengths, plan, place, arrival, pending)
+            if begin > 0 and up[d] >= 0:
+                u = order[begin - 1]
+                early = early or due[d] < finish[u] or (due[d] == finish[u] and up[d] < u)
     t = 0.0
     for i in range(begin, len(order)):
         if i % chunk == 0:
@@ -110,7 +118,7 @@ def replay(touched, bound, number, pred, succ, machine, lengths, plan, place, ru
         t = due[d]
         v = up[d]
         if t == NEVER or t + lengths.rest[v] > bound:
-            return NEVER, i
+            return NEVER, begin, i
         finish[v] = t
         order[i] = v
         stamp[v] = number
@@ -120,7 +128,7 @@ def replay(touched, bound, number, pred, succ, machine, lengths, plan, place, ru
         for q in range(k):
             if blocked[q] == v:
                 look(q, begin, number, pred, lengths, plan, place, arrival, pending)
-    return t, len(order)
+    return t, begin, len(order)
 
 
 @helper

@@ -65,3 +65,13 @@ class Paths(NamedTuple):
     path: np.ndarray  # int32 (n,): ops of the critical path, last first
     tail: np.ndarray  # float64 (n,): longest way from the finish of each op to the end
     undo: np.ndarray  # int32 (2 * n,): what moved ops followed
+
+
+class Moved(NamedTuple):
+    """Workspace: the units of a move, and the shortest plan that was met."""
+
+    unit: np.ndarray  # int32 (n,)
+    source: np.ndarray  # int32 (n,): device that each of them leaves
+    goal: np.ndarray  # int32 (n,): device that each of them goes to
+    device: np.ndarray  # int32 (n,): of each op in the shortest plan
+    order: np.ndarray  # int32 (n,): ops of the shortest plan by finish

@@ -13,7 +13,7 @@ from placelab.partitioning.tf_greedy import tf_greedy
 from placelab.problem.problem import Problem
 from placelab.progress import Report, never, silent
 from placelab.schedule.placement import Placement
-from placelab.solvers.cp_sat_model import search
+from placelab.solvers.cp_sat_model import left_out, search
 from placelab.solvers.incumbent import Incumbent, warm
 from placelab.strategies import partitioner
 
@@ -59,15 +59,26 @@ def cp_sat(
     UnsupportedError
         The problem is too large, or memory over time ruled out every plan that was found.
     InfeasibleError
-        The memory that ops keep for the whole run fits on the devices in no way.
+        The memory that ops keep for the whole run fits on the devices in no way, or it is proven that no schedule stays within
+        ``dynamic`` memory.
 
     Notes
     -----
     Begins with the best of ``heft``, ``m-etf``, ``m-sct``, ``cpop`` and ``tf-greedy``. Groups, allowed devices, unequal
-    devices and links, and ``reserved`` memory are part of the model; a tensor travels once per device. The model
-    (:mod:`placelab.solvers.cp_sat_model`) leaves out contention for links (``sequential``, ``channel``), the time Sends take, and
-    memory over time (``edges``, ``dynamic``, beyond the persistent bytes): there the bound holds but may be out of reach,
-    and of the plans found the one whose run, with all that, ends first is returned. Ties go to the plan found first.
+    devices and links, and ``reserved`` memory are part of the model; a tensor travels once per device. Transfers that wait for
+    ports (``sequential``) or channels are intervals that do not overlap, ``dynamic`` memory is a cumulative resource of each
+    device (:mod:`placelab.solvers.cp_sat_resources`). Ties go to the plan found first.
+
+    What ``placement.optimal`` says: the plan, as it runs, reaches `bound`, and in *every* transfer and memory model no schedule
+    that stays within memory is shorter than that, under whichever scheduler. A search that ends by itself proves its plan, up to
+    the rounding of times, where the model has everything: ``parallel`` transfers, memory ``none``, ``reserved`` or ``dynamic``,
+    no Sends. Elsewhere the bound may be out of reach; the plan of least makespan among those found is returned with its gap:
+
+    - ``sequential`` and ``channel``: the bound lets transfers go in any order, and wait; a run serves them in order of request;
+    - ``dynamic`` with these: the bound also lets a transfer that could start wait until there is room;
+    - ``fair``: every transfer has its link to itself;
+    - ``edges``: memory over time is left out;
+    - ``transfer_ops``: Sends delay their tensors, but take no time of their devices.
 
     Departures from the thesis: no big-M rows, so no weak relaxation; unequal devices and links; the optimum is exact up to the
     rounding of times to 2⁻³⁰ of the makespan, none where times are whole numbers.
@@ -82,7 +93,7 @@ def cp_sat(
             f"cp-sat takes problems of up to {max_size:,} ops × devices, this one has {size:,}; place with 'portfolio' or "
             "'m-sct', coarsen the graph, or raise max_size"
         )
-    incumbent = Incumbent(problem, "searching", progress)
+    incumbent = Incumbent(problem, "searching", progress, left_out(problem))
     warm(incumbent, FIRST)
     stopped = search(problem, incumbent, effort, time_limit, seed, cancel)
     if incumbent.placement is None:

@@ -9,7 +9,7 @@ from placelab.partitioning.heft import heft
 from placelab.problem.problem import Problem
 from placelab.progress import Report, never, silent
 from placelab.schedule.placement import Placement
-from placelab.solvers.ilp_model import search
+from placelab.solvers.ilp_model import left_out, search
 from placelab.solvers.incumbent import Incumbent, warm
 from placelab.strategies import partitioner
 
@@ -70,7 +70,7 @@ def ilp(
             f"ilp takes up to {max_ops:,} ops, this problem has {problem.graph.n_ops:,}; place with 'cp-sat', which takes more, "
             "or raise max_ops and wait"
         )
-    incumbent = Incumbent(problem, "solving the program", progress)
+    incumbent = Incumbent(problem, "solving the program", progress, left_out(problem))
     warm(incumbent, (heft,))
     stopped = search(problem, incumbent, time_limit, seed, cancel)
     if incumbent.placement is None:

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("partitioner", "scheduler", "makespan", "oom", "error")
-ROUNDS = 20  # calls of the kernel that the moves are spread over
-STUCK = 4  # rounds without a shorter plan after which the search goes on from another one
+ROUNDS = 20  # calls of the kernel that the moves from one plan are spread over
+SLACK = (0.03, 0.1, 0.3, 0.03)  # how much longer a plan may get at first, relative: one search for each
+ENOUGH = 2000  # moves per op with which it may get that much longer; in proportion with fewer
 CHUNK = 64  # positions between two saved states
 CHECK = 20  # moves that a call of the kernel counts for where memory must be checked after it
-LEFT_OUT = frozenset(  # list schedulers that it does without, to be quick
-    "bil dls hcpt hlfet ish lc lookahead max-min mcp min-min parametric peft pets sufferage".split()
-)
+EZ = 2e7  # edges · (ops + edges) up to which `ez` is tried, which is slow elsewhere
+LEFT_OUT = frozenset({"bil"})  # newer than the quality pages of the search
 TRYING = 0.2  # share of the progress that the catalogue is
 EXACT = 1e-6  # relative: nothing is searched for below that
 MODULUS = 2**31 - 2  # seeds of the kernel's generator are 1 to this
@@ -68,28 +68,30 @@ class Plan:
 def portfolio(
     problem: Problem,
     *,
-    moves: Annotated[int, Limits(0)] = 10_000,
+    moves: Annotated[int, Limits(0)] | None = None,
     time_limit: float = 60.0,
     seed: int = 0,
     progress: Report = silent,
     cancel: Callable[[], bool] = never,
 ) -> Placement:
-    r"""Plans of the catalogue, as far as they are feasible; then local search from the best one, move by move.
+    r"""Plans of the catalogue, as far as they are feasible; then local search from the best ones, move by move.
 
-    Every partitioner runs with its default options, but for the slow ones and some list schedulers, ``LEFT_OUT``; its placement
-    runs under every static scheduler; what came out is a plan. From the best one on (least memory short, then least makespan,
-    then the first), and when nothing gets shorter for a fifth of the moves from the next best one, a move is kept when the plan
-    gets no longer:
+    Every partitioner runs with its default options, but for the slow ones, of which ``ez`` is tried where
+    :math:`edges \cdot (ops + edges) \le 2 \cdot 10^7`; its placement runs under every static scheduler; what came out is a plan.
+    From each of the four best ones (least memory short, then least makespan, then the first) a quarter of the moves is tried. A
+    move is kept when the plan gets at most so much longer than the shortest one met from there; that falls from 3, 10, 30 and
+    3 % to nothing, from proportionally less where there are fewer than 2,000 moves per op:
 
     - a unit (an op, or a colocation group) of the realised critical path, or next to it, to another device,
-    - together with one that it is linked to,
+    - together with a cluster of up to 31 others, each joined to it by heavy edges,
     - two units that change devices,
     - an op before an earlier one on its device.
 
     Parameters
     ----------
     moves
-        Moves that are timed; small problems get fewer, :math:`50 \cdot units \cdot devices`.
+        Moves that are timed; small problems get fewer, :math:`2000 \cdot units \cdot devices`. Default:
+        :math:`10 \cdot ops \cdot devices + 1.2 \cdot 10^7 / ops`, but at most 10,000 or :math:`2 \cdot 10^8 / ops`.
     time_limit
         Seconds of wall-clock time after which the best so far is returned, wherever it stands: a safety net. What came out then
         depends on the machine, and a note says so.
@@ -103,11 +105,11 @@ def portfolio(
 
     Notes
     -----
-    A move is timed by simulating the plan from the first op on that it touches, from a state saved every 64 ops, and given up as
+    A move is timed by simulating the plan from the first op on that it changes, from a state saved every 64 ops, and given up as
     soon as the longest way that is left makes it too long (the delta simulation of FlexFlow, Jia, Zaharia, Aiken 2019). Transfers
     and Sends are included, exactly as the simulator has them, but under ``sequential`` with Send ops; so what a round of moves
     leads to is simulated, and dropped if it is not as good. Of moves of one unit only those are timed for which the longest
-    way through the op, by heads and tails (Mastrolilli, Gambardella 2000), promises a plan that is no longer.
+    way through the op, by heads and tails (Mastrolilli, Gambardella 2000), promises a plan that is not too long.
 
     Memory: a unit goes only where the static check of :mod:`placelab.planning.capacity` has room; where memory over time
     can run out, each improvement is simulated, and one that is out of memory is dropped. The search ends early at a lower
@@ -128,7 +130,7 @@ def portfolio(
     """
     late = _deadline(time_limit, cancel)
     plans, rows = _catalogue(problem, seed, progress, late)
-    search = Search(problem, plans, seed, moves)
+    search = Search(problem, plans, seed, usual_moves(problem) if moves is None else moves)
     while search.goes_on and not late():
         search.round()
         progress(Progress("local search", TRYING + (1 - TRYING) * search.share, search.best.makespan, search.bound))
@@ -152,11 +154,17 @@ def _deadline(time_limit: float, cancel: Callable[[], bool]) -> Callable[[], boo
 def _catalogue(
     problem: Problem, seed: int, progress: Report, late: Callable[[], bool]
 ) -> tuple[list[Plan], list[dict]]:
-    """Plans of all partitioners but those left out, best first, and a row for each; until one works, all are tried."""
+    """Plans of all quick partitioners, best first, and a row for each; until one works, all are tried."""
     plans: list[Plan] = []
     rows: list[dict] = []
     refused: list[Exception] = []
-    quick = [function for function in partitioners().values() if not function.slow and function.name not in LEFT_OUT]
+    n, m = problem.graph.n_ops, problem.graph.n_edges
+    small = {"ez"} if m * (n + m) <= EZ else set()
+    quick = [
+        function
+        for function in partitioners().values()
+        if function.name in small or not (function.slow or function.name in LEFT_OUT)
+    ]
     for i, function in enumerate(quick):
         if plans and late():
             rows.append(_row(function.name, error="not tried: stopped before"))
@@ -201,14 +209,20 @@ def run(
 # -------------------------------------------------------------------- the search
 
 
+def usual_moves(problem: Problem) -> int:
+    """Moves that are tried by default: the larger the problem, the more, until timing one takes long."""
+    n = problem.graph.n_ops
+    return min(10 * n * problem.cluster.n_devices + 12_000_000 // n, max(10_000, 200_000_000 // n))
+
+
 class Search:
-    """Local search round by round, from the best of some plans; when it is stuck, from the next one."""
+    """Local search round by round, from the best of some plans, one after the other."""
 
     def __init__(self, problem: Problem, plans: list[Plan], seed: int, moves: int) -> None:
         self.problem, self.best, self.now = problem, plans[0], plans[0]
-        self.next, self.stuck = [plan for a, plan in pairwise(plans) if plan.cost != a.cost], 0
-        self.bound, self.assignment = best_bound(problem), Assignment(problem)
-        self.moves, self.done = min(moves, 50 * self.assignment.units.n * problem.cluster.n_devices), 0
+        self.next = [plan for a, plan in pairwise(plans) if plan.cost != a.cost][: len(SLACK) - 1]
+        self.bound, self.assignment, self.start = best_bound(problem), Assignment(problem), 0
+        self.moves, self.done = min(moves, 2000 * self.assignment.units.n * problem.cluster.n_devices), 0
         self.eager = problem.memory_model.timed and can_bind(problem)
         self.random = np.array([seed % MODULUS + 1], dtype=np.int64)
         self.fixed = _fixed(problem)
@@ -228,17 +242,18 @@ class Search:
 
     def round(self) -> None:
         """Some moves from where it stands; what they lead to is kept if running it is no worse."""
-        wanted = min(-(-self.moves // ROUNDS), self.moves - self.done)
-        device, order, tried, _ = self.improve(wanted)
+        part = self.share * len(SLACK)
+        if int(part) > self.start:  # a search from the next plan, or from the best one once more
+            self.start, self.now = int(part), self.next.pop(0) if self.next else self.best
+        wanted = min(-(-self.moves // (ROUNDS * len(SLACK))), self.moves - self.done)
+        most = 0.0 if self.eager else SLACK[self.start] * min(1.0, self.moves / (ENOUGH * self.problem.graph.n_ops))
+        device, order, tried, _ = self.improve(wanted, most * max(1 - part % 1 - 1 / ROUNDS, 0.0) ** 2)
         self.done += max(tried, 1) + CHECK if self.eager else wanted
         plan = run(self.problem, device, order, "local search", "planned")
-        self.stuck = 0 if plan.cost < self.now.cost else self.stuck + 1
         self.now = plan if plan.cost <= self.now.cost else self.now
         self.best = self.now if self.now.cost < self.best.cost else self.best
-        if self.stuck == STUCK and self.next:
-            self.now, self.stuck = self.next.pop(0), 0
 
-    def improve(self, moves: int) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
+    def improve(self, moves: int, slack: float = 0.0) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
         """By the kernel, from where it stands: device, order, moves tried, and the makespans it saw at first and at the end."""
         k, width = self.problem.cluster.n_devices, self.width
         device, order = self.now.device.copy(), self.now.order.copy()
@@ -250,10 +265,10 @@ class Search:
         trial, run = _timing(self.problem, width, np.empty_like(order)), _timing(self.problem, width, order)
         makespan = np.empty(2)
         tried = kernels.improve(
-            *(moves, int(self.eager), *self.fixed),
+            *(moves, slack, int(self.eager), *self.fixed),
             *(self.assignment.units_block, needs, capacity),
             *(_sequences(device, k), np.empty(len(order), np.int32), trial, run),
-            *(_pending(len(order), k, width), _paths(len(order)), self.random, makespan),
+            *(_pending(len(order), k, width), _paths(len(order)), _moved(len(order)), self.random, makespan),
         )
         return device, order, tried, makespan
 
@@ -304,6 +319,10 @@ def _pending(n: int, k: int, width: int) -> searching.Pending:
 
 def _paths(n: int) -> searching.Paths:
     return searching.Paths(np.empty(n, np.int32), np.empty(n), np.empty(2 * n, np.int32))
+
+
+def _moved(n: int) -> searching.Moved:
+    return searching.Moved(*(np.empty(n, np.int32) for _ in range(5)))
 
 
 # -------------------------------------------------------------------- what is said about it

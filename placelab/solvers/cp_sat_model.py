@@ -6,7 +6,8 @@ A Boolean y per unit (op or colocation group) and device says whether the unit i
 - an interval of each op on each device, present where y is: no two overlap;
 - s_v ≥ s_u + exec(u) for each arc, and + delay where y_ud and not y_vd (for links that are not all equal: and y_ve);
 - makespan ≥ s_v + exec(v), and ≥ the work of each device;
-- ``reserved`` memory, and the persistent bytes of ``dynamic``: Σ bytes · y ≤ capacity.
+- ``reserved`` memory, and the persistent bytes of ``dynamic``: Σ bytes · y ≤ capacity;
+- transfers that wait for each other, and ``dynamic`` memory over time: :mod:`placelab.solvers.cp_sat_resources`.
 
 Added because they shorten the proof and lose no optimum: windows of the starts under the makespan of a known plan, all ops as one
 cumulative resource of as many units as there are devices, and of interchangeable devices the next is used only after the one
@@ -28,9 +29,12 @@ import numpy as np
 
 from placelab.errors import PlacelabError, UnsupportedError
 from placelab.planning.list_scheduler import planned_order
+from placelab.planning.memory_plan import can_bind
 from placelab.problem.problem import Problem
 from placelab.progress import never
 from placelab.schedule.memory import TOLERANCE
+from placelab.schedule.placement import PROVEN
+from placelab.solvers.cp_sat_resources import Memory, Transfers, transfer_seconds
 from placelab.solvers.incumbent import Incumbent
 from placelab.solvers.tables import Tables, infeasible, interchangeable, neighbours, tables, whole
 
@@ -76,8 +80,8 @@ def search(
     Notes
     -----
     One core. Searches for shorter plans and for a better bound take turns, in each round twice as long as in the one before,
-    and begin with the best plan and bound so far. Contention for links, the time that Sends take and memory over time are left
-    out, so the bound holds with them; the makespan of every plan found is that of its run with them.
+    and begin with the best plan and bound so far. What :func:`left_out` says is not in the model, so the bound holds with it; the
+    makespan of every plan found is that of its run with it.
     """
     end = monotonic() + time_limit
     model = Model(problem, incumbent)
@@ -94,6 +98,15 @@ def search(
         share *= 2 if turn % 2 else 1
         turn += 1
     return ""
+
+
+def left_out(problem: Problem) -> str:
+    """Parts of a problem that the model leaves out, so that its bound holds but may be out of reach; "" if none."""
+    what = ["the order in which transfers are requested"] if problem.transfer_model.queue else []
+    what += ["links that transfers share"] if problem.transfers == "fair" else []
+    what += ["the time that Sends take of devices"] if problem.transfer_ops else []
+    what += ["memory over time"] if problem.memory == "edges" and can_bind(problem) else []
+    return " and ".join(what)
 
 
 def _solver() -> Any:
@@ -118,21 +131,26 @@ class Model:
     def __init__(self, problem: Problem, incumbent: Incumbent) -> None:
         cp_model = _solver()
         self.cp, self.problem, self.incumbent, self.closed = cp_model, problem, incumbent, False
-        table = tables(problem)
-        known = _shortest(table, incumbent)
-        limit = table.serial if known is None else known[2]
+        table, moves = tables(problem), transfer_seconds(problem)
+        self.over_time = problem.memory == "dynamic" and can_bind(problem)
+        self.sharing = bool(problem.transfer_model.queue) or self.over_time
+        known = _shortest(table, incumbent, self.sharing)
+        serial = table.serial + (float(moves.max(axis=(1, 2)).sum()) * table.n_devices if self.sharing else 0.0)
+        limit = serial if known is None else known[2]
         incumbent.prove(table.longest_path)
         if limit <= 0:  # nothing takes any time
             self.closed = known is not None
             limit = 1.0
-        self.table, self.unit = whole(table, limit)
+        self.table, self.unit = whole(table, limit, moves if self.sharing else None)
+        self.exact = bool((np.where(np.isfinite(table.time), table.time, 0) % self.unit == 0).all())
+        self.moves = np.floor(np.minimum(moves, 2 * limit) / self.unit).astype(np.int64)
         kind = interchangeable(problem)
         self.best: tuple[np.ndarray, np.ndarray] | None = None
         if known is not None:
             device = renamed(known[0], self.table.units.first, kind)
             start = self.table.starts(device, known[1])
             self.best = device, start
-            self.most = int(self.table.makespan(device, start))
+            self.most = int(limit / self.unit) + 1 if self.sharing else int(self.table.makespan(device, start))
         else:
             self.most = int(np.ceil(limit / self.unit))
         self.least = int(self.table.longest_path)
@@ -160,6 +178,10 @@ class Model:
         for a in range(len(table.producer)):
             self._precedence(a)
         self._memory()
+        if self.sharing:
+            transfers = Transfers(self, self.moves)
+            if self.over_time:
+                Memory(self, transfers)
         self._symmetry(kind)
         model.minimize(self.makespan)
 
@@ -326,7 +348,10 @@ class Model:
             device, start = np.array(places)[self.table.units.of], np.array(start)
             self.best, self.most = (device, start), makespan
             finish = start + self.table.time[np.arange(len(start)), device]
-            self.incumbent.offer(device, planned_order(start, finish))
+            order = planned_order(start, finish)
+            self.incumbent.offer(device, order)
+            if self.sharing and self.incumbent.makespan > makespan * self.unit * (1 + PROVEN):
+                self.incumbent.offer(device, order, start * self.unit)
         while bounds:
             self._raise(bounds.pop(0))
 
@@ -337,19 +362,20 @@ class Model:
     def _conclude(self, end: float) -> str:
         cp = self.cp
         if self.status == cp.INFEASIBLE and self.best is None:
-            raise infeasible(self.problem)
+            raise infeasible(self.problem, over_time=self.over_time)
         self._raise(self.proved)
         self.closed = self.status == cp.OPTIMAL
         return "by the time limit" if not self.closed and monotonic() >= end else ""
 
 
-def _shortest(table: Tables, incumbent: Incumbent) -> tuple[np.ndarray, np.ndarray, float] | None:
-    """Device, order and makespan [s] of the incumbent in the tables' terms."""
+def _shortest(table: Tables, incumbent: Incumbent, sharing: bool) -> tuple[np.ndarray, np.ndarray, float] | None:
+    """Device, order and makespan [s] of the incumbent, in the tables' terms unless transfers or memory are shared."""
     if incumbent.placement is None:
         return None
     device, order = incumbent.placement.device, incumbent.placement.planned
     assert order is not None  # what is offered has an order
-    return device, order, float(table.makespan(device, table.starts(device, order)))
+    alone = float(table.makespan(device, table.starts(device, order)))
+    return device, order, incumbent.makespan if sharing else alone
 
 
 def renamed(device: np.ndarray, first: np.ndarray, kind: np.ndarray) -> np.ndarray:

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from placelab.planning.memory_plan import can_bind
 from placelab.planning.ranks import precedence_order
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
@@ -263,3 +264,11 @@ def _model(data: dict[str, Any], highspy: Any) -> Any:
     kinds = highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger
     lp.integrality_ = [kinds[column in whole] for column in range(matrix.shape[1])]
     return lp
+
+
+def left_out(problem: Problem) -> str:
+    """Parts of a problem that the program leaves out, so that its bound holds but may be out of reach; "" if none."""
+    what = [f"contention ({problem.transfers} transfers)"] if problem.transfer_model.queue else []
+    what += ["the time that Sends take of devices"] if problem.transfer_ops else []
+    what += ["memory over time"] if problem.memory_model.timed and can_bind(problem) else []
+    return " and ".join(what)

@@ -9,7 +9,6 @@ import numpy as np
 
 from placelab.errors import InfeasibleError, PlacelabError
 from placelab.planning.list_scheduler import planned_order
-from placelab.planning.memory_plan import can_bind
 from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, silent
 from placelab.schedule.placement import PROVEN, Placement
@@ -28,10 +27,12 @@ class Incumbent:
         Best so far; its estimate is the makespan of its run.
     bound : float
         No schedule of the problem is shorter [s].
+    left_out : str
+        Parts of the problem that the search leaves out, in words; "" if none.
     """
 
-    def __init__(self, problem: Problem, doing: str, report: Report = silent) -> None:
-        self.problem, self.doing, self.report = problem, doing, report
+    def __init__(self, problem: Problem, doing: str, report: Report = silent, left_out: str = "") -> None:
+        self.problem, self.doing, self.report, self.left_out = problem, doing, report, left_out
         self.placement: Placement | None = None
         self.bound, self.fraction = 0.0, 0.0
 
@@ -88,14 +89,12 @@ class Incumbent:
         bound = min(self.bound, self.makespan)
         placement = replace(self.placement, bound=bound)
         found = self._distance(bound) + (f", stopped {stopped}" if stopped else "")
-        proven = "proven optimal" if placement.optimal else found
-        left_out = relaxed(self.problem)
-        notes = (
-            (proven, f"the bound leaves out {left_out}, the plan was chosen by its run with it")
-            if left_out
-            else (proven,)
-        )
-        return replace(placement, notes=notes)
+        notes = [found]
+        if placement.optimal:
+            notes = ["proven optimal"]
+        elif self.left_out:
+            notes += [f"the bound leaves out {self.left_out}, the plan was chosen by its run with it"]
+        return replace(placement, notes=tuple(notes))
 
     def _distance(self, bound: float) -> str:
         if not bound > 0:
@@ -120,11 +119,3 @@ def warm(incumbent: Incumbent, heuristics: tuple[Callable[[Problem], Placement],
             incumbent.offer_placement(heuristic(incumbent.problem))
         except PlacelabError:
             continue
-
-
-def relaxed(problem: Problem) -> str:
-    """Parts of a problem that the exact models leave out, so that their bound holds but may be out of reach; "" if none."""
-    what = [f"contention ({problem.transfers} transfers)"] if problem.transfer_model.queue else []
-    what += ["the time that Sends take of devices"] if problem.transfer_ops else []
-    what += ["memory over time"] if problem.memory_model.timed and can_bind(problem) else []
-    return " and ".join(what)

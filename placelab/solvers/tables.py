@@ -139,15 +139,18 @@ def tables(problem: Problem) -> Tables:
     return Tables(group, problem.may_run[group.first], problem.exec_table(otherwise=np.inf), producer, consumer, delay)
 
 
-def whole(table: Tables, makespan: float) -> tuple[Tables, float]:
+def whole(table: Tables, makespan: float, also: np.ndarray | None = None) -> tuple[Tables, float]:
     """The same in whole units, rounded down, and how many seconds a unit is; `makespan` [s] is some schedule's, above 0.
+
+    The unit suits the times of `also`, too, if it can.
 
     Rounded down, a least makespan in units is a lower bound on the one in seconds. Times that are all multiples of one power
     of two (whole numbers among them) are not rounded at all; else a unit is `makespan` / 2³⁰. What takes longer than
     `makespan` counts as twice that.
     """
     times, delays = np.minimum(table.time, 2 * makespan), np.minimum(table.delay, 2 * makespan)
-    unit = _common_unit(np.concatenate([times.reshape(-1), delays.reshape(-1)]), makespan) or makespan / FINE
+    every = [times.reshape(-1), delays.reshape(-1), *([] if also is None else [also.reshape(-1)])]
+    unit = _common_unit(np.concatenate(every), makespan) or makespan / FINE
     times, delays = (np.floor(seconds / unit).astype(np.int64) for seconds in (times, delays))
     return replace(table, time=times, delay=delays), unit
 
@@ -194,8 +197,16 @@ def neighbours(kind: np.ndarray) -> Iterator[tuple[int, int]]:
         yield from pairwise(np.flatnonzero(kind == c).tolist())
 
 
-def infeasible(problem: Problem) -> InfeasibleError:
-    """The error for a problem whose lasting bytes fit on the devices in no way, though each op may fit alone."""
+def infeasible(problem: Problem, over_time: bool = False) -> InfeasibleError:
+    """The error for a problem that fits on the devices in no way, though each op may fit alone.
+
+    Its lasting bytes do not fit or, `over_time`, no schedule stays within memory at all times.
+    """
+    if over_time:
+        return InfeasibleError(
+            f"no schedule stays within memory at all times in memory model {problem.memory!r}; add memory, or relax groups and "
+            "allowed devices"
+        )
     names, cluster, kept = problem.graph.names, problem.cluster, problem.lasting
     largest = int(np.argmax(kept))
     capacities = ", ".join(f"{name} {size:.6g}" for name, size in zip(cluster.names, cluster.memory, strict=True))

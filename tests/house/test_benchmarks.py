@@ -5,6 +5,7 @@ Nothing here is timed; benchmarks/speed.py is for that, on a known machine.
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -22,6 +23,7 @@ sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS / "quality")]
 import gaps  # noqa: E402
 import makespans  # noqa: E402
 import pipelined_models  # noqa: E402
+import portfolio  # noqa: E402
 import replicated_models  # noqa: E402
 import steps  # noqa: E402
 import thesis  # noqa: E402
@@ -68,6 +70,16 @@ def test_the_proven_optima_reproduce(structure):
     row = next(line for line in gaps.TABLE.read_text().splitlines() if line.startswith(f"| {structure} |"))
     found = [gaps.optimum(problem) for name, *_, problem in gaps.instances() if name == structure]
     assert [f"{1e6 * seconds:.6g}" for seconds in found] == row.split(" | ")[1:7]
+
+
+def test_the_page_of_portfolio_reproduces():
+    """On thirty ops with dear transfers portfolio has the committed gap to the optimum, which cp-sat proves again."""
+    optima = json.loads(portfolio.OPTIMA.read_text())
+    name, problem = next((name, problem) for name, problem in portfolio.thirty() if name.startswith("dear"))
+    assert list(optima) == [name for name, _ in portfolio.thirty()]
+    assert gaps.optimum(problem) == optima[name]
+    cells = map(portfolio.percent, portfolio.gaps_of(problem, optima[name]))
+    assert f"| {name} | {1e6 * optima[name]:.6g} | {' | '.join(cells)} |" in portfolio.PAGE.read_text()
 
 
 @pytest.mark.parametrize("name", thesis.STRATEGIES)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import problems
 import pytest
-from brute_force import optimum
+from brute_force import least_run, optimum
 
 import placelab as pl
 from placelab.progress import Progress
@@ -74,16 +74,56 @@ def test_equals_trying_everything_within_reserved_memory(name, count):
 
 
 def test_both_prove_the_same_bound_in_every_model():
-    """Up to 10 ops, every transfer and memory model, with Sends: both solve the same problem."""
-    compared = 0
+    """Up to 10 ops, with Sends: equal where both state the same problem; cp-sat's is higher where it states more of it."""
+    compared = higher = 0
     for problem in problems.many(40, seed=7, ops=10):
         try:
             bounds = [pl.place(problem, name).bound for name in EXACT]
         except (pl.InfeasibleError, pl.UnsupportedError):
             continue
         compared += 1
-        assert bounds[0] == pytest.approx(bounds[1], rel=ROUNDING, abs=1e-12), problem
-    assert compared > 30
+        assert bounds[0] >= bounds[1] * (1 - ROUNDING), problem
+        if problem.transfers == "parallel" and problem.memory != "dynamic":
+            assert bounds[0] == pytest.approx(bounds[1], rel=ROUNDING, abs=1e-12), problem
+        higher += bounds[0] > bounds[1] * (1 + ROUNDING)
+    assert compared > 30 and higher >= 5
+
+
+@pytest.mark.parametrize(
+    ("transfers", "memory"),
+    [("sequential", "none"), ("channel", "none"), ("parallel", "dynamic"), ("channel", "dynamic")],
+)
+def test_proves_the_shortest_of_all_runs_with_contention_and_memory_over_time(transfers, memory):
+    """Up to 4 ops: every placement in every order is simulated; none ends before the bound, and nearly all bounds are reached."""
+    count = proven = reached = 0
+    limits = dict(ops=4, devices=3, memory=(memory,), transfers=(transfers,), transfer_ops=(0,))
+    for problem in problems.many(12, seed=21, **limits):
+        try:
+            placement = pl.place(problem, "cp-sat")
+        except pl.InfeasibleError:
+            assert np.isinf(least_run(problem))
+            continue
+        best = least_run(problem)
+        assert placement.bound <= best * (1 + 1e-9)
+        assert placement.estimate <= best * (1 + ROUNDING)  # a plan may let an op wait
+        schedule = pl.simulate(problem, placement, "planned")
+        assert pl.validate(schedule) == [] and schedule.makespan == placement.estimate and not len(schedule.oom)
+        count += 1
+        proven += placement.optimal
+        reached += placement.optimal and placement.estimate == pytest.approx(best, rel=ROUNDING)
+    assert proven >= 0.9 * count and reached >= 0.8 * count > 0
+
+
+def test_an_op_waits_where_its_output_must():
+    """Two ops of 2 bytes each beside a device of 3 bytes: the second starts when the first output has been used."""
+    graph = pl.OpGraph.from_arrays(
+        list("abcd"), [1.0, 1.0, 1.0, 1.0], [(0, 2), (1, 3)], edge_bytes=[2.0, 2.0], temporary=[0.0] * 4
+    )
+    problem = pl.Problem(graph, pl.Cluster([1.0], memory=3.0), memory="dynamic")
+    check_optimal(pl.place(problem, "cp-sat"), 4.0)
+    nowhere = problem.replace(cluster=pl.Cluster([1.0], memory=1.0))
+    with pytest.raises(pl.InfeasibleError):
+        pl.place(nowhere, "cp-sat")
 
 
 def test_the_bound_holds_with_contention_sends_and_memory():
@@ -197,8 +237,11 @@ def test_memory_over_time_rules_plans_out():
     for name in EXACT:
         placement = pl.place(problem, name)
         assert len(pl.simulate(problem, placement, "planned").oom) == 0
-        assert placement.estimate == 5.0 and placement.bound == pytest.approx(3.01)
-        assert "memory over time" in placement.notes[1]
+        assert placement.estimate == 5.0
+        if name == "cp-sat":
+            assert placement.notes == ("proven optimal",) and placement.optimal
+        else:
+            assert placement.bound == pytest.approx(3.01) and "memory over time" in placement.notes[1]
 
 
 @pytest.mark.parametrize("name", EXACT)
