@@ -34,7 +34,7 @@ from placelab.problem.problem import Problem
 from placelab.progress import never
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import PROVEN
-from placelab.solvers.cp_sat_resources import Memory, Transfers, transfer_seconds
+from placelab.solvers.cp_sat_resources import Memory, Transfers, transfer_seconds, waiting
 from placelab.solvers.incumbent import Incumbent
 from placelab.solvers.tables import Tables, infeasible, interchangeable, neighbours, tables, whole
 
@@ -102,8 +102,8 @@ def search(
 
 def left_out(problem: Problem) -> str:
     """Parts of a problem that the model leaves out, so that its bound holds but may be out of reach; "" if none."""
-    what = ["the order in which transfers are requested"] if problem.transfer_model.queue else []
-    what += ["links that transfers share"] if problem.transfers == "fair" else []
+    what = ["the order in which transfers are requested"] if waiting(problem) else []
+    what += ["links that transfers share"] if problem.transfer_model.shared else []
     what += ["the time that Sends take of devices"] if problem.transfer_ops else []
     what += ["memory over time"] if problem.memory == "edges" and can_bind(problem) else []
     return " and ".join(what)
@@ -133,7 +133,7 @@ class Model:
         self.cp, self.problem, self.incumbent, self.closed = cp_model, problem, incumbent, False
         table, moves = tables(problem), transfer_seconds(problem)
         self.over_time = problem.memory == "dynamic" and can_bind(problem)
-        self.sharing = bool(problem.transfer_model.queue) or self.over_time
+        self.sharing = waiting(problem) or self.over_time
         known = _shortest(table, incumbent, self.sharing)
         serial = table.serial + (float(moves.max(axis=(1, 2)).sum()) * table.n_devices if self.sharing else 0.0)
         limit = serial if known is None else known[2]

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 FINE = 2.0**40  # parts of a capacity that bytes are counted in where they are no whole numbers
 
 
+def waiting(problem: Problem) -> bool:
+    """Whether transfers wait for each other; those that share a link at once (``fair``) do not."""
+    return bool(problem.transfer_model.queue) and not problem.transfer_model.shared
+
+
 def transfer_seconds(problem: Problem) -> np.ndarray:
     """Seconds of each tensor from device to device, shape (n_tensors, n_devices, n_devices); 0 within a device."""
     cluster, k = problem.cluster, problem.cluster.n_devices
@@ -81,7 +86,7 @@ class Transfers:
             cp.add_implication(x, y)
             cp.add_bool_or([x.negated(), *there.values()])
             cp.add(begin >= model.end[u]).only_enforce_if(x)
-            if not problem.transfer_model.queue:
+            if not waiting(problem):
                 cp.add(begin <= model.end[u] + (0 if model.exact else 1)).only_enforce_if(x)
             long = int(self.units[t, s, d])
             for v, z in there.items():
@@ -92,6 +97,8 @@ class Transfers:
 
     def _queues(self, s: int, d: int) -> list[list[int]]:
         problem = self.model.problem
+        if not waiting(problem):
+            return []
         ends = problem.transfer_model.ends(np.array([s]), np.array([d]), problem.cluster.n_devices, problem.duplex)
         return [end.tolist() for end in ends]
 

@@ -86,7 +86,7 @@ def test_both_prove_the_same_bound_in_every_model():
         if problem.transfers == "parallel" and problem.memory != "dynamic":
             assert bounds[0] == pytest.approx(bounds[1], rel=ROUNDING, abs=1e-12), problem
         higher += bounds[0] > bounds[1] * (1 + ROUNDING)
-    assert compared > 30 and higher >= 5
+    assert compared > 30 and higher > 0
 
 
 @pytest.mark.parametrize(
