@@ -15,10 +15,10 @@ from placelab.kernels import simulation_blocks as simulating
 from placelab.kernels.codes import CHANNEL, EDGES, FAIR, FREE, PORTS, PORTS_BY_PRIORITY
 from placelab.kernels.transfers import group_transfers
 from placelab.planning import plan_arrays
+from placelab.planning.flow_arrays import NO_FLOWS, NO_SHARED, flows_of, shared_links_of
 from placelab.planning.ranks import in_classes
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.problem import Problem
-from placelab.problem.shared_links import SharedLink
 from placelab.schedule.memory import TOLERANCE
 from placelab.strategies import Order
 
@@ -346,46 +346,11 @@ def _contention(problem: Problem, copies: blocks.Transfers, order: Order) -> sim
         np.zeros(1, I8),
     )
     ports, channels = np.zeros(2 * k), np.zeros(n_queues, I4)
-    flows, shared = _NO_FLOWS, _NO_SHARED
+    flows, shared = NO_FLOWS, NO_SHARED
     if model == FAIR:
-        flows, shared = _flows(k, len(copies.tensor)), _shared_links(problem.cluster.links, k)
+        flows, shared = flows_of(k, len(copies.tensor)), shared_links_of(problem.cluster.links, k)
     links = simulating.Links(model, k if problem.duplex else 0, ports, channels, flows, shared)
     return simulating.Contention(links, queues, _worklist(n_queues))
-
-
-def _flows(k: int, n_transfers: int) -> simulating.Flows:
-    """No flows yet."""
-    rate, served, since, due = (np.zeros(k * k) for _ in range(4))
-    count, stale, base, active = (np.zeros(k * k + more, I4) for more in (0, 0, 1, 0))
-    entry, number, following = np.empty(2 * n_transfers), np.zeros(3, I8), np.zeros(1)
-    return simulating.Flows(rate, served, since, due, count, stale, entry, base, active, number, following)
-
-
-def _shared_links(links: tuple[SharedLink, ...], k: int) -> simulating.SharedLinks:
-    """The shared links of k devices, and which of them each pair uses, by number."""
-    pairs = [np.array(link.pairs, I8) @ [k, 1] for link in links]
-    pair = np.concatenate([np.empty(0, I8), *pairs]).astype(I4)
-    ptr, first = np.zeros(k * k + 1, I4), np.zeros(len(links) + 1, I4)
-    np.cumsum(np.bincount(pair, minlength=k * k), out=ptr[1:])
-    np.cumsum([len(p) for p in pairs], out=first[1:])
-    number = np.repeat(np.arange(len(links), dtype=I4), np.diff(first))[np.argsort(pair, kind="stable")]
-    capacity = np.array([link.bandwidth for link in links], F8)
-    return simulating.SharedLinks(
-        capacity=frozen(capacity),
-        ptr=frozen(ptr),
-        link=frozen(number),
-        first=frozen(first),
-        pair=frozen(pair),
-        own=np.zeros(k * k),
-        flows=np.zeros(len(links), I4),
-        left=np.zeros(len(links)),
-        users=np.zeros(len(links), I4),
-        share=np.zeros(len(links)),
-        rate=np.zeros(k * k),
-    )
-
-
-_NO_FLOWS, _NO_SHARED = _flows(0, 0), _shared_links((), 0)
 
 
 def _link_queues(problem: Problem, copies: blocks.Transfers, model: int) -> tuple[np.ndarray, int]:

@@ -43,7 +43,7 @@ def test_neither_the_number_of_threads_nor_the_compiler_matters(monkeypatch):
     devices = np.random.default_rng(0).integers(0, 4, (23, 40))
     one = makespans(problem, devices).tolist()
     monkeypatch.setattr(many_placements, "ENOUGH", 1)
-    monkeypatch.setattr(many_placements.os, "cpu_count", lambda: 5)
+    monkeypatch.setattr(many_placements, "cores", lambda: 5)
     assert makespans(problem, devices).tolist() == one
     monkeypatch.setenv("PLACELAB_JIT", "0")
     assert makespans(problem, devices).tolist() == one and len(set(one)) > 1

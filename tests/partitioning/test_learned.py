@@ -84,7 +84,7 @@ def test_the_same_for_a_seed_whatever_the_threads(name, monkeypatch):
     problem = pl.Problem(pl.generators.layered(40, seed=1), pl.clusters.uniform(3))
     one = pl.place(problem, name, samples=300, seed=4)
     monkeypatch.setattr(many_placements, "ENOUGH", 1)
-    monkeypatch.setattr(many_placements.os, "cpu_count", lambda: 5)
+    monkeypatch.setattr(many_placements, "cores", lambda: 5)
     five = pl.place(problem, name, samples=300, seed=4)
     assert one.device.tobytes() == five.device.tobytes() and one.table.equals(five.table) and one.notes == five.notes
     assert not one.table.equals(pl.place(problem, name, samples=300, seed=5).table)
