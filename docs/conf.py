@@ -66,7 +66,7 @@ nitpick_ignore_regex = [
     ("py:(class|obj|exc|data)", r"(?!placelab\.).*"),
     (
         "py:class",
-        r"placelab\..*\.(Either|Units|ProfileColumns|PlacementColumns|Explorer|Favourites|Tables|Optimum|Patience)",
+        r"placelab\..*\.(Either|Units|ProfileColumns|PlacementColumns|Explorer|Favourites|Tables|Optimum|Patience|StudyView)",
     ),
 ]
 

@@ -34,7 +34,7 @@ def cem(
 ) -> Placement:
     r"""A probability of each device for each unit (an op, or a colocation group), moved towards the best of its samples.
 
-    .. math:: x^{(1)}, …, x^{(N)} \sim (1 - ε) P + ε / K, \qquad
+    .. math:: x^{(1)}, \ldots, x^{(N)} \sim (1 - ε) P + ε / K, \qquad
               P_{ud} \leftarrow (1 - α) P_{ud} + \frac{α}{M} \, |\{x \in elites: x_u = d\}|
 
     The elites are the M of N samples of least makespan; K is the number of devices that u may run on.

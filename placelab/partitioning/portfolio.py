@@ -68,7 +68,7 @@ class Plan:
 def portfolio(
     problem: Problem,
     *,
-    moves: Annotated[int, Limits(0)] | None = None,
+    moves: Annotated[int, Limits(0)] = 0,
     time_limit: float = 60.0,
     seed: int = 0,
     progress: Report = silent,
@@ -90,7 +90,7 @@ def portfolio(
     Parameters
     ----------
     moves
-        Moves that are timed; small problems get fewer, :math:`2000 \cdot units \cdot devices`. Default:
+        Moves that are timed; small problems get fewer, :math:`2000 \cdot units \cdot devices`. 0: by the size,
         :math:`10 \cdot ops \cdot devices + 1.2 \cdot 10^7 / ops`, but at most 10,000 or :math:`2 \cdot 10^8 / ops`.
     time_limit
         Seconds of wall-clock time after which the best so far is returned, wherever it stands: a safety net. What came out then
@@ -130,7 +130,7 @@ def portfolio(
     """
     late = _deadline(time_limit, cancel)
     plans, rows = _catalogue(problem, seed, progress, late)
-    search = Search(problem, plans, seed, usual_moves(problem) if moves is None else moves)
+    search = Search(problem, plans, seed, moves or usual_moves(problem))
     while search.goes_on and not late():
         search.round()
         progress(Progress("local search", TRYING + (1 - TRYING) * search.share, search.best.makespan, search.bound))

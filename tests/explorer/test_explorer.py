@@ -34,7 +34,7 @@ from explorer_hands import (
 import placelab as pl
 from placelab.analysis import explanation
 from placelab.explorer import Explorer
-from placelab.explorer.engine import pace, timed_solver
+from placelab.explorer.engine import curve, pace, timed_solver
 from placelab.explorer.panels.options import Controls, control
 from placelab.explorer.panels.rejection import explained
 from placelab.explorer.state import Steps, initial_state, preset
@@ -222,6 +222,8 @@ def test_a_drag_shows_every_value_that_was_handled(explorer):
 def test_slow_strategies_catch_up_on_release(explorer, monkeypatch):
     """A strategy known to be slow is not called during a drag; its last result is shown as stale, and a line says why."""
     monkeypatch.setattr(pace, "LIVE", 0.05)
+    monkeypatch.setattr(curve, "PAUSE", 60)  # its makespans are other calls
+    monkeypatch.setenv("PLACELAB_JIT", "wait")  # the time of a call that loads kernels does not count
     calls = []
 
     @pl.partitioner
@@ -231,6 +233,7 @@ def test_slow_strategies_catch_up_on_release(explorer, monkeypatch):
         return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
 
     pick(explorer, "Partitioner", "slow")
+    drag(explorer, 5e8)
     assert explorer.comparison.settled(120) and explorer.settled(120)
     seen = len(calls)
     drag(explorer, 1e9, 2e9, 3e9, release=False)

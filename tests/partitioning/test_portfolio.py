@@ -164,7 +164,7 @@ def test_the_budget_is_moves_and_the_seed_decides():
     assert (one.device == again.device).all() and (one.planned == again.planned).all() and one.notes == again.notes
     assert one.table.equals(again.table)
     assert (one.planned != other.planned).any()
-    none = pl.place(problem, "portfolio", moves=0, seed=1)
+    none = pl.place(problem, "portfolio", moves=1, seed=1)
     assert none.estimate == none.table.makespan[:-1].min() > one.estimate
     with pytest.raises(pl.UnsupportedError, match="moves is -1"):
         pl.place(problem, "portfolio", moves=-1)
