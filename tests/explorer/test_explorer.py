@@ -233,6 +233,7 @@ def test_slow_strategies_catch_up_on_release(explorer, monkeypatch):
         return pl.Placement(problem, np.zeros(problem.graph.n_ops, int))
 
     pick(explorer, "Partitioner", "slow")
+    assert explorer.comparison.settled(120) and explorer.settled(120)
     drag(explorer, 5e8)
     assert explorer.comparison.settled(120) and explorer.settled(120)
     seen = len(calls)
