@@ -31,7 +31,7 @@ def test_partitioner(name):
     """On the built-in problems, and on random ones of every memory and transfer model."""
     testing.check_partitioner(name)
 
-    @examples(20 if name in ALIKE else 60 if name in QUICK else 10)
+    @examples(20 if name in ALIKE else 60 if name in QUICK else 4)
     @given(problem=problems.problems())
     def on_any(problem):
         testing.check_partitioner(name, [problem])
