@@ -1,6 +1,6 @@
 """Measure the response of chart and explorer to a user's drag, in Chromium, on real models one after another.
 
-    python benchmarks/hand.py                  # 8 minutes on an idle machine; prints the table of README.md
+    python benchmarks/hand.py                  # 12 minutes on an idle machine; prints the table of README.md
     python benchmarks/hand.py gnmt_50          # one model; "resnet_v2_152, 8 workers" is a job
 
 The kernel, JupyterLab and the browser are those of the browser tests, whose limits are generous; this program prints the figures.
