@@ -99,8 +99,14 @@ def page(browser: Browser, request: pytest.FixtureRequest, label: str) -> Iterat
 
 
 def is_notebooks_own(error: Error) -> bool:
-    """Whether Notebook 7 itself has made the error."""
-    return str(error) in NOTEBOOKS_OWN and "/static/notebook/" in (error.stack or "")
+    """Whether Notebook 7, or JupyterLab itself, has made the error.
+
+    Once in a hundred tests on a busy machine two messages of the kernel arrive as one, with text on stderr in the midst of it;
+    JupyterLab cannot read it, and goes on. Nothing of placelab stands between the kernel and JupyterLab's parser.
+    """
+    stack = error.stack or ""
+    merged = str(error).startswith("Kernel message validation error") and "deserializeV1KernelWebsocket" in stack
+    return merged or (str(error) in NOTEBOOKS_OWN and "/static/notebook/" in stack)
 
 
 @pytest.fixture
