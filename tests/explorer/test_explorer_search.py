@@ -163,6 +163,26 @@ def test_words_come_at_most_ten_times_a_second():
     assert "Done." in heard[-1] and not shown(line.bar)
 
 
+def test_a_search_that_is_slow_to_end_is_waited_for(explorer):
+    """Stop shows its best placement, though it takes longer to return than a strategy that does not answer is given."""
+    begun = threading.Event()
+
+    @pl.partitioner(name="tidy", slow=True)
+    def tidy(problem: pl.Problem, *, progress=silent, cancel=never) -> pl.Placement:
+        begun.set()
+        while not cancel():
+            time.sleep(0.01)
+        time.sleep(3 * abandonable.GRACE)
+        return pl.Placement(problem, np.full(problem.graph.n_ops, 1))
+
+    pick(explorer, "Partitioner", "tidy")
+    assert begun.wait(30)
+    wait_for(lambda: shown(explorer.line.cancel))
+    press(explorer.line.box, "Stop")
+    assert (explorer.schedule.placement.device == 1).all()
+    assert "Stopped by hand: this is the best so far." in explorer.line.text.value
+
+
 class Deaf:
     """A partitioner that calls `cancel` only at its end; its preview puts everything on device 1."""
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 from time import perf_counter
 
 from placelab.errors import PlacelabError
 from placelab.progress import Progress
 from placelab.units import SI, Units
+
+
+ENDING = 10.0  # seconds that a strategy has to end by itself once it knows that a user has stopped it: its result is wanted
 
 
 class StoppedError(PlacelabError):
@@ -42,6 +46,7 @@ class Search:
         self.title, self._outdated, self._floor = title, outdated, floor
         self.halted = self.superseded = False
         self._progress = Progress("")
+        self._told = inf  # seconds after the beginning at which the strategy learned that it is to stop
         self._started = perf_counter()
 
     @property
@@ -58,7 +63,22 @@ class Search:
         """Take a report of the partitioner; it may report as often as it likes."""
         self._progress = progress
 
+    def cancel(self) -> bool:
+        """Whether the partitioner is to stop; called by itself."""
+        cancelled = self._update() or self.halted
+        if cancelled:
+            self._told = min(self._told, self.elapsed)
+        return cancelled
+
     def stop(self) -> bool:
-        """Whether the partitioner is to stop."""
+        """Whether to leave the partitioner; called by who waits for it.
+
+        One that a user has stopped is waited for while it is about to return its best placement: a solver on a busy machine takes
+        a while to.
+        """
+        ending = self.elapsed < self._told + ENDING and self._told < inf
+        return self._update() or (self.halted and not ending)
+
+    def _update(self) -> bool:
         self.superseded = self.superseded or self._outdated(self.elapsed)
-        return self.superseded or self.halted
+        return self.superseded

@@ -112,7 +112,7 @@ def solve_state(
     check
         Run the validator.
     """
-    cancel = (lambda: search.stop() and search.superseded) if preview else search.stop
+    cancel = (lambda: search.stop() and search.superseded) if preview else search.cancel
     extra = dict(preview=True) if preview else dict(trace=trace)
     placement, ops = place_state(state, problem, progress=search.report, cancel=cancel, **extra)
     if search.superseded:
