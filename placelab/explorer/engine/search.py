@@ -11,9 +11,7 @@ from placelab.errors import PlacelabError
 from placelab.progress import Progress
 from placelab.units import SI, Units
 
-ENDING = (
-    10.0  # seconds that a strategy has to end by itself once it knows that a user has stopped it: its result is wanted
-)
+ENDING = 10.0  # seconds that a strategy has to end by itself once it knows that a user has stopped it
 
 
 class StoppedError(PlacelabError):
