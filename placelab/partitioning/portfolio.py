@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
+from placelab.analysis.in_threads import results
 from placelab.analysis.lower_bounds import best_bound, least_exec
 from placelab.errors import InfeasibleError, UnsupportedError
 from placelab.kernels import blocks
 from placelab.kernels import local_search as kernels
 from placelab.kernels import ranks as rank_kernels
 from placelab.kernels import search_blocks as searching
+from placelab.kernels.cores import cores
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import Assignment
 from placelab.planning.list_scheduler import planned_order
@@ -32,13 +34,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("partitioner", "scheduler", "makespan", "oom", "error")
-ROUNDS = 20  # calls of the kernel that the moves from one plan are spread over
+ROUNDS = 40  # calls of the kernel that the moves of a walk are spread over
+LEGS = 2  # times that a walk begins with its whole slack
 SLACK = (0.03, 0.1, 0.3, 0.03)  # how much longer a plan may get at first, relative: one search for each
 ENOUGH = 2000  # moves per op with which it may get that much longer; in proportion with fewer
 CHUNK = 64  # positions between two saved states
 CHECK = 20  # moves that a call of the kernel counts for where memory must be checked after it
 EZ = 2e7  # edges · (ops + edges) up to which `ez` is tried, which is slow elsewhere
-LEFT_OUT = frozenset({"bil"})  # newer than the quality pages of the search
 TRYING = 0.2  # share of the progress that the catalogue is
 EXACT = 1e-6  # relative: nothing is searched for below that
 MODULUS = 2**31 - 2  # seeds of the kernel's generator are 1 to this
@@ -158,13 +160,10 @@ def _catalogue(
     plans: list[Plan] = []
     rows: list[dict] = []
     refused: list[Exception] = []
+    known: dict[tuple[bytes, ...], Plan] = {}
     n, m = problem.graph.n_ops, problem.graph.n_edges
     small = {"ez"} if m * (n + m) <= EZ else set()
-    quick = [
-        function
-        for function in partitioners().values()
-        if function.name in small or not (function.slow or function.name in LEFT_OUT)
-    ]
+    quick = [function for function in partitioners().values() if function.name in small or not function.slow]
     for i, function in enumerate(quick):
         if plans and late():
             rows.append(_row(function.name, error="not tried: stopped before"))
@@ -172,7 +171,7 @@ def _catalogue(
         least = min((plan.makespan for plan in plans), default=None)
         progress(Progress(f"trying {function.name}", TRYING * i / len(quick), least))
         try:
-            plans.append(_try(problem, function, seed))
+            plans.append(_try(problem, function, seed, known))
             rows.append(_row(function.name, plans[-1]))
         except Exception as error:  # a user's strategy may raise anything
             rows.append(_row(function.name, error=str(error) or type(error).__name__))
@@ -182,8 +181,8 @@ def _catalogue(
     return sorted(plans, key=lambda plan: plan.cost), rows
 
 
-def _try(problem: Problem, function: Partitioner, seed: int) -> Plan:
-    """The best plan that a partitioner's placement makes, whichever static scheduler orders it."""
+def _try(problem: Problem, function: Partitioner, seed: int, known: dict[tuple[bytes, ...], Plan]) -> Plan:
+    """The best plan that a partitioner's placement makes, whichever static scheduler orders it; those `known` are not run."""
     asked = dict(seed=seed, trace=False, preview=False, progress=silent, cancel=never)
     placement = function(problem, **keywords(function, {}, **asked))
     plans = []
@@ -193,7 +192,10 @@ def _try(problem: Problem, function: Partitioner, seed: int) -> Plan:
                 schedule = simulate(problem, placement, scheduler, seed=seed)
                 order = planned_order(schedule.start, schedule.finish)
                 waits = placement.not_before if scheduler.name == "planned" else None
-                plans.append(run(problem, schedule.device, order, function.name, scheduler.name, waits))
+                key = (schedule.device.tobytes(), order.tobytes(), b"" if waits is None else waits.tobytes())
+                if key not in known:
+                    known[key] = run(problem, schedule.device, order, "", "", waits)
+                plans.append(replace(known[key], partitioner=function.name, scheduler=scheduler.name))
     return min(plans, key=lambda plan: plan.cost)
 
 
@@ -215,43 +217,32 @@ def usual_moves(problem: Problem) -> int:
     return min(10 * n * problem.cluster.n_devices + 12_000_000 // n, max(10_000, 200_000_000 // n))
 
 
-class Search:
-    """Local search round by round, from the best of some plans, one after the other."""
+class Walk:
+    """One of the searches that go on side by side: where it stands, the moves it has, and arrays that are its own."""
 
-    def __init__(self, problem: Problem, plans: list[Plan], seed: int, moves: int) -> None:
-        self.problem, self.best, self.now = problem, plans[0], plans[0]
-        self.next = [plan for a, plan in pairwise(plans) if plan.cost != a.cost][: len(SLACK) - 1]
-        self.bound, self.assignment, self.start = best_bound(problem), Assignment(problem), 0
-        self.moves, self.done = min(moves, 2000 * self.assignment.units.n * problem.cluster.n_devices), 0
+    def __init__(self, problem: Problem, fixed: tuple, plan: Plan, moves: int, slack: float, seed: int) -> None:
+        self.problem, self.fixed, self.now, self.moves, self.slack, self.done = problem, fixed, plan, moves, slack, 0
+        self.assignment = Assignment(problem)
         self.eager = problem.memory_model.timed and can_bind(problem)
         self.random = np.array([seed % MODULUS + 1], dtype=np.int64)
-        self.fixed = _fixed(problem)
-        self.width = 2 * problem.cluster.n_devices + problem.transfer_model.queues(
-            problem.cluster.n_devices, problem.duplex
-        )
+        k = problem.cluster.n_devices
+        self.width = 2 * k + problem.transfer_model.queues(k, problem.duplex)
 
     @property
     def share(self) -> float:
-        """Of the moves that have been tried."""
-        return min(self.done / self.moves, 1.0)
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether there are moves left, and something to gain."""
-        return self.done < self.moves and (self.best.short > 0 or self.best.makespan > self.bound * (1 + EXACT))
+        """Of its moves that have been tried."""
+        return min(self.done / self.moves, 1.0) if self.moves else 1.0
 
     def round(self) -> None:
         """Some moves from where it stands; what they lead to is kept if running it is no worse."""
-        part = self.share * len(SLACK)
-        if int(part) > self.start:  # a search from the next plan, or from the best one once more
-            self.start, self.now = int(part), self.next.pop(0) if self.next else self.best
-        wanted = min(-(-self.moves // (ROUNDS * len(SLACK))), self.moves - self.done)
-        most = 0.0 if self.eager else SLACK[self.start] * min(1.0, self.moves / (ENOUGH * self.problem.graph.n_ops))
-        device, order, tried, _ = self.improve(wanted, most * max(1 - part % 1 - 1 / ROUNDS, 0.0) ** 2)
+        if self.share == 1:
+            return
+        wanted = min(-(-self.moves // ROUNDS), self.moves - self.done)
+        left = max(1 - LEGS * self.share % 1 - LEGS / ROUNDS, 0.0)
+        device, order, tried, _ = self.improve(wanted, 0.0 if self.eager else self.slack * left**2)
         self.done += max(tried, 1) + CHECK if self.eager else wanted
         plan = run(self.problem, device, order, "local search", "planned")
         self.now = plan if plan.cost <= self.now.cost else self.now
-        self.best = self.now if self.now.cost < self.best.cost else self.best
 
     def improve(self, moves: int, slack: float = 0.0) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
         """By the kernel, from where it stands: device, order, moves tried, and the makespans it saw at first and at the end."""
@@ -271,6 +262,49 @@ class Search:
             *(_pending(len(order), k, width), _paths(len(order)), _moved(len(order)), self.random, makespan),
         )
         return device, order, tried, makespan
+
+
+class Search:
+    """Local search round by round, by walks from the best of some plans, side by side."""
+
+    def __init__(self, problem: Problem, plans: list[Plan], seed: int, moves: int) -> None:
+        self.problem, self.best, self.bound, self.leg = problem, plans[0], best_bound(problem), 0
+        fixed, n, count = _fixed(problem), problem.graph.n_ops, len(SLACK)
+        self.moves = min(moves, 2000 * Assignment(problem).units.n * problem.cluster.n_devices)
+        most = min(1.0, self.moves / (ENOUGH * n))
+        starts = [plans[0], *(plan for a, plan in pairwise(plans) if plan.cost != a.cost)][:count]
+        starts += [plans[0]] * (count - len(starts))
+        seeds = np.random.SeedSequence(seed % MODULUS).generate_state(count).tolist()
+        self.walks = [
+            Walk(problem, fixed, starts[i], (self.moves + count - 1 - i) // count, most * SLACK[i], seeds[i])
+            for i in range(count)
+        ]
+        self.walks[0].improve(0)  # threads do not wait for the compiler
+
+    @property
+    def done(self) -> int:
+        """Moves that have been tried."""
+        return sum(walk.done for walk in self.walks)
+
+    @property
+    def share(self) -> float:
+        """Of the moves that have been tried."""
+        return min(walk.share for walk in self.walks)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there are moves left, and something to gain."""
+        return self.share < 1 and (self.best.short > 0 or self.best.makespan > self.bound * (1 + EXACT))
+
+    def round(self) -> None:
+        """One round of each walk; where a leg ends, the worse half of them goes on from the best plan."""
+        for _ in results(Walk.round, self.walks, never, threads=cores()):
+            pass
+        self.best = min((self.best, *(walk.now for walk in self.walks)), key=lambda plan: plan.cost)
+        if int(LEGS * self.share) > self.leg:
+            self.leg = int(LEGS * self.share)
+            for walk in sorted(self.walks, key=lambda walk: walk.now.cost)[len(self.walks) // 2 :]:
+                walk.now = self.best
 
     def note(self, start: Plan, stopped: bool) -> str:
         """What the search gained, in words."""

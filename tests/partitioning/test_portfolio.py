@@ -16,7 +16,7 @@ import placelab as pl
 from placelab import strategies
 from placelab.analysis.validation import validate
 from placelab.partitioning import portfolio as search
-from placelab.partitioning.portfolio import LEFT_OUT, Plan, Search, run
+from placelab.partitioning.portfolio import Plan, Search, run
 from placelab.planning.list_scheduler import planned_order
 
 
@@ -28,8 +28,8 @@ def any_plan(problem, seed):
 
 
 def on_from(problem, device, order, seed):
-    """A search that starts from this plan."""
-    return Search(problem, [Plan(device, order, 0.0, 0.0, "", "")], seed, 50)
+    """A walk that starts from this plan."""
+    return Search(problem, [Plan(device, order, 0.0, 0.0, "", "")], seed, 50).walks[0]
 
 
 # ------------------------------------------------------------------ timing a move
@@ -43,7 +43,7 @@ def test_a_plan_takes_what_it_takes_in_the_simulator(problem, seed):
     An exception are sequential transfers with Send ops: a port may be requested while a Send still runs.
     """
     plan = any_plan(problem, seed)
-    device, order, _, makespan = Search(problem, [plan], seed, 50).improve(30)
+    device, order, _, makespan = Search(problem, [plan], seed, 50).walks[0].improve(30)
     if not (problem.transfers == "sequential" and problem.transfer_ops):
         assert makespan.tolist() == [plan.makespan, run(problem, device, order, "", "").makespan]
 
@@ -52,7 +52,7 @@ def test_a_plan_takes_what_it_takes_in_the_simulator(problem, seed):
 @given(problem=problems.problems(ops=25), seed=st.integers(0, 10_000))
 def test_timing_from_the_first_change_on_is_timing_from_the_start(problem, seed):
     """After many moves, each timed from its first change, timing the whole plan gives the same makespan."""
-    device, order, _, makespan = Search(problem, [any_plan(problem, seed)], seed, 50).improve(60)
+    device, order, _, makespan = Search(problem, [any_plan(problem, seed)], seed, 50).walks[0].improve(60)
     assert on_from(problem, device, order, seed).improve(0)[3][0] == makespan[1] <= makespan[0]
 
 
@@ -89,7 +89,7 @@ def test_compiled_is_plain(monkeypatch):
         found = []
         for mode in ("wait", "0"):
             monkeypatch.setenv("PLACELAB_JIT", mode)
-            device, order, tried, makespan = Search(problem, [any_plan(problem, seed)], seed, 50).improve(40)
+            device, order, tried, makespan = Search(problem, [any_plan(problem, seed)], seed, 50).walks[0].improve(40)
             found.append((device.tolist(), order.tolist(), tried, makespan.tolist()))
         assert found[0] == found[1]
 
@@ -253,7 +253,5 @@ def test_takes_what_is_in_the_catalogue(monkeypatch):
     table = pl.place(pl.Problem(graph, pl.Cluster([1.0, 1.0])), "portfolio").table.set_index("partitioner")
     assert table.makespan["mine"] == 2.0
     assert "oops" in table.error["broken"] and np.isnan(table.makespan["broken"])
-    quick = [
-        name for name, function in pl.partitioners().items() if name == "ez" or not (function.slow or name in LEFT_OUT)
-    ]
+    quick = [name for name, function in pl.partitioners().items() if name == "ez" or not function.slow]
     assert table.index.tolist() == [*quick, "local search"]
