@@ -202,7 +202,8 @@ def improve(
     """Try so many moves on a plan, ``plan.device`` and ``run.order``, which become the shortest plan that is met.
 
     Moves are of a unit to another device, alone or with a cluster of units that heavy edges join; of two units that change
-    devices; of an op before another on its device. The unit is one of the critical path or next to one. A move is kept if
+    devices; of an op before another on its device. The unit is one of the critical path or next to one; of a few devices it goes
+    alone to the most promising. A move is kept if
     the plan is then at most `slack` longer, relative, than the shortest so far. `eager`: stop at the first gain.
     ``makespan`` is the plan's, at first and at the end. Returns the number of moves tried; those that promise nothing are not
     counted, and cost little. A move costs O((ops + edges) k) at worst.

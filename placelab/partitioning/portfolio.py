@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 COLUMNS = ("partitioner", "scheduler", "makespan", "oom", "error")
 ROUNDS = 40  # calls of the kernel that the moves of a walk are spread over
-LEGS = 2  # times that a walk begins with its whole slack
-SLACK = (0.03, 0.1, 0.3, 0.03)  # how much longer a plan may get at first, relative: one search for each
+EXCHANGE = 0.5  # share of the moves after which the worse half of the walks goes on from the best plan
+SLACK = (0.03, 0.1, 0.3, 0.03)  # how much longer a plan may get at first, relative: one walk for each
 ENOUGH = 2000  # moves per op with which it may get that much longer; in proportion with fewer
 CHUNK = 64  # positions between two saved states
 CHECK = 20  # moves that a call of the kernel counts for where memory must be checked after it
@@ -80,11 +80,13 @@ def portfolio(
 
     Every partitioner runs with its default options, but for the slow ones, of which ``ez`` is tried where
     :math:`edges \cdot (ops + edges) \le 2 \cdot 10^7`; its placement runs under every static scheduler; what came out is a plan.
-    From each of the four best ones (least memory short, then least makespan, then the first) a quarter of the moves is tried. A
-    move is kept when the plan gets at most so much longer than the shortest one met from there; that falls from 3, 10, 30 and
-    3 % to nothing, from proportionally less where there are fewer than 2,000 moves per op:
+    From each of the four best ones (least memory short, then least makespan, then the first) a walk tries a quarter of the moves,
+    all four side by side on all cores; after half of them the worse two go on from the best plan. A move is kept when the plan
+    gets at most so much longer than the shortest one met on that walk; that falls from 3, 10, 30 and 3 % to nothing, from
+    proportionally less where there are fewer than 2,000 moves per op:
 
-    - a unit (an op, or a colocation group) of the realised critical path, or next to it, to another device,
+    - a unit (an op, or a colocation group) of the realised critical path, or next to it, to another device: the most promising
+      of three, which are those of neighbours one time in two,
     - together with a cluster of up to 31 others, each joined to it by heavy edges,
     - two units that change devices,
     - an op before an earlier one on its device.
@@ -93,7 +95,8 @@ def portfolio(
     ----------
     moves
         Moves that are timed; small problems get fewer, :math:`2000 \cdot units \cdot devices`. 0: by the size,
-        :math:`10 \cdot ops \cdot devices + 1.2 \cdot 10^7 / ops`, but at most 10,000 or :math:`2 \cdot 10^8 / ops`.
+        :math:`20 \cdot ops \cdot devices + 2.4 \cdot 10^7 / ops`, but at most 600,000, and at most 20,000 or
+        :math:`4 \cdot 10^8 / ops`.
     time_limit
         Seconds of wall-clock time after which the best so far is returned, wherever it stands: a safety net. What came out then
         depends on the machine, and a note says so.
@@ -116,7 +119,8 @@ def portfolio(
     Memory: a unit goes only where the static check of :mod:`placelab.planning.capacity` has room; where memory over time
     can run out, each improvement is simulated, and one that is out of memory is dropped. The search ends early at a lower
     bound of the problem.
-    Partitioners that raise are rows of the table. The same seed gives the same placement unless the time ran out.
+    Partitioners that raise are rows of the table. The same seed gives the same placement, however many cores there are, unless
+    the time ran out.
 
     References
     ----------
@@ -214,7 +218,7 @@ def run(
 def usual_moves(problem: Problem) -> int:
     """Moves that are tried by default: the larger the problem, the more, until timing one takes long."""
     n = problem.graph.n_ops
-    return min(10 * n * problem.cluster.n_devices + 12_000_000 // n, max(10_000, 200_000_000 // n))
+    return min(20 * n * problem.cluster.n_devices + 24_000_000 // n, max(20_000, 400_000_000 // n), 600_000)
 
 
 class Walk:
@@ -238,7 +242,7 @@ class Walk:
         if self.share == 1:
             return
         wanted = min(-(-self.moves // ROUNDS), self.moves - self.done)
-        left = max(1 - LEGS * self.share % 1 - LEGS / ROUNDS, 0.0)
+        left = max(1 - self.share - 1 / ROUNDS, 0.0)
         device, order, tried, _ = self.improve(wanted, 0.0 if self.eager else self.slack * left**2)
         self.done += max(tried, 1) + CHECK if self.eager else wanted
         plan = run(self.problem, device, order, "local search", "planned")
@@ -268,7 +272,7 @@ class Search:
     """Local search round by round, by walks from the best of some plans, side by side."""
 
     def __init__(self, problem: Problem, plans: list[Plan], seed: int, moves: int) -> None:
-        self.problem, self.best, self.bound, self.leg = problem, plans[0], best_bound(problem), 0
+        self.problem, self.best, self.bound, self.apart = problem, plans[0], best_bound(problem), True
         fixed, n, count = _fixed(problem), problem.graph.n_ops, len(SLACK)
         self.moves = min(moves, 2000 * Assignment(problem).units.n * problem.cluster.n_devices)
         most = min(1.0, self.moves / (ENOUGH * n))
@@ -297,12 +301,12 @@ class Search:
         return self.share < 1 and (self.best.short > 0 or self.best.makespan > self.bound * (1 + EXACT))
 
     def round(self) -> None:
-        """One round of each walk; where a leg ends, the worse half of them goes on from the best plan."""
+        """One round of each walk, on all cores; then the best plan of all, from which at one time the worse half goes on."""
         for _ in results(Walk.round, self.walks, never, threads=cores()):
             pass
         self.best = min((self.best, *(walk.now for walk in self.walks)), key=lambda plan: plan.cost)
-        if int(LEGS * self.share) > self.leg:
-            self.leg = int(LEGS * self.share)
+        if self.apart and self.share >= EXCHANGE:
+            self.apart = False
             for walk in sorted(self.walks, key=lambda walk: walk.now.cost)[len(self.walks) // 2 :]:
                 walk.now = self.best
 

@@ -27,8 +27,9 @@ def legal(schedule: pl.Schedule) -> bool:
 
 
 @pytest.mark.parametrize("name", pl.partitioners())
-def test_partitioner(name):
-    """On the built-in problems, and on random ones of every memory and transfer model."""
+def test_partitioner(name, monkeypatch):
+    """On the built-in problems, and on random ones of every memory and transfer model; `portfolio` tries few moves by default."""
+    monkeypatch.setattr("placelab.partitioning.portfolio.usual_moves", lambda problem: 1000)
     testing.check_partitioner(name)
 
     @examples(20 if name in ALIKE else 60 if name in QUICK else 4)

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 import placelab as pl
 from placelab import strategies
 from placelab.analysis.validation import validate
+from placelab.kernels import replaying
+from placelab.kernels.cores import at_most
 from placelab.partitioning import portfolio as search
 from placelab.partitioning.portfolio import Plan, Search, run
 from placelab.planning.list_scheduler import planned_order
@@ -94,6 +96,18 @@ def test_compiled_is_plain(monkeypatch):
         assert found[0] == found[1]
 
 
+def test_moves_given_up_early_are_too_long(monkeypatch):
+    """Timed to the end instead, no move is decided otherwise."""
+    monkeypatch.setenv("PLACELAB_JIT", "0")  # plain Python reads the margin when it runs
+    for seed, problem in enumerate(problems.many(40, seed=9, ops=25)):
+        plan, found = any_plan(problem, seed), []
+        for margin in (replaying.MARGIN, np.inf):
+            monkeypatch.setattr(replaying, "MARGIN", margin)
+            device, order, tried, makespan = Search(problem, [plan], seed, 50).walks[0].improve(60, slack=0.05)
+            found.append((device.tolist(), order.tolist(), tried, makespan.tolist()))
+        assert found[0] == found[1]
+
+
 # ------------------------------------------------------------------ what comes out
 
 
@@ -168,6 +182,22 @@ def test_the_budget_is_moves_and_the_seed_decides():
     assert none.estimate == none.table.makespan[:-1].min() > one.estimate
     with pytest.raises(pl.UnsupportedError, match="moves is -1"):
         pl.place(problem, "portfolio", moves=-1)
+
+
+def test_the_number_of_cores_does_not_matter():
+    """One thread and three find the same plan, by the same way."""
+    problem = pl.Problem(pl.generators.layered(60, seed=3), pl.Cluster([1.0, 2.0, 3.0], bandwidth=1.0))
+    start = any_plan(problem, 1)
+    found = []
+    for threads in (1, 3):
+        search, ways = Search(problem, [start], 1, 2000), []
+        with at_most(threads):
+            while search.goes_on:
+                search.round()
+                ways.append([walk.now.makespan for walk in search.walks])
+        found.append((search.best.device.tolist(), search.best.order.tolist(), ways))
+    assert found[0] == found[1]
+    assert len({*found[0][2][9]}) == 4 > len({*found[0][2][21]})  # from one plan four ways, until half of them start again
 
 
 def test_a_cluster_moves_at_once_where_no_op_alone_can():
