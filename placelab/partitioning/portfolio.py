@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("partitioner", "scheduler", "makespan", "oom", "error")
 ROUNDS = 40  # calls of the kernel that the moves of a walk are spread over
+LEAST = 25  # moves of a call: what they lead to is simulated
 EXCHANGE = 0.5  # share of the moves after which the worse half of the walks goes on from the best plan
 SLACK = (0.03, 0.1, 0.3, 0.03)  # how much longer a plan may get at first, relative: one walk for each
 ENOUGH = 2000  # moves per op with which it may get that much longer; in proportion with fewer
@@ -112,8 +113,9 @@ def portfolio(
     -----
     A move is timed by simulating the plan from the first op on that it changes, from a state saved every 64 ops, and given up as
     soon as the longest way that is left makes it too long (the delta simulation of FlexFlow, Jia, Zaharia, Aiken 2019). Transfers
-    and Sends are included, exactly as the simulator has them, but under ``sequential`` with Send ops; so what a round of moves
-    leads to is simulated, and dropped if it is not as good. Of moves of one unit only those are timed for which the longest
+    and Sends are included, exactly as the simulator has them, but under ``sequential`` with Send ops, and where transfers wait for
+    each other and an op that takes no time ends together with another; so what a round of moves leads to is simulated, and dropped
+    if it is not as good. Of moves of one unit only those are timed for which the longest
     way through the op, by heads and tails (Mastrolilli, Gambardella 2000), promises a plan that is not too long.
 
     Memory: a unit goes only where the static check of :mod:`placelab.planning.capacity` has room; where memory over time
@@ -241,7 +243,7 @@ class Walk:
         """Some moves from where it stands; what they lead to is kept if running it is no worse."""
         if self.share == 1:
             return
-        wanted = min(-(-self.moves // ROUNDS), self.moves - self.done)
+        wanted = min(max(-(-self.moves // ROUNDS), LEAST), self.moves - self.done)
         left = max(1 - self.share - 1 / ROUNDS, 0.0)
         device, order, tried, _ = self.improve(wanted, 0.0 if self.eager else self.slack * left**2)
         self.done += max(tried, 1) + CHECK if self.eager else wanted

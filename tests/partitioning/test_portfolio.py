@@ -34,6 +34,13 @@ def on_from(problem, device, order, seed):
     return Search(problem, [Plan(device, order, 0.0, 0.0, "", "")], seed, 50).walks[0]
 
 
+def instants_meet(problem, device, order):
+    """Whether an op that takes no time ends together with another: which requests its transfers first, the kernel may not know."""
+    schedule = pl.simulate(problem, pl.Placement(problem, device, order), "planned")
+    at_once = schedule.finish[schedule.finish == schedule.start]
+    return problem.transfers != "parallel" and any((schedule.finish == t).sum() > 1 for t in at_once)
+
+
 # ------------------------------------------------------------------ timing a move
 
 
@@ -42,12 +49,14 @@ def on_from(problem, device, order, seed):
 def test_a_plan_takes_what_it_takes_in_the_simulator(problem, seed):
     """The kernel's makespan equals that of the scheduler `planned`, to the last bit, before and after moves.
 
-    An exception are sequential transfers with Send ops: a port may be requested while a Send still runs.
+    Exceptions are sequential transfers with Send ops, where a port may be requested while a Send still runs, and ops that take no
+    time where transfers wait.
     """
     plan = any_plan(problem, seed)
     device, order, _, makespan = Search(problem, [plan], seed, 50).walks[0].improve(30)
     if not (problem.transfers == "sequential" and problem.transfer_ops):
-        assert makespan.tolist() == [plan.makespan, run(problem, device, order, "", "").makespan]
+        same = makespan.tolist() == [plan.makespan, run(problem, device, order, "", "").makespan]
+        assert same or instants_meet(problem, plan.device, plan.order) or instants_meet(problem, device, order)
 
 
 @examples(150)
@@ -66,7 +75,7 @@ def test_an_op_that_moves_may_end_before_the_saved_state(monkeypatch):
         plan = any_plan(problem, seed)
         device, order, _, makespan = on_from(problem, plan.device, plan.order, seed).improve(60)
         assert on_from(problem, device, order, seed).improve(0)[3][0] == makespan[1]
-        assert run(problem, device, order, "", "").makespan == makespan[1]
+        assert run(problem, device, order, "", "").makespan == makespan[1] or instants_meet(problem, device, order)
 
 
 def test_saved_states_are_as_good_as_none():
@@ -190,14 +199,16 @@ def test_the_number_of_cores_does_not_matter():
     start = any_plan(problem, 1)
     found = []
     for threads in (1, 3):
-        search, ways = Search(problem, [start], 1, 2000), []
+        search, ways = Search(problem, [start], 1, 4000), []
         with at_most(threads):
             while search.goes_on:
                 search.round()
                 ways.append([walk.now.makespan for walk in search.walks])
         found.append((search.best.device.tolist(), search.best.order.tolist(), ways))
     assert found[0] == found[1]
-    assert len({*found[0][2][9]}) == 4 > len({*found[0][2][21]})  # from one plan four ways, until half of them start again
+    assert (
+        len({*found[0][2][9]}) == 4 > len({*found[0][2][21]})
+    )  # from one plan four ways, until half of them start again
 
 
 def test_a_cluster_moves_at_once_where_no_op_alone_can():
