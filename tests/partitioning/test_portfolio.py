@@ -35,7 +35,7 @@ def on_from(problem, device, order, seed):
 
 
 def instants_meet(problem, device, order):
-    """Whether an op that takes no time ends together with another: which requests its transfers first, the kernel may not know."""
+    """Whether transfers wait and an op that takes no time ends together with another: the kernel may confuse their requests."""
     schedule = pl.simulate(problem, pl.Placement(problem, device, order), "planned")
     at_once = schedule.finish[schedule.finish == schedule.start]
     return problem.transfers != "parallel" and any((schedule.finish == t).sum() > 1 for t in at_once)
