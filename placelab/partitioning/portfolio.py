@@ -113,10 +113,10 @@ def portfolio(
     -----
     A move is timed by simulating the plan from the first op on that it changes, from a state saved every 64 ops, and given up
     as soon as the longest way that is left makes it too long (the delta simulation of FlexFlow, Jia, Zaharia, Aiken 2019).
-    Transfers and Sends are included, exactly as the simulator has them, but under ``sequential`` with Send ops, and where
-    transfers wait and an op that takes no time ends together with another; so what a round of moves leads to is simulated, and
-    dropped if it is not as good. Of moves of one unit only those are timed for which the longest way through the op, by heads
-    and tails (Mastrolilli, Gambardella 2000), promises a plan that is not too long.
+    Transfers and Sends are included, exactly as the simulator has them, but under ``fair``, under ``sequential`` with Send
+    ops, and where transfers wait and an op that takes no time ends together with another; so what a round of moves leads to is
+    simulated, and dropped if it is not as good. Of moves of one unit only those are timed for which the longest way through
+    the op, by heads and tails (Mastrolilli, Gambardella 2000), promises a plan that is not too long.
 
     Memory: a unit goes only where the static check of :mod:`placelab.planning.capacity` has room; where memory over time
     can run out, each improvement is simulated, and one that is out of memory is dropped. The search ends early at a lower
