@@ -12,6 +12,7 @@ from placelab.kernels.moving import (
     copy_inputs,
     have_room,
     last_before,
+    last_of,
     link,
     put_back,
     relocate,
@@ -21,6 +22,7 @@ from placelab.kernels.moving import (
 from placelab.kernels.replaying import NEVER, copy_times, replay
 
 NEIGHBOURS = 64  # positions around an op among which it looks for one to change places with
+DRAWS = 3  # devices of which an op that moves alone goes to the most promising one
 SIZES = 5  # clusters of ops that move together have up to 2, 4, … 2 ** SIZES units
 
 
@@ -52,13 +54,18 @@ def critical(pred, plan, run, path):
 
 
 @helper
-def tails(succ, machine, lengths, plan, order, tail):
-    """Find the longest way from each op's finish to the end, along inputs and along the sequences; transfers do not wait."""
+def tails(settled, succ, machine, lengths, plan, place, order, tail):
+    """Find the longest way from each op's finish to the end, along inputs and along the sequences; transfers do not wait.
+
+    Ops that were behind position `settled` keep theirs: nothing has changed after them.
+    """
     k = len(machine.send)
     seconds = lengths.seconds
     device, _, after, _ = plan
     for i in range(len(order) - 1, -1, -1):
         v = order[i]
+        if place[v] > settled:
+            continue
         d = device[v]
         longest = 0.0
         for e in range(succ.ptr[v], succ.ptr[v + 1]):
@@ -98,15 +105,32 @@ def promise(v, d, unit, pred, succ, machine, lengths, plan, place, run, tail):
 
 
 @helper
+def neighbour(random, v, pred, succ):
+    """A producer or consumer of op v, -1 where there is none."""
+    inputs = pred.ptr[v + 1] - pred.ptr[v]
+    edges = inputs + succ.ptr[v + 1] - succ.ptr[v]
+    if edges == 0:
+        return -1
+    i = draw(random, edges)
+    return pred.producer[pred.edge[pred.ptr[v] + i]] if i < inputs else succ.consumer[succ.ptr[v] + i - inputs]
+
+
+@helper
 def pick(random, path, length, pred, succ):
     """An op of the critical path or, one time in four, a neighbour of one."""
     v = path[draw(random, length)]
-    inputs = pred.ptr[v + 1] - pred.ptr[v]
-    edges = inputs + succ.ptr[v + 1] - succ.ptr[v]
-    if draw(random, 4) > 0 or edges == 0:
-        return v
-    i = draw(random, edges)
-    return pred.producer[pred.edge[pred.ptr[v] + i]] if i < inputs else succ.consumer[succ.ptr[v] + i - inputs]
+    w = neighbour(random, v, pred, succ) if draw(random, 4) == 0 else -1
+    return w if w >= 0 else v
+
+
+@helper
+def goal_for(random, v, source, k, pred, succ, device):
+    """A device other than `source`, one time in two that of a neighbour of v where that is another."""
+    w = neighbour(random, v, pred, succ) if draw(random, 2) == 0 else -1
+    if w >= 0 and device[w] != source:
+        return device[w]
+    goal = draw(random, k - 1)
+    return goal + 1 if goal >= source else goal
 
 
 @helper
@@ -178,7 +202,8 @@ def improve(
     """Try so many moves on a plan, ``plan.device`` and ``run.order``, which become the shortest plan that is met.
 
     Moves are of a unit to another device, alone or with a cluster of units that heavy edges join; of two units that change
-    devices; of an op before another on its device. The unit is one of the critical path or next to one. A move is kept if
+    devices; of an op before another on its device. The unit is one of the critical path or next to one; of a few devices it goes
+    alone to the most promising. A move is kept if
     the plan is then at most `slack` longer, relative, than the shortest so far. `eager`: stop at the first gain.
     ``makespan`` is the plan's, at first and at the end. Returns the number of moves tried; those that promise nothing are not
     counted, and cost little. A move costs O((ops + edges) k) at worst.
@@ -201,7 +226,7 @@ def improve(
         pending.last[device[v]] = v
     for j in range(run.width):
         run.saved[j] = -1.0 if k <= j < 2 * k else 0.0
-    best = replay(0, NEVER, 0, pred, succ, machine, lengths, plan, place, run, pending)[0]
+    best = replay(0, n, NEVER, 0, pred, succ, machine, lengths, plan, place, paths.tail, run, pending)[0]
     makespan[0] = best
     makespan[1] = best
     if best == NEVER:  # the order contradicts the edges
@@ -213,30 +238,37 @@ def improve(
         moved.device[i] = device[i]
         moved.order[i] = order[i]
     length = critical(pred, plan, run, path)
-    tails(succ, machine, lengths, plan, order, paths.tail)
+    tails(n, succ, machine, lengths, plan, place, order, paths.tail)
     independent = machine.contention == PARALLEL and machine.send[0] == 0.0
     limit = best * (1.0 + slack)
     number = 0
-    for _ in range(30 * moves):
+    for _ in range(10 * moves):
         if number == moves:
             break
         v = pick(random, path, length, pred, succ)
         u = unit[v]
         source = device[v]
         touched = n
+        settled = place[v]
         notes = 0
         count = 0
         kind = draw(random, 8)
         if kind < 6:
             if k == 1:
                 continue
-            goal = draw(random, k - 1)
-            goal += goal >= source
+            goal = goal_for(random, v, source, k, pred, succ, device)
             count = 1
             moved.unit[0] = u
             leaving = -1
             if kind < 3:
-                if promise(v, goal, unit, pred, succ, machine, lengths, plan, place, run, paths.tail) > limit:
+                least = promise(v, goal, unit, pred, succ, machine, lengths, plan, place, run, paths.tail)
+                for _ in range(DRAWS - 1 if k > 2 else 0):
+                    d = goal_for(random, v, source, k, pred, succ, device)
+                    there = promise(v, d, unit, pred, succ, machine, lengths, plan, place, run, paths.tail)
+                    if there < least:
+                        least = there
+                        goal = d
+                if least > limit:
                     continue
             elif kind < 5:
                 count = gather(random, goal, 2 << draw(random, SIZES), units, pred, succ, device, moved.unit)
@@ -260,6 +292,7 @@ def improve(
             for i in range(count):
                 moved.source[i] = device[units.ops[units.ptr[moved.unit[i]]]]
                 touched = touched_by(moved.unit[i], touched, units, pred, machine, place)
+                settled = last_of(moved.unit[i], settled, units, place)
             for i in range(count):
                 notes = relocate(moved.unit[i], moved.goal[i], units, plan, place, order, undo, notes)
             for i in range(count if independent else 0):
@@ -274,12 +307,15 @@ def improve(
             link(v, source, plan.before[w], plan)
         number += 1
         length_now, begin, end = replay(
-            touched, limit, number, pred, succ, machine, lengths, plan, place, trial, pending
+            touched, settled, limit, number, pred, succ, machine, lengths, plan, place, paths.tail, trial, pending
         )
         if length_now <= limit:
             copy_times(begin, n, trial.order, succ, run, trial)
             for i in range(begin, n):
                 order[i] = trial.order[i]
+            length = critical(pred, plan, run, path)
+            tails(settled, succ, machine, lengths, plan, place, order, paths.tail)
+            for i in range(begin, n):
                 place[order[i]] = i
             for i in range(count):
                 copy_inputs(moved.unit[i], units, pred, run.arrival, trial.arrival)
@@ -293,8 +329,6 @@ def improve(
                     moved.order[i] = order[i]
             if improved and eager != 0:
                 break
-            length = critical(pred, plan, run, path)
-            tails(succ, machine, lengths, plan, order, paths.tail)
             continue
         for i in range(count - 1, -1, -1):
             notes = put_back(moved.unit[i], moved.source[i], units, plan, undo, notes)

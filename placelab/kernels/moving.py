@@ -78,6 +78,14 @@ def touched_by(u, touched, units, pred, machine, place):
 
 
 @helper
+def last_of(u, settled, units, place):
+    """The last position of an op of unit u, or `settled` where that is later."""
+    for i in range(units.ptr[u], units.ptr[u + 1]):
+        settled = max(place[units.ops[i]], settled)
+    return settled
+
+
+@helper
 def bring(unit, units, pred, machine, device, finish, arrival):
     """Note when the inputs of a unit arrive, transfers being independent."""
     k = len(machine.send)

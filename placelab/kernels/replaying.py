@@ -12,6 +12,7 @@ from placelab.kernels.codes import PARALLEL, PORTS
 from placelab.kernels.jit import helper
 
 NEVER = float("inf")
+MARGIN = 1e-12  # relative: sums of floats associate from the other end in a tail
 
 
 @helper
@@ -79,16 +80,18 @@ def deliver(v, t, succ, machine, device, arrival, state):
 
 
 @helper
-def replay(touched, bound, number, pred, succ, machine, lengths, plan, place, run, pending):
+def replay(touched, settled, bound, number, pred, succ, machine, lengths, plan, place, tail, run, pending):
     """Time the plan from a saved state before position `touched` on: (makespan, position where it began, where it stopped).
 
     That state is an earlier one where an op now ends before the last one of the state did. The makespan is NEVER if it would
-    exceed `bound`, or if the sequences wait for each other.
+    exceed `bound`, or if the sequences wait for each other. After position `settled` nothing has changed, so that `tail`, the
+    longest way from each op's finish to the end, holds for the ops there.
     """
     k = len(machine.send)
     finish, order, arrival, saved, chunk, width = run
     state, last, up, due, blocked, stamp = pending
     begin = touched // chunk * chunk + chunk
+    beyond = bound * (1 + MARGIN)
     early = True
     while early:
         begin -= chunk
@@ -117,7 +120,7 @@ def replay(touched, bound, number, pred, succ, machine, lengths, plan, place, ru
                 d = q
         t = due[d]
         v = up[d]
-        if t == NEVER or t + lengths.rest[v] > bound:
+        if t == NEVER or t + lengths.rest[v] > bound or (place[v] > settled and t + tail[v] > beyond):
             return NEVER, begin, i
         finish[v] = t
         order[i] = v
@@ -125,7 +128,8 @@ def replay(touched, bound, number, pred, succ, machine, lengths, plan, place, ru
         last[d] = v
         state[d] = deliver(v, t, succ, machine, plan.device, arrival, state)
         look(d, begin, number, pred, lengths, plan, place, arrival, pending)
-        for q in range(k):
+        for e in range(succ.ptr[v], succ.ptr[v + 1]):
+            q = plan.device[succ.consumer[e]]
             if blocked[q] == v:
                 look(q, begin, number, pred, lengths, plan, place, arrival, pending)
     return t, begin, len(order)

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
+from placelab.analysis.in_threads import results
 from placelab.analysis.lower_bounds import best_bound, least_exec
 from placelab.errors import InfeasibleError, UnsupportedError
 from placelab.kernels import blocks
 from placelab.kernels import local_search as kernels
 from placelab.kernels import ranks as rank_kernels
 from placelab.kernels import search_blocks as searching
+from placelab.kernels.cores import cores
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import Assignment
 from placelab.planning.list_scheduler import planned_order
@@ -32,13 +34,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("partitioner", "scheduler", "makespan", "oom", "error")
-ROUNDS = 20  # calls of the kernel that the moves from one plan are spread over
-SLACK = (0.03, 0.1, 0.3, 0.03)  # how much longer a plan may get at first, relative: one search for each
+ROUNDS = 40  # calls of the kernel that the moves of a walk are spread over
+LEAST = 25  # moves of a call: what they lead to is simulated
+EXCHANGE = 0.5  # share of the moves after which the worse half of the walks goes on from the best plan
+SLACK = (0.03, 0.1, 0.3, 0.03)  # how much longer a plan may get at first, relative: one walk for each
 ENOUGH = 2000  # moves per op with which it may get that much longer; in proportion with fewer
 CHUNK = 64  # positions between two saved states
 CHECK = 20  # moves that a call of the kernel counts for where memory must be checked after it
 EZ = 2e7  # edges · (ops + edges) up to which `ez` is tried, which is slow elsewhere
-LEFT_OUT = frozenset({"bil"})  # newer than the quality pages of the search
 TRYING = 0.2  # share of the progress that the catalogue is
 EXACT = 1e-6  # relative: nothing is searched for below that
 MODULUS = 2**31 - 2  # seeds of the kernel's generator are 1 to this
@@ -78,11 +81,13 @@ def portfolio(
 
     Every partitioner runs with its default options, but for the slow ones, of which ``ez`` is tried where
     :math:`edges \cdot (ops + edges) \le 2 \cdot 10^7`; its placement runs under every static scheduler; what came out is a plan.
-    From each of the four best ones (least memory short, then least makespan, then the first) a quarter of the moves is tried. A
-    move is kept when the plan gets at most so much longer than the shortest one met from there; that falls from 3, 10, 30 and
-    3 % to nothing, from proportionally less where there are fewer than 2,000 moves per op:
+    From each of the four best ones (least memory short, then least makespan, then the first) a walk tries a quarter of the moves,
+    all four side by side on all cores; after half of them the worse two go on from the best plan. A move is kept when the plan
+    gets at most so much longer than the shortest one met on that walk; that falls from 3, 10, 30 and 3 % to nothing, from
+    proportionally less where there are fewer than 2,000 moves per op:
 
-    - a unit (an op, or a colocation group) of the realised critical path, or next to it, to another device,
+    - a unit (an op, or a colocation group) of the realised critical path, or next to it, to another device: the most promising
+      of three, which are those of neighbours one time in two,
     - together with a cluster of up to 31 others, each joined to it by heavy edges,
     - two units that change devices,
     - an op before an earlier one on its device.
@@ -91,7 +96,8 @@ def portfolio(
     ----------
     moves
         Moves that are timed; small problems get fewer, :math:`2000 \cdot units \cdot devices`. 0: by the size,
-        :math:`10 \cdot ops \cdot devices + 1.2 \cdot 10^7 / ops`, but at most 10,000 or :math:`2 \cdot 10^8 / ops`.
+        :math:`20 \cdot ops \cdot devices + 2.4 \cdot 10^7 / ops`, but at most 600,000, and at most 20,000 or
+        :math:`4 \cdot 10^8 / ops`.
     time_limit
         Seconds of wall-clock time after which the best so far is returned, wherever it stands: a safety net. What came out then
         depends on the machine, and a note says so.
@@ -105,16 +111,18 @@ def portfolio(
 
     Notes
     -----
-    A move is timed by simulating the plan from the first op on that it changes, from a state saved every 64 ops, and given up as
-    soon as the longest way that is left makes it too long (the delta simulation of FlexFlow, Jia, Zaharia, Aiken 2019). Transfers
-    and Sends are included, exactly as the simulator has them, but under ``sequential`` with Send ops; so what a round of moves
-    leads to is simulated, and dropped if it is not as good. Of moves of one unit only those are timed for which the longest
-    way through the op, by heads and tails (Mastrolilli, Gambardella 2000), promises a plan that is not too long.
+    A move is timed by simulating the plan from the first op on that it changes, from a state saved every 64 ops, and given up
+    as soon as the longest way that is left makes it too long (the delta simulation of FlexFlow, Jia, Zaharia, Aiken 2019).
+    Transfers and Sends are included, exactly as the simulator has them, but under ``fair``, under ``sequential`` with Send
+    ops, and where transfers wait and an op that takes no time ends together with another; so what a round of moves leads to is
+    simulated, and dropped if it is not as good. Of moves of one unit only those are timed for which the longest way through
+    the op, by heads and tails (Mastrolilli, Gambardella 2000), promises a plan that is not too long.
 
     Memory: a unit goes only where the static check of :mod:`placelab.planning.capacity` has room; where memory over time
     can run out, each improvement is simulated, and one that is out of memory is dropped. The search ends early at a lower
     bound of the problem.
-    Partitioners that raise are rows of the table. The same seed gives the same placement unless the time ran out.
+    Partitioners that raise are rows of the table. The same seed gives the same placement, however many cores there are, unless
+    the time ran out.
 
     References
     ----------
@@ -158,13 +166,10 @@ def _catalogue(
     plans: list[Plan] = []
     rows: list[dict] = []
     refused: list[Exception] = []
+    known: dict[tuple[bytes, ...], Plan] = {}
     n, m = problem.graph.n_ops, problem.graph.n_edges
     small = {"ez"} if m * (n + m) <= EZ else set()
-    quick = [
-        function
-        for function in partitioners().values()
-        if function.name in small or not (function.slow or function.name in LEFT_OUT)
-    ]
+    quick = [function for function in partitioners().values() if function.name in small or not function.slow]
     for i, function in enumerate(quick):
         if plans and late():
             rows.append(_row(function.name, error="not tried: stopped before"))
@@ -172,7 +177,7 @@ def _catalogue(
         least = min((plan.makespan for plan in plans), default=None)
         progress(Progress(f"trying {function.name}", TRYING * i / len(quick), least))
         try:
-            plans.append(_try(problem, function, seed))
+            plans.append(_try(problem, function, seed, known))
             rows.append(_row(function.name, plans[-1]))
         except Exception as error:  # a user's strategy may raise anything
             rows.append(_row(function.name, error=str(error) or type(error).__name__))
@@ -182,8 +187,8 @@ def _catalogue(
     return sorted(plans, key=lambda plan: plan.cost), rows
 
 
-def _try(problem: Problem, function: Partitioner, seed: int) -> Plan:
-    """The best plan that a partitioner's placement makes, whichever static scheduler orders it."""
+def _try(problem: Problem, function: Partitioner, seed: int, known: dict[tuple[bytes, ...], Plan]) -> Plan:
+    """The best plan that a partitioner's placement makes, whichever static scheduler orders it; those `known` are not run."""
     asked = dict(seed=seed, trace=False, preview=False, progress=silent, cancel=never)
     placement = function(problem, **keywords(function, {}, **asked))
     plans = []
@@ -193,7 +198,10 @@ def _try(problem: Problem, function: Partitioner, seed: int) -> Plan:
                 schedule = simulate(problem, placement, scheduler, seed=seed)
                 order = planned_order(schedule.start, schedule.finish)
                 waits = placement.not_before if scheduler.name == "planned" else None
-                plans.append(run(problem, schedule.device, order, function.name, scheduler.name, waits))
+                key = (schedule.device.tobytes(), order.tobytes(), b"" if waits is None else waits.tobytes())
+                if key not in known:
+                    known[key] = run(problem, schedule.device, order, "", "", waits)
+                plans.append(replace(known[key], partitioner=function.name, scheduler=scheduler.name))
     return min(plans, key=lambda plan: plan.cost)
 
 
@@ -212,46 +220,35 @@ def run(
 def usual_moves(problem: Problem) -> int:
     """Moves that are tried by default: the larger the problem, the more, until timing one takes long."""
     n = problem.graph.n_ops
-    return min(10 * n * problem.cluster.n_devices + 12_000_000 // n, max(10_000, 200_000_000 // n))
+    return min(20 * n * problem.cluster.n_devices + 24_000_000 // n, max(20_000, 400_000_000 // n), 600_000)
 
 
-class Search:
-    """Local search round by round, from the best of some plans, one after the other."""
+class Walk:
+    """One of the searches that go on side by side: where it stands, the moves it has, and arrays that are its own."""
 
-    def __init__(self, problem: Problem, plans: list[Plan], seed: int, moves: int) -> None:
-        self.problem, self.best, self.now = problem, plans[0], plans[0]
-        self.next = [plan for a, plan in pairwise(plans) if plan.cost != a.cost][: len(SLACK) - 1]
-        self.bound, self.assignment, self.start = best_bound(problem), Assignment(problem), 0
-        self.moves, self.done = min(moves, 2000 * self.assignment.units.n * problem.cluster.n_devices), 0
+    def __init__(self, problem: Problem, fixed: tuple, plan: Plan, moves: int, slack: float, seed: int) -> None:
+        self.problem, self.fixed, self.now, self.moves, self.slack, self.done = problem, fixed, plan, moves, slack, 0
+        self.assignment = Assignment(problem)
         self.eager = problem.memory_model.timed and can_bind(problem)
         self.random = np.array([seed % MODULUS + 1], dtype=np.int64)
-        self.fixed = _fixed(problem)
-        self.width = 2 * problem.cluster.n_devices + problem.transfer_model.queues(
-            problem.cluster.n_devices, problem.duplex
-        )
+        k = problem.cluster.n_devices
+        self.width = 2 * k + problem.transfer_model.queues(k, problem.duplex)
 
     @property
     def share(self) -> float:
-        """Of the moves that have been tried."""
-        return min(self.done / self.moves, 1.0)
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether there are moves left, and something to gain."""
-        return self.done < self.moves and (self.best.short > 0 or self.best.makespan > self.bound * (1 + EXACT))
+        """Of its moves that have been tried."""
+        return min(self.done / self.moves, 1.0) if self.moves else 1.0
 
     def round(self) -> None:
         """Some moves from where it stands; what they lead to is kept if running it is no worse."""
-        part = self.share * len(SLACK)
-        if int(part) > self.start:  # a search from the next plan, or from the best one once more
-            self.start, self.now = int(part), self.next.pop(0) if self.next else self.best
-        wanted = min(-(-self.moves // (ROUNDS * len(SLACK))), self.moves - self.done)
-        most = 0.0 if self.eager else SLACK[self.start] * min(1.0, self.moves / (ENOUGH * self.problem.graph.n_ops))
-        device, order, tried, _ = self.improve(wanted, most * max(1 - part % 1 - 1 / ROUNDS, 0.0) ** 2)
+        if self.share == 1:
+            return
+        wanted = min(max(-(-self.moves // ROUNDS), LEAST), self.moves - self.done)
+        left = max(1 - self.share - 1 / ROUNDS, 0.0)
+        device, order, tried, _ = self.improve(wanted, 0.0 if self.eager else self.slack * left**2)
         self.done += max(tried, 1) + CHECK if self.eager else wanted
         plan = run(self.problem, device, order, "local search", "planned")
         self.now = plan if plan.cost <= self.now.cost else self.now
-        self.best = self.now if self.now.cost < self.best.cost else self.best
 
     def improve(self, moves: int, slack: float = 0.0) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
         """By the kernel, from where it stands: device, order, moves tried, and the makespans it saw at first and at the end."""
@@ -271,6 +268,49 @@ class Search:
             *(_pending(len(order), k, width), _paths(len(order)), _moved(len(order)), self.random, makespan),
         )
         return device, order, tried, makespan
+
+
+class Search:
+    """Local search round by round, by walks from the best of some plans, side by side."""
+
+    def __init__(self, problem: Problem, plans: list[Plan], seed: int, moves: int) -> None:
+        self.problem, self.best, self.bound, self.apart = problem, plans[0], best_bound(problem), True
+        fixed, n, count = _fixed(problem), problem.graph.n_ops, len(SLACK)
+        self.moves = min(moves, 2000 * Assignment(problem).units.n * problem.cluster.n_devices)
+        most = min(1.0, self.moves / (ENOUGH * n))
+        starts = [plans[0], *(plan for a, plan in pairwise(plans) if plan.cost != a.cost)][:count]
+        starts += [plans[0]] * (count - len(starts))
+        seeds = np.random.SeedSequence(seed % MODULUS).generate_state(count).tolist()
+        self.walks = [
+            Walk(problem, fixed, starts[i], (self.moves + count - 1 - i) // count, most * SLACK[i], seeds[i])
+            for i in range(count)
+        ]
+        self.walks[0].improve(0)  # threads do not wait for the compiler
+
+    @property
+    def done(self) -> int:
+        """Moves that have been tried."""
+        return sum(walk.done for walk in self.walks)
+
+    @property
+    def share(self) -> float:
+        """Of the moves that have been tried."""
+        return min(walk.share for walk in self.walks)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there are moves left, and something to gain."""
+        return self.share < 1 and (self.best.short > 0 or self.best.makespan > self.bound * (1 + EXACT))
+
+    def round(self) -> None:
+        """One round of each walk, on all cores; then the best plan of all, from which at one time the worse half goes on."""
+        for _ in results(Walk.round, self.walks, never, threads=cores()):
+            pass
+        self.best = min((self.best, *(walk.now for walk in self.walks)), key=lambda plan: plan.cost)
+        if self.apart and self.share >= EXCHANGE:
+            self.apart = False
+            for walk in sorted(self.walks, key=lambda walk: walk.now.cost)[len(self.walks) // 2 :]:
+                walk.now = self.best
 
     def note(self, start: Plan, stopped: bool) -> str:
         """What the search gained, in words."""

@@ -27,8 +27,14 @@ def legal(schedule: pl.Schedule) -> bool:
 
 
 @pytest.mark.parametrize("name", pl.partitioners())
-def test_partitioner(name):
-    """On the built-in problems, and on random ones of every memory and transfer model."""
+def test_partitioner(name, monkeypatch):
+    """On the built-in problems, and on random ones of every memory and transfer model; `portfolio` tries less by default.
+
+    Its own tests run it with the whole catalogue on random problems.
+    """
+    few = {name: pl.partitioners()[name] for name in ("single", "heft", "m-etf", "m-topo", "lc", "random")}
+    monkeypatch.setattr("placelab.partitioning.portfolio.partitioners", lambda: few)
+    monkeypatch.setattr("placelab.partitioning.portfolio.usual_moves", lambda problem: 200)
     testing.check_partitioner(name)
 
     @examples(20 if name in ALIKE else 60 if name in QUICK else 4)

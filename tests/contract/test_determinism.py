@@ -17,6 +17,7 @@ import placelab as pl
 
 REAL = "recurrent_network"
 TESTS = Path(__file__).parents[1]
+BRIEF = {"portfolio": dict(moves=2000)}  # in plain Python, all its moves take minutes
 
 
 def small() -> dict[str, pl.Problem]:
@@ -43,7 +44,7 @@ def real() -> dict[str, pl.Problem]:
 def digest(problem: pl.Problem, name: str) -> str:
     """Everything a partitioner returns for a problem, as a short text."""
     try:
-        placement = pl.place(problem, name, seed=5)
+        placement = pl.place(problem, name, seed=5, **BRIEF.get(name, {}))
     except pl.PlacelabError as refusal:
         return f"{type(refusal).__name__}: {refusal}"
     planned = b"" if placement.planned is None else placement.planned.tobytes()
