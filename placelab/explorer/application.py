@@ -24,6 +24,8 @@ from placelab.explorer.state import Change, State, Steps, said_of_costs
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 
+LOADED_AGAIN = "This page was loaded again: run the cell before you save the notebook, or it keeps an earlier picture."
+
 
 class Explorer(Readable):
     """Everything about one problem on one screen: pickers, numbers, cluster canvas beside the tabs, and the Gantt chart.
@@ -72,7 +74,7 @@ class Explorer(Readable):
             self._full_result,
         )
         self.actions.draw = self.gantt.download
-        self.saved = SavedPicture(self._pictured)
+        self.saved = SavedPicture(self._pictured, self.actions.frame.expect_picture)
         super().__init__(self._assemble())
         self.add_class("placelab-explorer")
         if height is not None:
@@ -211,6 +213,7 @@ class Explorer(Readable):
         return [style, self._inputs.bar, self.numbers.box, middle, self._view.box]
 
     def _listen(self) -> None:
+        self.actions.frame.on_stale_picture = lambda: self._say(LOADED_AGAIN, "note")
         self.canvas.observe(self._edited, ["value", "dragging", "cluster"])
         self.gantt.observe(lambda _: self._computation.wake(), "selection")
         self.shared.observe(lambda change: self.keep(change["new"]), "kept")

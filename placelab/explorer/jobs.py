@@ -295,10 +295,12 @@ def _with_edits(cluster: Cluster, state: State) -> Cluster:
         mine, theirs = (here, there) if made.ndim == 1 else (np.ix_(here, here), np.ix_(there, there))
         columns[label] = made.copy()
         columns[label][mine] = np.where(old[theirs] != new[theirs], new[theirs], made[mine])
+    dragged = {link.name: link.bandwidth for link in now.links if link not in before.links}
+    links = tuple(replace(link, bandwidth=dragged.get(link.name, link.bandwidth)) for link in cluster.links)
     return (
         cluster
-        if all(np.array_equal(v, getattr(cluster, c)) for c, v in columns.items())
-        else cluster.replace(**columns)
+        if links == cluster.links and all(np.array_equal(v, getattr(cluster, c)) for c, v in columns.items())
+        else cluster.replace(**columns, links=links)
     )
 
 

@@ -53,6 +53,8 @@ class SavedPicture:
     ----------
     shown
         Returns what to show.
+    made
+        Called after each picture with its element's class and number, by which a page can tell whether it has got it.
 
     Attributes
     ----------
@@ -60,8 +62,9 @@ class SavedPicture:
         A style sheet by which the live view hides the picture.
     """
 
-    def __init__(self, shown: Shown) -> None:
-        self._shown = shown
+    def __init__(self, shown: Shown, made: Callable[[str, int], object] = lambda *_: None) -> None:
+        self._shown, self._made = shown, made
+        self._number = 0
         self._token = secrets.token_hex(6)
         self._displayed = False
         self._worker = Worker(self._catch_up, "saved picture")
@@ -93,7 +96,10 @@ class SavedPicture:
     def _show(self, update: bool) -> None:
         shown = self._shown()
         html = saved_html(*shown, self._token) if shown else _box(self._token, picture("No schedule yet", ()))
+        self._number += 1
+        html = html.replace("<div", f'<div data-number="{self._number}"', 1)
         display({"text/html": html}, raw=True, display_id=f"placelab-{self._token}", update=update)
+        self._made(f"placelab-saved-{self._token}", self._number)
 
 
 def saved_html(title: str, schedule: Schedule, numbers: Numbers, token: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import anywidget
 import traitlets
@@ -14,6 +16,23 @@ class Frame(anywidget.AnyWidget):
     _esm = Path(__file__).parent / "static" / "frame.js"
 
     split = traitlets.Float(0.4).tag(sync=True)  # share of the height below the top rows that the middle row takes
+
+    picture: traitlets.List[str] = traitlets.List().tag(sync=True)  # class and number of the newest saved picture
+    on_stale_picture: Callable[[], None] | None = (
+        None  # called when the page shows an earlier one, and gets no newer one
+    )
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(**traits)
+        self.on_msg(self._hear)
+
+    def expect_picture(self, name: str, number: int) -> None:
+        """Have the page look whether it has got the saved picture of this class and number."""
+        self.picture = [name, str(number)]
+
+    def _hear(self, _: object, content: Any, __: object) -> None:
+        if content == "stale picture" and self.on_stale_picture:
+            self.on_stale_picture()
 
     def download(self, name: str, content: bytes, kind: str) -> None:
         """Have the browser download a file of MIME type `kind`."""

@@ -314,6 +314,46 @@ def test_a_bare_number_takes_the_unit_that_stood_there(page: Page, two: ClusterC
     assert two.value.speed[0] == 20e12
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_who_shares_a_link(page: Page, screenshot, theme: str) -> None:
+    """Its sign is on cards, its colour on wires; pointed at, it shows the pairs; its bandwidth is pulled, typed and undone."""
+    links = {"card of a": (12e9, [("a", "b"), ("b", "a")]), "bus of b": (8e9, [("b", "b")])}
+    shared = Cluster.from_hosts({"a": 2, "b": 2}, inside=(300e9, 5e-6), between=(12e9, 50e-6)).replace(links=links)
+    canvas = ClusterCanvas(shared)
+    bare_page.show(page, canvas, theme)
+    value = key(page, "shared:card of a")
+    expect(value).to_have_attribute("aria-valuetext", "12 GB/s")
+    expect(page.locator(".card .sign text")).to_have_text(["A", "A", "A", "B", "A", "B"])
+    expect(page.locator("path.dashes")).to_have_count(2)  # each on the one wire that carries all its pairs
+    page.get_by_role("group", name="shared link bus of b, shared between b/gpu:0 → b/gpu:1").hover()
+    expect(page.locator(".pointed path")).to_have_count(2)
+    expect(page.locator(".card.sharing")).to_have_count(2)
+    screenshot(theme)
+    pull(page, value, 120)
+    settled(page, canvas)
+    assert [link.bandwidth for link in canvas.value.links] == [120e9, 8e9]
+    page.mouse.move(5, 5)
+    expect(page.locator(".card.sharing")).to_have_count(4)
+    value.press("Enter")
+    page.keyboard.type("100 Gbit/s")
+    page.keyboard.press("Enter")
+    settled(page, canvas)
+    assert canvas.value.links[0].bandwidth == 12.5e9
+    for _ in range(2):
+        page.get_by_role("button", name="Undo").click()
+        settled(page, canvas)
+    assert canvas.value is shared and not canvas.can_undo
+    page.get_by_role("button", name="Draw devices and the matrix").click()
+    settled(page, canvas)
+    expect(page.locator(".dashes, .card .sign")).to_have_count(0)
+    value.hover()
+    expect(page.locator(".card.sharing")).to_have_count(4)
+    canvas.sharing = False
+    bare_page.receive(page, canvas, "sharing")
+    expect(value).to_have_attribute("aria-disabled", "true")
+    expect(value).to_have_attribute("aria-valuetext", re.compile("only the transfer model fair"))
+
+
 def rect(locator: Locator) -> tuple[float, float, float, float]:
     """Left, top, right, bottom."""
     box = locator.bounding_box()

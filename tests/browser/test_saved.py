@@ -76,6 +76,24 @@ def test_a_saved_notebook_shows_the_last_state(explore, lab, label, browser, scr
         context.close()
 
 
+def test_after_a_reload_the_explorer_is_live_and_says_what_the_notebook_keeps(explore):
+    """With the kernel alive: the same explorer answers a drag; the saved picture, which gets no news, is said to be old."""
+    hand = explore()
+    hand.settled()
+    hand.notebook.execute("assert explorer.saved.settled(60)")
+    hand.page.evaluate(SAVE)
+    hand.page.wait_for_timeout(1000)
+    hand.page.reload()
+    hand.page.wait_for_function(jupyterlab.OPENED)
+    expect(hand.root).to_have_count(1)
+    expect(hand.page.locator("[class^=placelab-saved]")).to_be_hidden()
+    before = hand.number("makespan")
+    hand.pull(key(hand, LINK), 60)
+    hand.settled()
+    assert hand.number("makespan") != before
+    expect(hand.root.locator(".pl-message")).to_contain_text("run the cell before you save")
+
+
 @pytest.mark.slow
 def test_a_saved_notebook_with_many_ops_is_small(explore, lab, label):
     """20,000 ops: at most 1 MB, picture and page included."""

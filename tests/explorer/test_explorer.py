@@ -115,6 +115,32 @@ def test_code_of_an_edited_cluster(explorer):
     assert reproduces(explorer)
 
 
+def test_a_dragged_shared_link():
+    """It changes the schedule where transfers are fair, is one step, and the cell says so; other models do not know it."""
+    links = {"switch": (4e9, [("*", "*")])}
+    explorer = pl.explore(pl.Problem(pl.load("convolutional_network"), CLUSTER.replace(links=links), transfers="fair"))
+    explorer.actions.save_graph()
+    before = explorer.schedule.makespan
+    assert explorer.canvas.sharing
+    edit(explorer, "shared", link="switch", value=1e9)
+    assert explorer.schedule.makespan > before
+    assert "'switch': (1000000000.0" in explorer.code and reproduces(explorer)
+    explorer.undo()
+    assert explorer.schedule.makespan == before
+    pick(explorer, "Transfers", "parallel")
+    assert not explorer.canvas.sharing
+    explorer.close()
+
+
+def test_the_curve_of_a_shared_link():
+    """Each value of the curve is the state with that bandwidth."""
+    state = initial_state("topcuoglu")
+    state = state.with_cluster(state.cluster.replace(links={"bus": (2.0, [("*", "*")])}), state.layout)
+    message = {"kind": "shared", "link": "bus", "value": 9.0}
+    assert curve.dragged_value(state.cluster, message) == 2.0
+    assert curve.at(state, message, 0.25).cluster.links[0].bandwidth == 0.5
+
+
 def test_code_of_a_preset_says_only_what_changed():
     """Only the changed entries of fifty devices are written."""
     explorer = pl.explore("topcuoglu")

@@ -98,6 +98,15 @@ def test_edits_of_a_job_stay_when_it_changes(step):
     assert one_step(more).cluster is step.cluster
 
 
+def test_a_dragged_shared_link_of_a_job_stays_when_it_changes(step):
+    """Of a pipeline: the link has the dragged bandwidth with other micro-batches, too."""
+    shared = step.with_cluster(step.cluster.replace(links={"bus": (9e9, [("*", "*")])}), step.layout)
+    state = with_job(shared, Job(PIPELINE, stages=4, microbatches=2))
+    (bus,) = state.cluster.links
+    edited = state.with_cluster(state.cluster.replace(links=[replace(bus, bandwidth=3e9)]), state.layout)
+    assert with_job(edited, Job(PIPELINE, stages=4, microbatches=4)).cluster.links == edited.cluster.links
+
+
 def test_presets_by_one_click(opened):
     """Each is shown with its scheduler and its numbers; sliders change it; One step and undo lead back."""
     choose(opened, "Parameter server")

@@ -121,6 +121,34 @@ def test_links_are_set_or_scaled() -> None:
     assert edited(cluster, kind="memory", device=1, value=None).memory.tolist() == [16e9, np.inf, 16e9]
 
 
+def test_a_shared_link_is_set_or_scaled() -> None:
+    """By its name; other links stay, and a drag of it is one step that can be undone."""
+    cluster = hosts(a=2, b=1).replace(links={"card": (8e9, [("a", "b")]), "bus": (4e9, [("a", "a")])})
+    scaled = edited(cluster, kind="shared", link="card", factor=0.5)
+    assert [link.bandwidth for link in scaled.links] == [4e9, 4e9] and scaled.links[0].pairs == cluster.links[0].pairs
+    assert edited(cluster, kind="shared", link="bus", value=6e9).links[1].bandwidth == 6e9
+    for wrong, says in (
+        ({"link": "bus", "value": 0}, "link 'bus' has a bandwidth of 0.0"),
+        ({"link": "x"}, "no shared"),
+    ):
+        with pytest.raises(PlacelabError, match=says):
+            edited(cluster, kind="shared", **wrong)
+    canvas = ClusterCanvas(cluster)
+    for value in (7e9, 5e9):
+        canvas.edit = {
+            "kind": "shared",
+            "link": "card",
+            "value": value,
+            "gesture": 3,
+            "seq": int(value),
+            "final": False,
+        }
+    canvas.edit = {"kind": "release", "gesture": 3, "final": True}
+    assert canvas.value.links[0].bandwidth == 5e9
+    canvas.undo()
+    assert canvas.value is cluster and not canvas.can_undo
+
+
 @pytest.mark.parametrize(
     ("edit", "says"),
     [

@@ -11,6 +11,7 @@ import type { Target } from "./targets";
 type Focusable = HTMLElement | SVGElement;
 
 const FIXED = "the times of all ops are given for this device and hold at any speed";
+const IDLE = "only the transfer model fair knows shared links";
 
 /** Factor of a key that changes a value. */
 const KEYS: Record<string, number> = { ArrowRight: 1.1, ArrowUp: 1.1, ArrowLeft: 1 / 1.1, ArrowDown: 1 / 1.1, PageUp: 2, PageDown: 0.5 };
@@ -54,9 +55,12 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
 
   /** In the units of the problem. */
   const quantityOf = (target: Target) => inUnits(target.quantity, editor.cluster.units);
-  /** Whether the target is a speed that changes no time. */
-  const isFixed = (target: Target) => editor.model.get("fixed").some((device) => target.key === `speed:${device}`);
-  const text = (target: Target) => (isFixed(target) ? "timed" : writeRange(quantityOf(target), target.read(editor.cluster)));
+  /** Why a change of the target would change no time; "" where it may. */
+  const whyFixed = ({ key }: Target) => {
+    if (key.startsWith("shared:")) return editor.model.get("sharing") ? "" : IDLE;
+    return editor.model.get("fixed").some((device) => key === `speed:${device}`) ? FIXED : "";
+  };
+  const text = (target: Target) => (whyFixed(target) === FIXED ? "timed" : writeRange(quantityOf(target), target.read(editor.cluster)));
 
   function step(target: Target, factor: number): void {
     begin(target);
@@ -115,9 +119,10 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
     const { label, key } = target, quantity = quantityOf(target);
     const limits = { "aria-valuemin": decimal(quantity.low), "aria-valuemax": decimal(quantity.high) };
     set(element, { tabindex: 0, role: "slider", "aria-label": label, ...limits, "data-key": key });
-    if (isFixed(target)) {
-      set(element, { "aria-disabled": "true", "aria-valuenow": decimal(target.read(editor.cluster).low), "aria-valuetext": FIXED });
-      element.prepend(s("title", {}, `${label}: ${FIXED}`));
+    const fixed = whyFixed(target);
+    if (fixed) {
+      set(element, { "aria-disabled": "true", "aria-valuenow": decimal(target.read(editor.cluster).low), "aria-valuetext": fixed });
+      element.prepend(s("title", {}, `${label}: ${fixed}`));
       return () => {};
     }
     element.prepend(s("title", {}, `${label}: pull ← → to change, Enter or double-click to type`));

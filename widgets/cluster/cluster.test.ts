@@ -4,7 +4,8 @@ import { contains, graphScene, gridScene, slotAt, slotRect, type Rect, type Scen
 import { outbox } from "./outbox";
 import { BANDWIDTH, decades, LATENCY, MEMORY, read, scaled, SPEED, spoken, writeRange } from "./quantity";
 import { applied, between, block, drawing, fromWire, hostsOf, nextHost, rangeOf, sharedText, structure, within, type Cluster } from "./state";
-import { linkOf, speedOf } from "./targets";
+import { pairsText, ridden, sharesOf } from "./shares";
+import { linkOf, sharedOf, speedOf } from "./targets";
 import type { Message } from "./traits";
 
 /** A cluster of hosts with so many devices each; links inside are 300, between 12. */
@@ -27,6 +28,44 @@ describe("shared links", () => {
     expect(sharedText(two, [[2, 0], [0, 2]])).toBe("shared with other pairs of devices: uplink, 12.0 GB/s");
     expect(sharedText(two, [[0, 1]])).toBe("");
     expect(sharedText(cluster(2, 1), [[0, 2]])).toBe("");
+  });
+
+  /** A cluster with one shared link, and who bears its sign. */
+  const sharing = (sizes: number[], pairs: [number, number][]) => {
+    const shared = [{ name: "x", bandwidth: 8, pairs }];
+    const [share] = sharesOf({ ...cluster(...sizes), shared });
+    return share!;
+  };
+
+  it("are borne by the device or host that all pairs have as an end, or by all ends", () => {
+    expect(sharing([4], [[0, 2], [0, 3], [1, 2], [1, 3]]).bearers).toEqual([0, 1, 2, 3]); // a switch
+    expect(sharing([4], [[1, 0], [1, 2], [3, 1]]).bearers).toEqual([1]); // a device's card
+    expect(sharing([2, 1, 1], [[0, 2], [1, 2], [3, 0], [1, 3]]).bearers).toEqual([0, 1]); // a host's card
+    expect(sharing([2, 2], [[0, 2], [1, 2], [1, 3]]).bearers).toEqual([0, 1, 2, 3]); // of two hosts neither is the one
+  });
+
+  it("are drawn on the wires that carry all their pairs, or else on all that carry some", () => {
+    const card = sharing([1, 1, 1, 1], [[0, 1], [0, 2], [3, 0]]);
+    const stubs = [0, 1, 2, 3].map((device) => between([device], [0, 1, 2, 3].filter((other) => other !== device)));
+    expect(ridden(card, stubs)).toEqual([true, false, false, false]);
+    expect(ridden(card, [between([0], [1]), between([0], [2]), between([1], [2])])).toEqual([true, true, false]);
+  });
+
+  it("name their pairs, the first eight of many", () => {
+    const all = within([0, 1, 2, 3]);
+    expect(pairsText(cluster(4), sharing([4], all.map(([a, b]) => [a, b])).link)).toMatch(/^d0 → d1, .* and 4 more$/);
+  });
+
+  it("have a bandwidth that is set or scaled, finite, and known before Python answers", () => {
+    const shared = [{ name: "x", bandwidth: 8, pairs: [[0, 1]] as [number, number][] }, { name: "y", bandwidth: 3, pairs: [[1, 0]] as [number, number][] }];
+    const two = { ...cluster(2), shared }, target = sharedOf("x");
+    const halved = applied(two, target.edit({ factor: 0.5 }));
+    expect(halved.shared.map(({ bandwidth }) => bandwidth)).toEqual([4, 3]);
+    expect(target.read(applied(halved, target.edit({ value: 20 })))).toEqual({ low: 20, high: 20 });
+    expect(structure(halved)).toBe(structure(two));
+    expect(structure({ ...two, shared: [{ ...shared[0]!, pairs: [[1, 0]] }, shared[1]!] })).not.toBe(structure(two));
+    expect(read(target.quantity, "∞")).toContain("Not a bandwidth");
+    expect(scaled(target.quantity, { low: 1e12, high: 1e12 }, 1e5, 3)).toEqual({ value: 1e17 });
   });
 });
 

@@ -5,18 +5,20 @@ import { card, type Card } from "./card";
 import { carry } from "./carry";
 import type { Scene } from "./geometry";
 import { deviceLinks, hostLinks, type Links } from "./links";
-import type { Activity } from "./state";
+import type { Share } from "./shares";
+import { arrows, signs } from "./sharing";
+import { ends, type Activity } from "./state";
 import { fitted, s, set } from "./svg";
-
-const MARGIN = 10;
 
 export interface Diagram {
   readonly svg: SVGSVGElement;
-  build(scene: Scene, small: boolean, selected: number): void;
+  build(scene: Scene, small: boolean, selected: number, shares: readonly Share[]): void;
   /** Shows present values. */
   update(): void;
   /** Lights up devices that compute and marks links that carry something, while a schedule is played. */
   light(activity: Activity): void;
+  /** Shows between which devices a link is shared; null: of none. */
+  point(share: Share | null): void;
 }
 
 export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
@@ -24,13 +26,18 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
   let cards: Card[] = [];
   let links: Links[] = [];
   let wasSmall = false;
+  let scene: Scene;
+  const pointed = s("g.pointed");
   let places = new Map<string, { x: number; y: number }>(); // of cards by device name, to move them from there
 
-  function build(scene: Scene, small: boolean, selected: number): void {
+  function build(now: Scene, small: boolean, selected: number, shares: readonly Share[]): void {
     const { editor } = adjust;
+    scene = now;
+    point(null);
     const hint = s("g.hint");
     cards = scene.cards.map((rect, device) => card(adjust, device, rect, small));
-    const hosts = small ? [] : hostLinks(adjust, scene);
+    if (!small) cards.forEach(({ element }, device) => element.append(...signs(shares.filter((share) => share.bearers.includes(device)), scene.cards[device]!)));
+    const hosts = small ? [] : hostLinks(adjust, scene, shares);
     const own = small || selected < 0 || selected >= scene.cards.length ? [] : deviceLinks(adjust, scene, selected);
     links = [...hosts, ...own];
     const ordered = scene.boxes.flatMap((box) => box.members);
@@ -43,10 +50,12 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
       hint,
       s("g.cards", {}, ...ordered.map((device) => cards[device]!.element)),
       s("g.labels", {}, ...own.flatMap((link) => link.labels)),
+      pointed,
     );
+    const { margin, below } = scene.sizes;
     set(svg, {
-      viewBox: `${-MARGIN} ${-MARGIN} ${scene.width + 2 * MARGIN} ${scene.height + MARGIN + scene.sizes.below}`,
-      width: scene.width + 2 * MARGIN,
+      viewBox: `${-margin} ${-margin} ${scene.width + 2 * margin} ${scene.height + margin + below}`,
+      width: scene.width + 2 * margin,
     });
     for (const device of ordered) {
       const tapped = () => editor.select(editor.model.get("selected") === device ? -1 : device);
@@ -70,6 +79,15 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
     for (const { lines, pairs } of links) lines.at(-1)!.classList.toggle("carries", pairs.some((pair) => used.has(String(pair))));
   }
 
+  function point(share: Share | null): void {
+    pointed.replaceChildren(...(share && !wasSmall ? arrows(share, scene) : []));
+    const used = new Set(share ? ends(share.link.pairs) : []);
+    cards.forEach(({ element }, device) => {
+      element.classList.toggle("sharing", used.has(device));
+      element.style.setProperty("--pl-share", share?.colour ?? "");
+    });
+  }
+
   /** Animates cards to their new places. */
   function glide(scene: Scene, small: boolean): void {
     const { devices } = adjust.editor.cluster;
@@ -86,7 +104,7 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
     });
   }
 
-  return { svg, build, update, light };
+  return { svg, build, update, light, point };
 }
 
 function plate(box: Scene["boxes"][number], small: boolean): SVGGElement {

@@ -25,6 +25,7 @@ export interface Sizes {
   readonly gap: number;
   readonly pad: number; // between a box and its cards
   readonly header: { readonly bus: number; readonly single: number }; // room for a title and, of several devices, their bus
+  readonly margin: number; // around all
   readonly below: number; // height of the space where a card can be dropped outside every host
 }
 
@@ -37,10 +38,12 @@ export interface Scene {
   readonly network: Rect | null; // drawn for many hosts in place of a line for each two
 }
 
-export const LARGE: Sizes = { card: { w: 146, h: 98 }, gap: 23, pad: 22, header: { bus: 46, single: 32 }, below: 40 };
+export const LARGE: Sizes = { card: { w: 146, h: 98 }, gap: 23, pad: 22, header: { bus: 46, single: 32 }, margin: 10, below: 40 };
 /** Four devices fit into half the width of a small window. */
-export const SNUG: Sizes = { card: { w: 119, h: 98 }, gap: 8, pad: 10, header: { bus: 34, single: 28 }, below: 10 };
-export const SMALL: Sizes = { card: { w: 92, h: 46 }, gap: 6, pad: 8, header: { bus: 22, single: 22 }, below: 10 };
+export const SNUG: Sizes = { card: { w: 119, h: 98 }, gap: 8, pad: 10, header: { bus: 34, single: 28 }, margin: 10, below: 10 };
+/** The same above a strip of shared links. */
+export const TIGHT: Sizes = { ...SNUG, margin: 2, below: 2 };
+export const SMALL: Sizes = { card: { w: 92, h: 46 }, gap: 6, pad: 8, header: { bus: 22, single: 22 }, margin: 10, below: 10 };
 
 const APART = 168; // room for a link's label between two boxes
 const ABOVE = 74; // the same, vertically

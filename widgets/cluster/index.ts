@@ -7,11 +7,13 @@ import { adjust, type Adjust } from "./adjust";
 import { diagram, type Diagram } from "./diagram";
 import { editor, type Editor } from "./editor";
 import { entry } from "./entry";
-import { gridScene, graphScene, LARGE, SNUG, type Scene } from "./geometry";
+import { gridScene, graphScene, LARGE, SNUG, TIGHT, type Scene } from "./geometry";
 import { matrix, type Matrix } from "./matrix";
 import { roomIn } from "./room";
 import { ruler } from "./ruler";
+import { sharesOf } from "./shares";
 import { drawing, hostsOf, nextHost, REST, structure, type Activity } from "./state";
+import { strip, type Strip } from "./strip";
 import css from "./style.css";
 import { memoryOf } from "./targets";
 import { toolbar, type Action } from "./toolbar";
@@ -30,6 +32,7 @@ class Canvas {
   readonly #entry = entry(this.root, () => roomIn(this.root, this.#body));
   readonly #diagram: Diagram;
   readonly #matrix: Matrix;
+  readonly #strip: Strip;
   readonly #toolbar = toolbar((action) => this.#act(action));
   readonly #error = h("div.error", { role: "alert" });
   readonly #status = h("div.status", { role: "status", "aria-live": "polite" });
@@ -51,8 +54,12 @@ class Canvas {
     const say = (text: string) => this.#say(text);
     this.#diagram = diagram(this.#adjust, say);
     this.#matrix = matrix(this.#adjust, say);
+    this.#strip = strip(this.#adjust, (share) => {
+      this.#diagram.point(share);
+      this.#matrix.fade(share?.link.pairs ?? null);
+    });
     this.root.classList.toggle("embedded", model.get("embedded"));
-    this.root.append(style(THEME_CSS, css), this.#toolbar.element, this.#error, this.#body, this.#status, this.#entry.element, scale.element);
+    this.root.append(style(THEME_CSS, css), this.#toolbar.element, this.#error, this.#body, this.#strip.element, this.#status, this.#entry.element, scale.element);
     this.#listen();
     this.#say("");
   }
@@ -73,7 +80,7 @@ class Canvas {
     on("change:cluster", () => this.#editor.refresh());
     this.#hearOthers(on);
     on("change:curve", () => this.#redrawRuler());
-    for (const trait of ["selected", "fixed"]) on(`change:${trait}`, () => this.#later(true));
+    for (const trait of ["selected", "fixed", "sharing"]) on(`change:${trait}`, () => this.#later(true));
     for (const trait of ["peak", "load", "error", "can_undo", "can_redo"]) on(`change:${trait}`, () => this.#later(false));
     this.#stop.push(watchTheme(() => this.#later(true)));
     let width = 0;
@@ -129,8 +136,10 @@ class Canvas {
     this.#focus = null;
     if (focused) this.root.focus({ preventScroll: true }); // never to the page meanwhile: a notebook would take it for its cells
     const graph = drawing(cluster) === "graph", beside = width >= (this.#model.get("embedded") ? CLOSE : SIDE_BY_SIDE);
-    this.#scene = graph ? graphScene(cluster, this.#model.get("embedded") ? SNUG : LARGE) : gridScene(cluster, (beside ? width / 2 : width) - 36);
-    this.#diagram.build(this.#scene, !graph, this.#model.get("selected"));
+    const shares = sharesOf(cluster), snug = shares.length ? TIGHT : SNUG;
+    this.#scene = graph ? graphScene(cluster, this.#model.get("embedded") ? snug : LARGE) : gridScene(cluster, (beside ? width / 2 : width) - 36);
+    this.#diagram.build(this.#scene, !graph, this.#model.get("selected"), shares);
+    this.#strip.build(shares);
     this.#body.className = graph ? "body" : `body grid${beside ? " beside" : ""}`;
     this.#body.replaceChildren(h("div.frame", {}, this.#diagram.svg), ...(graph ? [] : [this.#matrix.element]));
     this.#matrix.light(REST.links);
@@ -146,6 +155,7 @@ class Canvas {
     this.#error.textContent = this.#model.get("error");
     if (structure(cluster) !== this.#built) return; // not shown yet
     this.#diagram.update();
+    this.#strip.update();
     if (drawing(cluster) === "grid") this.#matrix.update();
   }
 

@@ -3,6 +3,8 @@ import { clamp } from "../shared/scale";
 import type { Adjust } from "./adjust";
 import { centre, edge, type Box, type Point, type Rect, type Scene } from "./geometry";
 import { label, type Label } from "./pill";
+import { ridden, type Share } from "./shares";
+import { dashes } from "./sharing";
 import { between, rangeOf, sharedText, within, type Cluster } from "./state";
 import { s, set } from "./svg";
 import { linkOf } from "./targets";
@@ -14,12 +16,18 @@ export interface Links {
   readonly pairs: readonly Pair[];
   readonly lines: SVGGElement[];
   readonly labels: SVGGElement[];
+  /** The part of its line that these devices use; null without a line. */
+  readonly path: ((devices: readonly number[]) => string) | null;
   update(load: readonly (readonly number[])[]): void;
 }
 
-export function hostLinks(adjust: Adjust, scene: Scene): Links[] {
+export function hostLinks(adjust: Adjust, scene: Scene, shares: readonly Share[]): Links[] {
   const inside = scene.boxes.filter((box) => box.members.length > 1).map((box) => bus(adjust, scene, box));
-  return [...inside, ...(scene.network ? network(adjust, scene, scene.network) : direct(adjust, scene))];
+  const all = [...inside, ...(scene.network ? network(adjust, scene, scene.network) : direct(adjust, scene))];
+  const wires = all.filter((link) => link.path);
+  const rides = shares.map((share) => ridden(share, wires.map(({ pairs }) => pairs)));
+  wires.forEach((wire, i) => wire.lines.at(-1)!.append(...dashes(shares.filter((_, at) => rides[at]![i]), ({ bearers }) => wire.path!(bearers))));
+  return all;
 }
 
 /** One thin line, with its own label, from a device to every other. */
@@ -36,14 +44,17 @@ export function deviceLinks(adjust: Adjust, scene: Scene, device: number): Links
 
 /** The links inside a host as a bus: a bar below its title, a branch down each column, a twig to each card. */
 function bus(adjust: Adjust, { sizes, cards }: Scene, box: Box): Links {
-  const rects = box.members.map((device) => cards[device]!);
   const y = box.y + box.header - 10;
   const trunk = (rect: Rect) => rect.x - sizes.pad / 2;
-  const segments: [Point, Point][] = [[{ x: trunk(rects[0]!), y }, { x: Math.max(...rects.map(trunk)), y }]];
-  for (const rect of rects) {
-    const middle = rect.y + rect.h / 2;
-    segments.push([{ x: trunk(rect), y }, { x: trunk(rect), y: middle }], [{ x: trunk(rect), y: middle }, { x: rect.x, y: middle }]);
-  }
+  const segments = (devices: readonly number[]): Segment[] => {
+    const rects = box.members.filter((device) => devices.includes(device)).map((device) => cards[device]!);
+    if (!rects.length) return [];
+    const bar: Segment = [{ x: Math.min(...rects.map(trunk)), y }, { x: Math.max(...rects.map(trunk)), y }];
+    return [bar, ...rects.flatMap((rect): Segment[] => {
+      const middle = rect.y + rect.h / 2;
+      return [[{ x: trunk(rect), y }, { x: trunk(rect), y: middle }], [{ x: trunk(rect), y: middle }, { x: rect.x, y: middle }]];
+    })];
+  };
   const pairs = within(box.members);
   const at = { x: box.x + box.w - sizes.pad / 2, y: box.y + 18 };
   return link(adjust, pairs, segments, label(adjust, linkTargets(pairs, `inside ${box.host}`)), at, "end");
@@ -78,20 +89,26 @@ function network(adjust: Adjust, { boxes }: Scene, bar: Rect): Links[] {
   return [{ ...all, lines: [plate, ...all.lines] }, ...stubs];
 }
 
+type Segment = [Point, Point];
+
 const linkTargets = (pairs: Pair[], what: string) => [linkOf("bandwidth", pairs, what), linkOf("latency", pairs, what)];
 
 function link(
-  adjust: Adjust, pairs: Pair[], segments: [Point, Point][], values: Label, at: Point, anchor: "start" | "middle" | "end", kind = "",
+  adjust: Adjust, pairs: Pair[], segments: Segment[] | ((devices: readonly number[]) => Segment[]), values: Label, at: Point, anchor: "start" | "middle" | "end", kind = "",
 ): Links {
-  const path = segments.map(([a, b]) => `M${a.x} ${a.y}L${b.x} ${b.y}`).join("");
-  const line = s("path.wire", { d: path }), busy = s("path.busy", { d: path });
-  const shared = sharedText(adjust.editor.cluster, pairs);
+  const of = typeof segments === "function" ? segments : () => segments;
+  const path = (devices: readonly number[]) => of(devices).map(([a, b]) => `M${a.x} ${a.y}L${b.x} ${b.y}`).join("");
+  const whole = path(pairs.map(([from]) => from));
+  const line = s("path.wire", { d: whole }), busy = s("path.busy", { d: whole }), title = s("title");
+  const shared = sharedText(adjust.editor.cluster, pairs) !== "";
   const reference = referenceOf(adjust.editor.cluster);
   return {
     pairs,
-    lines: [s("g", { class: `link ${kind}` }, ...(shared ? [s("title", {}, shared)] : []), line, busy)],
+    lines: [s("g", { class: `link ${kind}` }, ...(shared ? [title] : []), line, busy)],
+    path: whole ? path : null,
     labels: [values.element],
     update(load) {
+      if (shared) title.textContent = sharedText(adjust.editor.cluster, pairs);
       const { low, high } = rangeOf(adjust.editor.cluster.bandwidth, pairs);
       const width = thickness(Math.sqrt(low) * Math.sqrt(high), reference) * (kind ? 0.6 : 1);
       set(line, { "stroke-width": width });

@@ -24,6 +24,7 @@ interface Place {
   readonly column: number;
 }
 
+const FADED = 0.18; // opacity
 const TEXT = 11; // pixels; all text has at least that
 
 const SCOPES: [Scope, string, string][] = [
@@ -40,6 +41,8 @@ export interface Matrix {
   update(): void;
   /** Marks the links that carry something while a schedule is played. */
   light(links: readonly Pair[]): void;
+  /** Fades all links but these; null: none. */
+  fade(links: readonly Pair[] | null): void;
 }
 
 export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
@@ -61,6 +64,7 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
   let domain: Range = { low: 1, high: 1 };
   let look: Theme;
   let carrying: readonly Pair[] = [];
+  let pointed: ReadonlySet<string> | null = null;
 
   function build(width: number, theme: Theme): void {
     const { cluster } = adjust.editor;
@@ -93,6 +97,12 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     draw();
   }
 
+  function fade(links: readonly Pair[] | null): void {
+    if (!links && !pointed) return;
+    pointed = links && new Set(links.map(String));
+    if (element.isConnected) draw();
+  }
+
   function draw(): void {
     if (stale()) return;
     const g = canvas.getContext("2d")!;
@@ -110,7 +120,9 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
         const x = o + column * c, y = o + row * c;
         const colour = i === j ? null : colourOf(matrix[i]![j]!, domain);
         g.fillStyle = colour ?? look.surface;
+        g.globalAlpha = pointed && !pointed.has(`${i},${j}`) ? FADED : 1;
         g.fillRect(x, y, c - line, c - line);
+        g.globalAlpha = 1;
         if (!colour || c < 3 * TEXT) return;
         g.fillStyle = inkOn(colour);
         g.fillText(adjust.text(targetAt(cluster, { row, column }, "cell")!).split(" ")[0]!, x + c / 2, y + c / 2 - c / 8);
@@ -312,5 +324,5 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
   listen(kindMenu, "change", () => (rescale(), draw()));
   listen(scopeMenu, "change", () => draw());
   connect();
-  return { element, build, update, light };
+  return { element, build, update, light, fade };
 }

@@ -23,12 +23,17 @@ export const MEMORY: Quantity = { name: "memory", unit: "B", example: "16 GB", l
 export const BANDWIDTH: Quantity = { name: "bandwidth", unit: "B/s", example: "12 GB/s or 100 Gbit/s", low: 1e-3, high: 1e18, end: 1e15, write: plain(bandwidth) };
 export const LATENCY: Quantity = { name: "latency", unit: "s", example: "50 µs", low: 0, high: 1e6, zero: 1e-7, write: plain(seconds) };
 
+/** Of a shared link, which has an end. */
+export const CAPACITY: Quantity = (({ end: _, ...rest }) => rest)(BANDWIDTH);
+
 /** The quantity as it is written and read in a problem with these units. */
 export function inUnits(quantity: Quantity, { plain }: Units): Quantity {
-  return plain ? (PLAIN[quantity.name] ??= { ...quantity, unit: "", example: "12", zero: 0.01, write: (value) => number(value) }) : quantity;
+  if (!plain) return quantity;
+  if (!PLAIN.has(quantity)) PLAIN.set(quantity, { ...quantity, unit: "", example: "12", zero: 0.01, write: (value) => number(value) });
+  return PLAIN.get(quantity)!;
 }
 
-const PLAIN: Partial<Record<Quantity["name"], Quantity>> = {};
+const PLAIN = new Map<Quantity, Quantity>();
 
 
 export const PER_DECADE = 120; // pixels of a drag that multiply by ten

@@ -17,7 +17,7 @@ export interface Cluster {
   readonly order: readonly number[];
   readonly view: View;
   readonly units: Units;
-  readonly shared?: readonly SharedLink[];
+  readonly shared: readonly SharedLink[];
 }
 
 /** What is busy at one time of a schedule: devices that compute, links that carry something. */
@@ -55,7 +55,7 @@ export function fromWire(wire: WireCluster): Cluster {
 
 /** "shared with other pairs of devices: uplink, 12.5 GB/s": the shared links that some of these pairs use; "" for none. */
 export function sharedText({ shared, units }: Cluster, pairs: readonly Pair[]): string {
-  const used = (shared ?? []).filter((link) => link.pairs.some(([a, b]) => pairs.some(([c, d]) => a === c && b === d)));
+  const used = shared.filter((link) => link.pairs.some(([a, b]) => pairs.some(([c, d]) => a === c && b === d)));
   const named = used.map(({ name, bandwidth }) => `${name}, ${units.bytes(bandwidth)}${units.plain ? "" : "/s"}`);
   return named.length ? `shared with other pairs of devices: ${named.join("; ")}` : "";
 }
@@ -90,6 +90,11 @@ export function block(from: readonly number[], to: readonly number[]): Pair[] {
   return from.flatMap((i) => to.flatMap((j): Pair[] => (i === j ? [] : [[i, j]])));
 }
 
+/** The devices of some pairs, in ascending order. */
+export function ends(pairs: readonly Pair[]): number[] {
+  return [...new Set(pairs.flat())].sort((a, b) => a - b);
+}
+
 /** Smallest and largest entry of a matrix at these pairs. */
 export function rangeOf(matrix: readonly (readonly number[])[], pairs: readonly Pair[]): Range {
   let low = Infinity, high = -Infinity;
@@ -121,6 +126,10 @@ export function applied(cluster: Cluster, edit: Edit): Cluster {
       for (const [i, j] of edit.pairs) matrix[i]![j] = "factor" in edit ? matrix[i]![j]! * edit.factor : (edit.value ?? Infinity);
       return { ...cluster, [edit.kind]: matrix };
     }
+    case "shared": {
+      const changed = (now: number) => ("factor" in edit ? now * edit.factor : (edit.value ?? now));
+      return { ...cluster, shared: cluster.shared.map((link) => (link.name === edit.link ? { ...link, bandwidth: changed(link.bandwidth) } : link)) };
+    }
     default:
       return cluster;
   }
@@ -128,5 +137,10 @@ export function applied(cluster: Cluster, edit: Edit): Cluster {
 
 /** The part of a cluster whose change needs new elements, not only new values in them. */
 export function structure(cluster: Cluster): string {
-  return JSON.stringify([cluster.devices.map((d) => [d.name, d.type, d.host]), cluster.order, cluster.units.plain, drawing(cluster)]);
+  return JSON.stringify([cluster.devices.map((d) => [d.name, d.type, d.host]), cluster.order, cluster.units.plain, drawing(cluster), cluster.shared.map(({ name, pairs }) => [name, pairs.length, sum(pairs)])]);
+}
+
+/** A number that tells two sets of pairs apart, and is quick to compute. */
+function sum(pairs: readonly Pair[]): number {
+  return pairs.reduce((total, [a, b]) => (31 * total + 1009 * a + b) | 0, 0);
 }

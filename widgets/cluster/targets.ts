@@ -1,5 +1,5 @@
 /** The values that a handle, or a cell of the matrix, changes. Pure. */
-import { BANDWIDTH, LATENCY, MEMORY, SPEED, type Quantity } from "./quantity";
+import { BANDWIDTH, CAPACITY, LATENCY, MEMORY, SPEED, type Quantity } from "./quantity";
 import { rangeOf, type Cluster, type Range } from "./state";
 import type { Change, Edit, Pair } from "./traits";
 
@@ -26,6 +26,18 @@ export function linkOf(kind: "bandwidth" | "latency", pairs: Pair[], what: strin
     quantity: kind === "bandwidth" ? BANDWIDTH : LATENCY,
     read: (cluster) => rangeOf(cluster[kind], pairs),
     edit: (change) => ({ kind, pairs, ...change }),
+  };
+}
+
+/** What all transfers over a shared link have together. */
+export function sharedOf(name: string): Target {
+  const now = (cluster: Cluster) => cluster.shared.find((link) => link.name === name)?.bandwidth ?? NaN;
+  return {
+    key: `shared:${name}`,
+    label: `bandwidth of shared link ${name}`,
+    quantity: CAPACITY,
+    read: (cluster) => ({ low: now(cluster), high: now(cluster) }),
+    edit: (change) => ({ kind: "shared", link: name, ...change }),
   };
 }
 

@@ -11,6 +11,8 @@ export interface ClusterTraits {
   error: string;
   /** Devices whose speed changes no time. */
   fixed: number[];
+  /** Whether the transfer model knows shared links. */
+  sharing: boolean;
   /** Inside a larger view, which has the undo buttons and gives the height. */
   embedded: boolean;
   can_undo: boolean;
@@ -52,6 +54,7 @@ export type Change = { value: number | null } | { factor: number };
 export type Edit =
   | { kind: "speed" | "memory"; device: number; value: number | null }
   | ({ kind: "bandwidth" | "latency"; pairs: Pair[] } & Change)
+  | ({ kind: "shared"; link: string } & Change)
   | { kind: "move"; device: number; slot: number }
   | { kind: "host"; device: number; host: string | null; slot?: number }
   | { kind: "add"; host: string | null }

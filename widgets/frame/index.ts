@@ -7,6 +7,7 @@ import { bounded, byKey } from "./split";
 import type { Download, FrameTraits } from "./traits";
 
 const ROOT = ".placelab-explorer";
+const ARRIVES = 1500; // ms within which a picture reaches the page
 const OPENED = ".pl-opens.mod-active"; // buttons whose panel is open
 
 const render: Render<FrameTraits> = ({ model, el }) => {
@@ -50,17 +51,32 @@ const render: Render<FrameTraits> = ({ model, el }) => {
   listen(splitter, "dblclick", () => setSplit(0), { signal });
   dragged(splitter, root, setSplit, signal);
 
+  let looking = 0;
+  const look = () => {
+    clearTimeout(looking);
+    looking = window.setTimeout(() => isStale(el, model.get("picture")) && (model.off("change:picture", look), model.send("stale picture")), ARRIVES);
+  };
   model.on("change:split", showSplit);
+  model.on("change:picture", look);
+  look();
   const onMessage = ({ download: name, type }: Download, buffers: DataView[]) =>
     download(name, new Blob([buffers[0] as BlobPart], { type }));
   model.on("msg:custom", onMessage);
   return () => {
     ending.abort();
+    clearTimeout(looking);
+    model.off("change:picture", look);
     splitter.remove();
     model.off("change:split", showSplit);
     model.off("msg:custom", onMessage);
   };
 };
+
+/** Whether the notebook around `el` holds an earlier picture: after the page is loaded again, a cell's outputs get no news until it is run. */
+function isStale(el: HTMLElement, [name, number]: string[]): boolean {
+  const held = name ? el.closest(".jp-NotebookPanel")?.querySelector<HTMLElement>(`.${name}`) : null;
+  return !!held && held.dataset.number !== number;
+}
 
 /** Dragging the splitter moves the border between the middle row and the chart. */
 function dragged(splitter: HTMLElement, root: () => HTMLElement | null, set: (share: number) => void, signal: AbortSignal): void {

@@ -2,6 +2,8 @@
 export interface FrameTraits {
   /** Share of the height below the top rows that the middle row takes, 0.15 to 0.7. */
   split: number;
+  /** Class and number of the newest saved picture; [] before the first. */
+  picture: string[];
 }
 
 /** A message from Python: the file whose content is the message's first buffer is downloaded. */

@@ -137,11 +137,14 @@ COLUMNS = {
     "memory": "device",
     "bandwidth": "pairs",
     "latency": "pairs",
+    "shared": "link",
 }  # what is dragged, and where
 
 
 def dragged_value(cluster: Cluster, message: Mapping[str, Any]) -> float:
     """The value that a drag's message changes, in a cluster [SI]: the least of its links."""
+    if message["kind"] == "shared":
+        return next(link.bandwidth for link in cluster.links if link.name == message["link"])
     values = getattr(cluster, message["kind"])
     if COLUMNS[message["kind"]] == "device":
         return float(values[message["device"]])
@@ -150,9 +153,9 @@ def dragged_value(cluster: Cluster, message: Mapping[str, Any]) -> float:
 
 def at(state: State, message: Mapping[str, Any], factor: float) -> State:
     """The state with the dragged value at `factor` times what it was."""
-    scaled = {key: message[key] for key in ("kind", "device", "pairs") if key in message}
-    links = COLUMNS[message["kind"]] == "pairs"
-    scaled |= {"factor": factor} if links else {"value": factor * dragged_value(state.cluster, message)}
+    scaled = {key: message[key] for key in ("kind", "device", "pairs", "link") if key in message}
+    of_device = COLUMNS[message["kind"]] == "device"
+    scaled |= {"value": factor * dragged_value(state.cluster, message)} if of_device else {"factor": factor}
     return state.with_cluster(*apply(state.cluster, state.layout, scaled))
 
 

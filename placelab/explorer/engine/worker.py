@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 from collections.abc import Callable
+from time import monotonic
+from weakref import WeakSet
 
 log = logging.getLogger("placelab")
 PREFIX = "placelab worker: "  # of its threads' names
@@ -16,6 +19,8 @@ def _is_for_the_log(record: logging.LogRecord) -> bool:
 
 
 log.addFilter(_is_for_the_log)
+END = 1.0  # seconds that all threads together have to end when Python does
+_workers: WeakSet[Worker] = WeakSet()
 
 
 class Worker:
@@ -29,6 +34,7 @@ class Worker:
         self._change = threading.Condition()
         self._woken = self._busy = self.closed = False
         self._thread: threading.Thread | None = None
+        _workers.add(self)
 
     @property
     def woken(self) -> bool:
@@ -66,6 +72,11 @@ class Worker:
             self.closed = True
             self._change.notify_all()
 
+    def join(self, seconds: float) -> None:
+        """Wait until the thread of a closed worker has ended, at most so long."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+
     def _run(self) -> None:
         while self._next():
             try:
@@ -82,3 +93,17 @@ class Worker:
             self._change.wait_for(lambda: self.woken)
             self._woken, self._busy = False, not self.closed
             return self._busy
+
+
+@atexit.register
+def _end_all() -> None:
+    """End all threads while the kernel can still take their messages.
+
+    Functions registered later run first, so this one runs before ipykernel ends the thread that sends all messages. After that,
+    every thread sends its own, and the parts of two that are sent at once are mixed: no page can read them.
+    """
+    workers, until = list(_workers), monotonic() + END
+    for worker in workers:
+        worker.close()
+    for worker in workers:
+        worker.join(max(0.0, until - monotonic()))

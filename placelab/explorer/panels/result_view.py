@@ -82,6 +82,7 @@ class ResultView:
         """Prepare for the results of this problem; use of memory and links of other devices is taken off the canvas."""
         self._shared.follow(problem)
         self._canvas.fixed = np.flatnonzero(~speed_matters(problem)).tolist()
+        self._canvas.sharing = problem.transfers == "fair"
         if problem.cluster.n_devices != self._devices:
             self.clear_canvas()
         self._devices = problem.cluster.n_devices

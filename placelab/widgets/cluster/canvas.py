@@ -60,6 +60,7 @@ class ClusterCanvas(anywidget.AnyWidget):
     )  # makespan over the value being dragged; {}: none, see explorer.engine.curve
     error = traitlets.Unicode("").tag(sync=True)  # why the last edit was refused
     fixed: traitlets.List[int] = traitlets.List().tag(sync=True)  # devices whose speed changes no time, which is shown
+    sharing = traitlets.Bool(True).tag(sync=True)  # whether the transfer model knows shared links
     embedded = traitlets.Bool(False).tag(
         sync=True
     )  # inside a larger view, which has the undo buttons and gives the height

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ def apply(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
         memory       device, value                            bytes
         bandwidth    pairs, value or factor                   bytes/s of ordered pairs [from, to], set or scaled
         latency      pairs, value or factor                   seconds of ordered pairs, set or scaled
+        shared       link, value or factor                    bytes/s of a shared link, by its name, set or scaled
         move         device, slot                             another place among the cards of its host
         host         device, host or None, slot (optional)    another host, or one of its own
         add          host or None                             a device like the host's last, there or on its own
@@ -80,6 +82,17 @@ def _bandwidth(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> Sta
 
 def _latency(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
     return cluster.replace(latency=_links(cluster, cluster.latency, edit)), layout
+
+
+def _shared(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
+    name = edit.get("link")
+    now = next((link for link in cluster.links if link.name == name), None)
+    if now is None:
+        raise PlacelabError(f"no shared link is called {repr(name)[:80]}; the cluster has {len(cluster.links)}")
+    scaled = "factor" in edit
+    value = now.bandwidth * _number(edit, "factor", "factor") if scaled else _number(edit, "value", "bandwidth")
+    links = [replace(link, bandwidth=value) if link is now else link for link in cluster.links]
+    return cluster.replace(links=links), layout
 
 
 def _move(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
@@ -144,6 +157,7 @@ KINDS: dict[str, Callable[[Cluster, Layout, Mapping[str, Any]], State]] = {
     "memory": _memory,
     "bandwidth": _bandwidth,
     "latency": _latency,
+    "shared": _shared,
     "move": _move,
     "host": _host,
     "add": _add,
