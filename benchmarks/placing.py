@@ -100,6 +100,11 @@ LISTS = (
     "parametric",
     "lookahead",
     "lc",
+    "gdl",
+    "fcp",
+    "flb",
+    "hbmct",
+    "dsc",
 )
 LISTED = (3_000, 22_000)
 CLUSTERS = {

@@ -2,8 +2,12 @@
 
     python benchmarks/study_overhead.py [--rows N] [--ops N …]
 
-Processor time of one process, the loop and the study in turns, the least of three rounds; that of the process that hands out the
-tasks where others do the work; most memory of a process with a tenth of the rows, and with all. Prints Markdown.
+Prints Markdown tables of
+
+- processor time in one process: the loop and the study in turns, the least of three rounds;
+- processor time of the process that hands out the tasks to two others;
+- processor time of Dask's client and scheduler, in one process, with two workers;
+- peak memory of a process with a tenth of the rows, and with all.
 """
 
 from __future__ import annotations
@@ -56,6 +60,15 @@ def took(call: Callable[[], None]) -> float:
     return process_time() - began
 
 
+def on_dask(given: pl.Problems, ops: int) -> float:
+    """Processor time of a client and a scheduler with two workers [s]."""
+    from distributed import Client, LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        whole(problems(EACH, ops), client=client)  # workers have imported placelab
+        return took(lambda: whole(given, client=client))
+
+
 def peak(rows: int, seeds: int, ops: int) -> float:
     """Most memory of a process with such a study [MB]."""
     command = [sys.executable, __file__, "--rows", str(rows), "--ops", str(ops), "--memory", str(seeds)]
@@ -73,16 +86,17 @@ def main() -> None:
         whole(problems(options.rows, options.ops[0]), seeds=options.memory)
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
         return
-    print("| rows | ops | work, s | study, s | ratio | at most | handing out, s | ratio | at most |")
-    print("| ---: |" + " ---: |" * 8)
+    print("| rows | ops | work, s | study, s | ratio | at most | handing out, s | ratio | at most | Dask, s | ratio |")
+    print("| ---: |" + " ---: |" * 10)
     for ops in options.ops:
         given = problems(options.rows, ops)
         for call in (plain, whole):  # kernels are compiled
             call(problems(EACH, ops))
         rounds = [(took(lambda: plain(given)), took(lambda: whole(given))) for _ in range(ROUNDS)]  # noqa: B023
         work, study = map(min, zip(*rounds, strict=True))
-        handing = took(lambda: whole(given, processes=2))  # noqa: B023
+        handing, dask = took(lambda: whole(given, processes=2)), on_dask(given, ops)  # noqa: B023
         figures = f"{work:.2f} | {study:.2f} | {study / work:.3f} | 1.10 | {handing:.2f} | {handing / work:.3f} | 0.10"
+        figures += f" | {dask:.2f} | {dask / work:.3f}"
         print(f"| {options.rows:,} | {ops} | {figures} |", flush=True)
     print("\n| rows | most memory, MB |\n| ---: | ---: |")
     for seeds in (1, 10):

@@ -171,8 +171,6 @@ def _rows(
             placement, took, error = timed(
                 lambda: place(problem, partitioner, prepare=prepare, seed=seed, cancel=cancel)  # noqa: B023
             )
-            if placement and placement.problem is problem and placement.bound is not None:
-                bound = max(bound, placement.bound)
             for scheduler in when:
                 if cancel():
                     return
@@ -182,6 +180,8 @@ def _rows(
                     if placement
                     else failed(took, error)
                 )
+                if placement and placement.problem is problem:
+                    bound = max(bound, placement.proven(result["makespan"]))
                 yield row | result, bound
 
 
@@ -201,7 +201,7 @@ def run_pair(
         return failed(placing + took, error)
     return {**measure(schedule)} | dict(
         makespan=schedule.makespan,
-        bound_gap=gap_to(schedule.makespan, bound),
+        bound_gap=gap_to(schedule.makespan, max(bound, placement.proven(schedule.makespan))),
         valid=not validate(schedule, memory=False),
         oom=bool(len(schedule.oom)),
         seconds=placing + took,

@@ -8,12 +8,12 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-LONGEST = 1000  # characters of a message: a stranger's file may call an op by a megabyte
+LONGEST = 1000  # characters of a message: the name of an op in a file may have millions
 LONGEST_LIST = 4000  # of one that says what is wrong device by device
 
 
 class PlacelabError(ValueError):
-    """Anything a user of placelab can do something about, said on one line of bounded length, whatever a file holds.
+    """An error that the user can remedy. Its message is one line of bounded length, whatever a file holds.
 
     >>> len(str(PlacelabError("an op called " + "a" * 10**6)))
     1000
@@ -67,7 +67,7 @@ class InfeasibleError(PlacelabError):
 
 
 class UnsupportedError(PlacelabError):
-    """Two things that are fine alone do not fit together."""
+    """An option or its value does not exist, a package is not installed, or two valid things do not fit together."""
 
 
 def expect(value: Any, kind: type | tuple[type, ...], who: str) -> None:

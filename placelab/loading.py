@@ -53,6 +53,8 @@ EXPECTED = "a graph"
 class Reader(Protocol):
     """A module that reads one format.
 
+    It may have a function ``read(path, **options)``, too, where a file is not read whole, such as a model with its weights.
+
     Attributes
     ----------
     EXPECTED
@@ -60,9 +62,6 @@ class Reader(Protocol):
     """
 
     EXPECTED: str
-
-    def read(self, path: Any, **options: Any) -> OpGraph:
-        """The graph in a file."""
 
     def loads(self, data: bytes, where: str, **options: Any) -> OpGraph:
         """The graph in the bytes of a file; `where` names it in messages."""
@@ -186,9 +185,12 @@ def _open(what: str | Path, options: dict[str, Any]) -> OpGraph:
     if not os.path.exists(path) and not _suffix(path.name):
         raise FormatError(f"{what!a:.200} is neither a dataset ({', '.join(datasets.names())}) nor a file that exists")
     readers = _readers(str(path))
-    if len(readers) == 1:
-        return with_estimates(_call(_reader(readers[0]).read, path, options=options))
-    return loads(read_file(path, EXPECTED), str(path), **options)
+    reader = _reader(readers[0])
+    if len(readers) > 1:
+        return loads(read_file(path, EXPECTED), str(path), **options)
+    if read := getattr(reader, "read", None):
+        return with_estimates(_call(read, path, options=options))
+    return with_estimates(_call(reader.loads, read_file(path, reader.EXPECTED), str(path), options=options))
 
 
 def _suffix(name: str) -> str:

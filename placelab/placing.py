@@ -9,6 +9,7 @@ from typing import Any
 from placelab.analysis.approximation import claim
 from placelab.errors import PlacelabError, UnsupportedError, expect
 from placelab.preparing.chain import Steps, pipeline
+from placelab.preparing.held_back import held_back
 from placelab.problem.problem import Problem
 from placelab.progress import Report, never, silent
 from placelab.schedule.placement import Placement
@@ -59,6 +60,11 @@ def place(
     UnsupportedError
         No such partitioner or option.
 
+    Notes
+    -----
+    A plan whose run is short of memory because transfers contend or Send ops run, which planners leave out, gets later
+    ``not_before`` times where these help (:func:`placelab.preparing.held_back.held_back`).
+
     Examples
     --------
     >>> import placelab as pl
@@ -76,10 +82,14 @@ def place(
             f"partitioner {function.name!r} returned {type(placement).__name__}; expected a Placement: return "
             "placelab.Placement(problem, device), one device number per op, or ListScheduler's placement()"
         )
+    if placement.problem is not small:
+        raise PlacelabError(
+            f"partitioner {function.name!r} returned a placement of another problem; expected one of the problem that it is given"
+        )
     proven = small is problem and not cancel() and _is_as_proven(function, options, preview)
     sentence = claim(problem, function.name) if proven else ""
     notes = (*placement.notes, sentence) if sentence else placement.notes
-    return expand(replace(placement, partitioner=function.name, notes=notes))
+    return held_back(expand(replace(placement, partitioner=function.name, notes=notes)))
 
 
 def _is_as_proven(function: Partitioner, options: Mapping[str, Any], preview: bool) -> bool:

@@ -50,14 +50,15 @@ def simulate(
         ops wait for room. A run that lacks none without waiting is the result of ``"wait"``, too. Otherwise the run begins
         anew, and an op starts when its device has room for all it may hold until it ends: temporary bytes and outputs, as if
         each output stayed. That is more than an output takes that its consumer picks up at once (``edges``), because no op
-        knows what runs next. Even an op of no time waits. Tensors on their way take room unasked, and are marked.
+        knows what runs next. Even an op of no time waits. Tensors on their way do not wait for room; a shortage that they
+        cause is marked.
     options
         Options of the scheduler.
 
     Returns
     -------
     Schedule
-        The same for the same input in every process: ties are broken by op number, never by a hash or a heap's whim.
+        The same for the same input in every process: ties are broken by op number, never by the order of a set or a heap.
 
     Raises
     ------
@@ -71,8 +72,8 @@ def simulate(
     -----
     O((ops + edges + transfers) log ops), with ``fair`` also O(transfers · pairs of devices); ``"wait"`` runs twice where memory
     is short. Transfers start when their producer ends (``parallel``; ``fair``, which shares links), are reserved in order of
-    request (``sequential``) or wait for a channel; a tensor goes once to each device that consumes it. Of equals the one that
-    became executable first goes first, at one instant a Send before an op, then the lower number. An instant is processed in
+    request (``sequential``) or wait for a channel; a tensor goes once to each device that consumes it. Ties of priority: what
+    became executable first, at one instant a Send before an op, then the lower number. An instant is processed in
     rounds: completions, then transfers, then idle devices from the lowest up; where transfers have priorities, those that take
     time start last, when all of the instant have been requested
     (:mod:`placelab.kernels.events`).
@@ -94,7 +95,7 @@ def simulate(
     if placement.problem is not problem:
         placement = replace(
             placement, problem=problem, bound=None, notes=()
-        )  # what was proven, was of the other problem
+        )  # what was proven holds for the other problem
     if oom not in OOM:
         raise FormatError(f"oom is {oom!r}; expected one of {', '.join(OOM)}")
     function = find(schedulers(), default_scheduler(placement) if scheduler is None else scheduler, "scheduler")

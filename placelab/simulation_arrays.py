@@ -57,10 +57,10 @@ class Arguments(NamedTuple):
 def moves(problem: Problem, device: np.ndarray) -> Moves:
     """Transfers of a placement by `device`, shape (n_ops,)."""
     graph = problem.graph
-    work, receivers, found = plan_arrays.transfers(problem)
-    x = group_transfers(device, plan_arrays.successors(graph), graph.producer, work, receivers, found)
-    tensor, destination, source = (column[:x] for column in (found.tensor, found.destination, found.source))
-    return Moves(blocks.Transfers(found.ptr, tensor, destination, source, found.of_edge), receivers)
+    work, receivers, moved = plan_arrays.transfers(problem)
+    x = group_transfers(device, plan_arrays.successors(graph), graph.producer, work, receivers, moved)
+    tensor, destination, source = (column[:x] for column in (moved.tensor, moved.destination, moved.source))
+    return Moves(blocks.Transfers(moved.ptr, tensor, destination, source, moved.of_edge), receivers)
 
 
 def arguments(
@@ -300,7 +300,7 @@ def _needs(problem: Problem, memory: int) -> blocks.Needs:
 
 
 def _outputs(graph: OpGraph) -> np.ndarray:
-    """Bytes each op's outputs take while it waits for room under ``edges``, which does not count what nobody consumes."""
+    """Bytes each op's outputs take while it waits for room under ``edges``, which does not count tensors without a consumer."""
     size = np.where(np.diff(graph.tensor_ptr) > 0, graph.tensor_bytes, 0.0)
     return frozen(np.bincount(graph.tensor_producer, size, minlength=graph.n_ops).astype(F8))
 

@@ -202,7 +202,7 @@ def _priorities(value: Any, label: str) -> np.ndarray:
     except (TypeError, ValueError, OverflowError):
         raise FormatError(f"a scheduler gave {label} priorities that are not numbers: {value!r:.60}") from None
     if np.isnan(numbers).any():
-        raise FormatError(f"a scheduler gave {label} priorities of which one is not a number")
+        raise FormatError(f"a scheduler gave {label} priorities of which one is not a number, but NaN")
     return numbers
 
 
@@ -216,7 +216,7 @@ def partitioner(function: Callable | None = None, *, name: str = "", source: str
     """Enter a function into the catalogue of partitioners, under `name` or its own with ``-`` for ``_``.
 
     Entering a name again replaces it, so a notebook cell can be run again. ``slow=True`` for one that searches for seconds by
-    design: it does not follow a dragging hand, and comes last in comparisons.
+    design: it is not called during a drag, and comes last in comparisons.
     """
     return _enter(_partitioners, function, dict(name=name, source=source, slow=slow), first=("problem",))
 
@@ -265,7 +265,7 @@ def find(catalogue: Mapping[str, AnyStrategy], strategy: str | AnyStrategy, what
             raise FormatError(f"expected {expected}, found {described(strategy)}")
         if not hasattr(strategy, "options") or not hasattr(strategy, "static") == (what == "scheduler"):
             raise UnsupportedError(
-                f"{getattr(strategy, '__name__', strategy)!r} is not decorated with @placelab.{what}"
+                f"{getattr(strategy, '__name__', strategy)!r} is not decorated with @placelab.{what}; decorate it"
             )
         return strategy
     name = strategy.replace("_", "-")

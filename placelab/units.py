@@ -73,6 +73,15 @@ def percent(share: float) -> str:
     return f"{value:,.0f} %" if value >= 9.95 or value == 0 else f"{value:.1f} %"
 
 
+def counted(n: int, what: str) -> str:
+    """A number and its noun.
+
+    >>> counted(1, "transfer"), counted(2000, "op")
+    ('1 transfer', '2,000 ops')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
 def number(value: float, digits: int = 4) -> str:
     """A number without a unit: four digits, thousands grouped.
 

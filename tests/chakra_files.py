@@ -8,6 +8,7 @@ from placelab.files.protobuf import tagged
 
 
 def varint(number):
+    """A whole number in protobuf's encoding."""
     parts = bytearray()
     while number > 127:
         parts.append(number & 127 | 128)

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from examples import THOROUGH
 from hypothesis import HealthCheck, settings
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"  # beside the project, not in it
@@ -22,9 +23,17 @@ os.environ.setdefault("PLACELAB_JIT", "check")  # tests run the compiled kernels
 # finds in the sources, so a test that assumes something rare would fail the check of its share after an unrelated change.
 UNCHECKED = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 COMMON = settings(deadline=None, derandomize=True, suppress_health_check=UNCHECKED)
-settings.register_profile("thorough", COMMON, max_examples=60)  # make test SLOW=1
-settings.register_profile("quick", COMMON, max_examples=20)
-settings.load_profile("quick")
+settings.register_profile("thorough", COMMON, max_examples=THOROUGH)  # make test SLOW=1
+settings.register_profile("quick", COMMON, max_examples=THOROUGH // 3)
+
+
+def pytest_configure(config):
+    """Try few examples, unless the command line names a profile.
+
+    Not when this file is imported: that happens again when doctests are looked for in it.
+    """
+    if not config.getoption("--hypothesis-profile"):
+        settings.load_profile("quick")
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random
 
 import numpy as np
+from examples import fewer
 from hypothesis import strategies as st
 
 from placelab.problem.cluster import Cluster
@@ -103,8 +104,8 @@ def placement(pick: Pick, problem: Problem) -> Placement:
 
 
 def many(count: int, seed: int = 0, **limits) -> Iterator[Problem]:
-    """`count` problems, the same for the same seed; `limits` as for :func:`problem`."""
-    for i in range(count):
+    """`count` problems, in `make test` fewer, the same for the same seed; `limits` as for :func:`problem`."""
+    for i in range(fewer(count)):
         yield problem(Random(f"{seed} {i}").randint, **limits)
 
 

@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 
 import placelab as pl
-from placelab.formats.task_graphs import mayer_csv
 
 
 def problem(folder: Path, network: str, **rules) -> pl.Problem:
     """A published network on the 50 published devices; ops are named by their number there. Memory is not checked."""
-    graph = mayer_csv.read(folder / f"{network}.csv")
+    graph = pl.load(folder / f"{network}.csv")
     return pl.Problem(graph, _cluster(folder), memory="none", **rules)
 
 

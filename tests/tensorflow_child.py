@@ -141,11 +141,11 @@ def flops() -> None:
     found = []
     for op in graph.get_operations():
         shapes = [[tensor.shape.as_list() for tensor in each] for each in (op.inputs, op.outputs)]
-        told = {
+        attributes = {
             name: op.get_attr(name) for name in ("transpose_a", "transpose_b", "strides") if name in op.node_def.attr
         }
         if counted := registry.get_stats_for_node_def(graph, op.node_def, "flops").value:
-            found.append([op.type, *shapes, told, int(counted)])
+            found.append([op.type, *shapes, attributes, int(counted)])
     print(json.dumps(found))
 
 

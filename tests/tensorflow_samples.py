@@ -12,14 +12,16 @@ FLOAT, INT32, RESOURCE = 1, 3, 20
 Shape = tuple[int, ...] | None
 
 
-def node(name: str, kind: str, *inputs: str, device: str = "", shapes: list[Shape] | None = None, **told: Any) -> Any:
+def node(
+    name: str, kind: str, *inputs: str, device: str = "", shapes: list[Shape] | None = None, **attributes: Any
+) -> Any:
     """A NodeDef. Attributes by their Python types: ``dtype`` and other types as numbers in ``types``, shapes as tuples."""
     made = schema()["NodeDef"](name=name, op=kind, input=inputs)
     if device:
         made.device = device
-    for key, number in told.pop("types", {}).items():
+    for key, number in attributes.pop("types", {}).items():
         made.attr[key].type = number
-    for key, value in told.items():
+    for key, value in attributes.items():
         _set(made.attr[key], value)
     if shapes is not None:
         for shape in shapes:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import placelab as pl
 from placelab.datasets import own_cluster
-from placelab.formats.task_graphs import dnn_partitioning
 from placelab.formats.task_graphs import pipedream as profiles
 
 
@@ -24,13 +23,13 @@ def pipedream(folder: Path) -> list[Path]:
 @cache
 def tarnawski_problem(path: Path) -> pl.Problem:
     """A workload on the accelerators and CPU cores of its file, with its sizes as reserved memory."""
-    graph = dnn_partitioning.read(path)
+    graph = pl.load(path)
     return pl.Problem(graph, own_cluster(graph), memory="reserved")
 
 
 @cache
 def pipedream_problem(path: Path, devices: int = 4, share: float = 2.0) -> pl.Problem:
     """A profile as a training step on equal GPUs that together have `share` times the memory the step needs."""
-    graph = profiles.read(path)
+    graph = profiles.loads(path.read_bytes(), path.name)
     memory = share * graph.memory.sum() / devices
     return pl.Problem(graph, pl.clusters.uniform(devices).replace(memory=[memory] * devices), memory="reserved")

@@ -55,22 +55,22 @@ def ratios(problem: Problem) -> dict[str, float]:
     """
     expect(problem, Problem, "ratios")
     rho, m = sct_ratio(problem), problem.cluster.n_devices
-    found: dict[str, float] = {}
+    ratio: dict[str, float] = {}
     if not _is_uniform(problem) or rho == np.inf:
-        return found
+        return ratio
     binds = can_bind(problem)
     if not binds:
-        found |= dict.fromkeys(("etf", "m-etf"), 2 + rho - 1 / m)
+        ratio |= dict.fromkeys(("etf", "m-etf"), 2 + rho - 1 / m)
     if rho > 1:
-        return found
+        return ratio
     infinite = (2 + 2 * rho) / (2 + rho)
     sct = (4 + 3 * rho) / (2 + rho) - infinite / m
     if not binds:
-        found |= {"sct": sct, "sct, infinite machines": infinite}
+        ratio |= {"sct": sct, "sct, infinite machines": infinite}
     k = _memory_ratio(problem, binds)
     if k > 1:
-        found["m-sct"] = sct + (1 + infinite / m) / (k - 1)
-    return found
+        ratio["m-sct"] = sct + (1 + infinite / m) / (k - 1)
+    return ratio
 
 
 def claim(problem: Problem, partitioner: str) -> str | None:

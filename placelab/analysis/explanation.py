@@ -136,11 +136,11 @@ def idle_gaps(schedule: Schedule) -> np.ndarray:
         *(np.zeros(most, dtype) for dtype in (np.int32, np.float64, np.float64, np.uint8, np.int32))
     )
     pred = inputs(schedule.problem.graph)
-    found = kernels.idle_gaps(schedule.makespan, items, pred, carried(schedule), np.zeros(k), columns)
-    gaps = np.empty(found, GAP)
-    order = np.lexsort((columns.begin[:found], columns.device[:found]))
+    count = kernels.idle_gaps(schedule.makespan, items, pred, carried(schedule), np.zeros(k), columns)
+    gaps = np.empty(count, GAP)
+    order = np.lexsort((columns.begin[:count], columns.device[:count]))
     for label, column in zip(GAP.names or (), columns, strict=True):
-        gaps[label] = column[:found][order]
+        gaps[label] = column[:count][order]
     return frozen(gaps)
 
 

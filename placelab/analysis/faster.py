@@ -130,7 +130,8 @@ def makespans(
         except InfeasibleError:
             return np.nan
 
-    return results(makespan, todo, cancel, threads=threads_for(schedulers()[schedule.scheduler]))
+    function, ops = schedulers()[schedule.scheduler], schedule.problem.graph.n_ops
+    return results(makespan, todo, cancel, threads=threads_for(function, ops=ops))
 
 
 def parts(schedule: Schedule, k: int = 20) -> list[Part]:

@@ -40,8 +40,8 @@ def bounds(problem: Problem, placement: Placement | None = None, *, lp: bool = F
 
     Notes
     -----
-    O(ops + edges), with a mask O(ops × devices); with a placement also O(edges log edges). Memory is left out. ``lp`` is at
-    least ``critical_path``: the same paths, with the transfers that no placement can spare all of them.
+    O(ops + edges), where ops are restricted O(ops × devices); with a placement also O(edges log edges). Memory is left out.
+    ``lp`` is at least ``critical_path``: its paths include a share of the transfers, because no placement avoids all of them.
 
     References
     ----------
@@ -57,15 +57,15 @@ def bounds(problem: Problem, placement: Placement | None = None, *, lp: bool = F
     """
     expect(problem, Problem, "bounds")
     least = least_exec(problem)
-    found = {"critical_path": critical_length(problem, least), "total_work": _total_work(problem, least)}
+    limits = {"critical_path": critical_length(problem, least), "total_work": _total_work(problem, least)}
     if lp and (least_makespan := infinite_machine_bound(problem)) is not None:
-        found["lp"] = least_makespan
+        limits["lp"] = least_makespan
     if placement is not None:
         expect(placement, Placement, "bounds")
         if placement.problem is not problem:
             placement = replace(placement, problem=problem, bound=None, notes=())
-        found |= busiest(problem, placement.device, *transfers_of(problem, placement.device))
-    return found
+        limits |= busiest(problem, placement.device, *transfers_of(problem, placement.device))
+    return limits
 
 
 def best_bound(problem: Problem) -> float:
@@ -110,7 +110,7 @@ def busiest(problem: Problem, device: np.ndarray, tensor: np.ndarray, destinatio
     source = device[problem.graph.tensor_producer[tensor]]
     work = np.bincount(device, problem.exec_times(device), minlength=k)
     work += np.bincount(source, minlength=k) * problem.transfer_ops / cluster.speed
-    found = {"busiest_device": float(work.max())}
+    limits = {"busiest_device": float(work.max())}
     model, queues = problem.transfer_model, problem.transfer_model.queues(k, problem.duplex)
     if queues:
         ends, used = (
@@ -118,12 +118,12 @@ def busiest(problem: Problem, device: np.ndarray, tensor: np.ndarray, destinatio
             queue_times(problem, tensor, source, destination),
         )
         busy = sum((np.bincount(end, used, minlength=queues) for end in ends), np.zeros(queues))
-        found[f"busiest_{model.queue}"] = float(busy.max())
+        limits[f"busiest_{model.queue}"] = float(busy.max())
     for link in cluster.links if model.shared else ():
         size, (here, there) = np.zeros((k, k)), np.array(link.pairs).T
         np.add.at(size, (source, destination), problem.graph.tensor_bytes[tensor])
-        found["busiest_link"] = max(found["busiest_link"], float(size[here, there].sum() / link.bandwidth))
-    return found
+        limits["busiest_link"] = max(limits["busiest_link"], float(size[here, there].sum() / link.bandwidth))
+    return limits
 
 
 def transfer_times(problem: Problem, tensor: np.ndarray, source: np.ndarray, destination: np.ndarray) -> np.ndarray:

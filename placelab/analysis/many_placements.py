@@ -79,12 +79,12 @@ def makespans(problem: Problem, devices: Any, order: Order | None = None, *, seq
         plans = np.broadcast_to(np.asarray(order.op, np.int32), rows.shape)
     shares = np.array_split(np.arange(len(rows)), _shares(rows))
     run = _in_one_call if _is_simple(problem, order) else _one_by_one
-    found = np.empty(len(rows))
+    result = np.empty(len(rows))
     for i, part in results(
         lambda share: run(problem, rows[share], order, plans[share]), shares, never, threads=len(shares)
     ):
-        found[shares[i]] = part
-    return found
+        result[shares[i]] = part
+    return result
 
 
 def _is_simple(problem: Problem, order: Order) -> bool:

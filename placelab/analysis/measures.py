@@ -66,7 +66,7 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         "critical_compute": split["op"],
         "critical_transfer": split["transfer"],
         "critical_wait": split["wait"],
-        "bound_gap": _ratio(t, max(best_bound(problem), schedule.placement.bound or 0.0)) - 1.0,
+        "bound_gap": _ratio(t, max(best_bound(problem), schedule.placement.proven(t))) - 1.0,
         "sct_ratio": sct_ratio(problem),
         **bubbles(schedule),
     }

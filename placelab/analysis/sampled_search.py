@@ -1,4 +1,4 @@
-"""What partitioners share that learn from samples: their start, the makespans of samples, the best one, the learning curve."""
+"""Searches by samples, for partitioners that learn from them: start, makespans of samples, the best one, the learning curve."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Samples = Annotated[int, Limits(1)]
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A placement with a planned order, and what came of running it."""
+    """A placement with a planned order, and its simulated run."""
 
     placement: Placement
     makespan: float
@@ -58,7 +58,7 @@ class SampledSearch:
     chances : ndarray, shape (n_units, n_devices)
         Those to start from: 0.99 for the device of the start; without one, as `even`.
     random : numpy.random.Generator
-        What everything is drawn with, in the caller's thread.
+        The generator of all random numbers, used in the caller's thread.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class SampledSearch:
         self.best: Plan | None = None
         self.rows: list[tuple[int, float, float, float]] = []
         self._stuck = 0  # rounds without a better sample
-        self.began, self.chances = start, self.even
+        self.start, self.chances = start, self.even
         if start != "uniform":
             self.chances = self._begin(start, seed)
 
@@ -101,9 +101,9 @@ class SampledSearch:
 
     @property
     def goes_on(self) -> bool:
-        """Whether there are samples left, something to gain, and nobody to stop."""
+        """Whether there are samples left, the best one is not proven optimal, and the search is not cancelled."""
         optimal = self.best is not None and not self.best.short and self.best.makespan <= self.bound * (1 + NEAR)
-        begun = self.best is not None or self.done > 0  # else there is nothing to give to who stops it
+        begun = self.best is not None or self.done > 0  # else a cancelled search would have no result
         return self.left > 0 and not optimal and not (begun and self._cancel())
 
     def again(self, rounds: int) -> float:
@@ -173,7 +173,7 @@ class SampledSearch:
                 f"none of {self.done:,} samples fits within the memory of the devices; start from a partitioner that finds room"
             )
         best = self.best
-        notes = [f"{self.done:,} samples from {self.began}"]
+        notes = [f"{self.done:,} samples from {self.start}"]
         if best.makespan <= self.bound * (1 + NEAR):
             notes.append("no schedule is shorter, it meets a lower bound")
         notes += ["every sample that was better is out of memory at some time"] if best.short > 0 else []
@@ -184,7 +184,7 @@ class SampledSearch:
 
 
 def _plan(placement: Placement) -> Plan:
-    """What comes of a placement with a plan, by the simulator's ``planned``."""
+    """A placement with a plan, run by ``planned``."""
     schedule = simulate(placement.problem, placement, "planned")
     short = float(schedule.oom["bytes"].sum())
     return Plan(placement, schedule.makespan, short)

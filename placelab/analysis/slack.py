@@ -1,4 +1,4 @@
-"""How much later each op of a schedule could finish without delaying the end."""
+"""Slack of ops: how much later each could finish without delaying the end of the schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs between two schedules of one graph, op by op, and where time was saved or lost."""
+"""The difference between two schedules of one graph, op by op, and where time was saved or lost."""
 
 from __future__ import annotations
 
@@ -157,7 +157,8 @@ def difference(a: Schedule, b: Schedule) -> Difference:
         expect(schedule, Schedule, "difference")
     if not set(a.problem.graph.names.tolist()) & set(b.problem.graph.names.tolist()):
         raise FormatError(
-            f"the schedules have no op in common: one is of {a.problem.graph.title}, the other of {b.problem.graph.title}"
+            f"the schedules have no op in common: one is of {a.problem.graph.title}, the other of {b.problem.graph.title}; "
+            "expected two of one graph"
         )
     return Difference(a, b)
 

@@ -7,17 +7,21 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from heapq import heappop, heappush
 from time import monotonic
 from typing import Any
 
 from placelab.errors import PlacelabError
 from placelab.kernels import jit
+from placelab.kernels.cores import cores
 
 FIRST = (  # what each of two processes compiles, since numba compiles one kernel at a time
     ("run_events",),
     ("upward", "round_to_steps", "join_across_borders", "repair_ties", "in_order", "group_transfers")
-    + ("carriers", "walk_back", "idle_gaps"),
+    + ("carriers", "walk_back", "idle_gaps", "memory_changes", "memory_levels"),
 )
+
+MOST = 8  # processes; more would only wait for the one with the largest kernel
 
 
 def add_to(commands: Any) -> None:
@@ -37,7 +41,7 @@ def compile_kernels(options: argparse.Namespace) -> None:
     begun = monotonic()
     if options.first:
         print("Compiling what the explorer's first drag needs, once for this machine: half a minute …", flush=True)
-    shares = FIRST if options.first else ((),) if options.gently else _halves()
+    shares = FIRST if options.first else ((),) if options.gently else _shares()
     running = [_process(share) for share in shares]
     if any([process.wait() for process in running]):
         raise PlacelabError("a kernel could not be compiled; the explorer works without, slower. The error is above")
@@ -52,12 +56,15 @@ def in_background() -> None:
         subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
 
 
-def _halves() -> tuple[tuple[str, ...], ...]:
-    """All kernels for two processes; one process compiles them in the order in which a user meets them."""
+def _shares() -> list[tuple[str, ...]]:
+    """All kernels, those with most code first, each for the process that has least so far; one process per core."""
     from placelab.cli.warming import every
 
-    names = sorted(kernel.__name__ for kernel in every())
-    return tuple(names[::2]), tuple(names[1::2])
+    shares: list[tuple[int, tuple[str, ...]]] = [(0, ())] * min(cores(), MOST)
+    for size, name in sorted(((jit.size(kernel.function), kernel.__name__) for kernel in every()), reverse=True):
+        least, names = heappop(shares)
+        heappush(shares, (least + size, (*names, name)))
+    return [names for _, names in shares]
 
 
 def _process(names: Sequence[str]) -> subprocess.Popen:

@@ -9,9 +9,9 @@ from typing import Any
 
 from placelab.cli.arguments import add_cluster, add_model, cluster_of, command, model_of, open_flag
 from placelab.cli.facts import facts
-from placelab.cli.terminal import counted, pairs, printable, shortened, table
+from placelab.cli.terminal import pairs, printable, shortened, table
 from placelab.problem.graph_html import graph_units
-from placelab.units import SI, Units, percent
+from placelab.units import SI, Units, counted, percent
 
 KINDS = 15  # greatest number listed without --all
 EXAMPLES = """
@@ -38,24 +38,24 @@ def inspect(options: argparse.Namespace) -> None:
     """
     graph = model_of(options)
     name, cluster = cluster_of(options, graph)
-    found = facts(graph, name, cluster)
+    fact = facts(graph, name, cluster)
     most, flag = None if options.all else KINDS, open_flag(options, graph)
-    print(json.dumps(found, indent=2) if options.json else text(found, most, flag, graph_units(graph), cluster.units))
+    print(json.dumps(fact, indent=2) if options.json else text(fact, most, flag, graph_units(graph), cluster.units))
 
 
-def text(found: dict[str, Any], most: int | None, flag: str = "", of_graph: Units = SI, on_cluster: Units = SI) -> str:
+def text(fact: dict[str, Any], most: int | None, flag: str = "", of_graph: Units = SI, on_cluster: Units = SI) -> str:
     """The facts as text, with at most `most` kinds, and `flag`, the option that sets an open dimension."""
-    parts = [pairs(_graph(found, flag, of_graph)), pairs(_on(found["on"], on_cluster)), _kinds(found["kinds"], most)]
+    parts = [pairs(_graph(fact, flag, of_graph)), pairs(_on(fact["on"], on_cluster)), _kinds(fact["kinds"], most)]
     return "\n\n".join(part for part in parts if part)
 
 
-def _graph(found: dict[str, Any], flag: str, written: Units) -> Iterator[tuple[str, str]]:
-    tensors, parameters, groups = found["tensors"], found["parameters"], found["groups"]
-    yield "name", shortened(found["name"])
-    if found["provenance"]:
-        yield "from", _provenance(found["provenance"])
-    yield "ops", f"{found['ops']:,} of {counted(len(found['kinds']), 'kind')}, {found['depth']:,} on the longest path"
-    yield "edges", f"{found['edges']:,}, of them control {found['control_edges']:,}"
+def _graph(fact: dict[str, Any], flag: str, written: Units) -> Iterator[tuple[str, str]]:
+    tensors, parameters, groups = fact["tensors"], fact["parameters"], fact["groups"]
+    yield "name", shortened(fact["name"])
+    if fact["provenance"]:
+        yield "from", _provenance(fact["provenance"])
+    yield "ops", f"{fact['ops']:,} of {counted(len(fact['kinds']), 'kind')}, {fact['depth']:,} on the longest path"
+    yield "edges", f"{fact['edges']:,}, of them control {fact['control_edges']:,}"
     largest = (
         f"; largest {_bytes(tensors['largest'], written)}: {shortened(tensors['largest_of'])}"
         if tensors["largest"]
@@ -63,17 +63,17 @@ def _graph(found: dict[str, Any], flag: str, written: Units) -> Iterator[tuple[s
     )
     yield "tensors", f"{tensors['tensors']:,}, {_bytes(tensors['bytes'], written)}{largest}"
     yield "parameters", f"{_bytes(parameters['bytes'], written)} at {counted(parameters['ops'], 'op')}"
-    if found["temporary_bytes"]:
-        yield "temporary", _bytes(found["temporary_bytes"], written)
+    if fact["temporary_bytes"]:
+        yield "temporary", _bytes(fact["temporary_bytes"], written)
     yield "groups", f"{counted(groups['groups'], 'group')}, {counted(groups['ops'], 'op')} in all"
-    for rule in found["devices"]:
+    for rule in fact["devices"]:
         yield "devices", f"{counted(rule['ops'], 'op')} only on {', '.join(map(shortened, rule['devices']))}"
     sum_of_all = (
-        written.amount(found["operations"], "").strip()
-        if found["operations"] is not None
+        written.amount(fact["operations"], "").strip()
+        if fact["operations"] is not None
         else "more than a float can hold"
     )
-    for label, sentence in found["costs"].items():
+    for label, sentence in fact["costs"].items():
         hint = f"; {printable(flag)}" if flag and label == "open dimension" else ""
         yield printable(label), f"{sum_of_all} · " * (label == "operations") + printable(sentence) + hint
 

@@ -21,7 +21,7 @@ from placelab.cli.arguments import (
     problem_of,
     several,
 )
-from placelab.cli.terminal import counted, pairs, printable
+from placelab.cli.terminal import pairs, printable
 from placelab.errors import FormatError
 from placelab.export.csv_tables import ops_csv
 from placelab.files.saving import save
@@ -33,7 +33,7 @@ from placelab.schedule import placement_json
 from placelab.schedule.schedule import Schedule
 from placelab.simulation import simulate
 from placelab.strategies import PLANNED, UNPLANNED
-from placelab.units import percent
+from placelab.units import counted, percent
 
 OPTIMAL = 1e-9  # a gap below this is rounding
 EXAMPLES = """

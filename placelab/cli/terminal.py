@@ -23,20 +23,11 @@ def shortened(name: object) -> str:
     return text if len(text) <= LONGEST else f"{text[:half]}…{text[-half:]}"
 
 
-def counted(n: int, what: str) -> str:
-    """A number and its noun.
-
-    >>> counted(1, "transfer"), counted(2000, "op")
-    ('1 transfer', '2,000 ops')
-    """
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
-def pairs(rows: Iterable[tuple[str, str]], indent: str = "") -> str:
+def pairs(rows: Iterable[tuple[str, str]]) -> str:
     """A line for each label and its value, the values aligned."""
     rows = list(rows)
     width = max((len(label) for label, _ in rows), default=0)
-    return "\n".join(f"{indent}{label:<{width}}  {value}".rstrip() for label, value in rows)
+    return "\n".join(f"{label:<{width}}  {value}".rstrip() for label, value in rows)
 
 
 def table(rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:

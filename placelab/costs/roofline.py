@@ -214,7 +214,8 @@ def _check_unit(graph: OpGraph) -> None:
     unit = provenance(graph).get("compute", "FLOP")
     if unit != "FLOP":
         raise UnsupportedError(
-            f"costs of {graph.title} are {unit!r:.80}, not FLOP, so no time can be estimated from them"
+            f"costs of {graph.title} are {unit!r:.80}, not FLOP, so no time can be estimated from them; "
+            "give a graph whose operations are counted from shapes"
         )
     if "reference_speed" in graph.metadata and "costs" not in graph.metadata:
         raise UnsupportedError(

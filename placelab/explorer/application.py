@@ -58,7 +58,7 @@ class Explorer(Readable):
         self.message, self.pickers = self._inputs.message, self._inputs.pickers
         self.actions, self.canvas = self._inputs.actions, self._inputs.canvas
         self._say = self.message.say
-        self._curve = Curve(lambda found: self.canvas.set_trait("curve", found), lambda: self._computation.active)
+        self._curve = Curve(lambda curve: self.canvas.set_trait("curve", curve), lambda: self._computation.active)
         self.shared = Shared(self.change, self._say, lambda: self.canvas.dragging)
         self._view = ResultView(
             *(self.canvas, self.message, self.pickers, self.shared, self.change, self.undo, self._compute_again)

@@ -17,7 +17,7 @@ from placelab.explorer.engine.reasons import Reasons
 from placelab.explorer.engine.search import Search
 from placelab.explorer.engine.solving import Result, function_of, searches
 from placelab.explorer.engine.timed_solver import TimedSolver, task
-from placelab.explorer.engine.worker import Worker
+from placelab.explorer.engine.worker import Background, Worker
 from placelab.explorer.panels.result_view import ResultView
 from placelab.explorer.panels.strip import strip
 from placelab.explorer.state import State
@@ -33,7 +33,7 @@ SHOWN_AFTER = 0.3  # seconds before a call is shown, so that short ones do not f
 OTHER, SAME = 0.1, 0.3
 
 
-class Computation:
+class Computation(Background):
     """Catch up with the newest state; never queue older ones.
 
     Parameters
@@ -120,10 +120,6 @@ class Computation:
                 self._answer.wait_for(lambda: not self._due or not self._worker.active, PATIENCE)
             self._mark_stale()
 
-    def settled(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is left to do; return False when that takes longer."""
-        return self._worker.settled(timeout)
-
     @property
     def active(self) -> bool:
         """Whether a result is being computed or due."""
@@ -131,7 +127,7 @@ class Computation:
 
     def close(self) -> None:
         """End the threads."""
-        self._worker.close()
+        super().close()
         self._solver.close()
 
     @property
@@ -181,14 +177,13 @@ class Computation:
             result = self._solver.solve(state, problem, search, stop, preview=preview, dragging=dragging)
             if result is None:
                 return self._view.rest(self.result)
-            numbers, warning = strip(result.schedule, result.violations)
         except BaseException as error:  # a user's strategy may raise anything
             return self._view.rest(self.result) if search.superseded else self._fail(state, problem, error, preview)
         if result.state is not state and not self._replace_scheduler(state, result.state):
             return self._view.rest(self.result)
         with self._answering(result.state, preview):
             recovered, self.result, self.failure = self.failure, result, None
-            self._view.show(result, numbers, warning)
+            self._view.show(result)
         if recovered:
             self._view.recover()
 

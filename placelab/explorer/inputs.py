@@ -1,4 +1,4 @@
-"""What a user sets: the pickers, the buttons beside them, and the cluster canvas."""
+"""The inputs of a user: the pickers, the buttons beside them, and the cluster canvas."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ class Inputs:
         self.message = Message()
         self.pickers = Pickers(change, self.message.say, session.state)
         self.actions = Actions(undo, redo, lambda: session.state, shown, keep, self.message.say)
+        self.actions.frame.tips = self.pickers.tips
         self.canvas = ClusterCanvas(session.state.cluster, lock=session.lock, embedded=True)
         self.canvas.on_step = lambda kind: {"undo": undo, "redo": redo}[kind]()
         self.bar = w.HBox([*self.pickers.bar, self.actions.box]).add_class("pl-top")

@@ -251,8 +251,8 @@ def _links(start: Cluster, present: Cluster) -> tuple[np.ndarray, np.ndarray]:
 
 def _computing(cluster: Cluster) -> np.ndarray:
     """Numbers of the devices that may compute a model."""
-    found = np.flatnonzero([kind not in HELPERS for kind in cluster.types])
-    return found if len(found) else np.arange(cluster.n_devices)
+    workers = np.flatnonzero([kind not in HELPERS for kind in cluster.types])
+    return workers if len(workers) else np.arange(cluster.n_devices)
 
 
 def stages_of(job: Job, present: Cluster) -> Cluster:

@@ -33,12 +33,12 @@ def shortened(where: Mapping[str, tuple[str, ...]], graph: OpGraph) -> dict[str,
     taken = {*graph.names.tolist(), *graph.group_names}
     total = Counter(scope for name in graph.names.tolist() for scope in _scopes(name))
     pinned = Counter((scope, devices) for name, devices in where.items() for scope in _scopes(name))
-    found: dict[str, Devices] = {}
+    pins: dict[str, Devices] = {}
     for name, devices in where.items():
         whole = (scope for scope in _scopes(name) if 1 < total[scope] == pinned[scope, devices])
         pattern = next((p for p in (f"{escape(scope)}/*" for scope in whole) if p not in taken), name)
-        found[pattern] = devices[0] if len(devices) == 1 else devices
-    return found
+        pins[pattern] = devices[0] if len(devices) == 1 else devices
+    return pins
 
 
 def _scopes(name: str) -> Iterator[str]:

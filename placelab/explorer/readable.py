@@ -1,4 +1,4 @@
-"""What a cell can read of an explorer."""
+"""The values of an explorer that a cell can read."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from IPython.display import display
 
-from placelab.explorer.engine.worker import Worker
+from placelab.explorer.engine.worker import Background, Worker
 from placelab.export.page import page
 from placelab.problem.markup import aside, picture, text
 from placelab.schedule.critical_steps import critical_steps
@@ -46,7 +46,7 @@ Numbers = list[dict[str, str]]
 Shown = Callable[[], tuple[str, Schedule, Numbers] | None]  # title, schedule, numbers; None before the first result
 
 
-class SavedPicture:
+class SavedPicture(Background):
     """An output of the cell that is made again some seconds after the last change, apart from the live view's output.
 
     Parameters
@@ -54,7 +54,7 @@ class SavedPicture:
     shown
         Returns what to show.
     made
-        Called after each picture with its element's class and number, by which a page can tell whether it has got it.
+        Called after each picture with its element's class and number, from which a page tells whether it has received it.
 
     Attributes
     ----------
@@ -80,14 +80,6 @@ class SavedPicture:
         """Make the picture again once nothing has changed for a while."""
         if self._displayed:
             self._worker.wake()
-
-    def settled(self, timeout: float | None = None) -> bool:
-        """Wait until the picture is up to date; return False when that takes longer."""
-        return self._worker.settled(timeout)
-
-    def close(self) -> None:
-        """End the thread."""
-        self._worker.close()
 
     def _catch_up(self) -> None:
         if self._worker.sleep(PAUSE):

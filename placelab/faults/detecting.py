@@ -1,4 +1,4 @@
-"""How long a failure stays unnoticed: until a health check, or until a transfer of the failed device does not end."""
+"""Detection of a failure: by a health check, or by a transfer of the failed device that does not end."""
 
 from __future__ import annotations
 

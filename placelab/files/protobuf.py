@@ -140,6 +140,12 @@ def fields(data: bytes, where: str, start: int = 0, end: int | None = None) -> I
     raise FormatError(f"{where} is not a complete protobuf file: no field that ends in it begins at byte {begin:,}")
 
 
+def spans_of(wanted: int, data: bytes, where: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
+    """Start and end of the content of each field with number `wanted` in a message, of those that are bytes."""
+    every = fields(data, where, start, end)
+    return [(value, stop) for number, wire, _, value, stop in every if (number, wire) == (wanted, BYTES)]
+
+
 def varint(data: bytes, at: int) -> tuple[int, int]:
     """Decode the varint at byte `at`: number and index of the byte after it; IndexError if it is truncated or too long."""
     number = 0

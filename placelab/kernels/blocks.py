@@ -107,22 +107,24 @@ class Waiting(NamedTuple):
     arrival: np.ndarray  # float64 (n * k,): when all inputs of op v are on device d
 
 
-class Pairs(NamedTuple):
-    """Two heaps of ready ops per kind of devices; those of kind c begin at entry ``c * n``."""
+class Kinds(NamedTuple):
+    """Devices by kind; and workspace: what ready ops wait for, of :mod:`placelab.kernels.choose_least`."""
 
-    kind: np.ndarray  # int32 (k,): of each device; ops take as long on all of a kind
+    kind: np.ndarray  # int32 (k,): of each device; an op takes as long on all of a kind
     device: np.ndarray  # int32 (k,): devices by kind
     first: np.ndarray  # int32 (kinds + 1,): where those of each kind begin there
     missing: np.ndarray  # int32 (n,): inputs of each op whose producers are not placed
     arrival: np.ndarray  # float64 (n * k,): when all inputs of op v are on device d
-    later: np.ndarray  # float64 (2 * n * kinds,): pairs (least key so far, op)
-    n_later: np.ndarray  # int32 (kinds,)
-    now: (
-        np.ndarray
-    )  # float64 (2 * n * kinds,): pairs (what it adds, op) of ops that start as soon as any device is free
-    n_now: np.ndarray  # int32 (kinds,)
+    heap: np.ndarray  # float64 (2 * n,): pairs (lower bound of finish minus head, op) of ops that have not arrived
     idle: np.ndarray  # float64 (kinds,): when the first device of a kind is free
-    least: np.ndarray  # float64 (kinds,): key of the op that goes first there, infinite for none
+
+
+class Tree(NamedTuple):
+    """Workspace: a tree with a leaf per op, of four children a node; per column each node has the least of its children."""
+
+    level: np.ndarray  # int32: entry of `least` at which each level begins, leaves first, the root last
+    columns: int
+    least: np.ndarray  # float64 (rows * columns,): infinite for an op that is not in the tree
 
 
 class Frontier(NamedTuple):

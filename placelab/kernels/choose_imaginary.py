@@ -9,10 +9,9 @@ infinity where an op may not run.
 
 from math import inf
 
-from placelab.kernels.choose_ready import move
+from placelab.kernels.choose_ready import move, settle_group, stand
 from placelab.kernels.jit import helper, inlined, kernel
-from placelab.kernels.list_schedule import arrivals
-from placelab.kernels.look_up import exec_time, fix_group, group_home, may_run
+from placelab.kernels.look_up import clear_devices, exec_time, group_home, may_go
 
 
 @inlined
@@ -21,13 +20,10 @@ def become_ready(v, i, level, pred, network, eligible, plan, frontier, ready):
     n = len(plan.device)
     k = len(frontier.free)
     home = group_home(v, eligible)
-    arrivals(v, 0, k, pred, network, plan, frontier.arrival)
-    ready.op[i] = v
-    ready.at[v] = i
+    stand(v, i, pred, network, plan, frontier, ready)
     for d in range(k):
-        may = may_run(v, d, eligible) and (home < 0 or home == d)
         ready.arrival[d * n + i] = frontier.arrival[d]
-        ready.length[d * n + i] = level[v * k + d] if may else -inf
+        ready.length[d * n + i] = level[v * k + d] if may_go(v, d, home, eligible) else -inf
 
 
 @inlined
@@ -108,10 +104,7 @@ def choose_imaginary(level, pred, succ, times, network, eligible, frontier, read
     free = frontier.free
     mine = work[:k]
     other = work[k:]
-    for g in range(len(eligible.group_device)):
-        eligible.group_device[g] = -1
-    for d in range(k):
-        free[d] = 0.0
+    clear_devices(eligible, free)
     m = 0
     for v in range(n):
         ready.missing[v] = pred.ptr[v + 1] - pred.ptr[v]
@@ -139,13 +132,7 @@ def choose_imaginary(level, pred, succ, times, network, eligible, frontier, read
         plan.device[v] = best
         plan.finish[v] = plan.start[v] + exec_time(v, best, times)
         free[best] = plan.finish[v]
-        if group_home(v, eligible) < 0 and eligible.group[v] >= 0:  # the others of the group may run nowhere else
-            for i in range(m):
-                if eligible.group[ready.op[i]] == eligible.group[v]:
-                    for d in range(k):
-                        if d != best:
-                            ready.length[d * n + i] = -inf
-        fix_group(v, best, eligible)
+        settle_group(v, best, m, ready.length, -inf, eligible, ready)
         m -= 1
         move(m, at, k, ready)
         for e in range(succ.ptr[v], succ.ptr[v + 1]):

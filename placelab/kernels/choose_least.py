@@ -1,32 +1,37 @@
-"""Earliest finish first: of all ready ops and devices the pair of least finish, less what the op is ahead; appended.
+"""Earliest finish first, where many ops are ready: of all ready ops and devices always the pair of least finish minus head.
 
-What op v adds to the later of two times, arrival of its inputs and end of what runs on a device, never changes:
-exec(v, d) - head[v], the same on all devices of a kind, which are as quick as each other for every op. So of the ops whose inputs
-are on all devices of a kind, the least is always on top of one heap. The others are in another one, with a bound that grows
-while they wait: the exact one is found when it is on top. Ops of groups, and those that may not run on all, stay there.
+The same choice as ``LEAST`` in :mod:`placelab.kernels.choose_ready`, found without a look at all ready ops. Devices are of one
+kind if every op takes as long on one as on the other.
+
+A ready op *has arrived* on a kind of devices if each of them may run it, and is free only after its inputs are there. It then
+finishes there at (time the first device of the kind is free) + (time of the op). The second part never changes: a tree holds it,
+minus the head, with a leaf per op, a column per kind, and in each node the least below it.
+
+Elsewhere devices only become free later, so an op's finish minus head only grows: a heap holds a lower bound of it for each op.
+The op on top of the heap gets its exact value, and goes back if that is larger than its bound. Ops of groups, and those that
+may not run on all devices of a kind, never arrive.
 """
 
 from math import inf
 
-from placelab.kernels.heap import pop_entry, push_entry
+from placelab.kernels.heap import pop_event, push_event
 from placelab.kernels.jit import inlined, kernel
-from placelab.kernels.list_schedule import arrivals
-from placelab.kernels.look_up import exec_time, fix_group, group_home, may_run
+from placelab.kernels.look_up import clear_devices, exec_time, fix_group, group_home, may_go
 
 
 @inlined
-def start_of(v, c, eligible, free, pairs):
-    """When v could start on a device of kind c; less than 0 where it could on every one as soon as that is free."""
+def start_of(v, c, eligible, free, kinds):
+    """Earliest start of v on devices of kind c; -1 if it has arrived there, infinite if it may run on none of them."""
     k = len(free)
     home = group_home(v, eligible)
     start = inf
     waits = eligible.group[v] >= 0
-    for i in range(pairs.first[c], pairs.first[c + 1]):
-        d = pairs.device[i]
-        if not may_run(v, d, eligible) or (home >= 0 and home != d):
+    for i in range(kinds.first[c], kinds.first[c + 1]):
+        d = kinds.device[i]
+        if not may_go(v, d, home, eligible):
             waits = True
             continue
-        s = pairs.arrival[v * k + d]
+        s = kinds.arrival[v * k + d]
         if s > free[d]:
             waits = True
         else:
@@ -36,108 +41,173 @@ def start_of(v, c, eligible, free, pairs):
 
 
 @inlined
-def added(v, c, head, times, pairs):
-    """What v adds on devices of kind c, less what it is ahead."""
-    x = exec_time(v, pairs.device[pairs.first[c]], times)
+def length_minus_head(v, c, head, times, kinds):
+    """Time of v on a device of kind c, minus its head."""
+    x = exec_time(v, kinds.device[kinds.first[c]], times)
     if len(head) > 0:
         x -= head[v]
     return x
 
 
 @inlined
-def queue(v, c, head, times, eligible, free, pairs, plan):
-    """Put a ready op on a heap of kind c, unless it may not run there."""
-    n = len(plan.device)
-    start = start_of(v, c, eligible, free, pairs)
-    if start < 0.0:
-        push_entry(pairs.now, c * n, pairs.n_now[c], added(v, c, head, times, pairs), float(v))
-        pairs.n_now[c] += 1
-    elif start < inf:
-        push_entry(pairs.later, c * n, pairs.n_later[c], start + added(v, c, head, times, pairs), float(v))
-        pairs.n_later[c] += 1
+def enter(v, c, x, tree):
+    """Put x into column c of v's leaf, and into the nodes above where that is less."""
+    row = v * tree.columns + c
+    level = 0
+    while level < len(tree.level) and x < tree.least[tree.level[level] + row]:
+        tree.least[tree.level[level] + row] = x
+        level += 1
+        row = (v >> 2 * level) * tree.columns + c
 
 
 @inlined
-def settle(c, head, times, eligible, free, pairs, plan):
-    """The op that goes first on devices of kind c, n for none, and ``least[c]``, its key."""
-    n = len(plan.device)
-    base = c * n
-    while pairs.n_now[c] > 0 and plan.device[int(pairs.now[2 * base + 1])] >= 0:
-        pop_entry(pairs.now, base, pairs.n_now[c])
-        pairs.n_now[c] -= 1
-    best = n
-    least = inf
-    if pairs.n_now[c] > 0:
-        best = int(pairs.now[2 * base + 1])
-        least = pairs.idle[c] + pairs.now[2 * base]
-    while pairs.n_later[c] > 0:
-        bound = pairs.later[2 * base]
-        v = int(pairs.later[2 * base + 1])
-        if bound > least or (bound == least and v > best):
-            break
-        extra = added(v, c, head, times, pairs)
-        start = start_of(v, c, eligible, free, pairs) if plan.device[v] < 0 else inf
-        if start >= 0.0 and start + extra == bound:
-            best = v
-            least = bound
-            break
-        pop_entry(pairs.later, base, pairs.n_later[c])
-        pairs.n_later[c] -= 1
+def leave(v, tree):
+    """Take op v out of the tree."""
+    w = tree.columns
+    least = tree.least
+    most = inf
+    for c in range(v * w, (v + 1) * w):
+        most = least[c] if least[c] < most else most
+        least[c] = inf
+    if most == inf:
+        return
+    row = v
+    for level in range(1, len(tree.level)):
+        row >>= 2
+        node = tree.level[level] + row * w
+        below = tree.level[level - 1] + 4 * row * w
+        a = least[below : below + w]
+        b = least[below + w : below + 2 * w]
+        d = least[below + 2 * w : below + 3 * w]
+        e = least[below + 3 * w : below + 4 * w]
+        for c in range(w):
+            x = b[c] if b[c] < a[c] else a[c]
+            y = e[c] if e[c] < d[c] else d[c]
+            least[node + c] = y if y < x else x
+
+
+@inlined
+def leaf_of(c, tree):
+    """The op of the least leaf in column c, the first one of equal ones."""
+    w = tree.columns
+    x = tree.least[tree.level[len(tree.level) - 1] + c]
+    v = 0
+    for level in range(len(tree.level) - 2, -1, -1):
+        at = tree.level[level] + 4 * v * w + c
+        a = tree.least[at]
+        b = tree.least[at + w]
+        d = tree.least[at + 2 * w]
+        i = 2 if d <= x else 3
+        i = 1 if b <= x else i
+        i = 0 if a <= x else i
+        v = 4 * v + i
+    return v
+
+
+@inlined
+def look_at(v, again, head, times, eligible, free, kinds, tree):
+    """Enter v into the tree for each kind of devices on which it has arrived; `again`: it may be there for some already.
+
+    Returns its least finish minus head on kinds where it has not arrived, and on those where it has now; infinite for none.
+    """
+    waiting = inf
+    arrived = inf
+    for c in range(tree.columns):
+        if again and tree.least[v * tree.columns + c] < inf:
+            continue
+        start = start_of(v, c, eligible, free, kinds)
+        if start == inf:
+            continue
+        x = length_minus_head(v, c, head, times, kinds)
         if start < 0.0:
-            push_entry(pairs.now, base, pairs.n_now[c], extra, float(v))
-            pairs.n_now[c] += 1
-            key = pairs.idle[c] + extra
-            if key < least or (key == least and v < best):
-                best = v
-                least = key
-        elif start < inf:
-            push_entry(pairs.later, base, pairs.n_later[c], start + extra, float(v))
-            pairs.n_later[c] += 1
-    pairs.least[c] = least
-    return best
+            enter(v, c, x, tree)
+            arrived = min(arrived, kinds.idle[c] + x)
+        else:
+            waiting = min(waiting, start + x)
+    return waiting, arrived
+
+
+@inlined
+def become_ready(v, size, head, times, eligible, free, kinds, tree):
+    """Add v to the ready ops. Returns the new size of the heap."""
+    bound, _ = look_at(v, False, head, times, eligible, free, kinds, tree)
+    return push_event(kinds.heap, size, bound, float(v)) if bound < inf else size
+
+
+@inlined
+def send(e, d, done, succ, network, k, kinds):
+    """Note when the tensor of edge e, which device d has computed at `done`, is on each device."""
+    size = succ.bytes[e]
+    delay = network.delay[d * k : d * k + k]
+    bandwidth = network.bandwidth[d * k : d * k + k]
+    row = succ.consumer[e] * k
+    for i in range(k):
+        x = done + delay[i] + size / bandwidth[i]
+        y = kinds.arrival[row + i]
+        kinds.arrival[row + i] = x if x > y else y
+
+
+@inlined
+def first_leaf(n, idle, tree):
+    """Of the ops that have arrived on a kind that of least finish minus head, and this difference; (n, infinite) for none."""
+    root = tree.level[len(tree.level) - 1]
+    least = inf
+    for c in range(len(idle)):
+        x = idle[c] + tree.least[root + c]
+        least = x if x < least else least
+    best = n
+    if least < inf:
+        for c in range(len(idle)):
+            if idle[c] + tree.least[root + c] == least:
+                best = min(best, leaf_of(c, tree))
+    return best, least
 
 
 @kernel
-def choose_least(head, pred, succ, times, network, eligible, frontier, pairs, plan):
-    """Place all ops as the module says; `head` (n,) or (0,). Ties: op number, device number. O(edges k + n k log n)."""
+def choose_least(head, pred, succ, times, network, eligible, frontier, kinds, tree, plan):
+    """Place all ops as the module says; `head` (n,), or (0,) for none. Ties: op number, device number. O(edges k + n k log n)."""
     n = len(plan.device)
     k = len(frontier.free)
-    kinds = len(pairs.n_now)
     record = len(plan.score) == n * k
     free = frontier.free
-    for g in range(len(eligible.group_device)):
-        eligible.group_device[g] = -1
-    for d in range(k):
-        free[d] = 0.0
-    for c in range(kinds):
-        pairs.n_now[c] = 0
-        pairs.n_later[c] = 0
+    clear_devices(eligible, free)
+    for c in range(len(kinds.idle)):
+        kinds.idle[c] = 0.0
+    for i in range(len(tree.least)):
+        tree.least[i] = inf
+    for i in range(len(kinds.arrival)):
+        kinds.arrival[i] = 0.0
+    size = 0
     for v in range(n):
         plan.device[v] = -1
-        pairs.missing[v] = pred.ptr[v + 1] - pred.ptr[v]
-        if pairs.missing[v] == 0:
-            for d in range(k):
-                pairs.arrival[v * k + d] = 0.0
-            for c in range(kinds):
-                queue(v, c, head, times, eligible, free, pairs, plan)
+        kinds.missing[v] = pred.ptr[v + 1] - pred.ptr[v]
+        if kinds.missing[v] == 0:
+            size = become_ready(v, size, head, times, eligible, free, kinds, tree)
     for step in range(n):
-        for c in range(kinds):
-            pairs.idle[c] = inf
-        for d in range(k):
-            pairs.idle[pairs.kind[d]] = min(pairs.idle[pairs.kind[d]], free[d])
-        v = n
-        least = inf
-        for c in range(kinds):
-            u = settle(c, head, times, eligible, free, pairs, plan)
-            if pairs.least[c] < least or (pairs.least[c] == least and u < v):
+        v, least = first_leaf(n, kinds.idle, tree)
+        while size > 0:
+            bound = kinds.heap[0]
+            u = int(kinds.heap[1])
+            if bound > least or (bound == least and u > v):
+                break
+            exact = inf
+            arrived = inf
+            if plan.device[u] < 0:
+                exact, arrived = look_at(u, True, head, times, eligible, free, kinds, tree)
+            if exact == bound:
                 v = u
-                least = pairs.least[c]
+                break
+            if arrived <= least:
+                v, least = first_leaf(n, kinds.idle, tree)
+            size = pop_event(kinds.heap, size)
+            if exact < inf:
+                size = push_event(kinds.heap, size, exact, float(u))
         home = group_home(v, eligible)
         best = -1
         soonest = inf
         for d in range(k):
-            if may_run(v, d, eligible) and (home < 0 or home == d):
-                f = max(pairs.arrival[v * k + d], free[d]) + exec_time(v, d, times)
+            if may_go(v, d, home, eligible):
+                f = max(kinds.arrival[v * k + d], free[d]) + exec_time(v, d, times)
                 if record:
                     plan.score[v * k + d] = f
                 if f < soonest:
@@ -145,16 +215,18 @@ def choose_least(head, pred, succ, times, network, eligible, frontier, pairs, pl
                     soonest = f
         plan.order[step] = v
         plan.device[v] = best
-        plan.start[v] = max(pairs.arrival[v * k + best], free[best])
+        plan.start[v] = max(kinds.arrival[v * k + best], free[best])
         plan.finish[v] = soonest
         free[best] = soonest
+        leave(v, tree)
         fix_group(v, best, eligible)
+        c = kinds.kind[best]
+        kinds.idle[c] = inf
+        for i in range(kinds.first[c], kinds.first[c + 1]):
+            kinds.idle[c] = min(kinds.idle[c], free[kinds.device[i]])
         for e in range(succ.ptr[v], succ.ptr[v + 1]):
             w = succ.consumer[e]
-            pairs.missing[w] -= 1
-            if pairs.missing[w] == 0:
-                arrivals(w, 0, k, pred, network, plan, frontier.arrival)
-                for d in range(k):
-                    pairs.arrival[w * k + d] = frontier.arrival[d]
-                for c in range(kinds):
-                    queue(w, c, head, times, eligible, free, pairs, plan)
+            send(e, best, soonest, succ, network, k, kinds)
+            kinds.missing[w] -= 1
+            if kinds.missing[w] == 0:
+                size = become_ready(w, size, head, times, eligible, free, kinds, tree)

@@ -1,20 +1,21 @@
 """List scheduling by choice among all ready ops: each would go where it finishes soonest, after that device's last op.
 
 Which goes first: ``LEAST`` the one that would finish soonest; ``LARGEST`` the one that would finish last; ``SUFFERAGE`` the one
-that would lose most on its second-best device. Ties: the lower op number, the lower device.
+that would lose most on its second-best device; ``LEVEL`` the one of largest head - soonest finish + this loss. Ties: the lower op
+number, the lower device.
 
 Every step looks at all ready ops, which stand side by side, a row per device: loops without branches, which compilers turn into
-vector instructions. An op that may not run on a device would be there at infinity. Where many ops are
-ready, :mod:`placelab.kernels.choose_least` is quicker.
+vector instructions. The inputs of an op arrive at infinity where it may not run. Where many ops are ready,
+:mod:`placelab.kernels.choose_least` is quicker.
 """
 
 from math import inf
 
 from placelab.kernels.jit import inlined, kernel
 from placelab.kernels.list_schedule import arrivals
-from placelab.kernels.look_up import exec_time, fix_group, group_home, may_run
+from placelab.kernels.look_up import clear_devices, exec_time, fix_group, group_home, may_go
 
-LEAST, LARGEST, SUFFERAGE = 0, 1, 2
+LEAST, LARGEST, SUFFERAGE, LEVEL = 0, 1, 2, 3
 
 
 @inlined
@@ -57,8 +58,9 @@ def two_best(count, free, ready):
 
 
 @inlined
-def first_of(count, rule, ready):
+def first_of(count, rule, head, ready):
     """The op of the first `count` ready ones that goes first."""
+    op = ready.op
     key = ready.key
     soonest = ready.soonest
     second = ready.second
@@ -68,6 +70,8 @@ def first_of(count, rule, ready):
             x = -x
         elif rule == SUFFERAGE:
             x -= second[i]
+        elif rule == LEVEL:
+            x += x - second[i] - head[op[i]]
         key[i] = x
     least = key[0]
     other = least
@@ -76,7 +80,6 @@ def first_of(count, rule, ready):
         other = key[2 * i + 1] if key[2 * i + 1] < other else other
     other = key[count - 1] if key[count - 1] < other else other
     least = other if other < least else least
-    op = ready.op
     chosen = len(op)
     for i in range(count):
         if key[i] == least and op[i] < chosen:
@@ -85,16 +88,22 @@ def first_of(count, rule, ready):
 
 
 @inlined
+def stand(v, i, pred, network, plan, frontier, ready):
+    """Let v be ready op number i, and find when its inputs are on each device."""
+    arrivals(v, 0, len(frontier.free), pred, network, plan, frontier.arrival)
+    ready.op[i] = v
+    ready.at[v] = i
+
+
+@inlined
 def become_ready(v, i, pred, times, network, eligible, plan, frontier, ready):
     """Let v be ready op number i: when its inputs are on each device, and how long it takes there."""
     n = len(plan.device)
     k = len(frontier.free)
     home = group_home(v, eligible)
-    arrivals(v, 0, k, pred, network, plan, frontier.arrival)
-    ready.op[i] = v
-    ready.at[v] = i
+    stand(v, i, pred, network, plan, frontier, ready)
     for d in range(k):
-        may = may_run(v, d, eligible) and (home < 0 or home == d)
+        may = may_go(v, d, home, eligible)
         ready.arrival[d * n + i] = frontier.arrival[d] if may else inf
         ready.length[d * n + i] = exec_time(v, d, times) if may else 0.0
 
@@ -111,19 +120,20 @@ def move(i, j, k, ready):
 
 
 @inlined
-def keep_together(v, device, total, k, eligible, ready):
-    """The first of a group is placed: the others that are ready may run nowhere else."""
+def settle_group(v, device, count, row, never, eligible, ready):
+    """Let v's group, if it has one, be on a device: in `row`, its ops among so many ready ones are `never` on the others."""
     n = len(ready.op)
     if group_home(v, eligible) < 0 and eligible.group[v] >= 0:
-        for i in range(total):
+        for i in range(count):
             if eligible.group[ready.op[i]] == eligible.group[v]:
-                for d in range(k):
+                for d in range(len(row) // n):
                     if d != device:
-                        ready.arrival[d * n + i] = inf
+                        row[d * n + i] = never
+    fix_group(v, device, eligible)
 
 
 @kernel
-def choose_ready(rule, by_round, most, pred, succ, times, network, eligible, frontier, ready, plan):
+def choose_ready(rule, by_round, most, head, pred, succ, times, network, eligible, frontier, ready, plan):
     """Place all ops as the module says; return 1, or 0 as soon as more than `most` are ready.
 
     `by_round`: 1 where ops that become ready wait until all that were ready are placed. O(edges k + n w k) for w ready ops.
@@ -132,10 +142,7 @@ def choose_ready(rule, by_round, most, pred, succ, times, network, eligible, fro
     k = len(frontier.free)
     record = len(plan.score) == n * k
     free = frontier.free
-    for g in range(len(eligible.group_device)):
-        eligible.group_device[g] = -1
-    for d in range(k):
-        free[d] = 0.0
+    clear_devices(eligible, free)
     total = 0  # ready ops
     for v in range(n):
         ready.missing[v] = pred.ptr[v + 1] - pred.ptr[v]
@@ -149,7 +156,7 @@ def choose_ready(rule, by_round, most, pred, succ, times, network, eligible, fro
         if count == 0 or by_round == 0:
             count = total
         two_best(count, free, ready)
-        v = first_of(count, rule, ready)
+        v = first_of(count, rule, head, ready)
         i = ready.at[v]
         best = -1
         for d in range(k):
@@ -164,8 +171,7 @@ def choose_ready(rule, by_round, most, pred, succ, times, network, eligible, fro
         plan.device[v] = best
         plan.finish[v] = ready.soonest[i]
         free[best] = plan.finish[v]
-        keep_together(v, best, total, k, eligible, ready)
-        fix_group(v, best, eligible)
+        settle_group(v, best, total, ready.arrival, inf, eligible, ready)
         count -= 1
         total -= 1
         move(count, i, k, ready)

@@ -1,4 +1,4 @@
-"""How many threads a call may use: all cores, or one where other processes use the others."""
+"""The number of threads that a call may use: all cores, or one where other processes use the others."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from math import inf
 
 from placelab.kernels.jit import helper, inlined, kernel
 from placelab.kernels.list_schedule import arrivals
-from placelab.kernels.look_up import exec_time, fix_group, group_home, may_run
+from placelab.kernels.look_up import clear_devices, exec_time, fix_group, group_home, may_go
 
 
 @helper
@@ -34,8 +34,7 @@ def take_out(at, count, ready):
 @helper
 def start_on(v, d, eligible, free, ready):
     """When v would start after the last op of d; infinite where it may not run."""
-    home = group_home(v, eligible)
-    if not may_run(v, d, eligible) or (home >= 0 and home != d):
+    if not may_go(v, d, group_home(v, eligible), eligible):
         return inf
     return max(ready.arrival[v * len(free) + d], free[d])
 
@@ -93,10 +92,7 @@ def fill_holes(rank, pred, succ, times, network, eligible, frontier, ready, plan
     n = len(plan.device)
     k = len(frontier.free)
     free = frontier.free
-    for g in range(len(eligible.group_device)):
-        eligible.group_device[g] = -1
-    for d in range(k):
-        free[d] = 0.0
+    clear_devices(eligible, free)
     count = 0
     for v in range(n):
         ready.missing[v] = pred.ptr[v + 1] - pred.ptr[v]

@@ -208,13 +208,23 @@ def _sources(folder: Path = Path(__file__).parent) -> str:
     return digest.hexdigest()
 
 
+def size(function: Callable) -> int:
+    """Length of a kernel's code and its helpers', in proportion to which it takes to compile."""
+    return len(function.__code__.co_code) + sum(map(size, _called(function).values()))
+
+
+def _called(function: Callable) -> dict[str, Callable]:
+    """The helpers that a kernel or helper calls, by name."""
+    named = {name: function.__globals__.get(name) for name in function.__code__.co_names}
+    return {name: value for name, value in named.items() if isinstance(value, FunctionType) and value in _helpers}
+
+
 def _dispatcher(function: Callable) -> Any:
     """numba's dispatcher for a kernel or helper whose helpers are dispatchers too."""
     import numba
     from numba.core import caching
 
-    names = [n for n in function.__code__.co_names if isinstance(function.__globals__.get(n), FunctionType)]
-    called = {n: _compiled_helper(function.__globals__[n]) for n in names if function.__globals__[n] in _helpers}
+    called = {name: _compiled_helper(value) for name, value in _called(function).items()}
     copy = FunctionType(function.__code__, {**function.__globals__, **called}, function.__name__)
     copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
     # Kernels allocate nothing, so numba's runtime is off: counting references in each call of a helper costs ten times its work.

@@ -5,7 +5,7 @@ A group's first op fixes the device of all. Ties: the lower device. A score is t
 
 from placelab.kernels.heap import pop_event, push_event
 from placelab.kernels.jit import helper, inlined, kernel
-from placelab.kernels.look_up import exec_time, fix_group, group_home, may_run
+from placelab.kernels.look_up import clear_devices, clear_groups, exec_time, fix_group, group_home, may_run
 
 SPANS = 64  # busy spans whose longest gap is known
 ROUNDING = 1e-15  # of a time: more than what rounding can add to the length that fits into a gap there
@@ -203,8 +203,7 @@ def in_order(preferred, insertion, aim, pred, times, network, eligible, arrival,
     k = len(arrival)
     record = len(plan.score) == n * k
     plain = aim.rule == FINISH and len(aim.extra) == 0
-    for g in range(len(eligible.group_device)):
-        eligible.group_device[g] = -1
+    clear_groups(eligible)
     clear_busy(busy)
     for i in range(n):
         v = plan.order[i]
@@ -260,10 +259,7 @@ def as_ready(pred, succ, times, network, eligible, frontier, agenda, plan):
     n = len(plan.device)
     k = len(frontier.free)
     record = len(plan.score) == n * k
-    for g in range(len(eligible.group_device)):
-        eligible.group_device[g] = -1
-    for d in range(k):
-        frontier.free[d] = 0.0
+    clear_devices(eligible, frontier.free)
     size = 0
     for v in range(n):
         agenda.missing[v] = pred.ptr[v + 1] - pred.ptr[v]

@@ -5,7 +5,7 @@ from math import inf
 from placelab.kernels.heap import pop_event, push_event
 from placelab.kernels.jit import helper, inlined, kernel
 from placelab.kernels.list_schedule import FINISH, NEVER, START, aimed, clear_busy, gap, run_on
-from placelab.kernels.look_up import exec_time, fix_group, group_home, may_run
+from placelab.kernels.look_up import clear_groups, exec_time, fix_group, group_home, may_go
 from placelab.kernels.memory_over_time import clear_memory, next_fit, take_memory
 from placelab.kernels.planned_transfers import inputs_at_once
 
@@ -66,8 +66,7 @@ def one_by_one(
     plain = aim.rule == FINISH and len(aim.extra) == 0
     clear_memory(pred, held, curve)
     clear_busy(busy)
-    for g in range(len(eligible.group_device)):
-        eligible.group_device[g] = -1
+    clear_groups(eligible)
     for v in range(n):
         plan.device[v] = -1
     size = start_agenda(place, pred, agenda)
@@ -99,7 +98,7 @@ def one_by_one(
             if low < 0 or best >= 0:
                 continue
             for d in range(low, high):
-                if not may_run(v, d, eligible) or (fixed >= 0 and fixed != d):
+                if not may_go(v, d, fixed, eligible):
                     continue
                 ready = inputs_at_once(v, d, pred, network, plan, inputs)
                 length = exec_time(v, d, times)

@@ -145,10 +145,11 @@ def partner(random, i, d, order, device):
 
 
 @helper
-def gather(random, goal, most, units, pred, succ, device, moved):
-    """Let up to `most` units join ``moved[0]``, each by a heavy edge of one that has joined, none from device `goal`.
+def gather(random, goal, most, way, units, pred, succ, device, moved):
+    """Let up to `most` units join ``moved[0]``, each by a heavy edge of one that has joined.
 
-    Of the edges of a random op that joined the heaviest counts, each edge being overlooked one time in two. Returns how many
+    Of the edges of a random op that joined the heaviest counts, each edge being overlooked one time in two. `way` 0: any edges,
+    to units that are not on device `goal`; 1: inputs only, 2: consumers only, to units on the same device. Returns how many
     they are.
     """
     count = 1
@@ -160,14 +161,15 @@ def gather(random, goal, most, units, pred, succ, device, moved):
         heaviest = -1.0
         joins = -1
         inputs = pred.ptr[v + 1] - pred.ptr[v]
-        for i in range(inputs + succ.ptr[v + 1] - succ.ptr[v]):
+        for i in range(inputs if way == 2 else 0, inputs if way == 1 else inputs + succ.ptr[v + 1] - succ.ptr[v]):
             if i < inputs:
                 w = pred.producer[pred.edge[pred.ptr[v] + i]]
                 size = pred.bytes[pred.edge[pred.ptr[v] + i]]
             else:
                 w = succ.consumer[succ.ptr[v] + i - inputs]
                 size = succ.bytes[succ.ptr[v] + i - inputs]
-            if device[w] != goal and size > heaviest and draw(random, 2) > 0:
+            may = device[w] != goal if way == 0 else device[w] == device[v]
+            if may and size > heaviest and draw(random, 2) > 0:
                 known = False
                 for j in range(count):
                     known = known or moved[j] == units.of[w]
@@ -201,10 +203,10 @@ def improve(
 ):  # fmt: skip
     """Try so many moves on a plan, ``plan.device`` and ``run.order``, which become the shortest plan that is met.
 
-    Moves are of a unit to another device, alone or with a cluster of units that heavy edges join; of two units that change
-    devices; of an op before another on its device. The unit is one of the critical path or next to one; of a few devices it goes
-    alone to the most promising. A move is kept if
-    the plan is then at most `slack` longer, relative, than the shortest so far. `eager`: stop at the first gain.
+    Moves are of a unit to another device, alone or with a cluster of units that heavy edges join, one time in three each those
+    around it, before it and after it; of two units that change devices; of an op before another on its device. The unit is one
+    of the critical path or next to one; of a few devices it goes alone to the most promising. A move is kept if the plan is
+    then at most `slack` longer, relative, than the shortest so far. `eager`: stop at the first gain.
     ``makespan`` is the plan's, at first and at the end. Returns the number of moves tried; those that promise nothing are not
     counted, and cost little. A move costs O((ops + edges) k) at worst.
     """
@@ -271,7 +273,8 @@ def improve(
                 if least > limit:
                     continue
             elif kind < 5:
-                count = gather(random, goal, 2 << draw(random, SIZES), units, pred, succ, device, moved.unit)
+                most = 2 << draw(random, SIZES)
+                count = gather(random, goal, most, draw(random, 3), units, pred, succ, device, moved.unit)
                 if count == 1:
                     continue
             else:

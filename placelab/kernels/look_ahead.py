@@ -4,7 +4,7 @@ from math import inf
 
 from placelab.kernels.jit import helper, kernel
 from placelab.kernels.list_schedule import NEVER, arrivals, clear_busy, gap, run_on
-from placelab.kernels.look_up import exec_time, fix_group, group_home, may_run
+from placelab.kernels.look_up import clear_groups, exec_time, fix_group, group_home, may_go
 
 
 @helper
@@ -33,7 +33,7 @@ def child_finish(w, v, d, size, finish, times, network, eligible, arrival, busy)
         home = d
     best = inf
     for e in range(k):
-        if not may_run(w, e, eligible) or (home >= 0 and home != e):
+        if not may_go(w, e, home, eligible):
             continue
         there = finish + network.delay[d * k + e] + size / network.bandwidth[d * k + e]
         length = exec_time(w, e, times)
@@ -53,8 +53,7 @@ def look_ahead(pred, succ, times, network, eligible, arrival, start, worst, busy
     n = len(plan.order)
     k = len(arrival)
     record = len(plan.score) == n * k
-    for g in range(len(eligible.group_device)):
-        eligible.group_device[g] = -1
+    clear_groups(eligible)
     for v in range(n):
         plan.device[v] = -1
     clear_busy(busy)
@@ -65,7 +64,7 @@ def look_ahead(pred, succ, times, network, eligible, arrival, start, worst, busy
         for d in range(k):
             start[d] = inf
             worst[d] = inf
-            if may_run(v, d, eligible) and (home < 0 or home == d):
+            if may_go(v, d, home, eligible):
                 length = exec_time(v, d, times)
                 start[d] = gap(d, busy, arrival[d], length, NEVER)
                 worst[d] = start[d] + length if succ.ptr[v] == succ.ptr[v + 1] else 0.0

@@ -18,6 +18,12 @@ def may_run(v, d, eligible):
 
 
 @inlined
+def may_go(v, d, home, eligible):
+    """Whether op v, whose group is on device `home` (-1: on none yet), may run on device d."""
+    return may_run(v, d, eligible) and (home < 0 or home == d)
+
+
+@inlined
 def group_home(v, eligible):
     """Device of v's group; -1 when it is in none, or in one that has no device yet."""
     g = eligible.group[v]
@@ -30,3 +36,18 @@ def fix_group(v, d, eligible):
     g = eligible.group[v]
     if g >= 0:
         eligible.group_device[g] = d
+
+
+@inlined
+def clear_groups(eligible):
+    """No group has a device."""
+    for g in range(len(eligible.group_device)):
+        eligible.group_device[g] = -1
+
+
+@inlined
+def clear_devices(eligible, free):
+    """Every device is free from 0 on, and no group has one."""
+    clear_groups(eligible)
+    for d in range(len(free)):
+        free[d] = 0.0

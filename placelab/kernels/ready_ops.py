@@ -12,7 +12,7 @@ from placelab.kernels.codes import FREE, PARALLEL
 from placelab.kernels.heap import pop_entry, pop_key, push_entry, push_key
 from placelab.kernels.jit import helper, inlined
 from placelab.kernels.list_schedule import arrivals
-from placelab.kernels.look_up import exec_time, fix_group, group_home, may_run
+from placelab.kernels.look_up import clear_devices, exec_time, fix_group, group_home, may_run
 from placelab.kernels.memory_over_time import clear_memory, earliest_fit, take_memory
 from placelab.kernels.planned_transfers import clear_ports, inputs_on, reserve_links
 
@@ -71,10 +71,8 @@ def queue_entries(pred, eligible, limits, frontier, queues, bounds, plan):
     """Clear everything, and queue the ops without inputs on every device that may run them."""
     k = len(frontier.free)
     memory = limits.memory
-    for g in range(len(eligible.group_device)):
-        eligible.group_device[g] = -1
+    clear_devices(eligible, frontier.free)
     for d in range(k):
-        frontier.free[d] = 0.0
         queues.n_later[d] = 0
         queues.n_now[d] = 0
         bounds.waits[d] = 0

@@ -12,7 +12,7 @@ from placelab.kernels.codes import PARALLEL, PORTS
 from placelab.kernels.jit import helper
 
 NEVER = float("inf")
-MARGIN = 1e-12  # relative: sums of floats associate from the other end in a tail
+MARGIN = 1e-12  # relative: a tail adds the same times from the other end, which rounds differently
 
 
 @helper

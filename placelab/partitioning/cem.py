@@ -42,7 +42,8 @@ def cem(
     Parameters
     ----------
     start
-        The placement of this partitioner has the probability 0.99 per unit at first; ``"uniform"``: none has.
+        At first each unit is on its device in this partitioner's placement with probability 0.99; with ``"uniform"`` all its
+        devices are equally likely.
     units
         Transforms such as ``"forward-only coplace fuse"``: what they place as one is one unit. All ops run in each sample,
         where ``prepare=`` would look at the smaller problem alone. Fewer units learn faster.
@@ -67,8 +68,8 @@ def cem(
     -----
     Samples run as the simulator runs them, by falling upward rank, on all cores (:func:`placelab.makespans`). After three rounds
     without a better one, eight units on average are drawn evenly again, with few units all of them (Botev, Kroese 2004,
-    "variance injection"). One whose lasting bytes do not fit costs twice its makespan and more, and is never the result; where
-    memory over time can run out, the best of each round are simulated, and one that is out of memory replaces none that is not.
+    "variance injection"). A sample whose lasting bytes do not fit costs twice its makespan or more, and is never the result.
+    Where memory over time can run out, the best of each round are simulated; one out of memory replaces none that is within it.
     Ties: the sample drawn first. The search ends early at a lower bound. O(samples · (ops + edges) log ops).
 
     Measured on Inception-V3 and four GPUs on PCIe (benchmarks/README.md): from ``m-etf`` and with ``units="forward-only coplace
@@ -85,8 +86,8 @@ def cem(
     --------
     >>> import placelab as pl
     >>> problem = pl.Problem(pl.generators.fork_join(4), pl.Cluster.uniform(2))
-    >>> found = pl.place(problem, "cem", samples=500)
-    >>> bool(found.estimate <= pl.place(problem, "m-etf").estimate)
+    >>> placed = pl.place(problem, "cem", samples=500)
+    >>> bool(placed.estimate <= pl.place(problem, "m-etf").estimate)
     True
     """
     search = SampledSearch(tied_by(problem, units), start, samples, seed, progress, cancel)

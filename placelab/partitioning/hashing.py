@@ -64,7 +64,7 @@ def _weights(problem: Problem, weight: str) -> np.ndarray:
     return choices[weight] / choices[weight].max()
 
 
-@lru_cache(maxsize=8)  # names do not change while a hand drags a device
+@lru_cache(maxsize=8)  # during a drag the names stay the same
 def _digests(graph: OpGraph) -> np.ndarray:
     return np.array([crc32(name.encode()) for name in graph.names], dtype=np.uint64)
 

@@ -47,13 +47,8 @@ def policy_gradient(
 
     Parameters
     ----------
-    start
-        The placement of this partitioner has the probability 0.99 per unit at first; ``"uniform"``: none has.
-    units
-        Transforms such as ``"forward-only coplace fuse"``: what they place as one is one unit. All ops run in each sample,
-        where ``prepare=`` would look at the smaller problem alone. Fewer units learn faster.
-    samples
-        Placements that are simulated; small problems get fewer, :math:`100 \cdot units \cdot devices`.
+    start, units, samples
+        As in ``cem``.
     batch, rate
         N and η.
 
@@ -71,8 +66,8 @@ def policy_gradient(
     -----
     What the papers train on the machine for hours is simulated here. Their networks are larger: Mirhoseini (2017, 2018) and
     Placeto (2019) have recurrent and graph networks; this is their rule of learning on features of the kind they embed. Memory,
-    ties and the end are those of ``cem``. After 15 rounds without a better sample the policy moves towards an even one, by
-    eight units' share, with few units all the way. O(samples · (units · devices · features + ops log ops)).
+    ties and the end are those of ``cem``. After 15 rounds without a better sample the policy moves towards an even one, by 8 / U
+    of the way, for U up to 8 all of it. O(samples · (units · devices · features + ops log ops)).
 
     Measured on Inception-V3 and four GPUs on PCIe (benchmarks/README.md): started from uniform it learns to put everything on
     one GPU, 166 ms, the mean of its last rounds. Its best sample on the way takes 163 ms, where ``m-etf`` has 157 ms.
@@ -87,8 +82,8 @@ def policy_gradient(
     --------
     >>> import placelab as pl
     >>> problem = pl.Problem(pl.generators.fork_join(4), pl.Cluster.uniform(2))
-    >>> found = pl.place(problem, "policy-gradient", samples=200)
-    >>> bool(found.estimate <= pl.place(problem, "m-etf").estimate)
+    >>> placed = pl.place(problem, "policy-gradient", samples=200)
+    >>> bool(placed.estimate <= pl.place(problem, "m-etf").estimate)
     True
     """
     search = SampledSearch(tied_by(problem, units), start, samples, seed, progress, cancel)
@@ -187,7 +182,7 @@ def _neighbours(search: SampledSearch) -> list[list[tuple[int, float]]]:
     pair, index = np.unique((np.maximum(u, v) * n + np.minimum(u, v))[apart], return_inverse=True)
     size = np.bincount(index.reshape(-1), graph.edge_bytes[apart], minlength=len(pair))
     total = np.bincount(pair // n, size, minlength=n)
-    found: list[list[tuple[int, float]]] = [[] for _ in range(n)]
+    shares: list[list[tuple[int, float]]] = [[] for _ in range(n)]
     for p, share in zip(pair.tolist(), (size / np.maximum(total[pair // n], TINY)).tolist(), strict=True):
-        found[p // n].append((p % n, share))
-    return found
+        shares[p // n].append((p % n, share))
+    return shares

@@ -38,6 +38,7 @@ ROUNDS = 40  # calls of the kernel that the moves of a walk are spread over
 LEAST = 25  # moves of a call: what they lead to is simulated
 EXCHANGE = 0.5  # share of the moves after which the worse half of the walks goes on from the best plan
 SLACK = (0.03, 0.1, 0.3, 0.03)  # how much longer a plan may get at first, relative: one walk for each
+STALE, LATEST = 8, 0.8  # rounds without a gain after which a walk takes another plan; until this share of its moves
 ENOUGH = 2000  # moves per op with which it may get that much longer; in proportion with fewer
 CHUNK = 64  # positions between two saved states
 CHECK = 20  # moves that a call of the kernel counts for where memory must be checked after it
@@ -82,13 +83,14 @@ def portfolio(
     Every partitioner runs with its default options, but for the slow ones, of which ``ez`` is tried where
     :math:`edges \cdot (ops + edges) \le 2 \cdot 10^7`; its placement runs under every static scheduler; what came out is a plan.
     From each of the four best ones (least memory short, then least makespan, then the first) a walk tries a quarter of the moves,
-    all four side by side on all cores; after half of them the worse two go on from the best plan. A move is kept when the plan
-    gets at most so much longer than the shortest one met on that walk; that falls from 3, 10, 30 and 3 % to nothing, from
-    proportionally less where there are fewer than 2,000 moves per op:
+    all four side by side on all cores; after half of them the worse two go on from the best plan, and one that has gained nothing
+    in a fifth of its moves goes on from the next plan of the catalogue. A move is kept when the plan gets at most so much longer
+    than the shortest one met on that walk; that falls from 3, 10, 30 and 3 % to nothing, from proportionally less where there
+    are fewer than 2,000 moves per op:
 
     - a unit (an op, or a colocation group) of the realised critical path, or next to it, to another device: the most promising
       of three, which are those of neighbours one time in two,
-    - together with a cluster of up to 31 others, each joined to it by heavy edges,
+    - together with a cluster of up to 31 others, joined to it by heavy edges: any, or only those that lead to it, or from it,
     - two units that change devices,
     - an op before an earlier one on its device.
 
@@ -228,6 +230,7 @@ class Walk:
 
     def __init__(self, problem: Problem, fixed: tuple, plan: Plan, moves: int, slack: float, seed: int) -> None:
         self.problem, self.fixed, self.now, self.moves, self.slack, self.done = problem, fixed, plan, moves, slack, 0
+        self.stale, self.since = 0, 0.0  # rounds without a gain; share of its moves before it began with its plan
         self.assignment = Assignment(problem)
         self.eager = problem.memory_model.timed and can_bind(problem)
         self.random = np.array([seed % MODULUS + 1], dtype=np.int64)
@@ -239,15 +242,20 @@ class Walk:
         """Of its moves that have been tried."""
         return min(self.done / self.moves, 1.0) if self.moves else 1.0
 
+    def begin(self, plan: Plan) -> None:
+        """Go on from another plan, which may get as much longer as the first one might."""
+        self.now, self.stale, self.since = plan, 0, self.share
+
     def round(self) -> None:
         """Some moves from where it stands; what they lead to is kept if running it is no worse."""
         if self.share == 1:
             return
         wanted = min(max(-(-self.moves // ROUNDS), LEAST), self.moves - self.done)
-        left = max(1 - self.share - 1 / ROUNDS, 0.0)
-        device, order, tried, _ = self.improve(wanted, 0.0 if self.eager else self.slack * left**2)
+        left = max((1 - self.share) / (1 - self.since) - 1 / ROUNDS, 0.0)
+        device, order, tried, _ = self.improve(wanted, 0.0 if self.eager else self.slack * left)
         self.done += max(tried, 1) + CHECK if self.eager else wanted
         plan = run(self.problem, device, order, "local search", "planned")
+        self.stale = 0 if plan.cost < self.now.cost else self.stale + 1
         self.now = plan if plan.cost <= self.now.cost else self.now
 
     def improve(self, moves: int, slack: float = 0.0) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
@@ -278,8 +286,9 @@ class Search:
         fixed, n, count = _fixed(problem), problem.graph.n_ops, len(SLACK)
         self.moves = min(moves, 2000 * Assignment(problem).units.n * problem.cluster.n_devices)
         most = min(1.0, self.moves / (ENOUGH * n))
-        starts = [plans[0], *(plan for a, plan in pairwise(plans) if plan.cost != a.cost)][:count]
+        starts = [plans[0], *(plan for a, plan in pairwise(plans) if plan.cost != a.cost)]
         starts += [plans[0]] * (count - len(starts))
+        self.others = starts[count:]  # plans that no walk has begun with
         seeds = np.random.SeedSequence(seed % MODULUS).generate_state(count).tolist()
         self.walks = [
             Walk(problem, fixed, starts[i], (self.moves + count - 1 - i) // count, most * SLACK[i], seeds[i])
@@ -303,14 +312,17 @@ class Search:
         return self.share < 1 and (self.best.short > 0 or self.best.makespan > self.bound * (1 + EXACT))
 
     def round(self) -> None:
-        """One round of each walk, on all cores; then the best plan of all, from which at one time the worse half goes on."""
+        """One round of each walk, on all cores; then the best plan of all, and those that are to go on from another plan."""
         for _ in results(Walk.round, self.walks, never, threads=cores()):
             pass
         self.best = min((self.best, *(walk.now for walk in self.walks)), key=lambda plan: plan.cost)
         if self.apart and self.share >= EXCHANGE:
             self.apart = False
             for walk in sorted(self.walks, key=lambda walk: walk.now.cost)[len(self.walks) // 2 :]:
-                walk.now = self.best
+                walk.now, walk.stale = self.best, 0
+        for walk in self.walks:
+            if walk.stale >= STALE and walk.share < LATEST and self.others:
+                walk.begin(self.others.pop(0))
 
     def note(self, start: Plan, stopped: bool) -> str:
         """What the search gained, in words."""

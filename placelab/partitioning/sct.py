@@ -36,15 +36,12 @@ REASONS = (
     "awake: nothing is urgent, so it waits for the favourite child of its last op",
 )
 MEANS = "favourite children: the linear program takes the cluster's mean speed, bandwidth and latency"
-PREVIEW = "preview: favourite children matched greedily; the linear program's follow on release"
+PREVIEW = "preview: favourite children matched greedily; after the drag the linear program chooses them"
 NO_OPTIMUM = (
     "favourite children matched greedily: the times differ by more orders of magnitude than the solver of the linear program can "
     "tell apart"
 )
-TOO_LONG = (
-    "favourite children matched greedily: the graph is large, and the solver of its linear program was given up after the steps "
-    "it is allowed"
-)
+TOO_LONG = "favourite children matched greedily: the graph is large, and the solver reached its limit of steps"
 STOPPED = "stopped before the linear program was solved: favourite children matched greedily"
 
 
@@ -81,7 +78,7 @@ def sct(
 
     The first member of a colocation group fixes the device of all. Transfers queue as in ``etf``, see there; the favourite
     children know nothing of groups, restrictions, queues and of what sets devices apart, so the notes of the placement say
-    when means were taken. While a hand drags, and where a large graph takes the solver more steps than it is allowed, ops are
+    when means were taken. During a drag, and where a large graph takes the solver more steps than it is allowed, ops are
     matched greedily in place of the linear program, and the notes say so.
 
     Memory may run short over time (simulating shows where); only what a device would hold from beginning to end is

@@ -96,25 +96,27 @@ def pipeline_of(graph: OpGraph) -> Pipeline | None:
         return None
     if not all(isinstance(p, str) and p in PHASES for p in phase):
         return None
-    found = Pipeline(np.array(microbatch), np.array(stage), np.array(phase, dtype=object), np.array(replica))
-    return found if _whole(found) else None
+    pipeline = Pipeline(np.array(microbatch), np.array(stage), np.array(phase, dtype=object), np.array(replica))
+    return pipeline if _whole(pipeline) else None
 
 
 def _numbers(column: list[Any], n: int) -> bool:
     return set(map(type, column)) <= {int} and min(column) >= -1 and max(column) < n
 
 
-def _whole(found: Pipeline) -> bool:
-    summed = np.isin(found.phase, ONCE)
+def _whole(pipeline: Pipeline) -> bool:
+    summed = np.isin(pipeline.phase, ONCE)
     micro = ~summed
-    if not micro.any() or found.microbatch[summed].max(initial=-1) >= 0:
+    if not micro.any() or pipeline.microbatch[summed].max(initial=-1) >= 0:
         return False
-    if min(found.microbatch[micro].min(), found.stage[micro].min()) < 0:
+    if min(pipeline.microbatch[micro].min(), pipeline.stage[micro].min()) < 0:
         return False
-    columns = (column[micro].tolist() for column in (found.phase, found.microbatch, found.stage, found.replica))
+    columns = (
+        column[micro].tolist() for column in (pipeline.phase, pipeline.microbatch, pipeline.stage, pipeline.replica)
+    )
     keys = set(zip(*columns, strict=True))
-    count = {phase: int((found.phase == phase).sum()) for phase in PHASES}
-    places = found.microbatches * found.stages * found.replicas
+    count = {phase: int((pipeline.phase == phase).sum()) for phase in PHASES}
+    places = pipeline.microbatches * pipeline.stages * pipeline.replicas
     backward = count["BW"], count["B"], count["W"]
     whole = count["F"] == places and backward in ((places, 0, 0), (0, places, places))
     return whole and len(keys) == micro.sum()
@@ -122,10 +124,10 @@ def _whole(found: Pipeline) -> bool:
 
 def required(graph: OpGraph, who: str) -> Pipeline:
     """The columns of a graph; UnsupportedError where it has none, `who` in front."""
-    found = pipeline_of(graph)
-    if found is None:
+    pipeline = pipeline_of(graph)
+    if pipeline is None:
         raise UnsupportedError(
             f"{who} needs a training step of stages and micro-batches, and {graph.title} has none; "
             "make one with generators.pipeline_training or transforms.microbatches"
         )
-    return found
+    return pipeline

@@ -95,6 +95,10 @@ class ListScheduler:
         """Number of times that memory was freed."""
         return self._memory.freed if self._memory else 0
 
+    def arrival(self, op: int | str, device: int | str) -> float:
+        """When all inputs of an op are on a device [s]; errors as :meth:`est`."""
+        return self._ready(self._op(op))[self.problem.cluster.index(device)]
+
     def est(self, op: int | str, device: int | str) -> float:
         """Earliest start of an op on a device [s]; infinite where it has no room.
 
@@ -128,13 +132,13 @@ class ListScheduler:
             None is left; says for each device why.
         """
         v = self._op(op)
-        found = self.candidates(v)
-        if not found:
+        candidates = self.candidates(v)
+        if not candidates:
             short = np.full(self.problem.cluster.n_devices, np.nan)
             for d in self._allowed(v):
                 short[d] = self._shortage(v, d)
             raise infeasible(self.problem, v, short)
-        return found
+        return candidates
 
     def place(
         self,
@@ -161,7 +165,7 @@ class ListScheduler:
         v, d = self._op(op), self.problem.cluster.index(device)
         if self._home[v] >= 0:
             raise UnsupportedError(
-                f"op {self._name(v)!r} is placed already, on {self.problem.cluster.names[self.device[v]]!r}"
+                f"op {self._name(v)!r} is placed already, on {self.problem.cluster.names[self.device[v]]!r}; place it once"
             )
         start = self.est(v, d)
         if d not in self._allowed(v) or start == inf:

@@ -35,7 +35,7 @@ SOONEST, ONLY, PATH = (
 )
 REASONS = (SOONEST, ONLY, PATH)
 FINISH = plan_arrays.aim()
-FEW = 500  # ready ops; looking at each of no more of them is quicker than keeping them on heaps
+FEW = 500  # ready ops; with more choose_least is quicker than choose_ready
 Meaning = tuple[str, str]  # the reason of a choice, and the name of its score
 AIMS: tuple[Meaning, ...] = (
     (SOONEST, PLANNED_FINISH),
@@ -110,18 +110,20 @@ def by_choice(
     reason
         Of a choice, for the trace.
     head
-        With ``LEAST``: what is subtracted from each op's finish, shape (n_ops,).
+        With ``LEAST`` and ``LEVEL``: what is subtracted from each op's finish, shape (n_ops,).
     batch
         Round by round: ops that become ready wait until all that were ready are placed.
     """
     plan = plan_arrays.plan(problem, trace)
     arguments = *plan_arrays.facts(problem), plan_arrays.frontier(problem)
-    pairs, most = None, problem.graph.n_ops
+    most, work, ahead = problem.graph.n_ops, None, frozen(np.empty(0) if head is None else head)
     if rule == choose_ready.LEAST and not batch:
-        pairs = plan_arrays.pairs(problem)
-        most = FEW if head is None and 4 * len(pairs.n_now) >= problem.cluster.n_devices else 0
-    if not (most and choose_ready.choose_ready(rule, int(batch), most, *arguments, plan_arrays.ready(problem), plan)):
-        choose_least.choose_least(frozen(np.empty(0) if head is None else head), *arguments, pairs, plan)
+        work = plan_arrays.kinds(problem)
+        most = FEW if head is None and 4 * work[1].columns >= problem.cluster.n_devices else 0
+    ready = plan_arrays.ready(problem)
+    if not (most and choose_ready.choose_ready(rule, int(batch), most, ahead, *arguments, ready, plan)):
+        assert work is not None  # only then are there too many ready ops
+        choose_least.choose_least(ahead, *arguments, *work, plan)
     placement = _placement(problem, plan, None, trace)
     if placement is None:
         preferred = frozen(np.full(problem.graph.n_ops, -1, dtype=np.int32))
@@ -138,18 +140,27 @@ def kept_in_memory(problem: Problem, plan: blocks.Plan, meaning: Meaning, trace:
     have room there, else where they finish soonest.
     """
     placement = _placement(problem, plan, None, trace)
-    again = (SOONEST, ONLY, "there without regard to memory, too")
-    if placement is not None:
-        again = (meaning[0], ONLY, PATH)
-    else:
-        meaning = (SOONEST, PLANNED_FINISH)
-        placement = _in_memory(problem, frozen(_places(plan.order)), frozen(plan.device), True, trace)
+    if placement is None:
+        return anew_in_memory(problem, plan.order, plan.device, trace)
     if placement.trace is None:
         return placement
     times: Literal["", "start", "finish"] = ""
     if meaning[1] in (EARLIEST_START, PLANNED_FINISH):
         times = "start" if meaning[1] == EARLIEST_START else "finish"
-    return replace(placement, trace=replace(placement.trace, reasons=again, score_name=meaning[1], times=times))
+    record = replace(placement.trace, reasons=(meaning[0], ONLY, PATH), score_name=meaning[1], times=times)
+    return replace(placement, trace=record)
+
+
+def anew_in_memory(problem: Problem, order: np.ndarray, device: np.ndarray, trace: bool) -> Placement:
+    """A plan with memory tracked over time, from the order and the devices of one made without.
+
+    An op without room on its device goes where it finishes soonest. Ops fill idle gaps.
+    """
+    placement = _in_memory(problem, frozen(_places(order)), frozen(device), True, trace)
+    if placement.trace is None:
+        return placement
+    reasons = SOONEST, ONLY, "there without regard to memory, too"
+    return replace(placement, trace=replace(placement.trace, reasons=reasons))
 
 
 def _places(order: np.ndarray) -> np.ndarray:

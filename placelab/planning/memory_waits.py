@@ -1,4 +1,4 @@
-"""Which ops of a finished plan waited for memory: those that start after their inputs and their device were there."""
+"""Ops of a finished plan that waited for memory: those that start after their inputs and their device were there."""
 
 from __future__ import annotations
 

@@ -100,16 +100,25 @@ def waiting(problem: Problem) -> blocks.Waiting:
     return blocks.Waiting(np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n * k))
 
 
-def pairs(problem: Problem) -> blocks.Pairs:
-    """Heaps of ready ops per kind of devices, and which devices are of one kind."""
+def kinds(problem: Problem) -> tuple[blocks.Kinds, blocks.Tree]:
+    """Devices by kind, and the tree of :mod:`placelab.kernels.choose_least`, a column per kind."""
     n, k = problem.graph.n_ops, problem.cluster.n_devices
     speeds = np.stack((problem.column, problem.divisor))
     _, kind, count = np.unique(speeds, axis=1, return_inverse=True, return_counts=True)
-    kind, kinds = kind.reshape(-1), len(count)
+    kind = kind.reshape(-1)
     columns = kind, np.argsort(kind, kind="stable"), np.concatenate([[0], np.cumsum(count)])
-    heap = lambda: (np.empty(2 * n * kinds), np.empty(kinds, np.int32))  # noqa: E731
-    work = np.empty(n, np.int32), np.empty(n * k), *heap(), *heap(), *np.empty((2, kinds))
-    return blocks.Pairs(*(frozen(column.astype(np.int32)) for column in columns), *work)
+    of, device, first = (frozen(column.astype(np.int32)) for column in columns)
+    work = np.empty(n, np.int32), np.empty(n * k), np.empty(2 * n), np.empty(len(count))
+    return blocks.Kinds(of, device, first, *work), _tree(n, len(count))
+
+
+def _tree(n: int, columns: int) -> blocks.Tree:
+    """A tree of n leaves; each level has four rows per row of the next one."""
+    rows, level = n, [0]
+    while rows > 1:
+        rows = -(-rows // 4)
+        level.append(level[-1] + 4 * rows * columns)
+    return blocks.Tree(frozen(np.array(level, np.int32)), columns, np.empty(level[-1] + columns))
 
 
 def agenda(problem: Problem, aside: bool) -> blocks.Agenda:
@@ -253,5 +262,5 @@ def transfers(problem: Problem) -> tuple[blocks.Sorting, blocks.Receivers, block
     """Workspace and results of :func:`placelab.kernels.transfers.group_transfers`."""
     n, m, k = problem.graph.n_ops, problem.graph.n_edges, problem.cluster.n_devices
     whole = lambda *sizes: (np.empty(size, np.int32) for size in sizes)  # noqa: E731
-    receivers, found = blocks.Receivers(*whole(m, n, n, 2 * m)), blocks.Transfers(*whole(n + 1, m, m, m, m))
-    return blocks.Sorting(*whole(k + 1, m, n)), receivers, found
+    receivers, moved = blocks.Receivers(*whole(m, n, n, 2 * m)), blocks.Transfers(*whole(n + 1, m, m, m, m))
+    return blocks.Sorting(*whole(k + 1, m, n)), receivers, moved

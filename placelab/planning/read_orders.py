@@ -45,29 +45,13 @@ class Reads:
 
     @classmethod
     def of(cls, problem: Problem, placement: Placement) -> Reads:
-        """Those whose transfers can be ordered.
+        """Those whose transfers can be ordered, found once for each placement.
 
         Reads are ops of kind ``read`` or ``ReadVariableOp``, or named ``…/read``; where none is sent to another device, what
         leaves devices of type ``ps``; where none does, ops without inputs. Copies are those of ``graph.metadata["replica"]``
         (:func:`placelab.transforms.model_replica`); without it, the whole graph is one copy.
         """
-        graph = problem.graph
-        is_read, copy, iteration = _columns(graph)
-        sent = _sent(problem, placement.device)
-        senders = np.zeros(graph.n_ops, bool)
-        senders[graph.producer[sent]] = True
-        senders &= copy >= 0
-        served = np.array([kind == SERVER for kind in problem.cluster.types])[placement.device]
-        for rule in (is_read, served, np.diff(graph.pred_ptr) == 0):
-            if (senders & rule).any():
-                senders &= rule
-                break
-        else:
-            senders[:] = False
-        first = np.full(graph.n_ops, graph.n_ops)
-        np.minimum.at(first, graph.producer[sent], graph.consumer[sent])
-        op = np.flatnonzero(senders)
-        return cls(problem, placement, copy, iteration, op[np.lexsort((op, first[op], copy[op]))])
+        return _reads(placement, problem)
 
     @cached_property
     def member(self) -> np.ndarray:
@@ -133,11 +117,36 @@ class Reads:
 
     def _ties(self, place: np.ndarray) -> np.ndarray:
         """Places of reads, also for the ops that lead to one read alone; for all others, a number after these."""
-        graph = self.problem.graph
-        read = np.full(graph.n_ops, -1, np.int64)
+        return np.where(self.leads_to >= 0, place[self.leads_to], place.max() + 1)
+
+    @cached_property
+    def leads_to(self) -> np.ndarray:
+        """The read that each op is or leads to alone, -1 for all others; shape (n_ops,)."""
+        read = np.full(self.problem.graph.n_ops, -1, np.int64)
         read[self.op] = self.op
-        pass_back(plan_arrays.successors(graph), self.placement.device, read)
-        return np.where(read >= 0, place[read], place.max() + 1)
+        pass_back(plan_arrays.successors(self.problem.graph), self.placement.device, read)
+        return frozen(read)
+
+
+@once  # thousands of runs ask
+def _reads(placement: Placement, problem: Problem) -> Reads:
+    graph = problem.graph
+    is_read, copy, iteration = _columns(graph)
+    sent = _sent(problem, placement.device)
+    senders = np.zeros(graph.n_ops, bool)
+    senders[graph.producer[sent]] = True
+    senders &= copy >= 0
+    served = np.array([kind == SERVER for kind in problem.cluster.types])[placement.device]
+    for rule in (is_read, served, np.diff(graph.pred_ptr) == 0):
+        if (senders & rule).any():
+            senders &= rule
+            break
+    else:
+        senders[:] = False
+    first = np.full(graph.n_ops, graph.n_ops)
+    np.minimum.at(first, graph.producer[sent], graph.consumer[sent])
+    op = np.flatnonzero(senders)
+    return Reads(problem, placement, copy, iteration, op[np.lexsort((op, first[op], copy[op]))])
 
 
 def _sent(problem: Problem, device: np.ndarray) -> np.ndarray:
@@ -150,7 +159,7 @@ def _control(graph: OpGraph) -> np.ndarray:
     return graph.tensor_control[graph.edge_tensor]
 
 
-@once  # thousands of runs ask
+@once
 def _columns(graph: OpGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Whether each op is a read by kind or name, its copy, and iteration of each copy."""
     copy, iteration = _copies(graph)

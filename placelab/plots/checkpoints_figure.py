@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.errors import FormatError
-from placelab.plots.style import CRITICAL, PALETTE, dress, long_time_unit
+from placelab.plots.style import CRITICAL, PALETTE, TOOLS, dress, long_time_unit, move_legend
 
 if TYPE_CHECKING:
     from bokeh.plotting import figure
@@ -46,7 +46,7 @@ def checkpoint_intervals(
         x_axis_label=f"work between checkpoints [{apart}]",
         y_axis_label=f"expected total [{unit}]",
         y_range=Range1d(start=0.95 * low, end=HIGHEST * high),
-        tools="pan,wheel_zoom,box_zoom,reset,save",
+        tools=TOOLS,
     )
     plot.xaxis.formatter = BasicTickFormatter()
     drawn = []
@@ -55,9 +55,7 @@ def checkpoint_intervals(
         drawn.append(_draw(plot, columns, PALETTE[i % len(PALETTE)]))
     lines = [("", "@label"), ("every", "@every steps"), ("work between", f"@seconds{{0.[0000]}} {apart}")]
     plot.add_tools(HoverTool(renderers=drawn, tooltips=[*lines, ("total", f"@expected{{0.[0000]}} {unit}")]))
-    plot.legend.visible = len(several) > 1
-    if len(several) > 1:
-        plot.add_layout(plot.legend[0], "right")
+    move_legend(plot, least=2)
     dress(plot, dark)
     return plot
 

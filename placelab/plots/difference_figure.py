@@ -1,4 +1,4 @@
-"""Where a second schedule saves and loses time against a first one."""
+"""A figure of where a second schedule saves and loses time against a first one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from placelab.analysis.two_schedules import Difference
 from placelab.analysis.two_schedules import difference as differing
 from placelab.errors import FormatError, expect
-from placelab.plots.style import INK, PALETTE, axis, dress, quad, time_unit
+from placelab.plots.style import INK, PALETTE, TOOLS, axis, dress, quad, time_unit
 from placelab.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _shifts(d: Difference, width: int) -> figure:
         height=260,
         x_axis_label=axis("finish before", unit),
         y_axis_label=axis("earlier by", unit_y),
-        tools="pan,wheel_zoom,box_zoom,reset,save",
+        tools=TOOLS,
         output_backend="webgl" if len(ops) > MANY else "canvas",
     )
     drawn: list[Any] = []

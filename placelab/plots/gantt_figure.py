@@ -8,7 +8,7 @@ import numpy as np
 
 from placelab.analysis.explanation import idle_gaps
 from placelab.errors import expect
-from placelab.plots.style import CRITICAL, PALETTE, axis, dress, quad, time_unit
+from placelab.plots.style import CRITICAL, PALETTE, axis, dress, move_legend, quad, time_unit
 from placelab.schedule.critical_steps import critical_steps
 from placelab.schedule.schedule import Schedule
 
@@ -66,7 +66,7 @@ def _draw_ops(plot: figure, schedule: Schedule, size: float) -> None:
         part = {key: value[mine] for key, value in columns.items()}
         bars = quad(plot, part, fill_color=PALETTE[i], line_color="white", line_width=0.3, legend_label=label)
         _hover(plot, bars, [("op", "@name"), ("kind", "@kind"), ("device", "@device")])
-    _legend(plot)
+    move_legend(plot, least=2, mute=True)
 
 
 def _draw_transfers(plot: figure, schedule: Schedule, size: float) -> None:
@@ -120,14 +120,6 @@ def _hover(plot: figure, bars: Any, lines: list[tuple[str, str]]) -> None:
     unit = label.removeprefix("time").strip(" []")
     times = [("time", f"@left{{0.[0000]}} – @right{{0.[0000]}} {unit}, @took{{0.[0000]}} {unit}")]
     plot.add_tools(HoverTool(renderers=[bars], tooltips=lines + times, visible=False))
-
-
-def _legend(plot: figure) -> None:
-    if len(plot.legend) and len(plot.legend[0].items) > 1:
-        plot.add_layout(plot.legend[0], "right")
-        plot.legend[0].click_policy = "mute"
-    else:
-        plot.legend.visible = False
 
 
 def _kinds(kind: np.ndarray, took: np.ndarray) -> tuple[np.ndarray, list[str]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.errors import FormatError, expect
-from placelab.plots.style import PALETTE, axis, dress, time_unit, units_of
+from placelab.plots.style import PALETTE, TOOLS, axis, dress, time_unit, units_of
 from placelab.units import SI
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def iterations(
         x_axis_label=axis("step time", unit),
         y_axis_label="share of runs",
         y_range=Range1d(start=0, end=1.05),
-        tools="pan,wheel_zoom,box_zoom,reset,save",
+        tools=TOOLS,
     )
     drawn: list[Any] = []
     for i, (name, steps) in enumerate(times.items()):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.errors import UnsupportedError, expect
-from placelab.plots.style import PALETTE, axis, dress, time_unit
+from placelab.plots.style import PALETTE, TOOLS, axis, dress, move_legend, time_unit
 from placelab.schedule.placement import Placement
 from placelab.units import SI
 
@@ -25,7 +25,7 @@ def learning_curves(
     width: int = 640,
     height: int = 320,
 ) -> figure:
-    """Makespan of the best sample so far over the number of samples, a line per placement; the mean of each round, thin.
+    """Makespan over the number of samples, two lines per placement: the best sample so far, and thin the mean of each round.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def learning_curves(
     Raises
     ------
     UnsupportedError
-        A placement that was not learned from samples has no such table.
+        A placement was not learned from samples, so that it has no learning curve.
     """
     from bokeh.models import ColumnDataSource, HoverTool
     from bokeh.plotting import figure
@@ -56,7 +56,7 @@ def learning_curves(
         x_axis_label="samples",
         y_axis_label=axis("makespan", unit),
         x_axis_type="log",
-        tools="pan,wheel_zoom,box_zoom,reset,save",
+        tools=TOOLS,
     )
     drawn: list[Any] = []
     for i, (name, curve) in enumerate(curves.items()):
@@ -66,7 +66,7 @@ def learning_curves(
         source, colour = ColumnDataSource({k: np.asarray(v) for k, v in columns.items()}), PALETTE[i % len(PALETTE)]
         label: dict[str, Any] = {"legend_label": name} if name else {}
         drawn.append(plot.step("samples", "best", source=source, mode="after", line_width=2, color=colour, **label))
-        plot.line("samples", "mean", source=source, line_width=1, line_alpha=0.5, color=colour, **label)
+        plot.line("samples", "mean", source=source, line_width=1, line_alpha=0.7, color=colour, **label)
     lines = [
         ("", "@name"),
         ("samples", "@samples{0,0}"),
@@ -74,6 +74,7 @@ def learning_curves(
         ("mean", f"@mean{{0.[000]}} {unit}"),
     ]
     plot.add_tools(HoverTool(renderers=drawn, tooltips=lines, visible=False))
+    move_legend(plot)
     dress(plot, dark)
     return plot
 

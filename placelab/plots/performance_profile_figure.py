@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.plots.strategy_table import StrategyTable, strategy_table
-from placelab.plots.style import PALETTE, dress
+from placelab.plots.style import PALETTE, TOOLS, dress, move_legend
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,7 @@ def performance_profile(
         y_range=Range1d(start=0.0, end=1.02),
         x_axis_label="τ: makespan over the best",
         y_axis_label=f"share of {len(table.problems):,} problems",
-        tools="pan,wheel_zoom,box_zoom,reset,save",
+        tools=TOOLS,
     )
     plot.xaxis.formatter = BasicTickFormatter()
     drawn: list[Any] = []
@@ -73,8 +73,7 @@ def performance_profile(
             )
         )
     plot.add_tools(HoverTool(renderers=drawn, tooltips=[("", "@strategy"), ("τ", "@tau"), ("share", "@share{0.0 %}")]))
-    plot.add_layout(plot.legend[0], "right")
-    plot.legend[0].click_policy = "mute"
+    move_legend(plot, mute=True)
     dress(plot, dark)
     return plot
 

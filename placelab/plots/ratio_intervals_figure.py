@@ -1,4 +1,4 @@
-"""How many times as long each strategy takes as one of them, with bootstrapped intervals."""
+"""Ratios of makespans to those of one strategy, with bootstrapped intervals."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.errors import FormatError, expect
-from placelab.plots.style import CRITICAL, INK, PALETTE, axis, byte_unit, dress, time_unit, units_of
+from placelab.plots.style import CRITICAL, INK, PALETTE, TOOLS, axis, byte_unit, dress, move_legend, time_unit, units_of
 from placelab.units import Units
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def sensitivity(frame: pd.DataFrame, *, dark: bool | None = None, width: int = 6
         x_axis_label=axis(over[0] if over else "value", unit),
         y_axis_label=axis("makespan", time_name),
         y_range=DataRange1d(start=0),
-        tools="pan,wheel_zoom,box_zoom,reset,save",
+        tools=TOOLS,
     )
     plot.xaxis.formatter = BasicTickFormatter()
     pairs = list(dict.fromkeys(zip(frame["partitioner"], frame["scheduler"], strict=True)))
@@ -73,7 +73,7 @@ def sensitivity(frame: pd.DataFrame, *, dark: bool | None = None, width: int = 6
         )
     lines = [("", "@pair"), (over[0] if over else "value", f"@value{{0.[0000]}} {unit}"), ("makespan", "@detail")]
     plot.add_tools(HoverTool(renderers=drawn, tooltips=lines))
-    _legend(plot, len(pairs))
+    move_legend(plot, least=2, mute=True)
     dress(plot, dark)
     return plot
 
@@ -133,11 +133,3 @@ def _unit(over: str, value: pd.Series, written: Units) -> tuple[str, float]:
         if middle >= size:
             return f"{unit} operations/s", size
     return "operations/s", 1.0
-
-
-def _legend(plot: figure, n: int) -> None:
-    if n > 1 and len(plot.legend):
-        plot.add_layout(plot.legend[0], "right")
-        plot.legend[0].click_policy = "mute"
-    elif len(plot.legend):
-        plot.legend.visible = False

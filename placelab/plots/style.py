@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from bokeh.plotting import figure
 
 CRITICAL = "#c4161c"
+TOOLS = "pan,wheel_zoom,box_zoom,reset,save"
 INK = {False: "#111111", True: "#f2f2f2", None: "#767676"}  # text on a light, a dark, an unknown page (4 : 1 on both)
 
 
@@ -66,6 +67,16 @@ def axis(label: str, unit: str) -> str:
     return f"{label} [{unit}]" if unit else label
 
 
+def move_legend(plot: figure, least: int = 1, mute: bool = False) -> None:
+    """Put the legend right of the plot, where it covers nothing; hide it if it has fewer entries; `mute`: a click dims a line."""
+    for legend in list(plot.legend):
+        if len(legend.items) < least:
+            legend.visible = False
+            continue
+        plot.add_layout(legend, "right")
+        legend.click_policy = "mute" if mute else "none"
+
+
 def dress(plot: figure, dark: bool | None) -> None:
     """Set colours that suit the page, and keep the page's background."""
     from bokeh.models.annotations import Title
@@ -76,7 +87,10 @@ def dress(plot: figure, dark: bool | None) -> None:
     assert isinstance(plot.title, Title)  # Bokeh makes one out of any text
     plot.title.text_color = ink
     plot.axis.axis_label_text_color = plot.axis.major_label_text_color = ink
-    plot.axis.major_tick_line_color = plot.axis.minor_tick_line_color = ink if plot.axis[0].axis_line_color else None
-    plot.grid.grid_line_alpha = 0.3
+    if plot.axis[0].axis_line_color:
+        plot.axis.axis_line_color = plot.axis.major_tick_line_color = plot.axis.minor_tick_line_color = ink
+    else:
+        plot.axis.minor_tick_line_color = None
+    plot.grid.grid_line_color, plot.grid.grid_line_alpha = ink, 0.12
     for legend in plot.legend:
         legend.label_text_color, legend.background_fill_color, legend.border_line_color = ink, None, None

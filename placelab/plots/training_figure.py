@@ -8,7 +8,7 @@ import numpy as np
 
 from placelab.errors import expect
 from placelab.faults.training_runs import KINDS, TrainingRuns
-from placelab.plots.style import CRITICAL, INK, dress, long_time_unit, quad
+from placelab.plots.style import CRITICAL, INK, dress, long_time_unit, move_legend, quad
 from placelab.units import percent
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ def training(runs: TrainingRuns, *, width: int = 1000, height: int = 300, dark: 
     time, steps = progress(runs)
     plot.line(time / size, steps, line_color=INK[dark], line_width=1.5, name="progress")
     _draw_failures(plot, runs, (unit, size))
-    if len(plot.legend):
-        plot.add_layout(plot.legend[0], "right")
+    move_legend(plot)
     dress(plot, dark)
     return plot
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from placelab.errors import FormatError
 from placelab.plots.strategy_table import StrategyTable, strategy_table
-from placelab.plots.style import PALETTE, dress
+from placelab.plots.style import PALETTE, dress, move_legend
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,8 +76,7 @@ def winners(frame: pd.DataFrame, x: str, y: str, *, dark: bool | None = None, wi
             )
     lines = [("", "@winner"), (x, "@x"), (y, "@y"), ("over the best", "@mean{0.000}"), ("second", "@second")]
     plot.add_tools(HoverTool(renderers=drawn, tooltips=lines))
-    if len(plot.legend):
-        plot.add_layout(plot.legend[0], "right")
+    move_legend(plot)
     plot.grid.visible = False
     dress(plot, dark)
     return plot

@@ -1,1 +1,1 @@
-"""Make a problem smaller before it is placed; each transformation returns the way back, too."""
+"""Make a problem smaller before it is placed; each transformation also returns the function that expands its placements."""

@@ -1,4 +1,4 @@
-"""What groups of ops hold on a device of their own, and ties that join them only as far as a device has room."""
+"""Memory of groups of ops on a device of their own, and ties that join them only as far as a device has room."""
 
 from __future__ import annotations
 

@@ -93,7 +93,9 @@ def dumps(graph: OpGraph) -> str:
     try:
         return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise FormatError(f"the metadata of {graph.title} is not JSON: {error}") from None
+        raise FormatError(
+            f"the metadata of {graph.title} is not JSON: {error}; expected texts, numbers, lists and objects"
+        ) from None
 
 
 def _numbers(column: np.ndarray) -> list:
@@ -211,4 +213,4 @@ def _floats(parent: dict, key: str, length: int, null: bool = False) -> np.ndarr
     try:
         return np.array(value, dtype=np.float64)  # None is NaN
     except OverflowError:
-        raise FormatError(f"{key!r} holds a number that is too large") from None
+        raise FormatError(f"{key!r} holds a number that is too large; expected at most 1.8e308") from None

@@ -15,6 +15,7 @@ from unicodedata import east_asian_width
 import numpy as np
 
 from placelab import units
+from placelab.units import counted as counted
 
 MOST_ROWS = 32  # of a table
 FONT = "font:13px/1.5 var(--jp-ui-font-family,system-ui,sans-serif)"
@@ -59,11 +60,6 @@ def amount(value: float, unit: str, written: units.Units = units.SI) -> str:
 def percent(share: float) -> str:
     """A share in percent; "< 0.1 %" is escaped."""
     return escape(units.percent(share))
-
-
-def counted(n: int, what: str) -> str:
-    """``1 op``, ``2,000 ops``."""
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def bundle(shown: Any, html: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ P = ParamSpec("P")
 def once(function: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
     """Compute `function` once for each object and further arguments; the object keeps the results, as those of cached properties.
 
-    The first argument is a graph, problem or schedule, which never changes; the others can be hashed.
+    The first argument is a graph, problem, placement or schedule, which never changes; the others can be hashed.
     """
     name = f"_once_{function.__module__}.{function.__name__}"
 

@@ -24,11 +24,11 @@ def groups_of(groups: Any) -> list[list[str]]:
         return []
     if isinstance(groups, (str, Mapping)) or not isinstance(groups, Iterable):
         raise FormatError(f"groups is {groups!r}; expected a list of collections of op names")
-    found = [[group] if isinstance(group, str) else group for group in groups]
-    for group in found:
+    members = [[group] if isinstance(group, str) else group for group in groups]
+    for group in members:
         if not isinstance(group, Iterable):
             raise FormatError(f"groups holds {group!r}; expected collections of op names")
-    return [sorted(group, key=str) if isinstance(group, (set, frozenset)) else list(group) for group in found]
+    return [sorted(group, key=str) if isinstance(group, (set, frozenset)) else list(group) for group in members]
 
 
 def rules_of(rules: Any, label: str) -> Mapping[str, Any]:
@@ -90,7 +90,7 @@ def own_devices(graph: OpGraph, cluster: Cluster, rules: Rules) -> np.ndarray | 
     empty = np.flatnonzero(~mask.any(axis=1))
     if len(empty):
         raise InfeasibleError(
-            f"op {graph.names[empty[0]]!r} has no device left: its allowed devices and its pins do not meet"
+            f"op {graph.names[empty[0]]!r} has no device left: its allowed devices and its pins do not meet; take back a pin"
         )
     return None if mask.all() else mask
 

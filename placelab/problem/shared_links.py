@@ -60,11 +60,11 @@ def shared_links(given: Any, matching: Callable[[Any], Iterable[int]]) -> tuple[
             raise FormatError(f"{name!r:.80} is no name of a link: expected non-empty text on one line")
     if len(set(names)) < len(names):
         raise FormatError("two links have one name; the names of shared links must be unique")
-    found, devices, most = [], lru_cache(None)(lambda end: tuple(map(int, matching(end)))), MOST_PAIRS
+    shared, devices, most = [], lru_cache(None)(lambda end: tuple(map(int, matching(end)))), MOST_PAIRS
     for name, what in named:
-        found.append(_link(name, what, devices, most))
-        most -= len(found[-1].pairs)
-    return tuple(found)
+        shared.append(_link(name, what, devices, most))
+        most -= len(shared[-1].pairs)
+    return tuple(shared)
 
 
 def _link(name: str, what: Any, devices: Callable[[Any], tuple[int, ...]], most: int) -> SharedLink:
@@ -95,12 +95,12 @@ def _bandwidth(name: str, given: Any) -> float:
 def links_among(links: Sequence[SharedLink], like: Sequence[int] | np.ndarray) -> tuple[SharedLink, ...]:
     """The links of a cluster whose device i is as `like` ``[i]`` of the present one; without those that no pair uses any more."""
     number = [int(d) for d in like]
-    found = []
+    shared = []
     for link in links:
         used = set(link.pairs)
         pairs = tuple((i, j) for i, a in enumerate(number) for j, b in enumerate(number) if (a, b) in used)
-        found += [SharedLink(link.name, link.bandwidth, pairs)] if pairs else []
-    return tuple(found)
+        shared += [SharedLink(link.name, link.bandwidth, pairs)] if pairs else []
+    return tuple(shared)
 
 
 def as_argument(links: Sequence[SharedLink]) -> dict[str, tuple[float, list[tuple[int, int]]]]:

@@ -1,4 +1,4 @@
-"""When devices run ops: busy time in total, and by columns of a picture."""
+"""Busy time of devices: in total, and by columns of a picture."""
 
 from __future__ import annotations
 

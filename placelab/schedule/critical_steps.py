@@ -38,10 +38,10 @@ def critical_steps(schedule: Schedule) -> np.ndarray:
     found_steps = explaining.Steps(
         *(np.zeros(most, dtype) for dtype in (np.uint8, *3 * (np.int32,), *2 * (np.float64,)))
     )
-    found = kernels.walk_back(items, inputs(problem.graph), carried(schedule), _moved(schedule), walk, found_steps)
-    steps = np.empty(found, STEP)
+    count = kernels.walk_back(items, inputs(problem.graph), carried(schedule), _moved(schedule), walk, found_steps)
+    steps = np.empty(count, STEP)
     for label, column in zip(("kind", "row", "cause", "by", "start", "finish"), found_steps, strict=True):
-        steps[label] = column[:found][::-1]
+        steps[label] = column[:count][::-1]
     return frozen(steps)
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from placelab.kernels import memory_curves as kernels
 from placelab.problem.graph import frozen
+from placelab.schedule.critical_steps import carried
 
 if TYPE_CHECKING:
     from placelab.problem.problem import Problem
@@ -56,9 +58,9 @@ def curves(schedule: Schedule) -> Curves:
         times = (schedule.device, schedule.start, schedule.finish, moved)
         if all(map(np.array_equal, (kept.device, kept.start, kept.finish, kept.transfers), times)):
             return kept.curves
-    found = _curves(schedule)
-    _last = _Kept(weakref.ref(schedule.problem), schedule.device, schedule.start, schedule.finish, moved, found)
-    return found
+    curves = _curves(schedule)
+    _last = _Kept(weakref.ref(schedule.problem), schedule.device, schedule.start, schedule.finish, moved, curves)
+    return curves
 
 
 def _by_key(schedule: Schedule) -> np.ndarray:
@@ -68,32 +70,46 @@ def _by_key(schedule: Schedule) -> np.ndarray:
 
 
 def _curves(schedule: Schedule) -> Curves:
-    k = schedule.problem.cluster.n_devices
-    device, begin, end, size = _spans(schedule)
-    held = (end > begin) & (size > 0)
-    device, begin, end, size = device[held], begin[held], end[held], size[held]
-    device = np.concatenate([np.arange(k), device, device])
-    time = np.concatenate([np.zeros(k), begin, end])
-    delta = np.concatenate([np.zeros(k), size, -size])
-    finite = np.isfinite(time)
-    device, time, delta = device[finite], time[finite], delta[finite]
-    order = np.argsort(time, kind=None if _whole(size) else "stable")
-    order = order[
-        np.argsort(device[order].astype(np.uint16), kind="stable")
-    ]  # by radix, as no matrix of links has 65,536 rows
-    device, time, delta = device[order], time[order], delta[order]
-    last = np.ones(len(time), bool)
-    last[:-1] = (time[1:] != time[:-1]) | (device[1:] != device[:-1])
-    ptr = np.zeros(k + 1, dtype=np.int64)
-    np.cumsum(np.bincount(device[last], minlength=k), out=ptr[1:])
-    each = np.split(delta, np.searchsorted(device, np.arange(1, k)))  # on its own, whatever another device holds
-    total = np.concatenate([np.cumsum(part) for part in each])
-    return ptr, frozen(time[last]), frozen(np.maximum(total[last], 0.0))
+    problem, graph, p = schedule.problem, schedule.problem.graph, schedule.device
+    k, model = problem.cluster.n_devices, problem.memory
+    if model == "reserved":
+        return np.arange(k + 1), frozen(np.zeros(k)), frozen(np.bincount(p, graph.memory, minlength=k))
+    lasting = np.zeros(graph.n_ops) if model == "edges" else graph.persistent
+    changes = _changes(schedule, to_finish=model != "edges")
+    order = np.argsort(changes.time, kind=None if _whole(changes.bytes) else "stable").astype(np.int32)
+    most = 1 + np.bincount(changes.device, minlength=k)
+    first = np.concatenate([[0], np.cumsum(most)[:-1]])
+    last, time, size = first.astype(np.int32), np.empty(most.sum()), np.empty(most.sum())
+    level = np.bincount(p, lasting, minlength=k)
+    kernels.memory_levels(order, changes, level, last, time, size)
+    points = np.concatenate([np.arange(a, b + 1) for a, b in zip(first, last, strict=True)])
+    ptr = np.concatenate([[0], np.cumsum(last - first + 1)])
+    return ptr, frozen(time[points]), frozen(size[points])
+
+
+def _changes(schedule: Schedule, to_finish: bool) -> kernels.Changes:
+    """What changes the memory in use while the schedule runs; a change at an infinite time is left out."""
+    graph, moved = schedule.problem.graph, schedule.transfers
+    n, tensors, x = graph.n_ops, graph.n_tensors, len(moved)
+    changes = kernels.Changes(*(np.empty(2 * n + tensors + x, dtype) for dtype in (np.int32, np.float64, np.float64)))
+    temporary = graph.temporary if to_finish else frozen(np.zeros(n))
+    count = kernels.memory_changes(
+        kernels.Run(*map(frozen, (schedule.device, schedule.start, schedule.finish, temporary))),
+        kernels.Tensors(
+            graph.tensor_producer, graph.tensor_bytes, graph.tensor_ptr, graph.consumer, carried(schedule).carrier
+        ),
+        kernels.Moves(*(frozen(moved[name]) for name in ("tensor", "destination", "start", "finish"))),
+        to_finish,
+        kernels.ChangeWork(np.zeros(n), np.zeros(n), np.full(x, -1, np.int32), np.zeros(tensors)),
+        changes,
+    )
+    finite = np.isfinite(changes.time[:count])
+    return kernels.Changes(*(column[:count][finite] for column in changes))
 
 
 def _whole(size: np.ndarray) -> bool:
     """Whether sums of these bytes are exact in any order, so that the quicker sort will do, which swaps equal times."""
-    return bool(size.sum() < 2**52 and (size == np.rint(size)).all())
+    return bool(np.abs(size).sum() < 2**52 and (size == np.rint(size)).all())
 
 
 def shortages(schedule: Schedule) -> np.ndarray:
@@ -125,46 +141,3 @@ def most_held(schedule: Schedule) -> np.ndarray:
     if model.working:
         held += np.bincount(p, graph.temporary, minlength=k)
     return held
-
-
-def _spans(schedule: Schedule) -> tuple[np.ndarray, ...]:
-    """(device, from, to, bytes) of everything that holds memory."""
-    graph, p = schedule.problem.graph, schedule.device
-    model = schedule.problem.memory
-    zero, never = np.zeros(graph.n_ops), np.full(graph.n_ops, np.inf)
-    if model == "reserved":
-        return p, zero, never, graph.memory
-    home, received = _tensors(schedule, to_finish=model != "edges")
-    if model == "edges":
-        return tuple(np.concatenate(pair) for pair in zip(home, received, strict=True))
-    weights = (p, zero, never, graph.persistent)
-    work = (p, schedule.start, schedule.finish, graph.temporary)
-    return tuple(np.concatenate(columns) for columns in zip(weights, work, home, received, strict=True))
-
-
-def _tensors(schedule: Schedule, to_finish: bool) -> tuple[tuple, tuple]:
-    """Spans of the tensors on their producer's device and of their received copies.
-
-    `to_finish` (``dynamic``): from the producer's or the transfer's start to the last consumer's finish; otherwise (``edges``)
-    from the producer's or the transfer's finish to the last consumer's start. Both keep the sender's copy until the last
-    transfer has finished.
-    """
-    graph, p, moved = schedule.problem.graph, schedule.device, schedule.transfers
-    k, made = schedule.problem.cluster.n_devices, graph.tensor_producer
-    used = (schedule.finish if to_finish else schedule.start)[graph.consumer]
-    begin = (schedule.start if to_finish else schedule.finish)[made]
-    end = schedule.finish[made].copy()
-    local = p[graph.producer] == p[graph.consumer]
-    np.maximum.at(end, graph.edge_tensor[local], used[local])
-    np.maximum.at(end, moved["tensor"], moved["finish"])
-    arrive = moved["start"] if to_finish else moved["finish"]
-    key = moved["tensor"].astype(np.int64) * k + moved["destination"]
-    order = _by_key(schedule)
-    edge_key = graph.edge_tensor[~local].astype(np.int64) * k + p[graph.consumer[~local]]
-    row = order[np.searchsorted(key[order], edge_key)] if len(edge_key) else np.empty(0, np.int64)
-    last = np.zeros(len(moved))
-    np.maximum.at(last, row, used[~local])
-    size = graph.tensor_bytes
-    home = p[made], begin, end, size
-    received = moved["destination"], arrive, last, size[moved["tensor"]]
-    return home, tuple(column[order] for column in received)  # rounding does not depend on the order of the transfers

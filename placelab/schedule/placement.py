@@ -34,8 +34,8 @@ class Placement:
     planned : ndarray of int32, shape (n_ops,), or None
         Ops in the order the partitioner planned, for the ``planned`` scheduler.
     not_before : ndarray of float64, shape (n_ops,), or None
-        Times [s] before which ``planned`` starts no op, 0 where nothing is asked; of plans in which an op waited for memory. They
-        stay as they are when the placement is run with other costs.
+        Times [s] before which ``planned`` starts no op, 0 where nothing is asked; of plans in which an op waited for memory, or
+        waits for it in their run. They stay as they are when the placement is run with other costs.
     estimate : float or None
         Makespan the partitioner expects [s].
     trace : Trace or None
@@ -145,6 +145,19 @@ class Placement:
         if self.estimate is None or self.bound is None:
             return False
         return self.estimate <= self.bound * (1 + PROVEN)
+
+    def proven(self, makespan: float) -> float:
+        """`bound` [s], or 0 where there is none, or where a schedule that takes `makespan` [s] refutes it.
+
+        Examples
+        --------
+        >>> import placelab as pl
+        >>> problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))
+        >>> claimed = pl.Placement(problem, [0] * 5, bound=4.0)
+        >>> claimed.proven(5.0), claimed.proven(3.0)
+        (4.0, 0.0)
+        """
+        return self.bound if self.bound is not None and self.bound <= makespan * (1 + PROVEN) else 0.0
 
     def __repr__(self) -> str:
         used, k = len(np.unique(self.device)), self.problem.cluster.n_devices

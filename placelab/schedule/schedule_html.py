@@ -42,7 +42,7 @@ def _numbers(schedule: Schedule, steps: np.ndarray) -> Iterator[str]:
         yield "critical path " + ", ".join(f"{percent(float(spent[kind]))} {word}" for kind, word in words)
     size = float(problem.graph.tensor_bytes[moved["tensor"]].sum())
     yield f"{counted(len(moved), 'transfer')}, {amount(size, 'B', problem.cluster.units)}"
-    if bound := schedule.placement.bound:
+    if bound := schedule.placement.proven(makespan):
         yield f"at most {percent(max(makespan / bound - 1, 0.0))} above the optimum"
     if problem.memory != "none":
         yield _memory(schedule)

@@ -1,4 +1,4 @@
-"""Who shared a transfer's links while it was under way."""
+"""Transfers that shared the links of another one while it was under way."""
 
 from __future__ import annotations
 

@@ -65,8 +65,8 @@ class Trace:
     times : {"", "start", "finish"}
         Whether a score is the planned start or finish of the op on the device, which :meth:`spans` needs.
     rank : ndarray, shape (n_decisions,), or None
-        What decisions were ordered by, the largest first (of the ops that the strategy could choose from), or, in ``etf``
-        and ``sct``, what breaks ties; None where the strategy has no ranks.
+        What decisions were ordered by, the largest first (of the ops that the strategy could choose from), or, in ``etf``,
+        ``flb`` and ``sct``, what breaks ties; None where the strategy has no ranks.
     rank_name : str
         What that is, with its unit.
     ranks : Ranks or None
@@ -94,19 +94,18 @@ class Trace:
             row[grouped] = first[problem.group[grouped]]
         return frozen(np.where(row == none, np.int32(-1), row))
 
-    def spans(self, problem: Problem, rows: slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+    def spans(self, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
         """When the op of each decision would start and finish on each device, as planned; ``schedule`` may differ.
 
         Returns
         -------
-        start, finish : ndarray, shape (n_rows, n_devices)
+        start, finish : ndarray, shape (n_decisions, n_devices)
             Seconds, to rounding; NaN where the device was no candidate, and everywhere if scores are no times of the op.
         """
-        score = self.score[rows]
         if not self.times:
-            return np.full(score.shape, np.nan), np.full(score.shape, np.nan)
-        took = problem.exec_table(self.op[rows], otherwise=np.nan)
-        return (score, score + took) if self.times == "start" else (score - took, score)
+            return np.full(self.score.shape, np.nan), np.full(self.score.shape, np.nan)
+        took = problem.exec_table(self.op, otherwise=np.nan)
+        return (self.score, self.score + took) if self.times == "start" else (self.score - took, self.score)
 
     def line(self, problem: Problem, op: int) -> str:
         """The decision about `op` (or about its group) as one sentence."""

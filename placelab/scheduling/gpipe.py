@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
-from placelab.scheduling.pipeline_orders import Ranks, Slot, backward, in_sequence, ranks
+from placelab.scheduling.pipeline_orders import Ranks, Slot, backward, in_sequence, ranks_of
 from placelab.strategies import Order, scheduler
 
 
@@ -24,13 +24,13 @@ def gpipe(problem: Problem, placement: Placement) -> Order:
     UnsupportedError
         The graph has no stages and micro-batches.
     """
-    return in_sequence(ranks(problem, placement, "gpipe"), _plans)
+    return in_sequence(ranks_of(problem, placement, "gpipe"), _plans)
 
 
-def _plans(found: Ranks) -> list[list[Slot]]:
-    batches = range(found.m)
+def _plans(ranks: Ranks) -> list[list[Slot]]:
+    batches = range(ranks.m)
     return [
         [("F", i, stage) for stage in stages for i in batches]
-        + [slot for stage in reversed(stages) for i in batches for slot in backward(found, i, stage)]
-        for stages in found.stages
+        + [slot for stage in reversed(stages) for i in batches for slot in backward(ranks, i, stage)]
+        for stages in ranks.stages
     ]

@@ -33,31 +33,31 @@ class Choices(NamedTuple):
     weight_waits: bool
 
 
-def greedy(found: Ranks, work: Work, cap: int, choices: Choices) -> list[list[Slot]]:
+def greedy(ranks: Ranks, work: Work, cap: int, choices: Choices) -> list[list[Slot]]:
     """The slots of each rank, in the order chosen; `cap` activations may be held on each."""
-    return _Greedy(found, work, cap, choices).run()
+    return _Greedy(ranks, work, cap, choices).run()
 
 
 class _Greedy:
     """One run in time. An op is known when all its inputs have started: then it is known when they arrive."""
 
-    def __init__(self, found: Ranks, work: Work, cap: int, choices: Choices) -> None:
-        self.found, self.work, self.cap, self.choices = found, work, cap, choices
+    def __init__(self, ranks: Ranks, work: Work, cap: int, choices: Choices) -> None:
+        self.ranks, self.work, self.cap, self.choices = ranks, work, cap, choices
         self.missing = [len(inputs) for inputs in work.inputs]
         self.arrival = [0.0] * len(self.missing)
         self.left = {
-            (phase, stage): deque(range(found.m)) for stages in found.stages for stage in stages for phase in "FBW"
+            (phase, stage): deque(range(ranks.m)) for stages in ranks.stages for stage in stages for phase in "FBW"
         }
-        self.held, self.last, self.warm = [0] * found.p, [""] * found.p, [True] * found.p
-        self.plans: list[list[Slot]] = [[] for _ in range(found.p)]
-        self.rank_of = {d: rank for rank, d in enumerate(found.device)}
-        self.free, self.asked = [0.0] * found.p, [False] * found.p
+        self.held, self.last, self.warm = [0] * ranks.p, [""] * ranks.p, [True] * ranks.p
+        self.plans: list[list[Slot]] = [[] for _ in range(ranks.p)]
+        self.rank_of = {d: rank for rank, d in enumerate(ranks.device)}
+        self.free, self.asked = [0.0] * ranks.p, [False] * ranks.p
         for v in range(len(self.missing)):
-            if found.pipeline.phase[v] == "P":
+            if ranks.pipeline.phase[v] == "P":
                 self._started(v, 0.0)
 
     def run(self) -> list[list[Slot]]:
-        queue = [(0.0, rank) for rank in range(self.found.p)]
+        queue = [(0.0, rank) for rank in range(self.ranks.p)]
         while queue:
             now, rank = heappop(queue)
             if now < self.free[rank]:
@@ -69,7 +69,7 @@ class _Greedy:
                 continue
             self.free[rank] = self._take(rank, slot, now)
             heappush(queue, (self.free[rank], rank))
-            for other in range(self.found.p):  # what started makes later ops known
+            for other in range(self.ranks.p):  # what started makes later ops known
                 if other != rank:
                     heappush(queue, (max(now, self.free[other]), other))
         self._rest()
@@ -77,7 +77,7 @@ class _Greedy:
 
     def _choose(self, rank: int, now: float) -> tuple[Slot | None, float]:
         """What to run now, or when to ask again."""
-        stages, choices = self.found.stages[rank], self.choices
+        stages, choices = self.ranks.stages[rank], self.choices
         forward = [self._next("F", s) for s in stages if self._room(rank, s)]
         backward = [self._next("B", s) for s in reversed(stages)]
         weight = [self._next("W", s) for s in reversed(stages)]
@@ -108,22 +108,22 @@ class _Greedy:
         return (inf if self.missing[v] else self.arrival[v]), slot
 
     def _first_op(self, slot: Slot) -> int:
-        op = self.found.pipeline.op
+        op = self.ranks.pipeline.op
         return op.get((RECEIVE.get(slot[0], ""), slot[1], slot[2]), op[slot])
 
     def _room(self, rank: int, stage: int) -> bool:
         """Whether a forward may start; one place is kept for each later stage of the device."""
-        stages, k = self.found.stages[rank], self.choices.warm_up
+        stages, k = self.ranks.stages[rank], self.choices.warm_up
         limit = self.cap - sum(s > stage for s in stages)
         if k is not None and self.warm[rank]:
-            limit = min(limit, (k * (self.found.p - rank - 1) + 1) * len(stages))
+            limit = min(limit, (k * (self.ranks.p - rank - 1) + 1) * len(stages))
         return self.held[rank] < limit
 
     def _seconds(self, slot: Slot) -> float:
         return sum(self.work.seconds[v] for v in self._ops(slot))
 
     def _ops(self, slot: Slot) -> list[int]:
-        return list(dict.fromkeys((self._first_op(slot), self.found.pipeline.op[slot])))
+        return list(dict.fromkeys((self._first_op(slot), self.ranks.pipeline.op[slot])))
 
     def _take(self, rank: int, slot: Slot, now: float) -> float:
         """Run a slot; when it ends."""
@@ -146,7 +146,7 @@ class _Greedy:
 
     def _rest(self) -> None:
         """What never became possible, in the order of 1F1B's phases; a plan that then cannot run is not chosen."""
-        for rank, stages in enumerate(self.found.stages):
+        for rank, stages in enumerate(self.ranks.stages):
             for phase in "FBW":
                 for stage in stages:
                     self.plans[rank] += [(phase, i, stage) for i in self.left[phase, stage]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from placelab.errors import UnsupportedError
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
-from placelab.scheduling.pipeline_orders import Ranks, Slot, in_sequence, one_by_one, ranks
+from placelab.scheduling.pipeline_orders import Ranks, Slot, in_sequence, one_by_one, ranks_of
 from placelab.strategies import Order, scheduler
 
 
@@ -25,9 +25,9 @@ def interleaved(problem: Problem, placement: Placement) -> Order:
     UnsupportedError
         The graph has no stages and micro-batches; a device does not have stages s, s + p, s + 2p …; p does not divide m.
     """
-    found = ranks(problem, placement, "interleaved")
-    p, m, v = found[0].p, found[0].m, found[0].chunks
-    if any(stages != tuple(range(rank, p * v, p)) for rank, stages in enumerate(found[0].stages)):
+    replicas = ranks_of(problem, placement, "interleaved")
+    p, m, v = replicas[0].p, replicas[0].m, replicas[0].chunks
+    if any(stages != tuple(range(rank, p * v, p)) for rank, stages in enumerate(replicas[0].stages)):
         raise UnsupportedError(
             f"the scheduler 'interleaved' needs stages 0, {p}, … on the first device, 1, {p + 1}, … on the next; "
             "give pipeline_training layout='loop'"
@@ -36,12 +36,12 @@ def interleaved(problem: Problem, placement: Placement) -> Order:
         raise UnsupportedError(
             f"the scheduler 'interleaved' needs a multiple of {p} micro-batches on {p} devices; there are {m}"
         )
-    return in_sequence(found, lambda each: [_plan(each, rank) for rank in range(p)])
+    return in_sequence(replicas, lambda each: [_plan(each, rank) for rank in range(p)])
 
 
-def _plan(found: Ranks, rank: int) -> list[Slot]:
-    p, m, v = found.p, found.m, found.chunks
+def _plan(ranks: Ranks, rank: int) -> list[Slot]:
+    p, m, v = ranks.p, ranks.m, ranks.chunks
     passes = [((k % (p * v)) // p, k // (p * v) * p + k % p) for k in range(m * v)]
     forwards: list[Slot] = [("F", i, chunk * p + rank) for chunk, i in passes]
     backwards = [(i, (v - 1 - chunk) * p + rank) for chunk, i in passes]
-    return one_by_one(found, forwards, backwards, min(2 * (p - rank - 1) + (v - 1) * p, m * v))
+    return one_by_one(ranks, forwards, backwards, min(2 * (p - rank - 1) + (v - 1) * p, m * v))

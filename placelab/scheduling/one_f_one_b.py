@@ -25,11 +25,11 @@ def one_f_one_b(problem: Problem, placement: Placement) -> Order:
     return in_sequence(single(problem, placement, "1f1b"), _plans)
 
 
-def _plans(found: Ranks) -> list[list[Slot]]:
+def _plans(ranks: Ranks) -> list[list[Slot]]:
     plans = []
-    for rank, (stage,) in enumerate(found.stages):
-        forwards: list[Slot] = [("F", i, stage) for i in range(found.m)]
+    for rank, (stage,) in enumerate(ranks.stages):
+        forwards: list[Slot] = [("F", i, stage) for i in range(ranks.m)]
         plans.append(
-            one_by_one(found, forwards, [(i, stage) for i in range(found.m)], min(found.p - rank - 1, found.m))
+            one_by_one(ranks, forwards, [(i, stage) for i in range(ranks.m)], min(ranks.p - rank - 1, ranks.m))
         )
     return plans

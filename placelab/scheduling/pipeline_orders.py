@@ -55,7 +55,7 @@ class Ranks:
         return counts.pop() if len(counts) == 1 else 0
 
 
-def ranks(problem: Problem, placement: Placement, who: str) -> list[Ranks]:
+def ranks_of(problem: Problem, placement: Placement, who: str) -> list[Ranks]:
     """The ranks of a placement, of each replica.
 
     Raises
@@ -82,33 +82,33 @@ def _ranks(pipeline: Pipeline, problem: Problem, placement: Placement, who: str)
 
 def single(problem: Problem, placement: Placement, who: str, split: bool = False) -> list[Ranks]:
     """The ranks of a pipeline of one stage per device; `split`: with gradients of weights as ops of their own."""
-    found = ranks(problem, placement, who)
-    if found[0].chunks != 1:
+    replicas = ranks_of(problem, placement, who)
+    if replicas[0].chunks != 1:
         raise UnsupportedError(
             f"the scheduler {who!r} needs one stage per device; 'interleaved', 'zb-v' and 'zb-auto' run several"
         )
     if split:
-        check_split(found[0], who)
-    return found
+        check_split(replicas[0], who)
+    return replicas
 
 
-def check_split(found: Ranks, who: str) -> None:
+def check_split(ranks: Ranks, who: str) -> None:
     """UnsupportedError where one op computes both gradients."""
-    if not found.pipeline.splits:
+    if not ranks.pipeline.splits:
         raise UnsupportedError(
             f"the scheduler {who!r} needs the gradients of weights as ops of their own: give pipeline_training a weight, "
             "or microbatches split=True"
         )
 
 
-def backward(found: Ranks, microbatch: int, stage: int) -> list[Slot]:
+def backward(ranks: Ranks, microbatch: int, stage: int) -> list[Slot]:
     """The backward pass of a micro-batch through a stage, in one op or in two."""
-    if ("BW", microbatch, stage) in found.pipeline.op:
+    if ("BW", microbatch, stage) in ranks.pipeline.op:
         return [("BW", microbatch, stage)]
     return [("B", microbatch, stage), ("W", microbatch, stage)]
 
 
-def one_by_one(found: Ranks, forwards: list[Slot], backwards: list[tuple[int, int]], warm_up: int) -> list[Slot]:
+def one_by_one(ranks: Ranks, forwards: list[Slot], backwards: list[tuple[int, int]], warm_up: int) -> list[Slot]:
     """`warm_up` forwards, then a forward and a backward in turn, then the backwards that are left.
 
     `backwards` are (micro-batch, stage).
@@ -116,13 +116,13 @@ def one_by_one(found: Ranks, forwards: list[Slot], backwards: list[tuple[int, in
     slots = forwards[:warm_up]
     rest = forwards[warm_up:]
     for i, (microbatch, stage) in enumerate(backwards):
-        slots += rest[i : i + 1] + backward(found, microbatch, stage)
+        slots += rest[i : i + 1] + backward(ranks, microbatch, stage)
     return slots
 
 
-def zero_bubble(found: Ranks, k: int) -> list[list[Slot]]:
+def zero_bubble(ranks: Ranks, k: int) -> list[list[Slot]]:
     """ZB-H1 (k = 1), ZB-H2 (k = 2): gradients of weights come late, in what would be idle time."""
-    return [_zero_bubble(found.p, found.m, stage, rank, k) for rank, (stage,) in enumerate(found.stages)]
+    return [_zero_bubble(ranks.p, ranks.m, stage, rank, k) for rank, (stage,) in enumerate(ranks.stages)]
 
 
 def _zero_bubble(p: int, m: int, stage: int, rank: int, k: int) -> list[Slot]:
@@ -135,17 +135,17 @@ def _zero_bubble(p: int, m: int, stage: int, rank: int, k: int) -> list[Slot]:
     return slots + [("W", i, stage) for i in range(max(m - k * rank, 0), m)]
 
 
-def in_sequence(found: Sequence[Ranks], plan: Callable[[Ranks], Sequence[Sequence[Slot]]]) -> Order:
+def in_sequence(replicas: Sequence[Ranks], plan: Callable[[Ranks], Sequence[Sequence[Slot]]]) -> Order:
     """The order in which each rank of each replica runs the slots that `plan` gives it.
 
     Ops that run once per step are first (``P``) or last; a Receive is right before the op that reads it.
     """
-    return Order("planned", np.concatenate([sequence(each, plan(each)) for each in found]))
+    return Order("planned", np.concatenate([sequence(each, plan(each)) for each in replicas]))
 
 
-def sequence(found: Ranks, plans: Sequence[Sequence[Slot]]) -> np.ndarray:
+def sequence(ranks: Ranks, plans: Sequence[Sequence[Slot]]) -> np.ndarray:
     """The ops of a replica, rank by rank."""
-    pipeline, op = found.pipeline, found.pipeline.op
+    pipeline, op = ranks.pipeline, ranks.pipeline.op
     number: list[int] = []
     for plan in plans:
         for phase, microbatch, stage in plan:

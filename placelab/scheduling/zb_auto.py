@@ -11,7 +11,7 @@ from placelab.pipelines.timing import Work, replay, work_of
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.scheduling.greedy_pipeline import Choices, greedy
-from placelab.scheduling.pipeline_orders import Ranks, Slot, check_split, in_sequence, ranks, sequence, zero_bubble
+from placelab.scheduling.pipeline_orders import Ranks, Slot, check_split, in_sequence, ranks_of, sequence, zero_bubble
 from placelab.scheduling.zb_v import down_and_up, is_v
 from placelab.strategies import Limits, Order, scheduler
 
@@ -51,33 +51,33 @@ def zb_auto(
     UnsupportedError
         The graph has no stages and micro-batches, or one op for both gradients.
     """
-    found = ranks(problem, placement, "zb-auto")
-    check_split(found[0], "zb-auto")
+    replicas = ranks_of(problem, placement, "zb-auto")
+    check_split(replicas[0], "zb-auto")
     work = work_of(problem, placement.device)
-    return in_sequence(found, lambda each: _best(each, work, cap, objective))
+    return in_sequence(replicas, lambda each: _best(each, work, cap, objective))
 
 
-def _best(found: Ranks, work: Work, cap: int, objective: str) -> list[list[Slot]]:
-    most = max(len(stages) for stages in found.stages)
-    limit = max(cap or (2 * found.p - 1) * most, most)
+def _best(ranks: Ranks, work: Work, cap: int, objective: str) -> list[list[Slot]]:
+    most = max(len(stages) for stages in ranks.stages)
+    limit = max(cap or (2 * ranks.p - 1) * most, most)
     best, chosen = (inf, inf), None
-    for plans in _candidates(found, work, limit):
-        reached = _lengths(found, work, sequence(found, plans).tolist())
+    for plans in _candidates(ranks, work, limit):
+        reached = _lengths(ranks, work, sequence(ranks, plans).tolist())
         reached = reached if objective == "span" else reached[::-1]
         if chosen is None or _shorter(reached, best):
             best, chosen = reached, plans
     return chosen or []
 
 
-def _candidates(found: Ranks, work: Work, cap: int) -> Iterator[list[list[Slot]]]:
-    if found.chunks == 1:
+def _candidates(ranks: Ranks, work: Work, cap: int) -> Iterator[list[list[Slot]]]:
+    if ranks.chunks == 1:
         for k in (1, 2):
-            if cap >= min(k * (found.p - 1) + 1, found.m):
-                yield zero_bubble(found, k)
-    if is_v(found) and cap >= 2 * min(found.p, found.m):
-        yield down_and_up(found)
+            if cap >= min(k * (ranks.p - 1) + 1, ranks.m):
+                yield zero_bubble(ranks, k)
+    if is_v(ranks) and cap >= 2 * min(ranks.p, ranks.m):
+        yield down_and_up(ranks)
     for choices in product((1, 2, None), (True, False), (True, False), (True, False)):
-        yield greedy(found, work, cap, Choices(*choices))
+        yield greedy(ranks, work, cap, Choices(*choices))
 
 
 def _shorter(a: tuple[float, float], b: tuple[float, float]) -> bool:
@@ -85,10 +85,10 @@ def _shorter(a: tuple[float, float], b: tuple[float, float]) -> bool:
     return any(x < y * (1 - ROUNDING) for x, y in zip(a, b, strict=True)) and a[0] <= b[0] * (1 + ROUNDING)
 
 
-def _lengths(found: Ranks, work: Work, order: list[int]) -> tuple[float, float]:
+def _lengths(ranks: Ranks, work: Work, order: list[int]) -> tuple[float, float]:
     """Longest span of a device, and the makespan without all-reduces; infinite for an order that cannot run."""
     finish = replay(work, order)
-    once = (found.pipeline.microbatch < 0).tolist()
+    once = (ranks.pipeline.microbatch < 0).tolist()
     if min(finish[v] for v in order if not once[v]) < 0:
         return inf, inf
     first: dict[int, float] = {}

@@ -24,5 +24,5 @@ def zb_h1(problem: Problem, placement: Placement) -> Order:
     UnsupportedError
         The graph has no stages and micro-batches, several stages on a device, or one op for both gradients.
     """
-    found = single(problem, placement, "zb-h1", split=True)
-    return in_sequence(found, lambda each: zero_bubble(each, 1))
+    replicas = single(problem, placement, "zb-h1", split=True)
+    return in_sequence(replicas, lambda each: zero_bubble(each, 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from placelab.errors import UnsupportedError
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
-from placelab.scheduling.pipeline_orders import Ranks, Slot, check_split, in_sequence, ranks
+from placelab.scheduling.pipeline_orders import Ranks, Slot, check_split, in_sequence, ranks_of
 from placelab.strategies import Order, scheduler
 
 
@@ -25,24 +25,24 @@ def zb_v(problem: Problem, placement: Placement) -> Order:
     UnsupportedError
         The graph has no stages and micro-batches, other stages on a device, or one op for both gradients.
     """
-    found = ranks(problem, placement, "zb-v")
-    check_split(found[0], "zb-v")
-    if not is_v(found[0]):
+    replicas = ranks_of(problem, placement, "zb-v")
+    check_split(replicas[0], "zb-v")
+    if not is_v(replicas[0]):
         raise UnsupportedError(
             "the scheduler 'zb-v' needs two stages per device, down and up again; "
             "give pipeline_training chunks=2, layout='v'"
         )
-    return in_sequence(found, down_and_up)
+    return in_sequence(replicas, down_and_up)
 
 
-def is_v(found: Ranks) -> bool:
+def is_v(ranks: Ranks) -> bool:
     """Whether each rank has two stages, down and up again."""
-    return all(stages == (rank, 2 * found.p - 1 - rank) for rank, stages in enumerate(found.stages))
+    return all(stages == (rank, 2 * ranks.p - 1 - rank) for rank, stages in enumerate(ranks.stages))
 
 
-def down_and_up(found: Ranks) -> list[list[Slot]]:
+def down_and_up(ranks: Ranks) -> list[list[Slot]]:
     """The published order of each rank."""
-    return [_plan(found.p, found.m, rank) for rank in range(found.p)]
+    return [_plan(ranks.p, ranks.m, rank) for rank in range(ranks.p)]
 
 
 def _plan(p: int, m: int, rank: int) -> list[Slot]:

@@ -124,7 +124,7 @@ class Memory:
         if held > 0:
             self.held[d].append((self.model.model.new_optional_interval_var(begin, size, end, present, ""), held))
 
-    def _span(self, begin: Any) -> tuple[Any, Any]:
+    def _span(self) -> tuple[Any, Any]:
         """(size, end) of a span whose end is open."""
         cp, most = self.model.model, self.model.most
         return cp.new_int_var(0, most, ""), cp.new_int_var(0, most, "")
@@ -133,7 +133,7 @@ class Memory:
         """The output on its producer's device."""
         model, cp, of = self.model, self.model.model, self.model.table.units.of
         u, held = int(model.problem.graph.tensor_producer[t]), float(model.problem.graph.tensor_bytes[t])
-        size, end = self._span(model.start[u])
+        size, end = self._span()
         cp.add(end >= model.end[u])
         for v in self.transfers.readers[t]:
             pairs = zip(model.here[of[u]], model.here[of[v]], strict=True)
@@ -152,7 +152,7 @@ class Memory:
         come = cp.new_bool_var("")
         cp.add(sum(x for _, to, x in self.transfers.sent[t] if to == d) == come)
         begin = self.transfers.begin[t, d]
-        size, end = self._span(begin)
+        size, end = self._span()
         for v in self.transfers.readers[t]:
             y = model.here[of[v]][d]
             if y is not None:

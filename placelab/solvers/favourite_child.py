@@ -294,7 +294,7 @@ def _solve_for_all(known: dict, key: bytes, future: Future, solve: Callable[[], 
     solution = None
     try:
         solution = solve()
-    finally:  # whoever waits gets None if there is none, and solves for himself
+    finally:  # without a solution, the threads that wait get None and solve it themselves
         if solution is None:
             with _lock:
                 known.pop(key, None)

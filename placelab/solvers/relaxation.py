@@ -1,6 +1,6 @@
 r"""Solve SCT's linear program, the least makespan on any number of equal devices, and choose one of its optima.
 
-An op need share its device with one successor at most, if no transfer takes longer than any op. The variable x in {0, 1} of a
+If no transfer takes longer than any op, an op needs to share its device with at most one successor. The variable x in {0, 1} of a
 pair of ops u, v says whether v waits for the transfer from u. Relaxed to 0 <= x <= 1 (Hanen & Munier 1995):
 
 .. math::
@@ -28,7 +28,7 @@ from placelab.seeds import generator
 
 FLAT = 1e-12  # relative: rounding of sums of times
 DUAL = 1e-9  # a dual value up to this is 0; where one of 5e-7 counts as 0, the solver's tolerance of w lets x move by tenths
-SPREAD = 0.01  # how far the weight of an arc is off its share of the largest transfer, and up to twice that
+SPREAD = 0.01  # added to the weight of each arc, times a random number from 1 to 2, so that one optimum is lightest
 SOLVER = "HIGHS"
 
 
@@ -51,8 +51,8 @@ class Patience:
     Attributes
     ----------
     steps
-        Steps of the dual simplex method in a program of more than `rows` rows; one that takes more is given up. It is not tried
-        by interior point, whose steps are few and long where the matrix fills in.
+        Most steps of the dual simplex method in a program of more than `rows` rows; after them the program stays unsolved.
+        Interior point is not tried then, because its steps are few and long where the matrix fills in.
     rows
         Programs of as many rows or fewer are solved to the end.
     cancel

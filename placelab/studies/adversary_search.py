@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, never, silent
 from placelab.schedule.schedule import Schedule
 from placelab.strategies import Partitioner, Scheduler, find, partitioners, schedulers
-from placelab.studies.instances import Instance, SmallInstance, Variation
+from placelab.studies.instances import EQUAL, LEAST, Instance, SmallInstance, Variation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,6 +64,8 @@ def adversarial(
     *,
     around: Problem | None = None,
     factor: float = 2.0,
+    least: float = LEAST,
+    equal: str | Iterable[str] = (),
     objective: str = "makespan",
     restarts: int = 10,
     steps: int = 1000,
@@ -81,6 +83,12 @@ def adversarial(
     around
         A problem to begin with, whose structure is kept: only costs, bytes, speeds and bandwidths move, each within `factor`.
         Default: chains of 3 to 5 ops on 3 to 5 devices with weights from 0.1 to 1, whose edges come and go, too.
+    least
+        Below which no move takes a weight of these small problems. The public program had 1e-9 at first and has 0.1 now; with
+        devices and links of almost no speed ratios have no end.
+    equal
+        ``"devices"``, ``"links"`` or both: those of the small problems are all 1, and none changes; with `around` they stay as
+        they are. For strategies that are made for equal ones.
     objective
         What is maximised: ``"makespan"``, that of `a` over that of `b`; ``"gap"``, that of `a` over the best lower bound;
         ``"efficiency"``, :math:`2 - E` of `a` (:func:`placelab.metrics`). `b` has no part in the last two.
@@ -127,13 +135,14 @@ def adversarial(
     """
     import pandas as pd
 
-    _check(around, factor, objective, rule, restarts, steps)
+    same = frozenset([equal] if isinstance(equal, str) else equal)
+    _check(around, factor, least, same, objective, rule, restarts, steps)
     trial = _Trial(_pair(a), _pair(b), objective, seed)
     random, report, stopped = np.random.default_rng(seed), progress or silent, cancel or never
     rows: list[tuple] = []
     best: tuple[float, Instance] | None = None
     for restart in range(restarts):
-        begin = SmallInstance.start(random) if around is None else Variation.of(around, factor)
+        begin = SmallInstance.start(random, least, same) if around is None else Variation.of(around, factor, same)
         for row, found in _annealed(trial, begin, random, steps, rule):
             if best is None or found[0] > best[0]:
                 best = found
@@ -213,13 +222,18 @@ def _pair(given: Strategy) -> Pair:
     return found, None if scheduler is None else find(schedulers(), scheduler, "scheduler")
 
 
-def _check(around: Any, factor: float, objective: str, rule: str, restarts: int, steps: int) -> None:
+def _check(
+    around: Any, factor: float, least: float, equal: frozenset, objective: str, rule: str, restarts: int, steps: int
+) -> None:
     if around is not None:
         expect(around, Problem, "adversarial")
-    for label, value, known in (("objective", objective, OBJECTIVES), ("rule", rule, RULES)):
+    named = [("objective", objective, OBJECTIVES), ("rule", rule, RULES), *(("equal", one, EQUAL) for one in equal)]
+    for label, value, known in named:
         if value not in known:
             raise FormatError(f"{label} is {value!r:.60}; expected {' or '.join(map(repr, known))}")
     if not factor > 1 or not np.isfinite(factor):
         raise FormatError(f"factor is {factor!r:.60}; expected a number above 1")
+    if not 0 < least <= LEAST:
+        raise FormatError(f"least is {least!r:.60}; expected a number above 0, at most {LEAST}")
     if min(restarts, steps) < 1:
         raise FormatError(f"restarts is {restarts!r:.20} and steps is {steps!r:.20}; expected 1 or more")

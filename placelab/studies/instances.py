@@ -11,11 +11,13 @@ from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 
-LEAST, MOST = 0.1, 1.0  # of each weight of a small instance; a move changes it by at most LEAST
+LEAST, MOST = 0.1, 1.0  # of each weight of a small instance at first
+CHANGE = 0.1  # of a weight by a move, at most
 SIZES = (3, 5)  # ops and devices of a small instance
 STEP = 0.25  # of the logarithm of a varied quantity: a move changes it by at most 28 %
 
 Edges = dict[tuple[int, int], float]  # (producer, consumer) → bytes
+EQUAL = ("devices", "links")  # what a search can be told to keep equal
 
 
 class Instance(Protocol):
@@ -30,7 +32,7 @@ class Instance(Protocol):
 
 @dataclass(frozen=True)
 class SmallInstance:
-    """Weights of ops, devices, links and edges, each between 0.1 and 1, without units.
+    """Weights of ops, devices, links and edges, each between `least` and 1, without units.
 
     Attributes
     ----------
@@ -40,20 +42,30 @@ class SmallInstance:
         Bandwidth between two devices, the same in both directions, shape (n_devices, n_devices); the diagonal means nothing.
     edges
         Bytes by (producer, consumer).
+    least
+        Below which no move takes a weight.
+    equal
+        Of ``"devices"`` and ``"links"`` those whose weights are 1 and stay so.
     """
 
     compute: np.ndarray
     speed: np.ndarray
     link: np.ndarray
     edges: Edges
+    least: float = LEAST
+    equal: frozenset[str] = frozenset()
 
     @classmethod
-    def start(cls, random: np.random.Generator) -> SmallInstance:
-        """A chain of 3 to 5 ops on 3 to 5 devices, all weights drawn evenly."""
+    def start(
+        cls, random: np.random.Generator, least: float = LEAST, equal: frozenset[str] = frozenset()
+    ) -> SmallInstance:
+        """A chain of 3 to 5 ops on 3 to 5 devices, all weights drawn evenly from 0.1 to 1, but those of equal ones."""
         n, k = random.integers(SIZES[0], SIZES[1] + 1, size=2)
         link = np.triu(random.uniform(LEAST, MOST, (k, k)), 1)
         edges = {(v, v + 1): random.uniform(LEAST, MOST) for v in range(n - 1)}
-        return cls(random.uniform(LEAST, MOST, n), random.uniform(LEAST, MOST, k), link + link.T, edges)
+        compute, speed, link = random.uniform(LEAST, MOST, n), random.uniform(LEAST, MOST, k), link + link.T
+        speed = np.ones(k) if "devices" in equal else speed
+        return cls(compute, speed, 1 - np.eye(k) if "links" in equal else link, edges, least, equal)
 
     def problem(self) -> Problem:
         """The problem, in plain numbers; its graph's metadata hold the cluster."""
@@ -73,11 +85,14 @@ class SmallInstance:
     def moved(self, random: np.random.Generator) -> SmallInstance:
         """One of six moves with equal chance: add or drop an edge, change an edge, an op, a device or a link.
 
-        A move that is not possible, such as dropping the edge of a graph without edges, is drawn again.
+        Equal devices and links have none. A move that is not possible, such as dropping the edge of a graph without edges, is
+        drawn again.
         """
+        moves = [self._added, self._dropped, self._edge, self._op]
+        moves += [] if "devices" in self.equal else [self._device]
+        moves += [] if "links" in self.equal else [self._link]
         while True:
-            move = (self._added, self._dropped, self._edge, self._op, self._device, self._link)[random.integers(6)]
-            if (found := move(random)) is not None:
+            if (found := moves[random.integers(len(moves))](random)) is not None:
                 return found
 
     def _added(self, random: np.random.Generator) -> SmallInstance | None:
@@ -90,7 +105,7 @@ class SmallInstance:
         ]
         if not free:
             return None
-        return replace(self, edges=self.edges | {free[random.integers(len(free))]: random.uniform(LEAST, MOST)})
+        return replace(self, edges=self.edges | {free[random.integers(len(free))]: random.uniform(self.least, MOST)})
 
     def _dropped(self, random: np.random.Generator) -> SmallInstance | None:
         if not self.edges:
@@ -102,29 +117,27 @@ class SmallInstance:
         if not self.edges:
             return None
         edge = sorted(self.edges)[random.integers(len(self.edges))]
-        return replace(self, edges=self.edges | {edge: _near(self.edges[edge], random)})
+        return replace(self, edges=self.edges | {edge: self._near(self.edges[edge], random)})
 
     def _op(self, random: np.random.Generator) -> SmallInstance:
-        return replace(self, compute=_one_changed(self.compute, random))
+        return replace(self, compute=self._one_changed(self.compute, random))
 
     def _device(self, random: np.random.Generator) -> SmallInstance:
-        return replace(self, speed=_one_changed(self.speed, random))
+        return replace(self, speed=self._one_changed(self.speed, random))
 
     def _link(self, random: np.random.Generator) -> SmallInstance:
         a, b = random.choice(len(self.speed), size=2, replace=False)
         link = self.link.copy()
-        link[a, b] = link[b, a] = _near(link[a, b], random)
+        link[a, b] = link[b, a] = self._near(link[a, b], random)
         return replace(self, link=link)
 
+    def _near(self, weight: float, random: np.random.Generator) -> float:
+        return float(np.clip(weight + random.uniform(-CHANGE, CHANGE), self.least, MOST))
 
-def _near(weight: float, random: np.random.Generator) -> float:
-    return float(np.clip(weight + random.uniform(-LEAST, LEAST), LEAST, MOST))
-
-
-def _one_changed(weights: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    weights, i = weights.copy(), random.integers(len(weights))
-    weights[i] = _near(weights[i], random)
-    return weights
+    def _one_changed(self, weights: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        weights, i = weights.copy(), random.integers(len(weights))
+        weights[i] = self._near(weights[i], random)
+        return weights
 
 
 def _reaches(edges: Edges, u: int, v: int) -> bool:
@@ -142,6 +155,8 @@ class Variation:
         The problem as it was.
     factor
         The greatest number by which anything is multiplied or divided.
+    equal
+        Of ``"devices"`` and ``"links"`` those that stay as they are.
     op, tensor, device, link
         Logarithms of the multipliers: of an op's compute and times, a tensor's bytes, a device's speed, and the bandwidth of
         a link, shape (n_devices, n_devices), the same in both directions.
@@ -149,16 +164,18 @@ class Variation:
 
     given: Problem
     factor: float
+    equal: frozenset[str]
     op: np.ndarray
     tensor: np.ndarray
     device: np.ndarray
     link: np.ndarray
 
     @classmethod
-    def of(cls, problem: Problem, factor: float) -> Variation:
+    def of(cls, problem: Problem, factor: float, equal: frozenset[str] = frozenset()) -> Variation:
         """The problem itself."""
         graph, k = problem.graph, problem.cluster.n_devices
-        return cls(problem, factor, np.zeros(graph.n_ops), np.zeros(graph.n_tensors), np.zeros(k), np.zeros((k, k)))
+        none = np.zeros(graph.n_ops), np.zeros(graph.n_tensors), np.zeros(k), np.zeros((k, k))
+        return cls(problem, factor, equal, *none)
 
     def problem(self) -> Problem:
         """The varied problem."""
@@ -173,9 +190,11 @@ class Variation:
         )
 
     def moved(self, random: np.random.Generator) -> Variation:
-        """An op, a tensor, a device or a link, with equal chance of those there are, is multiplied anew."""
-        sizes = {"op": len(self.op), "tensor": len(self.tensor), "device": len(self.device)}
-        sizes["link"] = len(self.device) * (len(self.device) - 1)
+        """An op, a tensor, a device or a link, with equal chance of those that may change, is multiplied anew."""
+        k = len(self.device)
+        sizes = {"op": len(self.op), "tensor": len(self.tensor)}
+        sizes["device"] = 0 if "devices" in self.equal else k
+        sizes["link"] = 0 if "links" in self.equal else k * (k - 1)
         possible = [label for label, size in sizes.items() if size]
         label = possible[random.integers(len(possible))]
         column, reach = getattr(self, label).copy(), np.log(self.factor)
@@ -183,7 +202,7 @@ class Variation:
         at = random.integers(len(flat))
         back = at
         if label == "link":
-            i, j = random.choice(len(self.device), 2, replace=False)
-            at, back = i * len(self.device) + j, j * len(self.device) + i
+            i, j = random.choice(k, 2, replace=False)
+            at, back = i * k + j, j * k + i
         flat[[at, back]] = np.clip(flat[at] + random.uniform(-STEP, STEP), -reach, reach)
         return replace(self, **{label: column})

@@ -109,7 +109,8 @@ def iterations(
     first, report = seed_number(seed), progress or silent
     chunks = [range(first + i, first + min(i + CHUNK, runs)) for i in range(0, runs, CHUNK)]
     done: dict[int, list[dict[str, float]]] = {}
-    for i, rows in results(run.rows, chunks, cancel or never, threads=threads_for(function)):
+    threads = threads_for(function, ops=problem.graph.n_ops)
+    for i, rows in results(run.rows, chunks, cancel or never, threads=threads):
         done[i] = rows
         report(Progress(f"{len(done) * CHUNK} runs", len(done) / len(chunks)))
     frame = pd.DataFrame([row for i in sorted(done) for row in done[i]], columns=run.columns)

@@ -58,7 +58,7 @@ def choices(catalogue: Mapping[str, Any], given: Any, what: str) -> tuple[Choice
     found = [_choice(catalogue, one, what) for one in ([given] if _is_pair(given) else several(given))]
     labels = [choice.label for choice in found]
     if len(set(labels)) < len(labels):
-        raise FormatError(f"a {what} is there twice: {max(labels, key=labels.count)!r}")
+        raise FormatError(f"{what} {max(labels, key=labels.count)!r} is given twice; name it once")
     return tuple(found)
 
 
@@ -82,8 +82,6 @@ def run_task(problem: Problem, plan: Plan, task: Task) -> list[Row]:
     )
     bound, _, _ = timed(lambda: _bound(problem))
     known = np.nan if bound is None else bound
-    if placement and placement.problem is problem and placement.bound is not None:
-        known = max(known, placement.bound)
     for number, key in zip(task.schedulers, task.keys, strict=True):
         when = plan.schedulers[number]
         result = (
@@ -91,6 +89,8 @@ def run_task(problem: Problem, plan: Plan, task: Task) -> list[Row]:
             if placement
             else failed(took, error)
         )
+        if placement and placement.problem is problem:
+            known = max(known, placement.proven(result["makespan"]))
         rows.append(_cell(plan, task, number, key) | result | dict(bound=known))
     return rows
 
@@ -158,7 +158,9 @@ def _graph_digest(graph: OpGraph) -> bytes:
     try:
         digest.update(json.dumps(rest).encode())
     except (TypeError, ValueError) as error:
-        raise FormatError(f"the metadata of {graph.title} is not JSON: {error}") from None
+        raise FormatError(
+            f"the metadata of {graph.title} is not JSON: {error}; expected texts, numbers, lists and objects"
+        ) from None
     return digest.digest()
 
 

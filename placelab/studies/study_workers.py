@@ -7,11 +7,11 @@ import os
 import pickle
 import signal
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Generator, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from threading import Thread
 from time import monotonic
 from typing import Any
@@ -25,7 +25,7 @@ from placelab.studies.study_cells import Plan, Task, lost, run_task
 TICK = 0.2  # seconds between two looks at `cancel`
 DEATHS = 3  # of workers that ran a task, before it is given up
 AHEAD = 2  # batches of tasks per worker that are handed out, so that none waits for the next
-BATCH = 64  # tasks at most that a process gets at once …
+BATCH = 64  # tasks at most that a worker gets at once …
 BRIEF = 0.2  # … and seconds after which it gives back those that it has not begun
 Stop = Callable[[], bool]
 Done = Generator[tuple[Task, list[Row]], None, None]
@@ -45,20 +45,28 @@ def _completed(
     running: dict[Future, list[Task]],
     most: int,
     stop: Stop,
-    batch: Callable[[], int] = lambda: 1,
-) -> Iterator[Future]:
-    """Futures as they finish, with at most so many handed out; `running` has the tasks of each, `batch` of them at most.
+    take: Callable[[Future, list[Task]], list[list[Row]]],
+    alone: Container[Task] = (),
+) -> Done:
+    """Tasks and their rows as they finish, with at most so many batches handed out; `running` has the tasks of each.
 
-    Of few tasks that are left each is handed out alone, so that no worker waits for another one's batch.
+    `take` gives the rows of a batch's first tasks; the others are handed out again. Batches grow while workers complete them in
+    time. Tasks in `alone` have one each; so have the last few, so that no worker waits for another one's batch.
     """
+    size = 1
     while (queue or running) and not stop():
         while queue and len(running) < most:
-            some = list(islice(queue, max(1, min(batch(), len(queue) // (2 * most)))))
+            some = list(islice(queue, max(1, min(size, len(queue) // (2 * most)))))
+            some = list(takewhile(lambda task: task not in alone, some)) or some[:1]
             running[submit(some)] = some
             for _ in some:
                 queue.popleft()
         for future in wait(running, timeout=TICK, return_when=FIRST_COMPLETED).done:
-            yield future
+            given = running[future]
+            done = take(future, given)
+            size = min(BATCH, 2 * len(done)) if len(done) == len(given) else len(done)
+            queue.extendleft(reversed(given[len(done) :]))
+            yield from zip(given, done, strict=False)
             del running[future]
 
 
@@ -71,29 +79,22 @@ def in_processes(
     """On a pool of processes, to each of which every problem is sent once.
 
     A pool breaks when one of its processes is killed. What it had been given then runs again, each task alone, so that one that
-    ends its process is known; it is given up after ``DEATHS`` of them. Batches grow while processes complete them in time.
+    ends its process is known; it is given up after ``DEATHS`` of them.
     """
-    packed = _dumps(plan), {name: _dumps(problem) for name, problem in problems.items()}
-    queue, suspects, deaths, batch = deque(tasks), deque[Task](), Counter[Task](), 1
+    # This protocol keeps arrays read-only, for which the kernels are compiled.
+    packed = _dumps(plan), {name: pickle.dumps(problem, pickle.HIGHEST_PROTOCOL) for name, problem in problems.items()}
+    queue, suspects, deaths = deque(tasks), deque[Task](), Counter[Task]()
     while (queue or suspects) and not stop():
         alone, running = bool(suspects), dict[Future, list[Task]]()
         pool = ProcessPoolExecutor(
             1 if alone else processes, multiprocessing.get_context("spawn"), initializer=_start, initargs=packed
         )
-        most = 1 if alone else AHEAD * processes
+        left, most = (suspects, 1) if alone else (queue, AHEAD * processes)
         try:
-            for future in _completed(
+            yield from _completed(
                 lambda some: pool.submit(_run_here, some),  # noqa: B023
-                suspects if alone else queue,
-                running,
-                most,
-                stop,
-                lambda: 1 if alone else batch,  # noqa: B023
-            ):
-                given, done = running[future], future.result()
-                batch = min(BATCH, 2 * len(done)) if len(done) == len(given) else len(done)
-                queue.extendleft(reversed(given[len(done) :]))
-                yield from zip(given, done, strict=False)
+                *(left, running, most, stop, lambda future, _: future.result(), tuple(suspects)),
+            )
         except BrokenProcessPool:
             if not running:
                 raise PlacelabError(
@@ -130,14 +131,18 @@ def _end_with_parent() -> None:
 
 
 def _run_here(tasks: list[Task]) -> list[list[Row]]:
-    """The rows of the first tasks, as many as begin within ``BRIEF`` seconds, one at least."""
     assert _plan is not None
-    began, found = monotonic(), []
+    return _brief(_problem, _plan, tasks)
+
+
+def _brief(problem: Callable[[str], Problem], plan: Plan, tasks: list[Task]) -> list[list[Row]]:
+    """The rows of the first tasks, as many as begin within ``BRIEF`` seconds, one at least."""
+    began, rows = monotonic(), []
     for task in tasks:
-        found.append(_on_one_core(_problem(task.problem), _plan, task))
+        rows.append(_on_one_core(problem(task.problem), plan, task))
         if monotonic() > began + BRIEF:
             break
-    return found
+    return rows
 
 
 def _on_one_core(problem: Problem, plan: Plan, task: Task) -> list[Row]:
@@ -151,15 +156,15 @@ def _problem(name: str) -> Problem:
     return pickle.loads(_packed[name])
 
 
-def _dumps(value: Any) -> bytes:
+def _dumps(plan: Plan) -> bytes:
     """Pickled for the own processes, by cloudpickle if it is there, which knows functions of a notebook."""
     try:
         import cloudpickle
 
-        return cloudpickle.dumps(value)
+        return cloudpickle.dumps(plan)
     except ImportError:
         try:
-            return pickle.dumps(value)
+            return pickle.dumps(plan, pickle.HIGHEST_PROTOCOL)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise UnsupportedError(
                 f"a strategy or step cannot be sent to other processes ({error}); run pip install 'placelab[studies]'"
@@ -175,24 +180,34 @@ def on_cluster(tasks: Iterable[Task], problems: Mapping[str, Problem], plan: Pla
     Problems are results of tasks, which Dask computes again where a worker takes its copy along.
     """
     connected, own = _client(client)
-    queue = deque(tasks)
+    queue, running, alone = deque(tasks), dict[Future, list[Task]](), set[Task]()
     left = Counter(task.problem for task in queue)
-    running: dict[Future, list[Task]] = {}
     held: dict[str, Any] = {}
     executor = connected.get_executor(pure=False, retries=DEATHS)
 
     def submit(some: list[Task]) -> Future:
-        (task,) = some
-        for name, value in (("", plan), (task.problem, problems[task.problem])):
+        needed = {task.problem: problems[task.problem] for task in some}
+        for name, value in {"": plan, **needed}.items():
             if name not in held:
                 held[name] = connected.submit(_same, value, pure=False)
-        return executor.submit(_on_one_core, held[task.problem], held[""], task)
+        return executor.submit(_run_there, {name: held[name] for name in needed}, held[""], some)
+
+    def take(future: Future, given: list[Task]) -> list[list[Row]]:
+        try:
+            return future.result()
+        except CancelledError:
+            _check(connected)
+            raise PlacelabError(GONE) from None
+        except Exception as error:  # as KilledWorker, after several workers that ran it have died
+            if len(given) == 1:
+                return [lost(plan, given[0], f"{type(error).__name__}: {error}")]
+            alone.update(given)
+            return []
 
     try:
-        most = 4 * AHEAD * max(sum(connected.nthreads().values()), 8)
-        for future in _completed(submit, queue, running, most, lambda: stop() or _check(connected)):
-            (task,) = running[future]
-            yield task, _result(future, plan, task, connected)
+        most = AHEAD * max(sum(connected.nthreads().values()), 8)
+        for task, rows in _completed(submit, queue, running, most, lambda: stop() or _check(connected), take, alone):
+            yield task, rows
             left[task.problem] -= 1
             if not left[task.problem]:
                 del held[task.problem]
@@ -207,14 +222,8 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _result(future: Future, plan: Plan, task: Task, client: Any) -> list[Row]:
-    try:
-        return future.result()
-    except CancelledError:
-        _check(client)
-        raise PlacelabError(GONE) from None
-    except Exception as error:  # as KilledWorker, after several workers that ran it have died
-        return lost(plan, task, f"{type(error).__name__}: {error}")
+def _run_there(problems: Mapping[str, Problem], plan: Plan, tasks: list[Task]) -> list[list[Row]]:
+    return _brief(problems.__getitem__, plan, tasks)
 
 
 GONE = "the Dask cluster gave up the study's tasks; start it again and repeat the call, which goes on with the rows in its path"

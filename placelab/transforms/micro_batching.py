@@ -74,7 +74,8 @@ def microbatches(
 
     Place with ``contiguous`` and ``prepare="forward-only"``: gradient ops are then on the device of their op. A model whose
     first and last op share a weight passes tensors back to the first device, unless their colocation group is left out of the
-    graph.
+    graph: ``graph.replace(groups=())``. No cut keeps such a group, whole or merged by ``coplace``, in one stage of several,
+    as all ops between its members would be in that stage, too.
 
     Examples
     --------
@@ -113,7 +114,7 @@ def _folded(placed: Placed, phase: np.ndarray, m: int, recompute: bool) -> tuple
     again: dict[int, float] = {}
     if recompute:
         columns, again = recomputed(columns, np.isin(placed.problem.graph.kind, INPUTS), backs)
-    tensors = _tensors(columns, backs, m)
+    tensors = _tensors(columns, m)
     stages = _stages(placed, nodes)
     chain = ("F", *backs)
     tensors += [((a, d), ((b, d),), 0.0, True) for d in stages for a, b in pairwise(chain)]
@@ -147,7 +148,7 @@ def _read(placed: Placed, nodes: list[Node], backs: tuple[str, ...]) -> list[Rea
     return found
 
 
-def _tensors(columns: list[Read], backs: tuple[str, ...], m: int) -> list[Folded]:
+def _tensors(columns: list[Read], m: int) -> list[Folded]:
     """Tensors that leave their part; those of one producer and the same consumers together, as one."""
     total = defaultdict[tuple[Node, tuple[Node, ...], bool], float](float)
     for _, u, readers, nbytes, only in columns:
@@ -190,9 +191,10 @@ def _sorted(placed: Placed, nodes: list[Node], needs: dict[Node, dict[Node, None
     except CycleError as error:
         circle: list[Node] = error.args[1]  # each is an input of the next
         there, back = _edge(placed, nodes, *circle[:2]), _edge(placed, nodes, *circle[-2:])
+        apart = ", and leave colocation groups out, graph.replace(groups=())" if placed.problem.n_groups else ""
         raise UnsupportedError(
             f"microbatches needs stages that pass tensors in one direction, but {there}, and {back}; "
-            "place with 'contiguous' and prepare='forward-only'"
+            f"place with 'contiguous' and prepare='forward-only'{apart}"
         ) from None
 
 

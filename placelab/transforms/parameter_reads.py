@@ -61,8 +61,8 @@ def forward_with_reads(graph: OpGraph, cut: bool = True) -> Forward:
     Notes
     -----
     Variables are ops without inputs that a read consumes, and ops that only lead to reads. Their persistent bytes pass to their
-    read, to the first of several. Another op that consumes a variable waits for that read instead. O(n_ops + n_edges) times the
-    longest path from a variable to its read.
+    read, to the first of several. Reads of the same variables that send the same bytes are one: the first of them. Another op
+    that consumes a variable waits for that read instead. O(n_ops + n_edges) times the longest path from a variable to its read.
     """
     kept = ~backward_part(graph) if cut else np.ones(graph.n_ops, bool)
     reads = np.flatnonzero(read_ops(graph) & kept)
@@ -77,12 +77,13 @@ def forward_with_reads(graph: OpGraph, cut: bool = True) -> Forward:
 def _of_reads(graph: OpGraph, reads: np.ndarray, kept: np.ndarray) -> Forward:
     server, own = _served(graph, reads, kept)
     others = np.flatnonzero(kept & ~server)
+    is_read = np.zeros(graph.n_ops, bool)
+    is_read[reads] = True
+    reads, own[server], tensor = _once(graph, reads, own[server])
     number = np.full(graph.n_ops, -1)
     number[others] = len(reads) + np.arange(len(others))
     number[server] = own[server]
     inside = (number[graph.consumer] >= len(reads)) & kept[graph.producer]
-    is_read = np.zeros(graph.n_ops, bool)
-    is_read[reads] = True
     order_only = graph.tensor_control[graph.edge_tensor] | (server & ~is_read)[graph.producer]
     origin = np.concatenate([reads, others])
     held = np.bincount(own[server], graph.persistent[server], minlength=len(reads))
@@ -94,15 +95,33 @@ def _of_reads(graph: OpGraph, reads: np.ndarray, kept: np.ndarray) -> Forward:
             graph.names[origin],
             np.stack([number[graph.producer[inside]], number[graph.consumer[inside]]], axis=1),
             graph.edge_bytes[inside],
-            graph.edge_tensor[inside],
+            tensor[graph.edge_tensor[inside]],
             order_only[inside],
             held,
             np.zeros(len(others)),
-            _unused(graph, origin, graph.edge_tensor[inside & ~order_only], number),
+            _unused(graph, origin, tensor[graph.edge_tensor[inside & ~order_only]], number),
         ),
         origin,
         [name.removesuffix("/read") for name in graph.names[reads]],
     )
+
+
+def _once(graph: OpGraph, reads: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The first of the reads that have equal inputs and outputs, `own` by their numbers, and the tensor sent for each tensor."""
+    tensors: dict[int, list[int]] = {v: [] for v in reads.tolist()}
+    for t in np.flatnonzero(np.isin(graph.tensor_producer, reads) & ~graph.tensor_control).tolist():
+        tensors[int(graph.tensor_producer[t])].append(t)
+    first: dict[object, int] = {}  # number among the kept
+    kept: list[int] = []
+    number, tensor = [], np.arange(graph.n_tensors)
+    for v, mine in tensors.items():
+        inputs = frozenset(graph.predecessors_of(v).tolist())
+        p = first.setdefault((inputs, tuple(graph.tensor_bytes[mine])) if inputs else v, len(kept))
+        if p == len(kept):
+            kept.append(v)
+        tensor[mine] = tensors[kept[p]]
+        number.append(p)
+    return np.array(kept), np.array(number)[own], tensor
 
 
 def _served(graph: OpGraph, reads: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

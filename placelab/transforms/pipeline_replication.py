@@ -115,12 +115,12 @@ def pipeline_replica(
         raise UnsupportedError(f"{problem.graph.title} has replicas already; give pipeline_replica the one pipeline")
     if r == 1:
         return problem
-    found = _gradients(problem.graph, pipeline, device, _sizes(gradient, pipeline))
-    shares = [max(1, int(np.ceil(each.size / how.bucket_bytes))) for each in found]
+    gradients = _gradients(problem.graph, pipeline, device, _sizes(gradient, pipeline))
+    shares = [max(1, int(np.ceil(each.size / how.bucket_bytes))) for each in gradients]
     if (n := r * problem.graph.n_ops + sum(shares) * (len(steps.source) + r)) > MAX_OPS:
         raise FormatError(f"{r} replicas have {n:,} ops; at most {MAX_OPS:,} are made")
     cluster = replicated(problem.cluster, r, bandwidth=bandwidth, latency=latency)
-    ops = _ops(problem, pipeline, device, r, list(zip(found, shares, strict=True)), steps)
+    ops = _ops(problem, pipeline, device, r, list(zip(gradients, shares, strict=True)), steps)
     graph = ops.graph(
         list(cluster.names),
         {**problem.graph.metadata, "name": f"{problem.graph.title}, {r} replicas", KEY: _columns(ops, pipeline)},
@@ -164,7 +164,7 @@ def _gradients(graph: OpGraph, pipeline: Pipeline, device: np.ndarray, given: np
     update = pipeline.phase == "U"
     keys = {(s, int(device[pipeline.stage == s][0])) for s in range(pipeline.stages)}
     keys |= set(zip(pipeline.stage[update].tolist(), device[update].tolist(), strict=True))
-    found = []
+    gradients = []
     for stage, d in sorted(keys, key=lambda key: (key[0] < 0, *key)):
         of = pipeline.stage == stage
         updates = np.flatnonzero(update & of & (device == d))
@@ -176,12 +176,12 @@ def _gradients(graph: OpGraph, pipeline: Pipeline, device: np.ndarray, given: np
         else:
             size = float(graph.persistent[of].sum())
         if size:
-            found.append(Gradients(d, stage, size, edges, np.flatnonzero(backward & of), updates))
-    if not found and given is None:
+            gradients.append(Gradients(d, stage, size, edges, np.flatnonzero(backward & of), updates))
+    if not gradients and given is None:
         raise UnsupportedError(
             f"{graph.title} has no gradients of weights, and no parameters; give pipeline_replica gradient, bytes per stage"
         )
-    return found
+    return gradients
 
 
 def _ops(

@@ -36,9 +36,10 @@ def model_replica(
 ) -> OpGraph:
     """The graph of a data-parallel job: a copy of the model per worker and iteration, and how their parameters are kept alike.
 
-    A *read* is an op of kind ``read`` or ``ReadVariableOp``, or one named ``<variable>/read``, as in graphs of TensorFlow. In a
-    graph without these, such as those of PyTorch and ONNX, each op with persistent bytes reads one parameter of that size. A
-    backward pass that the graph has already, and all that depends on it, is left out when training: it is mirrored anew.
+    A *read* is an op of kind ``read`` or ``ReadVariableOp``, or one named ``<variable>/read``, as in graphs of TensorFlow.
+    Several reads of a variable are one, so that its gradient is sent or all-reduced once. In a graph without reads, such as
+    those of PyTorch and ONNX, each op with persistent bytes reads one parameter of that size. A backward pass that the graph
+    has already, and all that depends on it, is left out when training: it is mirrored anew.
 
     With parameter servers, iteration k has these ops; θ is a parameter, ``|θ|`` the bytes that its read sends, s its server:
 

@@ -55,7 +55,7 @@ def send_recv(graph: OpGraph | Problem, placement: Placement) -> dict[str, OpGra
     whole = graph.graph if isinstance(graph, Problem) else graph
     expect(whole, OpGraph, "send_recv")
     if placement.problem.graph is not whole:
-        raise FormatError(f"the placement is of {placement.problem.graph!r}, not of {whole!r}")
+        raise FormatError(f"the placement is of {placement.problem.graph!r}, not of {whole!r}; place this graph")
     tensor, destination = transfers_of(placement.problem, placement.device)
     keys = _keys(placement, tensor, destination)
     names = placement.problem.cluster.names

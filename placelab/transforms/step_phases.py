@@ -36,12 +36,12 @@ def phases(graph: OpGraph, device: np.ndarray, split: bool) -> np.ndarray:
     update = _after(graph, back & (optimisers(graph) | ~gradient))
     update |= _summed(graph, device, back, update)
     fed = _after(graph, np.isin(graph.kind, INPUTS))
-    found = np.where(back, "BW", "F").astype(object)
+    phase = np.where(back, "BW", "F").astype(object)
     if split:
-        found[back] = np.where(_awaited(graph, device, back & ~update), "B", "W")[back]
-    found[~back & ~fed & fed.any()] = "P"
-    found[update] = "U"
-    return found
+        phase[back] = np.where(_awaited(graph, device, back & ~update), "B", "W")[back]
+    phase[~back & ~fed & fed.any()] = "P"
+    phase[update] = "U"
+    return phase
 
 
 def summed_where_read(graph: OpGraph, device: np.ndarray) -> np.ndarray:

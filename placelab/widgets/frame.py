@@ -1,4 +1,4 @@
-"""What surrounds the explorer's views in the page: splitter, full screen, presenting, downloads. Traits and messages only."""
+"""The frame around the explorer's views in the page: splitter, full screen, presenting, downloads. Traits and messages only."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ class Frame(anywidget.AnyWidget):
 
     split = traitlets.Float(0.4).tag(sync=True)  # share of the height below the top rows that the middle row takes
 
+    tips = traitlets.Dict().tag(sync=True)  # what the page says when the pointer is on a menu, by the menu's name
+
     picture: traitlets.List[str] = traitlets.List().tag(sync=True)  # class and number of the newest saved picture
     on_stale_picture: Callable[[], None] | None = (
-        None  # called when the page shows an earlier one, and gets no newer one
+        None  # called when the page shows an earlier one, and receives no newer one
     )
 
     def __init__(self, **traits: Any) -> None:
@@ -27,7 +29,7 @@ class Frame(anywidget.AnyWidget):
         self.on_msg(self._hear)
 
     def expect_picture(self, name: str, number: int) -> None:
-        """Have the page look whether it has got the saved picture of this class and number."""
+        """Have the page check whether it has received the saved picture of this class and number."""
         self.picture = [name, str(number)]
 
     def _hear(self, _: object, content: Any, __: object) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import atexit
+from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from pathlib import Path
 from threading import Event, Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import ipywidgets as w
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 PAUSE = 1.0  # seconds between two pictures at least
 SHARE = 20  # times as long as one takes to draw
+END = 1.0  # seconds that all threads together have to end when Python does
+_views: WeakSet[StudyView] = WeakSet()
 
 
 class StudyView(w.VBox):
@@ -38,6 +42,8 @@ class StudyView(w.VBox):
         self._cells, self._lock = Cells(), Lock()
         self._fresh: list[Mapping[str, Any]] = []
         self._ended, self._stopped, self._closed = Event(), Event(), Event()
+        self._awake = Event()  # ended, or closed: what draws waits no longer
+        self._threads: list[Thread] = []
         self._frame: pd.DataFrame | None = None
         self._error: BaseException | None = None
         self._share, self._total = 0.0, 0
@@ -48,6 +54,7 @@ class StudyView(w.VBox):
         self._map = w.HTML(layout=w.Layout(max_height="70vh", overflow="auto", margin="4px 0 0"))
         head = w.HBox([self._bar, self._said, self._button], layout=w.Layout(align_items="center"))
         super().__init__([head, self._map])
+        _views.add(self)
 
     def __repr__(self) -> str:
         return f"StudyView({len(self._cells):,} rows{'' if self._ended.is_set() else ' so far'})"
@@ -76,8 +83,16 @@ class StudyView(w.VBox):
 
     def close(self) -> None:
         """End the view; the study goes on, and :func:`placelab.study_view` opens another view of what is in its folder."""
-        self._closed.set()
+        self._leave()
         super().close()
+
+    def _leave(self) -> None:
+        self._closed.set()
+        self._awake.set()
+
+    def _in_thread(self, name: str, call: Callable[..., None], *arguments: Any) -> None:
+        self._threads.append(Thread(target=call, args=arguments, name=name, daemon=True))
+        self._threads[-1].start()
 
     # ---------------------------------------------------------------- a study that runs here
 
@@ -89,6 +104,7 @@ class StudyView(w.VBox):
         except BaseException as error:  # raised by result()
             self._error = error
         self._ended.set()
+        self._awake.set()
 
     def _report(self, progress: Progress) -> None:
         self._take([progress.row or {}])
@@ -109,7 +125,7 @@ class StudyView(w.VBox):
     def _follow(self, folder: Path, seen: set[Path]) -> None:
         """Draw again whenever there are new parts, until the view is closed."""
         pause = PAUSE
-        while not self._closed.wait(pause):
+        while not self._awake.wait(pause):
             try:
                 self._read(folder, seen)
             except (FormatError, OSError) as error:
@@ -120,11 +136,11 @@ class StudyView(w.VBox):
     # ---------------------------------------------------------------- the picture
 
     def _keep_drawn(self) -> None:
-        pause, over = PAUSE, False
-        while not over and not self._closed.is_set():
-            over = self._ended.wait(pause)
+        pause = PAUSE
+        while not self._awake.wait(pause):
             pause = self._draw()
         if not self._closed.is_set():
+            self._draw()
             self._finish()
 
     def _draw(self) -> float:
@@ -193,8 +209,8 @@ def start_study(
     """
     work = planned(problems, partitioners, schedulers, seeds, prepare, path, processes)
     view = StudyView()
-    Thread(target=view._run, args=(work, client, processes), name="study", daemon=True).start()
-    Thread(target=view._keep_drawn, name="study view", daemon=True).start()
+    view._in_thread("study", view._run, work, client, processes)
+    view._in_thread("study view", view._keep_drawn)
     return view
 
 
@@ -224,5 +240,19 @@ def study_view(path: Any) -> StudyView:
     for part in (view._bar, view._button):
         part.layout.display = "none"
     view._draw()
-    Thread(target=view._follow, args=(folder, seen), name="study view", daemon=True).start()
+    view._in_thread("study view", view._follow, folder, seen)
     return view
+
+
+@atexit.register
+def _end_all() -> None:
+    """End all threads while the kernel can still take their messages, and write finished rows.
+
+    As :mod:`placelab.explorer.engine.worker`, which says why.
+    """
+    until = monotonic() + END
+    for view in list(_views):
+        view._stopped.set()
+        view._leave()
+    for thread in [thread for view in list(_views) for thread in view._threads]:
+        thread.join(max(0.0, until - monotonic()))

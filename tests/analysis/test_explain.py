@@ -150,6 +150,7 @@ def test_gaps_are_exactly_the_idle_time():
             assert edges[::2] == edges[1::2]
 
 
+@pytest.mark.slow
 def test_each_gap_has_the_reason_that_ended_it():
     """upstream: that op is not done; transfer: its tensor is on the way; both: it is read next; end: nothing follows."""
     seen = set()

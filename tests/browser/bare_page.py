@@ -26,11 +26,14 @@ MODEL = """async ([source, traits, theme]) => {
     set: (name, value) => { known[name] = values[name] = changed[name] = value; fire(`change:${name}`); },
     on: (event, then) => (listeners[event] ??= []).push(then),
     off: (event, then) => { listeners[event] = (listeners[event] ?? []).filter((other) => other !== then); },
-    async save_changes() {
+    answered: Promise.resolve(),  // once Python has answered all that was sent
+    save_changes() {
       const changes = {...changed};
       for (const name in changed) delete changed[name];
       if (changes.edit) model.sent.push(changes.edit);
-      model.receive(await window.toPython(changes));
+      const answer = window.toPython(changes).then(model.receive);
+      model.answered = Promise.all([model.answered, answer]);
+      return answer;
     },
     receive(news) {
       const fresh = Object.keys(news).filter((name) => JSON.stringify(news[name]) !== JSON.stringify(known[name]));
@@ -41,6 +44,12 @@ MODEL = """async ([source, traits, theme]) => {
   const el = document.createElement("div");
   document.body.append(el);
   window.unmount = await widget.render({model, el});
+}"""
+
+STILL = """async () => {
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const finite = (animation) => animation.effect.getComputedTiming().endTime < Infinity;
+  await Promise.allSettled(document.getAnimations().filter(finite).map((animation) => animation.finished));
 }"""
 
 
@@ -62,6 +71,16 @@ def show(page: Page, widget: anywidget.AnyWidget, theme: str = "light") -> None:
 
     page.expose_function("toPython", to_python)
     page.evaluate(MODEL, [widget.get_state("_esm")["_esm"], plain(), theme])
+
+
+def heard(page: Page) -> None:
+    """Wait until Python has heard, and the page has its answer to, all that the widget has sent."""
+    page.evaluate("async () => { for (let last; last !== window.model?.answered; ) await (last = model.answered); }")
+
+
+def still(page: Page) -> None:
+    """Wait until the page has drawn what it knows, and what moves or changes its colour has come to rest."""
+    page.evaluate(STILL)
 
 
 def portable(value: Any) -> Any:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from browser import chromium, jupyterlab
-from playwright.sync_api import Browser, Error, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, expect, sync_playwright
 
 ARTIFACTS = Path(__file__).resolve().parents[1] / "artifacts"
 LOOPBACK = re.compile(r"(https?|wss?)://(127\.0\.0\.1|localhost)[:/]|file:|data:|blob:|about:")
@@ -33,6 +33,8 @@ NOTEBOOKS_OWN = (
     "Cannot read properties of undefined (reading 'schema')",
     "Command 'filebrowser:open-path' not registered.",
 )
+JUPYTERS_SCRIPTS = re.compile(r"/static/(lab|notebook)/|/voila/")
+VERSIONS = re.compile("of shared (singleton )?module @")
 expect.set_options(timeout=TIMEOUT)
 FAILED = pytest.StashKey[bool]()
 
@@ -86,7 +88,7 @@ def page(browser: Browser, request: pytest.FixtureRequest, label: str) -> Iterat
     errors: list[str] = []
     asked: list[str] = []
     page.on("pageerror", lambda error: None if is_notebooks_own(error) else errors.append(f"{error}\n{error.stack}"))
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("console", lambda message: errors.append(message.text) if is_complaint(message) else None)
     context.on("request", lambda request: asked.append(request.url))
     page.on("websocket", lambda socket: asked.append(socket.url))
     yield page
@@ -96,6 +98,12 @@ def page(browser: Browser, request: pytest.FixtureRequest, label: str) -> Iterat
     assert not errors, f"the page logged errors: {errors}"
     strayed = [url for url in asked if not LOOPBACK.match(url)]
     assert not strayed, f"the page asked other machines: {strayed}"
+
+
+def is_complaint(message: ConsoleMessage) -> bool:
+    """Whether a message is an error, or a warning that is not of Jupyter's scripts, nor of the versions of its parts."""
+    jupyters = JUPYTERS_SCRIPTS.search(message.location["url"]) or VERSIONS.search(message.text)
+    return message.type == "error" or (message.type == "warning" and not jupyters)
 
 
 def is_notebooks_own(error: Error) -> bool:

@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+from browser import bare_page
 from browser.test_explorer import explore  # noqa: F401
+from playwright.sync_api import expect
 
 AXE = Path(__file__).resolve().parents[2] / "widgets" / "node_modules" / "axe-core" / "axe.min.js"
 CHECK = """async ([part, options]) => (await axe.run(part, {resultTypes: ['violations'], ...options})).violations
@@ -35,15 +37,17 @@ def test_nothing_serious(explore, screenshot, axe, model):  # noqa: F811
     found = []
     for theme, options in (("Light", {}), ("Dark", {"runOnly": ["color-contrast"]})):
         hand.notebook.set_theme(f"JupyterLab {theme}")
-        for tab in hand.root.locator(".pl-titles button").all():
+        for tab in hand.root.locator(".pl-titles button:visible").all():
             tab.click()
-            hand.page.wait_for_timeout(300)  # what it shows has come, and colours have stopped changing
+            hand.page.wait_for_timeout(300)  # what it shows has come
+            bare_page.still(hand.page)
             lines = hand.page.evaluate(CHECK, [".placelab-explorer", options])
             found += [f"{theme}, {tab.inner_text()}: {line}" for line in lines]
             screenshot(f"{theme}-{tab.inner_text()}")
         for opener in hand.root.locator(".pl-opens").all():
             opener.click()
-            hand.page.wait_for_timeout(300)
+            expect(hand.root.locator(".pl-popover:visible")).to_have_count(1)
+            bare_page.still(hand.page)
             lines = hand.page.evaluate(CHECK, [".pl-top", options])
             found += [f"{theme}, {opener.get_attribute('title')}: {line}" for line in lines]
             hand.page.keyboard.press("Escape")

@@ -84,7 +84,7 @@ def names(page: Page) -> list[str]:
 
 def asked(table: ComparisonTable, page: Page) -> dict[str, Any]:
     """What the browser asked for last, without its number."""
-    page.wait_for_timeout(50)
+    bare_page.heard(page)
     return {key: value for key, value in table.asked.items() if key != "seq"}
 
 
@@ -192,7 +192,7 @@ def test_measures_change_numbers_and_order(page: Page, shown) -> None:
         page.get_by_text(label, exact=True).click()
         expect(at(page, "heft", "pct")).to_contain_text(text)
         assert names(page)[0] == first
-        page.wait_for_timeout(50)
+        bare_page.heard(page)
         assert table.measure == measure
 
 

@@ -46,7 +46,7 @@ def press(page: Page, *keys: str) -> None:
     """Press keys, as slowly as Python answers: the bare page, unlike Jupyter, takes a late answer for a newer value."""
     for key in keys:
         page.keyboard.press(key)
-        page.wait_for_timeout(80)
+        bare_page.heard(page)
 
 
 def heading(page: Page, column: int = 0) -> str:

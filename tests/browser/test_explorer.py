@@ -348,6 +348,15 @@ def everything_there(problem, *, where: Annotated[int, (0, 2)] = 1):
     hand.shows("pl.solve(explorer.problem, 'everything-there', 'pct', partitioner_options={'where': 2})")
 
 
+BUSY = """  # a cell that runs on for some seconds after it has seen that the menu was heard
+import time
+until = time.monotonic() + 25
+while explorer.state.partitioner != "batch-split" and time.monotonic() < until:
+    time.sleep(0.05)
+time.sleep(8)
+"""
+
+
 @pytest.mark.slow
 def test_a_busy_kernel(explore):
     """While a cell runs, pickers still respond; drags made meanwhile take effect in the end.
@@ -359,14 +368,20 @@ def test_a_busy_kernel(explore):
     hand.becomes("explorer.state.partitioner", "cpop")
     before = hand.number("makespan")
     hand.page.evaluate(
-        """() => {
+        """(code) => {
           const kernel = jupyterapp.shell.currentWidget.sessionContext.session.kernel;
-          window.cell = kernel.requestExecute({code: "import time\\ntime.sleep(6)\\nbusy_until = time.time()"});
-        }"""
+          window.cell = kernel.requestExecute({code});
+          window.state = "asked";
+          cell.onIOPub = ({header}) => { if (header.msg_type === "execute_input") window.state = "busy"; };
+          cell.done.then(() => { window.state = "done"; });
+        }""",
+        BUSY,
     )
-    hand.page.wait_for_timeout(300)
+    hand.page.wait_for_function("() => state === 'busy'")
     hand.menu("Partitioner").select_option("batch-split")
-    expect(hand.root.locator(".pl-figures [data-key=makespan] b")).not_to_have_text(before, timeout=4000)
+    expect(hand.root.locator(".pl-figures [data-key=makespan] b")).not_to_have_text(before)
+    expect(hand.root.locator(".pl-gantt")).to_have_attribute("data-stale", "false")
+    assert hand.page.evaluate("() => state") == "busy"
     box = key(hand, "speed:0").bounding_box()
     hand.page.mouse.move(box["x"] + 20, box["y"] + 8)
     hand.page.mouse.down()
@@ -398,7 +413,34 @@ BOXES = """root => [...root.children, root.querySelector('.pl-gantt .stage'), ro
   .map(part => part.getBoundingClientRect()).map(({x, y, width, height}) => [x, y, width, height])"""
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1440, 900), (1920, 1080)])
+COLLIDING = """root => {  // controls that cover each other, or that the explorer cuts off
+  const whole = root.getBoundingClientRect();
+  const parts = [...root.querySelectorAll(".pl-top :is(select, button), .pl-titles button, .pl-gantt .toolbar > *, .pl-popover")]
+    .filter(part => part.offsetParent !== null && part.offsetWidth > 2).map(part => [part, part.getBoundingClientRect()]);
+  const named = part => part.title || part.ariaLabel || part.textContent || part.className;
+  const cut = parts.filter(([, box]) => box.left < whole.left - 1 || box.right > whole.right + 1);
+  const flat = parts.filter(([part]) => !part.closest(".pl-popover"));
+  const over = flat.flatMap(([, a], i) => flat.slice(i + 1).filter(([, b]) =>
+    a.right > b.left + 1 && b.right > a.left + 1 && a.bottom > b.top + 1 && b.bottom > a.top + 1));
+  return [...cut, ...over].map(([part]) => named(part));
+}"""
+
+
+def nothing_collides(hand: Hand) -> None:
+    """Check the controls' places, also those of each panel that opens."""
+    assert hand.root.evaluate(COLLIDING) == []
+    for opener in hand.root.locator(".pl-opens:visible").all():
+        opener.click()
+        expect(hand.root.locator(".pl-popover:visible")).to_have_count(1)
+        assert hand.root.evaluate(COLLIDING) == []
+        hand.page.keyboard.press("Escape")
+        expect(hand.root.locator(".pl-popover:visible")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("width", "height"),
+    [(1280, 720), *(pytest.param(*size, marks=pytest.mark.slow) for size in ((1440, 900), (1920, 1080)))],
+)
 def test_one_screen_on_which_nothing_moves(explore, page: Page, screenshot, width, height):
     """All parts are in the window at once; a drag, a host more, a panel that opens and an error move none by a pixel."""
     page.set_viewport_size({"width": width, "height": height})
@@ -430,6 +472,25 @@ def test_one_screen_on_which_nothing_moves(explore, page: Page, screenshot, widt
     expect(hand.root.get_by_role("alert")).to_be_visible()
     assert boxes() == before
     screenshot("error")
+    hand.notebook.execute("explorer._say('')")
+    nothing_collides(hand)
+    if width == 1280:
+        hand.menu("Partitioner").hover()
+        expect(hand.menu("Partitioner")).to_have_attribute("title", re.compile("Which device each op runs on"))
+        page.set_viewport_size({"width": 853, "height": 720})  # as at 150 %
+        narrow(hand)
+        screenshot("narrow")
+
+
+def narrow(hand: Hand) -> None:
+    """The controls are there in more lines, and the canvas is one of the tabs; a tab chosen after it covers it."""
+    canvas = hand.root.locator(".cluster")
+    expect(canvas).to_be_hidden()
+    nothing_collides(hand)
+    for tab, is_canvas in (("Cluster", True), ("Graph", False), ("Cluster", True)):
+        hand.button(tab).click()
+        expect(canvas).to_be_visible(visible=is_canvas)
+    hand.pull(hand.root.locator(".pill.bandwidth").first, 60)
 
 
 def test_a_kernel_that_was_restarted(explore, page: Page, screenshot):
@@ -439,6 +500,8 @@ def test_a_kernel_that_was_restarted(explore, page: Page, screenshot):
     expect(hand.root).to_have_class(re.compile("jupyter-widgets-disconnected"))
     said = hand.root.evaluate("root => getComputedStyle(root, '::before').content")
     assert "The kernel has ended" in said and "run the cell again" in said
+    badge = hand.root.locator(".badge").evaluate("badge => getComputedStyle(badge, '::after').content")
+    assert badge == '"not updated"'  # of a drag that the kernel did not survive
     for part in (".pl-top", ".pl-middle"):
         assert hand.root.locator(part).evaluate("part => getComputedStyle(part).pointerEvents") == "none"
     hand.root.get_by_role("button", name="Back to the start").click()
@@ -494,8 +557,9 @@ def test_light_dark_fifty_devices(explore, page: Page, screenshot):
     hand.notebook.set_theme("JupyterLab Light")
     page.set_viewport_size({"width": 760, "height": 1000})
     page.wait_for_timeout(300)
+    hand.button("Cluster").click()
     root = hand.root.bounding_box()
-    for part in (".pl-gantt", ".cluster", ".pl-comparison"):
+    for part in (".pl-gantt", ".cluster", ".pl-tabs"):
         box = hand.root.locator(part).first.bounding_box()
         assert box["x"] + box["width"] <= root["x"] + root["width"] + 1
     screenshot("narrow")

@@ -86,6 +86,7 @@ def test_a_profile_gives_times(explore, screenshot):  # noqa: F811
     screenshot("measured")
 
 
+@pytest.mark.slow
 def test_costs_can_be_multiplied(explore):  # noqa: F811
     """A slider, moved by keyboard, makes all ops take longer; undo reverts it."""
     hand = explore('"topcuoglu", pl.clusters.uniform()')

@@ -67,7 +67,7 @@ def focus(page: Page) -> str:
 
 def until(page: Page, holds: Any) -> None:
     """Wait until a message has reached Python."""
-    for _ in range(200):
+    for _ in range(1500):
         if holds():
             return
         page.wait_for_timeout(20)
@@ -136,6 +136,7 @@ def test_search_finds_and_opens(page, graph):
     expect(page.locator(".pl-graph .found")).to_have_text("1 of 1")
     page.keyboard.press("Escape")
     expect(page.locator(".pl-graph .found")).to_have_text("")
+    bare_page.heard(page)
     assert graph.query == ""
 
 

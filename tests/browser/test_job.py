@@ -101,11 +101,14 @@ def test_the_interval_is_dragged(hand, screenshot):
         hand.page.mouse.move(x + i, y)
         hand.page.wait_for_timeout(16)
     took = time.monotonic() - begun
+    print(f"{hand.page.evaluate('window.pictures') / took:.1f} pictures a second")
+    while hand.page.evaluate("window.pictures") <= 3:  # the machine is busy
+        assert time.monotonic() < begun + 30
+        x += 1
+        hand.page.mouse.move(x + 40, y)
+        hand.page.wait_for_timeout(100)
     hand.page.mouse.up()
-    drawn = hand.page.evaluate("window.pictures")
-    print(f"{drawn / took:.1f} pictures a second")
-    assert drawn > 3
-    assert here.get_attribute("d") != before
+    expect(here).not_to_have_attribute("d", before)
     drag_on_the_curve(hand)
     slider = hand.root.locator(".pl-run-row .noUi-handle").nth(2)
     slider.focus()

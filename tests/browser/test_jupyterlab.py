@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 DOUBLER = '''
@@ -53,6 +54,8 @@ def test_widget_round_trip(open_notebook, screenshot):
     notebook.set_theme("JupyterLab Light")
 
 
+@pytest.mark.alone
+@pytest.mark.slow
 def test_small_messages_do_not_wait(open_notebook, lab):
     """With the server extension on, a round trip takes less than the 40 ms of one delayed acknowledgement."""
     assert "placelab.cli.nodelay | extension was successfully loaded" in lab.log.read_text()

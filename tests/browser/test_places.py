@@ -61,7 +61,11 @@ def makespan(hand: Hand) -> str:
 
 @pytest.mark.parametrize(
     "place",
-    [pytest.param(jupyterlab.JUPYTERLAB, marks=pytest.mark.slow), jupyterlab.NOTEBOOK, ALONE],
+    [
+        pytest.param(jupyterlab.JUPYTERLAB, marks=pytest.mark.slow),
+        jupyterlab.NOTEBOOK,
+        pytest.param(ALONE, marks=pytest.mark.slow),
+    ],
     ids=["jupyterlab", "notebook", "alone"],
 )
 def test_the_core(hand_in, page: Page, screenshot, tmp_path, place):
@@ -132,7 +136,7 @@ def test_the_page_alone(hand_in, alone, page: Page, screenshot):
     [kernel] = kernels(server)
     assert kernel.cwd() == server.cwd() and os.path.basename(kernel.cwd()).startswith("work")
     page.goto("about:blank")
-    for _ in range(100):
+    for _ in range(300):
         if not kernels(server):
             break
         page.wait_for_timeout(100)

@@ -29,7 +29,7 @@ WATCH = """() => {  // the sizes of all texts that canvases draw, in CSS pixels
   }
 }"""
 SIZES = """() => {  // those, and the texts of elements that are seen, scaled as their SVG is
-  const found = window.drawn, walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found = [...window.drawn], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walk.nextNode()) {
     const node = walk.currentNode, element = node.parentElement, range = document.createRange();
     range.selectNodeContents(node);
@@ -63,10 +63,10 @@ def test_no_text_is_small(page: Page, devices: int, view: str, screenshot):
     page.set_viewport_size({"width": 1200 if view == "gantt" else 580, "height": 260})
     page.evaluate(WATCH)
     bare_page.show(page, widget)
-    page.wait_for_timeout(400)
+    page.wait_for_function(f"least => ({SIZES})().length > least", arg=8 if view == "job" else 10)
+    bare_page.still(page)
     screenshot("whole")
     sizes = page.evaluate(SIZES)
-    assert len(sizes) > (8 if view == "job" else 10)
     small = [(text, round(pixels, 2)) for text, pixels in sizes if pixels < LEAST - 0.01]
     assert not small
 

@@ -66,18 +66,22 @@ def test_a_click_and_enter_select_the_op(table):
     """One stop for Tab, arrows between rows; a row without an op selects nothing; what others select is marked."""
     page, widget = table
     page.get_by_text("MatMul").click()
+    bare_page.heard(page)
     assert widget.selection == 4
     assert page.locator('tr[aria-selected="true"] .name').all_inner_texts() == ["MatMul", HOSTILE]
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
+    bare_page.heard(page)
     assert widget.selection == 7
     page.keyboard.press("End")
     page.keyboard.press(" ")
+    bare_page.heard(page)
     assert widget.selection == 2
     page.keyboard.press("Home")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")  # gpu:1 runs nothing
+    bare_page.heard(page)
     assert widget.selection == 2
     assert page.locator("tbody tr[tabindex='0']").count() == 1
     widget.selection = 4
@@ -95,7 +99,7 @@ def test_the_slider_asks_for_another_factor(table):
         expect(page.locator("output")).to_have_text(f"{percent} % faster")
         page.wait_for_function(f"model.get('percent') === {percent}")
     page.wait_for_function("model.get('percent') === 25")
-    page.wait_for_timeout(50)
+    bare_page.heard(page)
     assert widget.percent == 25
     widget.percent = 50
     bare_page.receive(page, widget, "percent")

@@ -28,13 +28,14 @@ def legal(schedule: pl.Schedule) -> bool:
 
 @pytest.mark.parametrize("name", pl.partitioners())
 def test_partitioner(name, monkeypatch):
-    """On the built-in problems, and on random ones of every memory and transfer model; `portfolio` tries less by default.
+    """On the built-in problems, and on random ones of every memory and transfer model; those that search try less by default.
 
-    Its own tests run it with the whole catalogue on random problems.
+    Their own tests run them in full.
     """
     few = {name: pl.partitioners()[name] for name in ("single", "heft", "m-etf", "m-topo", "lc", "random")}
     monkeypatch.setattr("placelab.partitioning.portfolio.partitioners", lambda: few)
     monkeypatch.setattr("placelab.partitioning.portfolio.usual_moves", lambda problem: 200)
+    monkeypatch.setattr("placelab.analysis.sampled_search.FEWER", 5)
     testing.check_partitioner(name)
 
     @examples(20 if name in ALIKE else 60 if name in QUICK else 4)

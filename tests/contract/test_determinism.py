@@ -65,7 +65,7 @@ def process(size: str, **environment: str) -> subprocess.Popen:
     return subprocess.Popen([sys.executable, __file__, size], env=environment, stdout=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize("size", ["small", "real"])
+@pytest.mark.parametrize("size", [pytest.param("small", marks=pytest.mark.slow), "real"])
 def test_same_bytes_whatever_the_hash_seed(size):
     """Two processes with different PYTHONHASHSEED, byte for byte; on the small problems one of them as plain Python."""
     other = {"PLACELAB_JIT": "0"} if size == "small" else {}

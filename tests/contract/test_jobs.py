@@ -61,7 +61,12 @@ JOBS: dict[str, tuple[Callable[[], pl.Problem], set[str]]] = {  # problem, sched
 }
 
 
-@pytest.mark.parametrize("name", JOBS)
+QUICK = ("servers", "servers, async", "ring", "pipeline", "pipeline, split", "pipeline, replicas", "resnet50")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in JOBS]
+)
 def test_jobs(name):
     """Every partitioner gives the only placement; every scheduler that is made for the graph gives a legal schedule."""
     problem, refusing = JOBS[name][0](), JOBS[name][1]

@@ -152,14 +152,6 @@ def test_measured_costs_survive_a_file(tmp_path):
     assert again.metadata == graph.metadata
 
 
-def test_schedules_of_measured_graphs_are_legal():
-    """The validator reads the same columns independently."""
-    graph = measured(pl.costs.estimate(GRAPH, "t4"), SECONDS, "cpu", speed=5.0)
-    cluster = pl.Cluster([10.0, 8e12], bandwidth=1e9, types=["cpu", "t4"])
-    schedule = pl.solve(pl.Problem(graph, cluster), "heft", "fifo")
-    assert pl.validate(schedule) == []
-
-
 # -------------------------------------------------------------------- profiles
 
 profiles = st.builds(

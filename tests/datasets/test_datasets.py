@@ -68,22 +68,6 @@ def test_committed_files_carry_no_time_stamp(name):
     assert committed(name).read_bytes()[4:8] == bytes(4)
 
 
-@pytest.mark.parametrize(
-    ("name", "ops", "edges", "colocated"),
-    [
-        ("convolutional_network", 367, 550, 138),
-        ("recurrent_network", 2919, 5158, 553),
-        ("dynamic_rnn", 5333, 9262, 1420),
-    ],
-)
-def test_networks_have_the_size_of_their_tensorflow_graphs(name, ops, edges, colocated):
-    """Ops, data and control inputs, and ops with a ``loc:@`` attribute."""
-    graph = datasets.load(name)
-    assert graph.n_ops == ops
-    assert graph.n_edges == edges
-    assert (graph.group >= 0).sum() - len(graph.group_names) == colocated
-
-
 @pytest.mark.parametrize("name", NETWORKS)
 def test_networks_are_the_size_of_mayers_within_a_tenth(name):
     """Since Table 1 of the paper, changes of TensorFlow moved ops and edges by less than 10 %."""

@@ -181,17 +181,6 @@ def test_memory_is_short_where_the_paper_says_so(name, fits):
     assert (len(pl.simulate(problem, alone, "fifo").oom) == 0) == fits
 
 
-@pytest.mark.parametrize("name", [*FORWARD, *(pytest.param(name, marks=pytest.mark.slow) for name in TRAINING)])
-@pytest.mark.parametrize("strategy", ["m-etf", "heft"])
-def test_four_gpus_run_it_legally(name, strategy):
-    """Placed and simulated on four GPUs of 11 GB, no rule is broken and no op is lost."""
-    problem = pl.Problem(pl.load(name), costs.cluster("rtx2080ti", 4, link="pcie3"), memory="dynamic")
-    schedule = pl.solve(problem, strategy, "planned")
-    assert pl.validate(schedule, memory=False) == []
-    alone = pl.simulate(problem, pl.place(problem.replace(memory="none"), "single"), "fifo").makespan
-    assert 0 < schedule.makespan < 10 * alone
-
-
 @pytest.mark.parametrize("name", TRAINING)
 def test_the_readme_says_what_baechis_steps_take(name):
     """One GPU, m-etf, m-sct and m-topo with memory unlimited; m-topo within 8 GB under dynamic."""
@@ -203,9 +192,9 @@ def test_the_readme_says_what_baechis_steps_take(name):
         return f"{pl.solve(problem, strategy, 'fifo', prepare=prepare).makespan:.3f}"
 
     text = (FOLDER / "README.md").read_text()
-    told = re.findall(rf"^\| `{name}` \| (.*) \|$", text, re.MULTILINE)[-1].split(" | ")
+    printed = re.findall(rf"^\| `{name}` \| (.*) \|$", text, re.MULTILINE)[-1].split(" | ")
     ours = [seconds(free, "single", ()), *(seconds(free, strategy) for strategy in ("m-etf", "m-sct", "m-topo"))]
-    assert [cell.split()[0] for cell in told[:4]] == ours
+    assert [cell.split()[0] for cell in printed[:4]] == ours
     dynamic = re.search(r"it takes ([\d.]+), ([\d.]+) and\s([\d.]+) s\.", text)
     assert dynamic and dynamic[1 + TRAINING.index(name)] == seconds(within, "m-topo")
 
@@ -223,8 +212,8 @@ def test_the_scripts_build_the_graph_that_is_committed(name):
         "held = sum(v.shape.num_elements() * 4 for v in graph.get_collection('trainable_variables'))\n"
         "print(json.dumps([sorted(n.name for n in step.node), sum(len(n.input) for n in step.node), held]))\n"
     )
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=600)
-    ops, inputs, held = json.loads(told.stdout.splitlines()[-1])
+    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=600)
+    ops, inputs, held = json.loads(printed.stdout.splitlines()[-1])
     graph = pl.load(name)
     assert sorted(graph.names) == ops
     assert (graph.n_edges, graph.persistent.sum()) == (inputs, held)

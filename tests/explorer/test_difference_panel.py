@@ -7,7 +7,7 @@ import pytest
 
 import placelab as pl
 from placelab.explorer.engine.solving import Result
-from placelab.explorer.panels.difference_panel import GROUPS, HINT, SAME, DifferencePanel, told
+from placelab.explorer.panels.difference_panel import GROUPS, HINT, SAME, DifferencePanel, contents
 from placelab.explorer.panels.panel import Shared
 
 PATIENCE = 60
@@ -107,5 +107,5 @@ def test_a_preview_and_a_failure_leave_the_rows(panel, shared):
 def test_ops_in_no_scope_have_a_row_without_a_name():
     """So that the rows of scopes add up, too, where some ops are in none."""
     problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2))
-    _, _, rows = told(pl.solve(problem, "single"), pl.solve(problem, "heft"))
+    _, _, rows = contents(pl.solve(problem, "single"), pl.solve(problem, "heft"))
     assert "" in [row["name"] for row in of(rows, "scope")]

@@ -7,6 +7,7 @@ import inspect
 import json
 import re
 import time
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
@@ -431,6 +432,32 @@ def test_a_bug_in_a_strategy_is_shown_with_its_line(explorer):
     line = inspect.unwrap(buggy).__code__.co_firstlineno + 2
     pick(explorer, "Partitioner", "buggy")
     wait_for(lambda: f"KeyError: &#x27;x&#x27; in line {line} of buggy" in message(explorer))
+
+
+def test_a_strategy_that_returns_what_it_should_not(explorer):
+    """It may not change the problem, nor place another one; a bound that its own schedule refutes proves nothing."""
+
+    @pl.partitioner
+    def changes(problem: pl.Problem) -> pl.Placement:
+        problem.memory = "none"
+        return pl.place(problem, "heft")
+
+    @pl.partitioner
+    def elsewhere(problem: pl.Problem) -> pl.Placement:
+        return pl.place(pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(2)), "heft")
+
+    @pl.partitioner
+    def boaster(problem: pl.Problem) -> pl.Placement:
+        return replace(pl.place(problem, "heft"), bound=1e9)
+
+    for name, words in (("changes", "of changes"), ("elsewhere", "returned a placement of another problem")):
+        pick(explorer, "Partitioner", name)
+        wait_for(lambda words=words: words in message(explorer))
+    pick(explorer, "Partitioner", "boaster")
+    assert explorer.schedule.placement.bound == 1e9
+    wait_for(lambda: "claims that no schedule is shorter" in explorer.gantt.warning)
+    gap = next(item for item in explorer.gantt.numbers if item["key"] == "gap")
+    assert "optimal" not in gap["value"] and explorer.shared.bound == 0
 
 
 def test_warnings_are_plain():

@@ -34,7 +34,7 @@ def explorer(monkeypatch):
 
 def offers(explorer) -> list[str]:
     """Texts of the buttons that were found."""
-    return [x.description for x in widgets(explorer.rejection.found) if hasattr(x, "description")]
+    return [x.description for x in widgets(explorer.rejection.offers) if hasattr(x, "description")]
 
 
 def test_what_would_work_is_one_click_away(explorer):

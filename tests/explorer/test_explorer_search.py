@@ -183,6 +183,29 @@ def test_a_search_that_is_slow_to_end_is_waited_for(explorer):
     assert "Stopped by hand: this is the best so far." in explorer.line.text.value
 
 
+def test_a_plan_that_was_reported_is_not_lost(explorer):
+    """Stop waits for a search that has reported a plan, though it looks up later than others are given."""
+    begun = threading.Event()
+
+    @pl.partitioner(name="absorbed", slow=True)
+    def absorbed(problem: pl.Problem, *, progress=silent, cancel=never) -> pl.Placement:
+        progress(Progress("improving", None, 1.0))
+        assert not cancel()
+        begun.set()
+        while not explorer.line.cancel.disabled:
+            time.sleep(0.01)
+        time.sleep(3 * abandonable.GRACE)
+        assert cancel()
+        return pl.Placement(problem, np.full(problem.graph.n_ops, 1))
+
+    pick(explorer, "Partitioner", "absorbed")
+    assert begun.wait(30)
+    wait_for(lambda: shown(explorer.line.cancel))
+    press(explorer.line.box, "Stop")
+    assert (explorer.schedule.placement.device == 1).all()
+    assert "Stopped by hand: this is the best so far." in explorer.line.text.value
+
+
 class Deaf:
     """A partitioner that calls `cancel` only at its end; its preview puts everything on device 1."""
 

@@ -119,12 +119,12 @@ def test_a_cell_shows_the_live_view_and_then_the_picture(displayed, monkeypatch)
 
 def test_pictures_are_numbered(displayed, schedule):
     """So that a page can tell whether it has got the newest."""
-    told: list[tuple[str, int]] = []
-    saved = SavedPicture(lambda: ("x", schedule, NUMBERS), lambda name, number: told.append((name, number)))
+    made: list[tuple[str, int]] = []
+    saved = SavedPicture(lambda: ("x", schedule, NUMBERS), lambda name, number: made.append((name, number)))
     saved.display()
     saved.display()
     saved.close()
-    for (html, _), (name, number) in zip(displayed, told, strict=True):
+    for (html, _), (name, number) in zip(displayed, made, strict=True):
         (box,) = [given for tag, given in Elements(html).found if tag == "div" and given.get("class") == name]
         assert box["data-number"] == str(number)
-    assert [number for _, number in told] == [1, 2]
+    assert [number for _, number in made] == [1, 2]

@@ -68,7 +68,7 @@ def test_all_published_files_are_read(shared_data, form):
     paths = [p for p in workloads.tarnawski(shared_data("dnn-partitioning")) if p.parent.name == form]
     for path in paths:
         document = json.loads(path.read_text())
-        graph = dnn_partitioning.read(path)
+        graph = pl.load(path)
         assert (graph.n_ops, graph.n_edges) == (len(document["nodes"]), len(document["edges"]))
         assert set(graph.names) == {node["name"] for node in document["nodes"]}
         assert own_cluster(graph).n_devices == document["maxFPGAs"] + document["maxCPUs"]
@@ -79,7 +79,7 @@ def test_bytes_are_those_of_the_published_files(shared_data):
     """If the file has an edge's size, an accelerator's link of 2 GiB/s gives it."""
     path = shared_data("dnn-partitioning") / "throughput-inputs/OperatorGraphs/bert_l-3_training.json"
     size = {e["sourceId"]: e["size"] for e in json.loads(path.read_text())["edges"]}
-    graph = dnn_partitioning.read(path)
+    graph = pl.load(path)
     assert sorted(graph.tensor_bytes) == pytest.approx(sorted(size.values()))
 
 

@@ -28,8 +28,7 @@ def test_every_reader_is_there(reader):
     wanted = loading.DocumentReader if reader in loading.READERS[".json"] else loading.Reader
     functions = [name for name, _ in getmembers(wanted, isfunction) if not name.startswith("_")]
     assert isinstance(module.EXPECTED, str)
-    several = {"read"} if reader == "formats.profiles" else set()  # a profile may be several files
-    assert all(callable(getattr(module, name)) for name in set(functions) - several)
+    assert all(callable(getattr(module, name)) for name in functions)
 
 
 TIMELINE = {"ph": "X", "name": "Add", "pid": 1, "ts": 1, "dur": 2, "args": {"name": "L0.0", "op": "Add"}}

@@ -25,7 +25,7 @@ def test_columns():
 def test_published_graphs(shared_data):
     """Numbers of ops and edges equal those of the paper's program."""
     folder = shared_data("mayer2017")
-    sizes = [mayer_csv.read(folder / f"{name}_network.csv") for name in ("convolutional", "recurrent")]
+    sizes = [pl.load(folder / f"{name}_network.csv") for name in ("convolutional", "recurrent")]
     assert [(g.n_ops, g.n_edges) for g in sizes] == [(346, 531), (3068, 5506)]
 
 

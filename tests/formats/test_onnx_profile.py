@@ -5,11 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 
-import fuzz
 import pytest
-from examples import examples
-from hypothesis import given
-from hypothesis import strategies as st
 from onnx_models import kernel, profile, profiles
 
 import placelab as pl
@@ -90,15 +86,3 @@ def test_a_run_that_did_not_end_is_refused():
     """Truncated JSON, as a crashed session leaves it, is refused."""
     with pytest.raises(pl.FormatError, match=r"p.json is not JSON"):
         runtime_profile.loads(profiles()[0][:-1], "p.json")
-
-
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists, max_leaves=10)
-
-
-@examples(200)
-@given(st.sampled_from(("name", "cat", "ts", "dur", "args")), JSON)
-def test_any_json_in_any_place_is_read_or_refused(key, value):
-    """The result is a profile or a PlacelabError of one line."""
-    for shapes in (None, value, [value], [{"float": value}]):
-        event = kernel("y", 1, 2, shapes) | {key: value}
-        assert not fuzz.attempt(loaded, [kernel("x", 1, 4), event]).startswith("! ")

@@ -50,11 +50,11 @@ def test_all_published_profiles_are_read(shared_data):
     for path in paths:
         data = path.read_bytes()
         layers, edges = data.count(b"forward_compute_time"), data.count(b"\n\t")
-        graph = pipedream.read(path)
+        graph = pl.load(path)
         assert (graph.n_ops, graph.n_edges) == (2 * layers, 2 * edges + layers)
-        assert pipedream.read(path, backward=False).n_ops == layers
+        assert pl.load(path, backward=False).n_ops == layers
     assert len(paths) == 19
-    assert len(set(pipedream.read(paths[-1]).metadata["stages"].values())) == 3
+    assert len(set(pl.load(paths[-1]).metadata["stages"].values())) == 3
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_zipped_files(tmp_path):
     """A path, gzipped or not; the title is the file name."""
     path = tmp_path / "g.stg"
     path.write_bytes(gzip.compress(PLAIN))
-    assert (stg.read(path).n_ops, stg.read(path).title) == (5, "g")
+    assert (pl.load(path).n_ops, pl.load(path).title) == (5, "g")
 
 
 @pytest.mark.parametrize(

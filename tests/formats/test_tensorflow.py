@@ -7,9 +7,6 @@ from math import prod
 
 import pytest
 import tensorflow_samples as samples
-from examples import examples
-from hypothesis import given
-from hypothesis import strategies as st
 from tensorflow_samples import FLOAT, INT32, RESOURCE, call, constant, function, graph, node
 
 import placelab as pl
@@ -41,16 +38,6 @@ BY_HAND = bytes.fromhex(
     "3001"  # type 1
     "ba06020102"  # an unknown field
 )
-
-
-def accepted(data: bytes) -> bool:
-    """Whether a file is read; otherwise the error must be one sentence."""
-    try:
-        return loads(data).n_ops > 0
-    except PlacelabError as error:
-        if "\n" in str(error):
-            raise AssertionError(f"not one sentence: {error}") from error
-        return False
 
 
 def names(g: pl.OpGraph) -> list[tuple[str, str]]:
@@ -263,7 +250,7 @@ def test_cycles_that_are_no_loops_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("kind", "inputs", "told", "expected"),
+    ("kind", "inputs", "attributes", "expected"),
     [
         ("Relu", [(3, 4)], {}, (3, 4)),
         ("AddV2", [(3, 1), (4,)], {}, (3, 4)),
@@ -287,14 +274,14 @@ def test_cycles_that_are_no_loops_are_refused():
         ("MaxPool", [(1, 8, 8, 3)], {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"}, (1, 4, 4, 3)),
     ],
 )
-def test_shapes_follow_from_shapes(kind, inputs, told, expected):
+def test_shapes_follow_from_shapes(kind, inputs, attributes, expected):
     """In a file without shapes, constants have theirs, and so has what they determine."""
     sources = [constant(f"c{i}", *shape) for i, shape in enumerate(inputs)]
     types = {"types": {"T": FLOAT}}
     g = loads(
         graph(
             *sources,
-            node("op", kind, *[f"c{i}" for i in range(len(inputs))], **types, **told),
+            node("op", kind, *[f"c{i}" for i in range(len(inputs))], **types, **attributes),
             node("end", "Identity", "op", **types),
         )
     )
@@ -321,12 +308,12 @@ def test_ops_that_nobody_knows():
     own = loads(graph(node("own", "MyOp"), node("a", "Relu", "own:1", types={"T": FLOAT})))
     assert own.metadata["costs"]["unknown"] == {"MyOp": 1, "Relu": 1}
     assert own.metadata["costs"]["unsized"] == 2
-    told = loads(
+    shaped = loads(
         graph(
             node("own", "MyOp", types={"T": FLOAT}, shapes=[(), (5,)]), node("a", "Relu", "own:1", types={"T": FLOAT})
         )
     )
-    assert told.edge_bytes.tolist() == [20.0]
+    assert shaped.edge_bytes.tolist() == [20.0]
 
 
 # -------------------------------------------------------------------- functions and SavedModels
@@ -549,36 +536,8 @@ def test_hostile_files_are_refused_in_one_sentence(data, message):
     assert len(str(caught.value)) < 1000
 
 
-@pytest.mark.parametrize(
-    "data", [BY_HAND, samples.loop(), samples.served(), samples.text()], ids=["by hand", "loop", "saved", "text"]
-)
-def test_truncated_files(data):
-    """A file cut at any place is refused or read, without any other exception."""
-    assert sum(accepted(data[:length]) for length in range(len(data))) < len(data) / 2
-
-
 def test_enormous_shapes_have_no_size():
     """Tensors larger than any memory have unknown size."""
     g = loads(graph(constant("a", 2**62, 2**62), node("v", "VariableV2", types={"dtype": FLOAT}, shape=(2**62, 2**62))))
     assert g.outputs.tolist() == [0.0, 0.0]
     assert g.persistent.tolist() == [0.0, 0.0]
-
-
-SEEDS = [samples.training(), samples.loop(), samples.served(), samples.text(), BY_HAND]
-
-
-@examples(200)
-@given(st.data())
-def test_damaged_files_give_a_graph_or_a_sentence(data):
-    """Random damage to valid files gives a graph or a PlacelabError."""
-    broken = bytearray(data.draw(st.sampled_from(SEEDS)))
-    for _ in range(data.draw(st.integers(1, 4))):
-        at = data.draw(st.integers(0, len(broken)))
-        broken[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=4))
-    accepted(bytes(broken))
-
-
-@given(st.binary(max_size=200))
-def test_random_bytes_give_a_graph_or_a_sentence(data):
-    """Any upload gives a graph or a PlacelabError."""
-    accepted(data)

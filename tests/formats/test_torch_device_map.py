@@ -124,11 +124,11 @@ def test_a_graph_without_modules_has_no_device_map(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("told", [3, {"a": 3}, [1]])
-def test_metadata_that_are_no_parameters_are_refused(told):
+@pytest.mark.parametrize("parameters", [3, {"a": 3}, [1]])
+def test_metadata_that_are_no_parameters_are_refused(parameters):
     """Metadata come from untrusted files."""
     with pytest.raises(pl.FormatError, match="expected parameter → op that holds it"):
-        device_map(placed([0] * 11, parameters=told))
+        device_map(placed([0] * 11, parameters=parameters))
 
 
 def test_the_file_holds_the_map(tmp_path):

@@ -63,9 +63,9 @@ def test_pairs_are_those_of_the_modules(step):
     from placelab.formats.torch.exported_program import module_path, names_of
 
     for node, name in names_of(program).items():
-        told = node.meta.get("fwd_nn_module_stack")
-        if told and name.startswith("gradients/"):
-            path = next(reversed(told.values()))[0].replace(".", "/")
+        modules = node.meta.get("fwd_nn_module_stack")
+        if modules and name.startswith("gradients/"):
+            path = next(reversed(modules.values()))[0].replace(".", "/")
             assert str(graph.names[forward[graph.index(name)]]).rpartition("/")[0] == path
             assert module_path(program.forward[node]).replace(".", "/") == path
 

@@ -54,7 +54,7 @@ def table(name: str) -> tuple[list[str], dict[str, str]]:
     return head.strip("| ").split(" | ")[1:], {row.split("|")[1].strip(): row for row in rows}
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", [SMALL[0], *(pytest.param(name, marks=pytest.mark.slow) for name in SMALL[1:])])
 def test_the_table_of_makespans_reproduces(name):
     """Every committed number of the small instances; after an intended change, benchmarks/quality/makespans.py rewrites them."""
     problem = makespans.INSTANCES[name]()

@@ -65,7 +65,8 @@ HEAVY = {
     "tensorflow",
     "torch",
 }
-IMPORT_SECONDS = 1.0
+IMPORTED = "import sys, placelab; print(*sys.modules)"
+MOST_MODULES = 700  # 590 today
 MOST_FILES = 16  # directly in placelab/
 MOST_LINES = 400
 
@@ -184,12 +185,8 @@ def test_only_views_know_jupyter(path):
 
 
 def test_import_is_light():
-    """``import placelab`` takes under a second of processor time and loads no optional or heavy library."""
-    code = (
-        "import sys, time; begun = time.process_time(); import placelab; "
-        "print(time.process_time() - begun, *{name.partition('.')[0] for name in sys.modules})"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    seconds, *loaded = run.stdout.split()
-    assert not HEAVY & set(loaded)
-    assert float(seconds) < IMPORT_SECONDS
+    """``import placelab`` loads no optional or heavy library, and few modules in all: about half a second of work."""
+    run = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True)
+    modules = run.stdout.split()
+    assert not HEAVY & {name.partition(".")[0] for name in modules}
+    assert len(modules) < MOST_MODULES

@@ -1,4 +1,4 @@
-"""BIL: optimal on chains, the rule written plainly, and a compiled kernel that is the plain one."""
+"""BIL: optimal on chains, and the rule written plainly."""
 
 from __future__ import annotations
 
@@ -22,10 +22,8 @@ def test_chains_are_optimal(seed):
     cluster = pl.Cluster(0.1 + random.random(3), bandwidth=0.1 + random.random((3, 3)), latency=0.1)
     problem = pl.Problem(graph, cluster)
     found = pl.simulate(problem, pl.place(problem, "bil"), "planned").makespan
-    every = (
-        pl.simulate(problem, pl.Placement(problem, device), "fifo").makespan for device in product(range(3), repeat=7)
-    )
-    assert found == pytest.approx(min(every), rel=1e-12)
+    every = np.array(list(product(range(3), repeat=7)))
+    assert found == pytest.approx(pl.makespans(problem, every).min(), rel=1e-12)
 
 
 def plainly(problem):
@@ -59,13 +57,3 @@ def test_the_kernel_is_the_rule():
         quick = pl.place(problem, "bil")
         assert same(quick, plainly(problem)), i
         assert same(quick, pl.place(problem, "bil", trace=True)), i
-
-
-def test_the_kernel_equals_plain_python(monkeypatch):
-    """Compiled and plain give the same bits."""
-    graph, cluster = pl.generators.layered(120, seed=3), pl.Cluster([1e13, 2e13, 3e13], bandwidth=12e9)
-    problem = pl.Problem(graph, cluster, groups=[graph.names[5:100:50]], allowed={graph.names[7]: [0, 2]})
-    monkeypatch.setenv("PLACELAB_JIT", "0")
-    plain = pl.place(problem, "bil", trace=True)
-    monkeypatch.setenv("PLACELAB_JIT", "check")
-    assert same(plain, pl.place(problem, "bil", trace=True))

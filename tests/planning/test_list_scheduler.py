@@ -8,6 +8,7 @@ import numpy as np
 import plans
 import problems
 import pytest
+from examples import fewer
 
 import placelab as pl
 from placelab.analysis.validation import validate
@@ -53,6 +54,16 @@ def test_earliest_times_are_those_of_the_definition():
     s.place("a", "dev0")
     assert [s.est("b", d) for d in (0, 1)] == [2.0, 2.0 + 1.0 + 2.0]
     assert [s.eft("b", d) for d in (0, 1)] == [8.0, 5.0 + 3.0]
+
+
+def test_the_arrival_of_inputs_does_not_wait_for_the_device():
+    """The input is there at 2, though the device runs its second op till 8."""
+    graph = pl.OpGraph.from_arrays(list("axb"), [2.0, 6.0, 1.0], [(0, 2)], edge_bytes=[8.0])
+    s = ListScheduler(pl.Problem(graph, TWO))
+    s.place("a", "dev0")
+    s.place("x", "dev0")
+    assert [s.arrival("b", d) for d in (0, 1)] == [2.0, 2.0 + 1.0 + 2.0]
+    assert [s.est("b", d) for d in (0, 1)] == [8.0, 5.0]
 
 
 def test_names_and_numbers_are_the_same():
@@ -116,7 +127,7 @@ def test_a_plan_is_legal_and_within_memory():
             continue
         assert validate(plans.schedule(s)) == [], i
         finished += can_bind(problem)
-    assert finished > 100
+    assert finished > fewer(100)
 
 
 def test_the_plan_is_what_the_simulator_replays():

@@ -11,7 +11,9 @@ def test_the_best_so_far_over_samples():
     """A line per placement, named; the values are those of the tables."""
     problem = pl.Problem(pl.generators.layered(30, seed=1), pl.clusters.pcie_box(2))
     named = {start: pl.place(problem, "cem", start=start, samples=300) for start in ("m-etf", "uniform")}
-    figure = pl.plots.learning_curves(named)
+    figure = pl.plots.learning_curves(named, dark=True)
+    assert figure.legend[0] in figure.right  # beside the lines
+    assert figure.xaxis[0].axis_line_color == figure.xaxis[0].axis_label_text_color == "#f2f2f2"
     lines = [renderer.data_source.data for renderer in figure.renderers[::2]]
     assert [line["name"][0] for line in lines] == list(named)
     assert figure.yaxis[0].axis_label == "makespan [ms]"

@@ -185,11 +185,11 @@ def test_uniform_errors_spread_over_the_whole_interval():
 def test_what_cannot_be_perturbed_is_named():
     """Wrong factor, wrong distribution, no graph."""
     graph = pl.generators.fork_join(2)
-    for options, told in (
+    for options, words in (
         (dict(factor=2.0), "factor is 2.0; expected a number, 0 to 1"),
         (dict(distribution="normal"), "'normal'"),
     ):
-        with pytest.raises(pl.UnsupportedError, match=told):
+        with pytest.raises(pl.UnsupportedError, match=words):
             perturb(graph, **options)
     with pytest.raises(pl.FormatError, match="needs an OpGraph or a Problem, found a str"):
         perturb("graph")

@@ -1,4 +1,4 @@
-"""Problems in plain numbers are told from those in SI units by one rule, and no unit is written for them anywhere."""
+"""Problems in plain numbers are recognised by one rule, and no unit is written for them anywhere."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def problems_without_units():
 
 @pytest.mark.parametrize("problem", list(problems_without_units()), ids=["topcuoglu", "stg", "mayer"])
 def test_no_unit_is_written(problem):
-    """No seconds, bytes or operations per second in any text; the views are told."""
+    """No seconds, bytes or operations per second in any text; the views know it."""
     assert not problem.cluster.units.si and counts_plainly(problem.graph)
     for text in texts(problem):
         assert not UNIT.search(text), UNIT.search(text)

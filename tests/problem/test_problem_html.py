@@ -181,11 +181,11 @@ def test_a_problem_tells_its_rules():
         groups=[["a", "b"]],
     )
     assert words(read(problem)).startswith("this graph on 2 devices · 3 ops · 3 on dev1 alone")
-    told = facts(problem)
-    assert told["memory"] == "dynamic: parameters always, outputs while they are needed"
-    assert told["transfers"].startswith("sequential, duplex: one at a time")
-    assert told["Send, Receive"] == "ops of 5 each"
-    assert told["colocation"] == "1 group, the largest of 2 ops"
+    rows = facts(problem)
+    assert rows["memory"] == "dynamic: parameters always, outputs while they are needed"
+    assert rows["transfers"].startswith("sequential, duplex: one at a time")
+    assert rows["Send, Receive"] == "ops of 5 each"
+    assert rows["colocation"] == "1 group, the largest of 2 ops"
     pinned = problem.pin({"c": "dev0"})
     assert facts(pinned)["only one device"] == "1 op"
     assert "6 on dev0 alone" in words(read(pinned))

@@ -68,6 +68,7 @@ def test_a_plan_in_any_memory_model_runs_as_long_as_planned(name):
             assert pl.simulate(problem, placement, "planned").makespan == placement.estimate, i
 
 
+@pytest.mark.slow
 def test_plans_within_memory_run_within_memory():
     """On devices with a part of what the plan without limits holds; without the times, some of the runs are marked."""
     waited = marked = 0

@@ -17,7 +17,7 @@ import published
 import pytest
 import reference_memory
 import reference_simulator
-from examples import examples
+from examples import examples, fewer
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from problems import Pick, many, placed, placement
@@ -150,8 +150,8 @@ def test_waiting_for_room_equals_the_reference(memory):
         assert_equal(outcome(simulated, where, order, oom="wait"), expected)
         stuck += expected is None
         waited += expected is not None and (expected.start != reference_simulator.simulate(where, order).start).any()
-    assert memory == "none" or stuck > 50
-    assert memory in ("none", "reserved") or waited > 30
+    assert memory == "none" or stuck > fewer(50)
+    assert memory in ("none", "reserved") or waited > fewer(30)
 
 
 @examples(300)
@@ -333,7 +333,7 @@ def test_waiting_changes_nothing_where_no_memory_is_short(memory):
         if plain is not None:
             succeeded += 1
             assert_equal(simulated(where, order, oom="wait"), plain)
-    assert succeeded > 400
+    assert succeeded > fewer(400)
 
 
 def test_a_tensor_that_is_picked_up_at_once_needs_no_room():

@@ -307,10 +307,10 @@ def test_solved_once(monkeypatch):
 def test_preview_and_cancel_match_greedily():
     """Neither solves the program; matching follows the longest paths. A preview uses a cached solution."""
     problem = pl.Problem(pl.generators.layered(200, seed=10), UNIFORM)
-    told = []
+    reports = []
     preview = favourite_children(problem, preview=True)
-    stopped = favourite_children(problem, progress=told.append, cancel=lambda: len(told) > 1)
-    assert len(told) == 2 and preview.rule == stopped.rule == MATCHING
+    stopped = favourite_children(problem, progress=reports.append, cancel=lambda: len(reports) > 1)
+    assert len(reports) == 2 and preview.rule == stopped.rule == MATCHING
     assert preview.child.tobytes() == stopped.child.tobytes()
     longest = np.argmax(mean_arcs(problem).through)
     assert preview.child[mean_arcs(problem).tail[longest]] == mean_arcs(problem).head[longest]

@@ -12,27 +12,31 @@ from placelab.errors import FormatError
 from placelab.studies.adversary_search import _taken
 from placelab.studies.instances import SmallInstance, Variation
 
+EQUAL = st.frozensets(st.sampled_from(("devices", "links")))
 
-@given(seed=st.integers(0, 10_000))
-def test_small_instances_stay_small_and_acyclic(seed):
-    """Through forty moves: 3 to 5 ops and devices, weights from 0.1 to 1, links the same in both directions."""
+
+@given(seed=st.integers(0, 10_000), least=st.sampled_from((1e-9, 0.1)), equal=EQUAL)
+def test_small_instances_stay_small_and_acyclic(seed, least, equal):
+    """Through forty moves: 3 to 5 ops and devices, weights from the least to 1, links the same in both directions."""
     random = np.random.default_rng(seed)
-    one = SmallInstance.start(random)
+    one = SmallInstance.start(random, least, equal)
     for _ in range(40):
         one = one.moved(random)
     problem = one.problem()  # a circle of ops would be refused
     assert 3 <= problem.graph.n_ops <= 5 and 3 <= problem.cluster.n_devices <= 5
     weights = np.concatenate([one.compute, one.speed, list(one.edges.values()), one.link[one.link > 0]])
-    assert weights.min() >= 0.1 and weights.max() <= 1
+    assert weights.min() >= least and weights.max() <= 1
+    assert "devices" not in equal or (one.speed == 1).all()
+    assert "links" not in equal or (one.link[~np.eye(len(one.speed), dtype=bool)] == 1).all()
     assert (one.link == one.link.T).all() and problem.graph.n_edges == len(one.edges)
 
 
-@given(seed=st.integers(0, 10_000), factor=st.floats(1.01, 5))
-def test_a_variation_stays_within_its_factor(seed, factor):
+@given(seed=st.integers(0, 10_000), factor=st.floats(1.01, 5), equal=EQUAL)
+def test_a_variation_stays_within_its_factor(seed, factor, equal):
     """Its structure and what is not said to move are those of the given problem."""
     random = np.random.default_rng(seed)
     given_ = pl.Problem(pl.load("topcuoglu"), pl.Cluster([1.0, 2.0, 3.0], bandwidth=4.0, types=["P1", "P2", "P3"]))
-    one = Variation.of(given_, factor)
+    one = Variation.of(given_, factor, equal)
     for _ in range(60):
         one = one.moved(random)
     problem = one.problem()
@@ -46,6 +50,14 @@ def test_a_variation_stays_within_its_factor(seed, factor):
         assert ratio.max() <= factor * (1 + 1e-12) and ratio.min() >= (1 - 1e-12) / factor
     assert (problem.graph.edge_tensor == given_.graph.edge_tensor).all()
     assert problem.cluster.bandwidth[0, 1] == problem.cluster.bandwidth[1, 0]
+    assert "devices" not in equal or (problem.cluster.speed == given_.cluster.speed).all()
+    assert "links" not in equal or (problem.cluster.bandwidth == given_.cluster.bandwidth).all()
+
+
+def test_equal_devices():
+    """The search keeps them; one of them takes at most as many times as long as all together."""
+    alike = pl.adversarial("single", "heft", equal="devices", restarts=1, steps=60, seed=1)
+    assert (alike.problem.cluster.speed == 1).all() and alike.value <= alike.problem.cluster.n_devices
 
 
 @pytest.mark.parametrize("objective", ["makespan", "gap", "efficiency"])
@@ -64,6 +76,7 @@ def test_the_result_is_what_its_schedules_say(objective):
     assert again.path.equals(found.path) and again.a.makespan == found.a.makespan
 
 
+@pytest.mark.slow
 def test_heft_loses_to_one_device():
     """Published: 4.34 times, by more steps; that CPOP and HEFT lose to each other is known as well."""
     assert pl.adversarial("heft", "single", restarts=3, steps=300, seed=1).value > 1.8
@@ -118,6 +131,8 @@ def test_progress_and_cancel():
         ({"rule": "x"}, "rule is 'x'; expected 'metropolis' or 'published'"),
         ({"factor": 1.0}, "factor is 1.0; expected a number above 1"),
         ({"steps": 0}, "expected 1 or more"),
+        ({"least": 0.0}, "least is 0.0; expected a number above 0, at most 0.1"),
+        ({"equal": "speeds"}, "equal is 'speeds'; expected 'devices' or 'links'"),
     ],
 )
 def test_wrong_options_are_refused(options, words):

@@ -7,6 +7,7 @@ import parameter_servers as made
 import pytest
 
 import placelab as pl
+from placelab.analysis import in_threads
 
 
 def test_one_worker_in_random_order():
@@ -28,6 +29,17 @@ def test_two_workers_in_random_orders():
     assert pairs["step"].mean() == 3.75 and pairs["step"].std(ddof=0) == pytest.approx(0.4330, abs=5e-5)
     assert pairs["straggling"].mean() == 0.125
     assert (frame["step"] == frame[["end worker:0", "end worker:1"]].max(axis=1)).all()
+
+
+def test_threads_do_not_matter(monkeypatch):
+    """Runs of few ops take turns in the caller's; in threads they have the same rows."""
+    where = made.three_reads(workers=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(in_threads, "ThreadPoolExecutor", None)
+        one = pl.iterations(where.problem, where, "random-reads", runs=60, noise=0.3)
+    monkeypatch.setattr(in_threads, "LEAST", 0)
+    monkeypatch.setattr(in_threads, "cores", lambda: 3)
+    assert pl.iterations(where.problem, where, "random-reads", runs=60, noise=0.3).equals(one)
 
 
 def test_a_run_is_a_simulation():

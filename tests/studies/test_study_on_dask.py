@@ -58,6 +58,16 @@ class LocalDask:
         program.send_signal(signal.SIGKILL)
         program.wait()
 
+    def kill_one(self, what):
+        """End a worker, or the scheduler with all workers, and start the same again; the address may be another."""
+        if what == "worker":
+            self.kill(self.workers.pop(0))
+            self.start_worker()
+        else:
+            self.close()
+            self.workers.clear()
+            self.start_scheduler()
+
     def close(self):
         """End all that is left."""
         for program in (*self.workers, self.scheduler):
@@ -73,10 +83,10 @@ def cluster(tmp_path):
     dask.close()
 
 
-def check(tmp_path, frame):
+def check(tmp_path, frame, rows=ROWS):
     """No row lost, none twice, none with an error but that of placements without a plan."""
     on_disk = stored(tmp_path)
-    assert len(frame) == len(on_disk) == on_disk["key"].nunique() == ROWS
+    assert len(frame) == len(on_disk) == on_disk["key"].nunique() == rows
     assert frame["error"][frame["scheduler"] == "fifo"].eq("").all()
 
 
@@ -137,3 +147,20 @@ def test_a_client_killed_at_random_moments(cluster, tmp_path):
             program.send_signal(signal.SIGKILL)
     _, frame = finish(tmp_path, cluster.address, str(VALUES), "sluggish")
     check(tmp_path, frame)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_part_killed_at_random_moments(cluster, tmp_path, seed):
+    """Workers, the scheduler and the client, in a random order, also before the first rows are written."""
+    random, values = Random(seed), 4 * VALUES
+    for what in random.sample(("worker", "worker", "scheduler", "client"), 4):
+        with start(tmp_path, cluster.address, str(values), "sluggish") as program:
+            sleep(random.uniform(0.5, 6.0))
+            if what == "client":
+                program.send_signal(signal.SIGKILL)
+            else:
+                cluster.kill_one(what)
+                sleep(random.uniform(0.0, 2.0))
+                program.send_signal(signal.SIGKILL)
+    _, frame = finish(tmp_path, cluster.address, str(values), "sluggish")
+    check(tmp_path, frame, 4 * ROWS)

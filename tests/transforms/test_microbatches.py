@@ -202,6 +202,22 @@ def test_stages_in_a_circle():
         microbatches(placed(problem), 0)
 
 
+def test_groups_that_tie_the_last_stage_to_the_first():
+    """The message says what to leave out, and then the stages are a chain; merged, the group is all of one stage."""
+    chain = pl.generators.pipeline(1, 4)
+    tied = pl.transforms.backward(chain, 1.0)
+    problem = pl.Problem(tied, PAIR, groups=[(chain.names[0], chain.names[3])])
+    with pytest.raises(
+        pl.UnsupportedError, match=r"'item2/.* feeds 'item3/.*, and leave .* out, graph.replace\(groups"
+    ):
+        microbatches(pl.place(problem, "contiguous", prepare="forward-only"), 2)
+    merged = microbatches(pl.place(problem, "contiguous", prepare="coplace"), 2)
+    assert sorted(merged.graph.names) == ["BW0.0", "BW1.0", "F0.0", "F1.0"]
+    free = pl.Problem(tied.replace(groups=()), PAIR)
+    chained = microbatches(pl.place(free, "contiguous", prepare="forward-only"), 2)
+    assert pl.validate(pl.solve(chained, "hash", "1f1b")) == []
+
+
 def ungrouped(graph: pl.OpGraph) -> pl.OpGraph:
     """The graph without colocation groups."""
     whole = graph.to_networkx()

@@ -179,6 +179,28 @@ def test_reads_of_tensorflow_take_their_variables_with_them():
     assert np.array(graph.names)[op[op >= 0]].tolist()[:4] == ["v/read", "v/read", "w/read", "w/read"]
 
 
+@pytest.mark.parametrize("sync", ["ps", "allreduce"])
+def test_several_reads_of_a_variable_are_one_parameter(sync):
+    """Its gradient is all-reduced once, and its bytes are sent once to a worker; another variable stays apart."""
+    names = ["v", "w", "v/read", "r", "w/read", "x", "y"]
+    graph = pl.OpGraph.from_arrays(
+        names,
+        [0] * 7,
+        [(0, 2), (0, 3), (1, 4), (2, 5), (3, 6), (4, 6), (5, 6)],
+        edge_bytes=[0, 0, 0, 8, 8, 8, 1],
+        persistent=[8, 8, 0, 0, 0, 0, 0],
+        kind=["", "", "read", "read", "read", "", ""],
+    )
+    made = model_replica(graph, 2, sync=sync)
+    assert made.metadata["replica"]["parameters"] == ["v", "w"]
+    assert is_role(made, "read").sum() == 4 and made.persistent.sum() == (16 if sync == "ps" else 32)
+    read = made.index("it0/v/read@0" if sync == "ps" else "it0/w0/v/read")
+    assert set(made.names[made.successors_of(read)]) >= {"it0/w0/x", "it0/w0/y"}
+    assert made.outputs[read] == 8
+    if sync == "allreduce":
+        assert made.edge_bytes[is_role(made, "reduce", "gather")[made.consumer]].sum() == 2 * 16
+
+
 def test_without_reads_ops_with_persistent_bytes_read_them():
     """As PyTorch and ONNX name no reads: the bytes leave the op for its server, and reach each worker."""
     graph = pl.OpGraph.from_arrays(
@@ -371,7 +393,13 @@ def test_iterations_follow_one_another_and_every_schedule_is_legal(job, graph, t
         assert not joint or schedule.start[again].min() >= schedule.finish[before].max()
 
 
-@pytest.mark.parametrize("partitioner", pl.partitioners())
+@pytest.mark.parametrize(
+    "partitioner",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if function.slow else name
+        for name, function in pl.partitioners().items()
+    ],
+)
 @pytest.mark.parametrize("job", JOBS[::3] + JOBS[5:6], ids=str)
 def test_every_partitioner_gives_the_only_placement(partitioner, job):
     """And its schedule is legal, memory taken into account."""

@@ -23,15 +23,15 @@ def test_glued_together_the_parts_are_the_graph(placement):
             assert name not in ops
             ops[name] = device
             for e in part.pred_edge[part.pred_ptr[v] : part.pred_ptr[v + 1]]:
-                told = (
+                edge = (
                     part.names[part.producer[e]],
                     name,
                     part.edge_bytes[e],
                     part.tensor_control[part.edge_tensor[e]],
                 )
-                edges.append(told)
+                edges.append(edge)
                 if name.startswith("_Send/"):
-                    ends[name.removeprefix("_Send/")] = told[0]
+                    ends[name.removeprefix("_Send/")] = edge[0]
     for name, device in placement.to_mapping().items():
         assert ops.pop(name) == device
     keys = transfers_of(problem, placement.device)

@@ -17,15 +17,15 @@ from placelab.widgets.gantt.gantt_chart import Gantt
 TYPESCRIPT = Path(__file__).parents[2] / "widgets" / "gantt" / "colouring.ts"
 
 
-def dealt(graph: pl.OpGraph, k: int = 3, **rules: object) -> pl.Schedule:
-    """Ops dealt out to the devices in turn."""
+def in_turn(graph: pl.OpGraph, k: int = 3, **rules: object) -> pl.Schedule:
+    """Ops on the devices in turn."""
     problem = pl.Problem(graph, pl.Cluster.uniform(k, speed=1e9, bandwidth=1e9, memory=1e9), **rules)
     return pl.simulate(problem, pl.Placement(problem, np.arange(graph.n_ops) % k), "fifo")
 
 
 @pytest.fixture
 def schedule() -> pl.Schedule:
-    return dealt(pl.generators.layered(80, seed=1))
+    return in_turn(pl.generators.layered(80, seed=1))
 
 
 def unpack_kept(data: bytes):
@@ -43,7 +43,7 @@ def unpack_kept(data: bytes):
 def test_a_kept_schedule_is_sent_as_it_is(schedule):
     """Device, start and finish of each op; the makespan exactly; None takes it away."""
     chart = Gantt.of(schedule)
-    kept = dealt(schedule.problem.graph, 2)
+    kept = in_turn(schedule.problem.graph, 2)
     chart.keep(kept)
     k, makespan, (device, start, finish) = unpack_kept(chart.kept)
     assert (k, makespan) == (3, kept.makespan)
@@ -79,7 +79,7 @@ def test_colours_are_sent_when_they_are_chosen(schedule):
         chart.colour_by = way
         assert len(chart.colours) == schedule.problem.graph.n_ops
         assert max(chart.colours) < len(chart.colour_names) <= colouring.COLOURS
-    other = dealt(schedule.problem.graph, 2)
+    other = in_turn(schedule.problem.graph, 2)
     chart.show(other)
     assert (chart.colours, chart.colour_names) == colouring.pack_slack(other)
     chart.colour_by = "device"
@@ -162,8 +162,8 @@ def test_memory_curves_are_packed_once_a_move(monkeypatch):
     )
     monkeypatch.setattr(schedules, "curves", lambda s: computed.append(s) or curves(s))
     graph = pl.generators.layered(60, seed=0)
-    tight = dealt(graph, 2, memory="dynamic")
-    tight = dealt(graph, 2).problem.replace(
+    tight = in_turn(graph, 2, memory="dynamic")
+    tight = in_turn(graph, 2).problem.replace(
         memory="dynamic", cluster=tight.problem.cluster.replace(memory=tight.peak_memory.max())
     )
     place = pl.Placement(tight, np.arange(60) % 2)

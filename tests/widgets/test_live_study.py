@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from threading import Event
 
 import numpy as np
@@ -105,6 +107,36 @@ def test_cancel_and_errors(problems, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         view.result(60)
     wait_for(lambda: "0 of 2 rows; division by zero" in view._said.value)
+
+
+SCRIPT = """
+import atexit, threading
+from time import sleep
+atexit.register(lambda: print([t.name for t in threading.enumerate() if t.name == "study view"]))  # as ipykernel, before
+import placelab as pl
+from placelab.widgets import live_study
+
+@pl.partitioner
+def slow(problem):
+    calls.append(problem)
+    if len(calls) == 3:  # rows of two are finished
+        begun.set()
+    sleep(0.02)
+    return pl.Placement(problem, [0] * problem.graph.n_ops)
+
+live_study.PAUSE, begun, calls = 60, threading.Event(), []
+seen = pl.study_view(".")
+running = pl.start_study(pl.grid(pl.generators.fft(4), [2], bandwidth=list(range(1, 1000))), slow, "fifo", path="s", processes=0)
+begun.wait()
+"""
+
+
+def test_threads_end_before_what_was_there_before_them(tmp_path):
+    """When Python ends, none is left for what a kernel registered at its start, and what was finished is written."""
+    command = [sys.executable, "-c", SCRIPT]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, cwd=tmp_path)
+    assert done.stdout.strip() == "[]"
+    assert 0 < sum(len(live_study.rows_of(part)) for part in live_study.parts_of(tmp_path / "s")) < 999
 
 
 def wait_for(condition) -> None:

@@ -72,7 +72,7 @@ def test_columns_hold_the_schedule(schedule):
 
 
 def test_critical_path_and_gaps_are_those_of_explain(schedule):
-    """Rows of the two arrays, a Send told from the transfer it feeds; nothing where they are not asked for."""
+    """Rows of the two arrays, a Send apart from the transfer it feeds; nothing where they are not asked for."""
     _, _, columns = unpack(wire.pack_schedule(schedule))
     steps, gaps = critical_steps(schedule), idle_gaps(schedule)
     np.testing.assert_array_equal(columns["critical"]["row"], steps["row"])
@@ -124,7 +124,7 @@ def tight():
 
 
 def run(problem):
-    """Ops dealt out to the devices in turn, whatever fits."""
+    """Ops on the devices in turn, whatever fits."""
     return pl.simulate(problem, pl.Placement(problem, np.arange(problem.graph.n_ops) % 3), "fifo")
 
 

@@ -71,7 +71,7 @@ function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect
 
 function compact(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect): (peak: number) => void {
   const { name } = adjust.editor.cluster.devices[device]!;
-  const speed = pill(adjust, speedOf(device, name));
+  const speed = pill(adjust, speedOf(device, name), w - 4);
   element.append(
     grip("translate(-3,-4)"),
     titled(s("text.name", { x: w / 2, y: 14, "text-anchor": "middle" }, fitted(name, w - 28, "600 11px sans-serif")), name),

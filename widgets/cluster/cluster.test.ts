@@ -5,6 +5,8 @@ import { outbox } from "./outbox";
 import { BANDWIDTH, decades, LATENCY, MEMORY, read, scaled, SPEED, spoken, writeRange } from "./quantity";
 import { applied, between, block, drawing, fromWire, hostsOf, nextHost, rangeOf, sharedText, structure, within, type Cluster } from "./state";
 import { pairsText, ridden, sharesOf } from "./shares";
+import { SI } from "../shared/format";
+import { words } from "./sketch";
 import { linkOf, sharedOf, speedOf } from "./targets";
 import type { Message } from "./traits";
 
@@ -22,7 +24,7 @@ function cluster(...sizes: number[]): Cluster {
 }
 
 describe("shared links", () => {
-  it("are told of the pairs of devices that use them", () => {
+  it("are named for the pairs of devices that use them", () => {
     const shared = [{ name: "uplink", bandwidth: 12e9, pairs: [[0, 2], [1, 2]] as [number, number][] }];
     const two = { ...cluster(2, 1), shared };
     expect(sharedText(two, [[2, 0], [0, 2]])).toBe("shared with other pairs of devices: uplink, 12.0 GB/s");
@@ -30,14 +32,14 @@ describe("shared links", () => {
     expect(sharedText(cluster(2, 1), [[0, 2]])).toBe("");
   });
 
-  /** A cluster with one shared link, and who bears its sign. */
+  /** The one shared link of a cluster, with the devices that show its letter. */
   const sharing = (sizes: number[], pairs: [number, number][]) => {
     const shared = [{ name: "x", bandwidth: 8, pairs }];
     const [share] = sharesOf({ ...cluster(...sizes), shared });
     return share!;
   };
 
-  it("are borne by the device or host that all pairs have as an end, or by all ends", () => {
+  it("are shown at the device or host that all pairs have as an end, or at all ends", () => {
     expect(sharing([4], [[0, 2], [0, 3], [1, 2], [1, 3]]).bearers).toEqual([0, 1, 2, 3]); // a switch
     expect(sharing([4], [[1, 0], [1, 2], [3, 1]]).bearers).toEqual([1]); // a device's card
     expect(sharing([2, 1, 1], [[0, 2], [1, 2], [3, 0], [1, 3]]).bearers).toEqual([0, 1]); // a host's card
@@ -288,6 +290,15 @@ describe("where things stand", () => {
       expect(slotAt(box, scene.sizes, { x: x + w / 2 + 9, y: y + h / 2 - 9 }, 8)).toBe(slot);
     }
     expect(slotAt(box, scene.sizes, { x: 1e4, y: 1e4 }, 8)).toBe(7);
+  });
+});
+
+describe("the curve of a drag", () => {
+  it("says at which value another pair is better", () => {
+    const curve = { values: [1e9, 1e10], makespans: [2, 1], best: [[1e9, "etf + pct", 1.5]] as [number, string, number][], preview: false };
+    const said = (at: number) => words(curve, (value) => 120 * Math.log10(value), at, 1, 2, SI, (value) => `${value / 1e9} GB/s`);
+    expect(said(120 * 9.3)).toBe("1.00 s to 2.00 s · at 1 GB/s etf + pct takes 1.50 s");
+    expect(said(120 * 10)).toBe("1.00 s to 2.00 s");
   });
 });
 

@@ -43,7 +43,7 @@ export const LARGE: Sizes = { card: { w: 146, h: 98 }, gap: 23, pad: 22, header:
 export const SNUG: Sizes = { card: { w: 119, h: 98 }, gap: 8, pad: 10, header: { bus: 34, single: 28 }, margin: 10, below: 10 };
 /** The same above a strip of shared links. */
 export const TIGHT: Sizes = { ...SNUG, margin: 2, below: 2 };
-export const SMALL: Sizes = { card: { w: 92, h: 46 }, gap: 6, pad: 8, header: { bus: 22, single: 22 }, margin: 10, below: 10 };
+export const SMALL: Sizes = { card: { w: 100, h: 46 }, gap: 6, pad: 8, header: { bus: 22, single: 22 }, margin: 10, below: 10 };
 
 const APART = 168; // room for a link's label between two boxes
 const ABOVE = 74; // the same, vertically

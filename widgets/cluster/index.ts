@@ -166,7 +166,7 @@ class Canvas {
   }
 
   #say(text: string): void {
-    this.#status.textContent = text || "Pull a value ← → to change it, Enter to type it. Drag a device into another host, or out of its own.";
+    this.#status.title = this.#status.textContent = text || "Pull a value ← → to change it, Enter to type it. Drag a device into another host, or out of its own.";
   }
 
   #act(action: Action): void {

@@ -12,7 +12,8 @@ export interface Pill {
 
 export const PILL = 20; // height
 
-export function pill(adjust: Adjust, target: Target): Pill {
+/** At most `most` wide. */
+export function pill(adjust: Adjust, target: Target, most = Infinity): Pill {
   const back = s("rect", { y: -PILL / 2, height: PILL, rx: PILL / 2 });
   const text = s("text", { y: 4 });
   const element = s("g", { class: `pill ${target.quantity.name}` }, back, text);
@@ -22,7 +23,7 @@ export function pill(adjust: Adjust, target: Target): Pill {
     const now = adjust.text(target);
     if (now === shown) return;
     shown = now;
-    width = Math.max(44, Math.ceil(textWidth(now, "600 11px sans-serif")) + 16);
+    width = Math.min(most, Math.max(44, Math.ceil(textWidth(now, "600 11px sans-serif")) + 16));
     text.textContent = now;
     set(back, { width });
     set(text, { x: width / 2 });

@@ -29,6 +29,7 @@ export interface Ruler {
 export function ruler(root: HTMLElement, room: () => Rect, curve: () => Curve | null = () => null): Ruler {
   const element = s("svg.ruler", { "aria-hidden": "true" });
   let last: Parameters<Ruler["show"]> | null = null;
+  let begun: { origin: Point; bounds: DOMRect; space: Rect } | null = null; // of this drag, in which the panel stays where it is
   const hide = () => {
     last = null;
     element.style.display = "none";
@@ -42,7 +43,8 @@ export function ruler(root: HTMLElement, room: () => Rect, curve: () => Curve | 
     },
     show(...args) {
       const [quantity, from, origin, pixels, text, units] = (last = args);
-      const bounds = root.getBoundingClientRect(), space = room();
+      if (begun?.origin !== origin) begun = { origin, bounds: root.getBoundingClientRect(), space: room() };
+      const { bounds, space } = begun;
       const [middle, level] = [origin.x - bounds.left, origin.y - bounds.top];
       const { end = quantity.high } = quantity;
       const start = from === Infinity ? end : from || (quantity.zero ?? 1);
@@ -66,7 +68,7 @@ export function ruler(root: HTMLElement, room: () => Rect, curve: () => Curve | 
         s("line.now", { x1: at, x2: at, y1: 20, y2: 44 }),
         s("rect.now", { x: at - half, y: 0, width: 2 * half, height: 20, rx: 10 }),
         s("text.now", { x: at, y: 14 }, text),
-        ...(known ? sketch(known, x, at, width, units) : []),
+        ...(known ? sketch(known, x, at, width, units, (value) => writeRound(quantity, value)) : []),
       );
       set(element, { width, height });
       const top = beside(level - 16, level + 20, height, space.y, space.h);

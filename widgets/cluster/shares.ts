@@ -1,4 +1,4 @@
-/** Who shares a link: the sign and colour of each, the devices that bear it, the wires it is drawn on. Pure. */
+/** Shared links: the letter and colour of each, the devices that show it, the wires it is drawn on. Pure. */
 import { KINDS } from "../shared/palette";
 import { ends, type Cluster } from "./state";
 import type { Pair, SharedLink } from "./traits";

@@ -1,4 +1,4 @@
-/** How the drawing shows who shares a link: signs on cards, dashes along wires, and curves between pairs while a link is pointed at. */
+/** Shared links in the drawing: signs on cards, dashes along wires, and curves between pairs while a link is pointed at. */
 import { inkOn } from "../shared/palette";
 import { centre, edge, type Point, type Rect, type Scene } from "./geometry";
 import type { Share } from "./shares";

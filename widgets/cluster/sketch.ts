@@ -1,5 +1,5 @@
 /** The curve under the ruler: makespan over the value that is being dragged. */
-import { SI, type Units } from "../shared/format";
+import type { Units } from "../shared/format";
 import { s } from "./svg";
 import type { Curve } from "./traits";
 
@@ -8,7 +8,7 @@ const BOTTOM = 78;
 const LINE = 92; // of the text
 
 /** Marks of a curve; `x` gives a value's place, `at` is that of the present one. */
-export function sketch(curve: Curve, x: (value: number) => number, at: number, width: number, units: Units): SVGElement[] {
+export function sketch(curve: Curve, x: (value: number) => number, at: number, width: number, units: Units, write: (value: number) => string): SVGElement[] {
   const low = Math.min(...curve.makespans), high = Math.max(...curve.makespans);
   const y = (makespan: number) => BOTTOM - ((makespan - low) / (high - low || 1)) * (BOTTOM - TOP);
   const points = curve.values
@@ -18,16 +18,16 @@ export function sketch(curve: Curve, x: (value: number) => number, at: number, w
   return [
     s("path.curve", { d: path }),
     s("line.now", { x1: at, x2: at, y1: TOP - 4, y2: BOTTOM + 2 }),
-    s("text.told", { x: width / 2, y: LINE }, words(curve, x, at, low, high, units)),
+    s("text.told", { x: width / 2, y: LINE }, words(curve, x, at, low, high, units, write)),
   ];
 }
 
-/** What the curve says at the present value. */
-export function words(curve: Curve, x: (value: number) => number, at: number, low: number, high: number, units = SI): string {
+/** The range of the curve, and the pair that is better at a value near the present one. */
+export function words(curve: Curve, x: (value: number) => number, at: number, low: number, high: number, units: Units, write: (value: number) => string): string {
   const nearest = <T>(items: readonly T[], value: (item: T) => number) =>
     items.reduce<T | null>((best, item) => (best === null || Math.abs(x(value(item)) - at) < Math.abs(x(value(best)) - at) ? item : best), null);
   const better = nearest(curve.best, ([value]) => value);
   const range = `${curve.preview ? "preview: " : ""}${units.time(low)} to ${units.time(high)}`;
   const near = better && Math.abs(x(better[0]) - at) < 60;
-  return near ? `${range} · near here ${better[1]} takes ${units.time(better[2])}` : range;
+  return near ? `${range} · at ${write(better[0])} ${better[1]} takes ${units.time(better[2])}` : range;
 }

@@ -22,7 +22,7 @@ export function strip(adjust: Adjust, show: (share: Share | null) => void): Stri
   const element = h("div.shares", { role: "group", "aria-label": "shared links", hidden: true });
   let updates: (() => void)[] = [];
   let under: Share | null = null, focused: Share | null = null;
-  const told = () => show(under ?? focused);
+  const reveal = () => show(under ?? focused);
 
   function item(share: Share): HTMLElement {
     const { cluster } = adjust.editor, { link } = share;
@@ -37,10 +37,10 @@ export function strip(adjust: Adjust, show: (share: Share | null) => void): Stri
       set(drawing, { width: value.width + 2 });
       value.update(1, PILL / 2 + 1);
     });
-    listen(one, "pointerenter", () => ((under = share), told()));
-    listen(one, "pointerleave", () => ((under = null), told()));
-    listen(one, "focusin", () => ((focused = share), told()));
-    listen(one, "focusout", () => ((focused = null), told()));
+    listen(one, "pointerenter", () => ((under = share), reveal()));
+    listen(one, "pointerleave", () => ((under = null), reveal()));
+    listen(one, "focusin", () => ((focused = share), reveal()));
+    listen(one, "focusout", () => ((focused = null), reveal()));
     return one;
   }
 

@@ -69,8 +69,8 @@ function chooseWriting(values: readonly number[], reference: number): (value: nu
   for (let digits = DIGITS; ; digits++) {
     const decimals = Math.max(digits - 1 - power, 0);
     const write = (value: number) => (exponents ? value.toExponential(digits - 1) : value.toFixed(decimals));
-    const told = values.every((value) => isEqual(value, reference) || write(value) !== write(reference));
-    if (told || digits >= MOST) return exponents ? write : trimmed(values, decimals);
+    const apart = values.every((value) => isEqual(value, reference) || write(value) !== write(reference));
+    if (apart || digits >= MOST) return exponents ? write : trimmed(values, decimals);
   }
 }
 

@@ -6,7 +6,7 @@ const AROUND = 4; // rows drawn above and below those in sight
 
 export interface List {
   readonly element: HTMLElement;
-  /** Rows in sight and around, from and to (left out). */
+  /** The first row in sight or just around, and the one after the last. */
   readonly range: () => [number, number];
   show(rows: Rows): void;
   /** Scrolls until `row` is in sight. */

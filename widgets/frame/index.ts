@@ -7,7 +7,8 @@ import { bounded, byKey } from "./split";
 import type { Download, FrameTraits } from "./traits";
 
 const ROOT = ".placelab-explorer";
-const ARRIVES = 1500; // ms within which a picture reaches the page
+const ARRIVES = 5000; // ms within which a picture reaches the page
+const ROWS = 68; // px of the rows above the middle one; where the page is narrow they are higher, and what is shared is the same
 const OPENED = ".pl-opens.mod-active"; // buttons whose panel is open
 
 const render: Render<FrameTraits> = ({ model, el }) => {
@@ -34,6 +35,7 @@ const render: Render<FrameTraits> = ({ model, el }) => {
     if (!found) return;
     found.append(splitter);
     showSplit();
+    listen(found, "pointerover", ({ target }) => explained(target, model.get("tips")), { signal });
     listen(found, "keydown", (event) => event.key === "Escape" && shut(found), { signal });
     listen(document, "pointerdown", (event) => outside(found, event.target), { signal });
   };
@@ -88,8 +90,13 @@ function dragged(splitter: HTMLElement, root: () => HTMLElement | null, set: (sh
     const box = root()?.getBoundingClientRect();
     if (!box || !splitter.hasPointerCapture(event.pointerId)) return;
     const top = parseFloat(getComputedStyle(splitter).getPropertyValue("--pl-top")) || 0;
-    set((event.clientY - box.top - top) / (box.height - top));
+    set((event.clientY - box.top - top) / (box.height - ROWS));
   }, { signal });
+}
+
+/** A menu of ipywidgets has no tooltip in the page: that is meant for its label, which does not get it. */
+function explained(menu: EventTarget | null, tips: Record<string, string>): void {
+  if (menu instanceof HTMLSelectElement && !menu.title) menu.title = tips[menu.labels[0]?.textContent ?? ""] ?? "";
 }
 
 function shut(root: HTMLElement): void {

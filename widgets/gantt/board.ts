@@ -158,7 +158,7 @@ export class Board {
     const { lanes } = this.chart;
     const ratio = window.devicePixelRatio || 1;
     const n = this.linked ? this.links.pairs.length : 0;
-    const room = height < 0 ? this.surface.element.clientHeight : height || preferredHeight(lanes, this.laned, n);
+    const room = height < 0 ? this.surface.room : height || preferredHeight(lanes, this.laned, n);
     const { content, axis } = layout(lanes, 0, room, ratio, 0, this.laned, n, this.kept !== null);
     const all = (content + axis) / ratio;
     this.surface.resize(height || Math.min(room, all + 2), all);

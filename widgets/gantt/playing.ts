@@ -8,7 +8,7 @@ import { advance, carry, eventTimes, happeningsAt, scrub, stepEvent, toggle, typ
 export class Player {
   head: Playhead = { time: 0, playing: false, speed: 1 };
   #events: Float64Array | null = null; // found when first stepped through
-  #told = "";
+  #sent = "";
   #busy = false; // the other views show something as busy
 
   /** `shown` is called with each new playhead. */
@@ -68,8 +68,8 @@ export class Player {
     const { chart, makespan } = this.board;
     const { time, playing } = this.head;
     const news = `${time} ${makespan} ${playing}`;
-    if (!chart || news === this.#told) return;
-    this.#told = news;
+    if (!chart || news === this.#sent) return;
+    this.#sent = news;
     publish(this.root, "playhead", { time, makespan, playing });
     if (!this.inside && !this.#busy) return;
     this.#busy = this.inside;

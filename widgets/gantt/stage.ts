@@ -7,6 +7,10 @@ export interface Stage {
   readonly overlay: HTMLCanvasElement;
   /** CSS size of the canvases. */
   size(): { width: number; height: number };
+  /** CSS height that the element has on the page. */
+  readonly room: number;
+  /** Reads the element's size again. It is kept, since a page that has changed is laid out anew for each question. */
+  measure(): void;
   /** Vertical scroll in CSS pixels; set to bring a row into view. */
   scroll: number;
   /** CSS height of the chart, -1 for all there is, and of what is in it: more than that scrolls. */
@@ -25,21 +29,30 @@ export function stage(): Stage {
   const content = h("div", {}, sticky);
   const role = { role: "application", "aria-roledescription": "Gantt chart" };
   const element = h("div.stage", { tabindex: 0, ...role }, content);
-  let tall = 0;
+  let tall = 0, top = 0;
+  let found = { width: 0, height: 0 };
+  const measure = () => (found = { width: element.clientWidth, height: element.clientHeight });
+  const known = () => (found.width ? found : measure());
+  element.addEventListener("scroll", () => (top = element.scrollTop));
   return {
     element,
     base,
     overlay,
-    size: () => ({ width: element.clientWidth, height: tall }),
+    size: () => ({ width: known().width, height: tall }),
+    get room() {
+      return known().height;
+    },
+    measure,
     get scroll() {
-      return element.scrollTop;
+      return top;
     },
     set scroll(y) {
       element.scrollTop = y;
+      top = element.scrollTop;
     },
     resize(height, all) {
       element.style.height = height < 0 ? "" : `${height}px`;
-      tall = height < 0 ? element.clientHeight : height;
+      tall = height < 0 ? known().height : height;
       sticky.style.height = `${tall}px`;
       content.style.height = `${Math.max(all, tall)}px`;
     },

@@ -287,7 +287,10 @@ export class GanttView {
     listen(this.element, "keydown", (event) => this.#keepInside(event), { signal });
     listen(this.#texts.more, "click", () => this.#open(this.element.dataset.open === "legend" ? "" : "legend"));
     listen(element, "pointerdown", () => this.#open(""), { signal });
-    const sized = new ResizeObserver(() => this.#board.resize());
+    const sized = new ResizeObserver(() => {
+      this.#surface.measure();
+      this.#board.resize();
+    });
     sized.observe(element);
     signal.addEventListener("abort", () => sized.disconnect());
   }

@@ -22,7 +22,7 @@ import { Viewport } from "./viewport.js";
 import { describe, spoken } from "./words.js";
 
 const SHAPED = 0.2; // change of the logarithm of the aspect that is worth another layout
-const SHAPING = 120; // milliseconds without another change before it is told
+const SHAPING = 120; // milliseconds without another change before it is sent
 
 export interface ViewEvents {
   selected(op: number): void;

@@ -1,4 +1,4 @@
-/** A box in words: what a pointer that rests on it is told, and what is read out. Pure. */
+/** A box in words: for the tooltip, and to be read out. Pure. */
 import type { Description } from "../gantt/describe.js";
 import { count, percent, SI } from "../shared/format.js";
 import { isScope, type Picture } from "./picture.js";

@@ -37,6 +37,10 @@ describe("quantities", () => {
     ]);
   });
 
+  it("as Python writes shares: of two equally near the even one", () => {
+    expect([percent(0.225), percent(0.235), percent(0.125), percent(0.2251)]).toEqual(["22 %", "24 %", "12 %", "23 %"]);
+  });
+
   it("share one unit and just enough decimals on an axis", () => {
     const text = secondsAxis(0.0124, 0.002);
     expect([0, 0.002, 0.012].map(text)).toEqual(["0 ms", "2 ms", "12 ms"]);

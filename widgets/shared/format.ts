@@ -33,9 +33,10 @@ export const bandwidth = (b: number): string => si(b, "B/s");
 /** Floating point operations per second. */
 export const speed = (f: number): string => si(f, "FLOP/s");
 
-/** 12.3 %, from a fraction. */
+/** 12 %, from a fraction; of 22.5 the even 22, as Python writes it beside the chart. */
 export function percent(fraction: number, digits = 2): string {
-  return Number.isFinite(fraction) ? `${significant(100 * fraction, digits)} %` : "–";
+  const value = 100 * fraction, tie = digits === 2 && value > 10 && value % 2 === 0.5;
+  return Number.isFinite(fraction) ? `${significant(tie ? value - 0.5 : value, digits)} %` : "–";
 }
 
 /** 22,000: thousands grouped, for counts. */

@@ -14,11 +14,6 @@ export const KINDS = [
   "#8C8C8C", // grey, for ops without a kind
 ] as const;
 
-/** Colour of an op kind, by its index. */
-export function kindColour(index: number): string {
-  return KINDS[index % KINDS.length]!;
-}
-
 /** Black or white, whichever reads better on `colour` ("#rrggbb"); threshold on WCAG relative luminance. */
 export function inkOn(colour: string): string {
   return luminance(colour) > 0.18 ? "#000" : "#fff";

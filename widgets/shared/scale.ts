@@ -38,11 +38,6 @@ export function ticks(span: Span, most: number): { step: number; values: number[
   return { step, values };
 }
 
-/** Value after dragging `pixels` on a logarithmic handle: `perDecade` pixels multiply by ten. */
-export function dragLog(value: number, pixels: number, perDecade = 120): number {
-  return value * 10 ** (pixels / perDecade);
-}
-
 /** `value` rounded to `digits` significant digits: what a dragged quantity snaps to. */
 export function snap(value: number, digits = 2): number {
   return Number(value.toPrecision(digits));

@@ -1,4 +1,4 @@
-"""What the kernel behind the page runs: open the explorer on what the command line has asked for."""
+"""Open the explorer on what the command line has asked for; the kernel behind the page runs this."""
 
 if __name__ == "__main__":
     from IPython.display import display

@@ -14,7 +14,7 @@ import numpy as np
 from placelab.errors import PlacelabError
 from placelab.explorer.engine.abandonable import Caller
 from placelab.explorer.engine.solving import function_of, place_state
-from placelab.explorer.engine.worker import Worker
+from placelab.explorer.engine.worker import Background, Worker
 from placelab.explorer.state import State
 from placelab.problem.cluster import Cluster
 from placelab.simulation import simulate
@@ -25,14 +25,15 @@ VALUES = 33  # on the curve, from a thirtieth of the value before the drag to th
 REACH = 1.5  # powers of ten to either side
 COARSE = 8  # every so many values first, and for the other pairs
 PAUSE = 0.15  # seconds of a drag before the curve is computed, so that short ones cost nothing
-LIMIT = 0.3  # seconds; where one value takes longer, there is no curve, which would slow what the hand sees
+LIMIT = 0.3  # seconds for a value; where they take longer, there is no curve, which would slow what the hand sees
+LATE = 2  # values in succession that may take longer: a busy machine makes one late now and then
 REST = 0.01  # seconds at least between two values, and between two looks whether it may go on
 STILL = 0.25  # seconds without a move after which the hand rests
 EVERY = 0.1  # seconds between two messages with the values found meanwhile
 QUICK = (("heft", PLANNED), ("m-etf", "pct"), ("tf-greedy", "pct"), ("critical-path", "pct"), ("single", "fifo"))
 
 
-class Curve:
+class Curve(Background):
     """Computes the curve of a drag, once, while it lasts.
 
     Parameters
@@ -66,13 +67,9 @@ class Curve:
         self._show({})
         self._worker.wake()
 
-    def settled(self, timeout: float | None = None) -> bool:
-        """Wait until the curve is complete; return False when that takes longer."""
-        return self._worker.settled(timeout)
-
     def close(self) -> None:
         """End the threads."""
-        self._worker.close()
+        super().close()
         self._caller.close()
 
     def _compute(self) -> None:
@@ -84,48 +81,51 @@ class Curve:
             return
         factors = np.logspace(-REACH, REACH, VALUES)
         coarse = np.arange(0, VALUES, COARSE)
-        found: dict[int, float] = {}
+        makespans: dict[int, float] = {}
         best: list[list[Any]] = []
-        told = monotonic()
+        reported, late = monotonic(), 0
         for i in [*coarse, *np.setdiff1d(np.arange(VALUES), coarse)]:
-            found[int(i)], took = self._makespan(at(state, message, factors[i]))
-            if self._worker.woken or took > LIMIT:
+            makespans[int(i)], took = self._makespan(at(state, message, factors[i]))
+            late = late + 1 if took > LIMIT else 0
+            if self._worker.woken or late > LATE:
                 return
-            if len(found) in (len(coarse), VALUES) or monotonic() - told > EVERY:
-                self._report(start * factors, found, best, state)
-                told = monotonic()
+            if late:
+                continue
+            if len(makespans) in (len(coarse), VALUES) or monotonic() - reported > EVERY:
+                self._report(start * factors, makespans, best, state)
+                reported = monotonic()
         for i in coarse:
             others = [(self._makespan(changed)[0], name) for name, changed in pairs(at(state, message, factors[i]))]
             if self._worker.woken:
                 return
             least, name = min(others, default=(np.inf, ""))
-            if least < found[int(i)] * 0.999:
+            if least < makespans[int(i)] * 0.999:
                 best.append([float(start * factors[i]), name, least])
-                self._report(start * factors, found, best, state)
+                self._report(start * factors, makespans, best, state)
 
     def _makespan(self, state: State) -> tuple[float, float]:
         """The makespan of a state [s], NaN where its strategies fail or take too long; and the seconds this took."""
         while self._waits() and self._worker.sleep(REST):
             pass
         self._may = False
-        begun, found = monotonic(), float("nan")
+        begun, value = monotonic(), float("nan")
         with suppress(BaseException):  # a user's strategy may raise anything, an exit, too
             late = lambda: self._worker.woken or monotonic() - begun > LIMIT  # noqa: E731
-            found = self._caller.run(partial(makespan, state), late)
+            value = self._caller.run(partial(makespan, state), late)
         took = monotonic() - begun
         self._worker.sleep(min(max(took, REST), LIMIT))
-        return found, took
+        return value, took
 
     def _waits(self) -> bool:
-        """Whether the next value must wait: for the hand's picture, or for its next move."""
+        """Whether the next value must wait: for the picture of the drag, or for its next move."""
         return self._busy() or (not self._may and monotonic() - self._moved < STILL)
 
-    def _report(self, values: np.ndarray, found: dict[int, float], best: list[list[Any]], state: State) -> None:
-        known = sorted(i for i, value in found.items() if np.isfinite(value))
+    def _report(self, values: np.ndarray, makespans: dict[int, float], best: list[list[Any]], state: State) -> None:
+        known = sorted(i for i, value in makespans.items() if np.isfinite(value))
         self._show(
             {
                 "values": [float(values[i]) for i in known],
-                "makespans": [found[i] for i in known],
+                "makespans": [makespans[i] for i in known],
                 "best": list(best),
                 "preview": "preview" in function_of(state).reserved,
             }

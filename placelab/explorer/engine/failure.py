@@ -73,5 +73,5 @@ def _trace(error: BaseException, lines: Sequence[traceback.FrameSummary]) -> str
 
 
 def _is_users(file: str) -> bool:
-    """Whether a file is neither placelab's nor of an installed library."""
-    return not file.startswith((OWN, *INSTALLED, "<frozen"))
+    """Whether a file is neither placelab's nor of an installed library, nor text that one has compiled, as dataclasses do."""
+    return not file.startswith((OWN, *INSTALLED, "<frozen", "<string>"))

@@ -1,4 +1,4 @@
-"""What is recomputed while a hand moves, by the time that the last calls took."""
+"""The pace of a drag: what is recomputed during it, by the time that the last calls took."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import numpy as np
 from placelab.explorer.engine.abandonable import Caller
 from placelab.explorer.engine.search import Search
 from placelab.explorer.engine.solving import Result, function_of, solve_state
-from placelab.explorer.engine.worker import Worker
+from placelab.explorer.engine.worker import Background, Worker
 from placelab.explorer.state import State
 from placelab.problem.problem import Problem
 from placelab.strategies import partitioners
@@ -43,17 +43,17 @@ class Remedies:
     ended: bool = False
 
 
-class RemedySearch:
+class RemedySearch(Background):
     """A thread that looks for remedies of the newest failure.
 
     Parameters
     ----------
-    found
+    show
         Called with the :class:`Remedies` whenever there are more.
     """
 
-    def __init__(self, found: Callable[[Remedies], None]) -> None:
-        self._found, self._caller = found, Caller()
+    def __init__(self, show: Callable[[Remedies], None]) -> None:
+        self._show, self._caller = show, Caller()
         self._failed: tuple[State, Problem] | None = None
         self._worker = Worker(self._run, "remedies")
 
@@ -68,13 +68,9 @@ class RemedySearch:
             self._failed = None
             self._worker.wake()
 
-    def settled(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is being tried; return False when that takes longer."""
-        return self._worker.settled(timeout)
-
     def close(self) -> None:
         """End the threads."""
-        self._worker.close()
+        super().close()
         self._caller.close()
 
     def _run(self) -> None:
@@ -84,8 +80,8 @@ class RemedySearch:
         for known in _remedies(*failed, self._attempt):
             if self._worker.woken:
                 return
-            self._found(known)
-        self._found(replace(known, ended=True))
+            self._show(known)
+        self._show(replace(known, ended=True))
 
     def _attempt(self, state: State, problem: Problem) -> Result | None:
         """A result within memory; None where there is none in time."""
@@ -107,7 +103,7 @@ def _remedies(state: State, problem: Problem, attempt: Attempt) -> Iterator[Reme
     strategies: list[tuple[str, float]] = []
     for name in [name for name, function in partitioners().items() if not function.slow and name != state.partitioner]:
         if result := attempt(state.with_strategy("partitioner", name), problem):
-            strategies = sorted([*strategies, (name, result.schedule.makespan)], key=lambda found: found[1])
+            strategies = sorted([*strategies, (name, result.schedule.makespan)], key=lambda pair: pair[1])
             yield Remedies(tuple(strategies))
     if not function_of(state).slow and np.isfinite(problem.cluster.memory).any():
         factor = least_memory(lambda factor: attempt(*_with_memory(state, factor)) is not None)

@@ -7,7 +7,7 @@ from typing import Any
 
 from placelab.explorer.engine.abandonable import Abandoned, run_abandonable
 from placelab.explorer.engine.failure import sentence
-from placelab.explorer.engine.worker import Worker
+from placelab.explorer.engine.worker import Background, Worker
 from placelab.progress import Progress
 from placelab.strategies import partitioners
 from placelab.studies.adversary_search import Adversary, adversarial
@@ -18,12 +18,12 @@ SLOW = dict(restarts=1, steps=60)  # with partitioners that search; less than ha
 Pair = tuple[str, str]
 
 
-class RivalSearch:
+class RivalSearch(Background):
     """One search at a time; another one ends it.
 
     Parameters
     ----------
-    found
+    adopt
         Takes the problem that was found, and the Python expression that finds it again ("" if the search was ended early).
     changed
         Called when `status` or `fraction` has changed.
@@ -38,8 +38,8 @@ class RivalSearch:
         Whether a search is under way.
     """
 
-    def __init__(self, found: Callable[[Adversary, str], None], changed: Callable[[], None]) -> None:
-        self._found, self._changed = found, changed
+    def __init__(self, adopt: Callable[[Adversary, str], None], changed: Callable[[], None]) -> None:
+        self._adopt, self._changed = adopt, changed
         self._asked: tuple[Pair, Pair, int] | None = None
         self._halted = False
         self.status, self.fraction, self.running = "", 1.0, False
@@ -54,14 +54,6 @@ class RivalSearch:
         """End the search with the best problem so far."""
         self._halted = True
 
-    def settled(self, seconds: float | None = None) -> bool:
-        """Wait until no search is under way; return False when that takes longer."""
-        return self._worker.settled(seconds)
-
-    def close(self) -> None:
-        """End the thread."""
-        self._worker.close()
-
     def _run(self) -> None:
         assert self._asked is not None
         a, b, seed = self._asked
@@ -70,7 +62,7 @@ class RivalSearch:
         self.running = True
         self._say(f"{' + '.join(a)} against {' + '.join(b)}", 0.0)
         try:
-            found = run_abandonable(lambda: self._search(a, b, size | dict(seed=seed)), lambda: self._worker.woken)
+            adversary = run_abandonable(lambda: self._search(a, b, size | dict(seed=seed)), lambda: self._worker.woken)
         except Abandoned:
             return
         except (Exception, SystemExit) as error:  # a user's strategy may raise anything
@@ -80,7 +72,7 @@ class RivalSearch:
         self.running = False
         self._say("", 1.0)
         code = f"pl.adversarial({a!r}, {b!r}, restarts={size['restarts']}, steps={size['steps']}, seed={seed}).problem.graph"
-        self._found(found, "" if self._halted else code)
+        self._adopt(adversary, "" if self._halted else code)
 
     def _search(self, a: Pair, b: Pair, size: dict[str, Any]) -> Adversary:
         shown = 0

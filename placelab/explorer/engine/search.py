@@ -11,7 +11,8 @@ from placelab.errors import PlacelabError
 from placelab.progress import Progress
 from placelab.units import SI, Units
 
-ENDING = 10.0  # seconds that a strategy has to end by itself once it knows that a user has stopped it
+PROMPT = 2.0  # seconds within which a strategy that looks up has looked up, on a busy machine, too
+ENDING = 10.0  # seconds that a strategy with something to return has for it after a user has stopped it
 
 
 class StoppedError(PlacelabError):
@@ -36,16 +37,16 @@ class Search:
     ----------
     superseded
         Whether the call was stopped because its result would be outdated; it then has none.
-    halted
-        Whether a user has asked for the best placement so far.
     """
 
     def __init__(self, title: str, outdated: Callable[[float], bool], floor: float = 0.0, units: Units = SI) -> None:
         self.units = units
         self.title, self._outdated, self._floor = title, outdated, floor
-        self.halted = self.superseded = False
+        self.superseded = False
         self._progress = Progress("")
-        self._told = inf  # seconds after the beginning at which the strategy learned that it is to stop
+        # In seconds after the beginning: when a user stopped the call, and when it learned so.
+        self._halted = self._cancelled = inf
+        self._asked = -inf  # when the strategy last asked whether it is to stop
         self._started = perf_counter()
 
     @property
@@ -62,20 +63,32 @@ class Search:
         """Take a report of the partitioner; it may report as often as it likes."""
         self._progress = progress
 
+    def halt(self) -> None:
+        """Ask for the best placement so far, as a user does."""
+        self._halted = self.elapsed
+
+    @property
+    def halted(self) -> bool:
+        """Whether a user has asked for the best placement so far."""
+        return self._halted < inf
+
     def cancel(self) -> bool:
-        """Whether the partitioner is to stop; called by itself."""
+        """Whether the partitioner is to stop; it calls this itself."""
+        self._asked = self.elapsed
         cancelled = self._update() or self.halted
         if cancelled:
-            self._told = min(self._told, self.elapsed)
+            self._cancelled = min(self._cancelled, self.elapsed)
         return cancelled
 
     def stop(self) -> bool:
-        """Whether to leave the partitioner; called by who waits for it.
+        """Whether to abandon the partitioner; the thread that waits for it calls this.
 
-        One that a user has stopped is waited for while it is about to return its best placement: a solver on a busy machine takes
-        a while to.
+        A partitioner that has learned that a user has stopped it has time to return its best placement, which takes a solver a
+        while on a busy machine; so does one that has reported a plan and looked up lately, and will learn of it.
         """
-        ending = self.elapsed < self._told + ENDING and self._told < inf
+        listens = self._progress.makespan is not None and self._halted - self._asked < PROMPT
+        known = self._halted if listens else self._cancelled
+        ending = self.elapsed < known + ENDING and known < inf
         return self._update() or (self.halted and not ending)
 
     def _update(self) -> bool:

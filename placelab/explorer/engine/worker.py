@@ -95,12 +95,26 @@ class Worker:
             return self._busy
 
 
+class Background:
+    """A class that computes on the thread of its `_worker`; one that has more to end extends `close`."""
+
+    _worker: Worker
+
+    def settled(self, seconds: float | None = None) -> bool:
+        """Wait until nothing is left to be computed; return False when that takes longer."""
+        return self._worker.settled(seconds)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._worker.close()
+
+
 @atexit.register
 def _end_all() -> None:
-    """End all threads while the kernel can still take their messages.
+    """End all threads while ipykernel can still send their messages.
 
     Functions registered later run first, so this one runs before ipykernel ends the thread that sends all messages. After that,
-    every thread sends its own, and the parts of two that are sent at once are mixed: no page can read them.
+    every thread sends its own messages, and the parts of two that are sent at once mix, so that no page can read them.
     """
     workers, until = list(_workers), monotonic() + END
     for worker in workers:

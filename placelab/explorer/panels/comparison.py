@@ -20,7 +20,7 @@ from placelab.explorer.engine.abandonable import Abandoned, run_abandonable
 from placelab.explorer.engine.known_pairs import KnownPairs, best_pair, measures
 from placelab.explorer.engine.rival_search import Pair, RivalSearch
 from placelab.explorer.engine.solving import Result, preparation
-from placelab.explorer.engine.worker import Worker
+from placelab.explorer.engine.worker import Background, Worker
 from placelab.explorer.panels.panel import Shared
 from placelab.explorer.state import Model, State
 from placelab.kernels import jit
@@ -41,7 +41,7 @@ SMALL = 20  # ops; searches on smaller graphs end in about a second and run with
 Subject = tuple[Problem, int, tuple, int]
 
 
-class Comparison:
+class Comparison(Background):
     """The panel that compares.
 
     Parameters
@@ -157,14 +157,10 @@ class Comparison:
         """Whether pairs are being compared now."""
         return bool(self._now)
 
-    def settled(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is being compared; return False when that takes longer."""
-        return self._worker.settled(timeout)
-
     def close(self) -> None:
         """End the thread."""
         self._shared.unobserve(self._heed, "bound")
-        self._worker.close()
+        super().close()
         self._rivals.close()
         self.table.close()
 
@@ -336,13 +332,13 @@ class Comparison:
         else:
             self._rivals.start(shown, rival, self._state.seed)
 
-    def _adopt(self, found: Adversary, code: str) -> None:
+    def _adopt(self, adversary: Adversary, code: str) -> None:
         """Show the problem that was found, with the schedule of the pair shown; that of the other one is kept beside it."""
-        self._shared.change(lambda state: _with_adversary(state, found.problem.graph, code))
-        self._shared.kept = found.b
-        names = " + ".join((found.b.placement.partitioner, found.b.scheduler))
+        self._shared.change(lambda state: _with_adversary(state, adversary.problem.graph, code))
+        self._shared.kept = adversary.b
+        names = " + ".join((adversary.b.placement.partitioner, adversary.b.scheduler))
         self._shared.say(
-            f"Here it takes {found.value:.3g} times as long as {names}, whose schedule is kept (◈).", "note"
+            f"Here it takes {adversary.value:.3g} times as long as {names}, whose schedule is kept (◈).", "note"
         )
 
 

@@ -116,8 +116,8 @@ def _rounded(factor: float) -> float:
 
 def _columns(graph: OpGraph, cluster: Cluster) -> list[str]:
     """Columns of the graph's times that hold for a device of the cluster."""
-    found = {graph.time_column(name, kind) for name, kind in zip(cluster.names, cluster.types, strict=True)}
-    return [graph.time_types[j] for j in found if j >= 0]
+    columns = {graph.time_column(name, kind) for name, kind in zip(cluster.names, cluster.types, strict=True)}
+    return [graph.time_types[j] for j in columns if j >= 0]
 
 
 def _table(rows: list[tuple[str, str]], used: Collection[str]) -> str:

@@ -12,7 +12,7 @@ from placelab.errors import PlacelabError
 from placelab.explorer.engine.abandonable import Abandoned, run_abandonable
 from placelab.explorer.engine.reasons import traced
 from placelab.explorer.engine.solving import Result, function_of, place_state
-from placelab.explorer.engine.worker import Worker
+from placelab.explorer.engine.worker import Background, Worker
 from placelab.explorer.panels.panel import Shared
 from placelab.explorer.state import State
 from placelab.problem.problem import Problem
@@ -27,7 +27,7 @@ OWN = "A partitioner of your own records decisions when it takes trace, and hand
 SEARCHES = "It searches whole placements instead of deciding op by op."
 
 
-class DecisionsPanel:
+class DecisionsPanel(Background):
     """The newest result's decisions, computed on a thread of their own, when the panel is visible and no hand drags.
 
     Attributes
@@ -61,14 +61,6 @@ class DecisionsPanel:
         self._newest = result
         if self.visible:
             self._worker.wake()
-
-    def settled(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is being computed; return False when that takes longer."""
-        return self._worker.settled(timeout)
-
-    def close(self) -> None:
-        """End the thread."""
-        self._worker.close()
 
     def _catch_up(self) -> None:
         result, against = self._newest, self.view.against

@@ -13,7 +13,7 @@ from placelab.analysis.measures import metrics
 from placelab.analysis.two_schedules import Difference, difference
 from placelab.errors import FormatError
 from placelab.explorer.engine.solving import Result
-from placelab.explorer.engine.worker import Worker
+from placelab.explorer.engine.worker import Background, Worker
 from placelab.explorer.panels.panel import Shared
 from placelab.explorer.state import State
 from placelab.problem.problem import Problem
@@ -31,7 +31,7 @@ SAME = "This is the schedule that is kept; change something to see what differs.
 Row = dict[str, Any]
 
 
-class DifferencePanel:
+class DifferencePanel(Background):
     """A :class:`placelab.explorer.panels.panel.Panel`.
 
     Attributes
@@ -63,13 +63,9 @@ class DifferencePanel:
         self._schedule = None if result is None or result.preview else result.schedule
         self._wake()
 
-    def settled(self, timeout: float | None = None) -> bool:
-        """Wait until the rows are those of the last result; return False when that takes longer."""
-        return self._worker.settled(timeout)
-
     def close(self) -> None:
         """End the thread."""
-        self._worker.close()
+        super().close()
         self._link.unlink()
         self._shared.unobserve(self._wake, "kept")
 
@@ -84,7 +80,7 @@ class DifferencePanel:
         if self._shared.dragging():
             return self._worker.wake()
         if self._known != (before, after):
-            summary, groups, rows = told(before, after)
+            summary, groups, rows = contents(before, after)
             if self._worker.woken:
                 return
             with self.view.hold_sync():
@@ -95,7 +91,7 @@ class DifferencePanel:
         self.view.stale = False
 
 
-def told(before: Schedule | None, after: Schedule | None) -> tuple[str, list[str], list[Row]]:
+def contents(before: Schedule | None, after: Schedule | None) -> tuple[str, list[str], list[Row]]:
     """The sentence above the rows, the groups of rows, and the rows."""
     if before is None or after is None:
         return HINT, [], []
@@ -103,7 +99,7 @@ def told(before: Schedule | None, after: Schedule | None) -> tuple[str, list[str
         return SAME, [], []
     figures = list(_numbers(before, after))
     try:
-        found = difference(before, after)
+        diff = difference(before, after)
     except FormatError:
         names = before.problem.graph.title, after.problem.graph.title
         return (
@@ -113,39 +109,39 @@ def told(before: Schedule | None, after: Schedule | None) -> tuple[str, list[str
         )
     numbers = {name: i for i, name in enumerate(after.problem.graph.names.tolist())}
     rows = [
-        *_scopes(found, numbers),
-        *_groups(found, "kind", found.by_kind(), numbers),
-        *_ops(found, numbers),
+        *_scopes(diff, numbers),
+        *_groups(diff, "kind", diff.by_kind(), numbers),
+        *_ops(diff, numbers),
         *figures,
     ]
-    return _summary(found), GROUPS, rows
+    return _summary(diff), GROUPS, rows
 
 
-def _summary(found: Difference) -> str:
-    ops = found.ops
-    change = f"{found.b.problem.cluster.units.time(abs(found.saved))} {'saved' if found.saved >= 0 else 'lost'}"
-    share = f", {percent(abs(found.saved) / found.a.makespan)}" if found.a.makespan > 0 else ""
+def _summary(diff: Difference) -> str:
+    ops = diff.ops
+    change = f"{diff.b.problem.cluster.units.time(abs(diff.saved))} {'saved' if diff.saved >= 0 else 'lost'}"
+    share = f", {percent(abs(diff.saved) / diff.a.makespan)}" if diff.a.makespan > 0 else ""
     alone = int(ops["device_a"].isna().sum() + ops["device_b"].isna().sum())
     only = f"; {alone:,} ops are in one of them only" if alone else ""
     return f"{change}{share}; {int(ops['moved'].sum()):,} of {len(ops):,} ops moved{only}"
 
 
-def _scopes(found: Difference, numbers: dict[str, int]) -> Iterator[Row]:
+def _scopes(diff: Difference, numbers: dict[str, int]) -> Iterator[Row]:
     """Rows of scopes, so deep that there are some."""
     for depth in range(1, DEEPEST + 1):
-        table = found.by_scope(depth)
+        table = diff.by_scope(depth)
         if len(table) >= FEW:
             break
-    mark = "/" if found.ops["name"].str.contains("/").any() else "."
-    keys = [mark.join(name.split(mark)[:-1][:depth]) for name in found.ops["name"]]
-    return _groups(found, "scope", table, numbers, keys)
+    mark = "/" if diff.ops["name"].str.contains("/").any() else "."
+    keys = [mark.join(name.split(mark)[:-1][:depth]) for name in diff.ops["name"]]
+    return _groups(diff, "scope", table, numbers, keys)
 
 
 def _groups(
-    found: Difference, what: str, table: pd.DataFrame, numbers: dict[str, int], keys: list[str] | None = None
+    diff: Difference, what: str, table: pd.DataFrame, numbers: dict[str, int], keys: list[str] | None = None
 ) -> Iterator[Row]:
     """Rows of kinds or scopes; a click selects the op in them that changed most."""
-    ops = found.ops
+    ops = diff.ops
     change = (ops["critical_a"] - ops["critical_b"]).abs().where(ops["name"].isin(numbers), -1.0)
     most = change.groupby(keys if keys is not None else ops[what]).idxmax()
     for row in table.head(MOST).to_dict("records"):
@@ -154,14 +150,14 @@ def _groups(
             what=what,
             name=row[what],
             moved=f"{row['moved']:,} of {row['ops']:,}",
-            **_times(found, row["critical_a"], row["critical_b"]),
+            **_times(diff, row["critical_a"], row["critical_b"]),
             op=numbers.get(name, -1),
         )
 
 
-def _ops(found: Difference, numbers: dict[str, int]) -> Iterator[Row]:
+def _ops(diff: Difference, numbers: dict[str, int]) -> Iterator[Row]:
     """Rows of the ops whose share of the critical path changed most, then of others that moved."""
-    ops = found.ops
+    ops = diff.ops
     change = (ops["critical_a"] - ops["critical_b"]).abs()
     order = (
         pd.DataFrame(dict(change=change, moved=ops["moved"])).sort_values(["change", "moved"], ascending=False).index
@@ -174,13 +170,13 @@ def _ops(found: Difference, numbers: dict[str, int]) -> Iterator[Row]:
             what="op",
             name=row["name"],
             moved=devices[0] if devices[0] == devices[1] else " → ".join(devices),
-            **_times(found, row["critical_a"], row["critical_b"]),
+            **_times(diff, row["critical_a"], row["critical_b"]),
             op=numbers.get(row["name"], -1),
         )
 
 
-def _times(found: Difference, before: float, after: float) -> Row:
-    was, now = (s.problem.cluster.units for s in (found.a, found.b))
+def _times(diff: Difference, before: float, after: float) -> Row:
+    was, now = (s.problem.cluster.units for s in (diff.a, diff.b))
     return dict(before=was.time(before), after=now.time(after), saved=float(before - after))
 
 

@@ -9,14 +9,14 @@ import numpy as np
 import traitlets
 
 from placelab.explorer.engine.solving import Result
-from placelab.explorer.engine.worker import Worker
+from placelab.explorer.engine.worker import Background, Worker
 from placelab.explorer.panels.panel import Shared
 from placelab.explorer.state import State
 from placelab.problem.problem import Problem
 from placelab.widgets.graph.graph_view import ModelGraph
 
 
-class GraphPanel:
+class GraphPanel(Background):
     """A :class:`placelab.explorer.panels.panel.Panel`.
 
     Attributes
@@ -58,14 +58,6 @@ class GraphPanel:
             self._colour()
         else:
             self._worker.wake()
-
-    def settled(self, seconds: float | None = None) -> bool:
-        """Wait until the newest graph is on show; return False when that takes longer."""
-        return self._worker.settled(seconds)
-
-    def close(self) -> None:
-        """End the thread."""
-        self._worker.close()
 
     @property
     def _up_to_date(self) -> bool:

@@ -52,12 +52,12 @@ def _summed(schedule: Schedule) -> list[Item]:
 
 def _replicas(schedule: Schedule) -> list[Item]:
     units = schedule.problem.cluster.units
-    found = workers.workers_of(schedule.placement)
-    most, least = workers.work(schedule, found)
-    end = workers.ends(schedule, found)
+    group = workers.workers_of(schedule.placement)
+    most, least = workers.work(schedule, group)
+    end = workers.ends(schedule, group)
     each = workers.efficiency(most, least, end)
     gain = workers.potential(most, least).min()
-    listed = ", ".join(f"{name} {e:.2f}" for name, e in zip(found.names[:8], each[:8], strict=True))
+    listed = ", ".join(f"{name} {e:.2f}" for name, e in zip(group.names[:8], each[:8], strict=True))
     wait = workers.straggling(end)
     title = f"{EFFICIENCY} {listed}. A perfect overlap would gain {percent(gain)} over none."
     ends = f"{STRAGGLING} Ends: {units.time(end.min())} to {units.time(end.max())}"
@@ -69,14 +69,12 @@ def _replicas(schedule: Schedule) -> list[Item]:
 
 def _pipeline(schedule: Schedule) -> list[Item]:
     units = schedule.problem.cluster.units
-    found, end = bubbles(schedule), schedule.makespan or 1.0
-    share = found["bubble"] / end
-    title = f"{BUBBLE}: {units.time(found['bubble'])}. {SPAN} {units.time(found['bubble_span'])}"
+    idle, end = bubbles(schedule), schedule.makespan or 1.0
+    share = idle["bubble"] / end
+    title = f"{BUBBLE}: {units.time(idle['bubble'])}. {SPAN} {units.time(idle['bubble_span'])}"
     return [
         _item("bubble", "Bubble", percent(share), title, "bad" if share >= 0.25 else ""),
-        _item(
-            "activations", "Micro-batches held", f"{found['peak_activations']:.0f}", f"{HELD}: the most of any stage"
-        ),
+        _item("activations", "Micro-batches held", f"{idle['peak_activations']:.0f}", f"{HELD}: the most of any stage"),
     ]
 
 

@@ -10,7 +10,7 @@ import ipywidgets as w
 
 from placelab.explorer.engine.failure import sentence
 from placelab.explorer.engine.solving import Result
-from placelab.explorer.engine.worker import Worker
+from placelab.explorer.engine.worker import Background, Worker
 from placelab.explorer.jobs import Job, one_step, with_job
 from placelab.explorer.panels.buttons import button
 from placelab.explorer.panels.job_controls import PRESETS, JobControls
@@ -26,7 +26,7 @@ INVITATION = "A job is many copies or parts of this model at work together. Choo
 RUN_TIP = "A run of many steps with checkpoints and failures, and the best interval between checkpoints"
 
 
-class JobPanel:
+class JobPanel(Background):
     """A :class:`placelab.explorer.panels.panel.Panel`.
 
     Attributes
@@ -95,13 +95,9 @@ class JobPanel:
         self.orders.follow(result.schedule)
         self.run.follow(result.schedule, self.page.value)
 
-    def settled(self, patience: float | None = None) -> bool:
-        """Wait until no job is being made; return False when that takes longer."""
-        return self._worker.settled(patience)
-
     def close(self) -> None:
         """End the threads."""
-        self._worker.close()
+        super().close()
         self.orders.close()
 
     def _asker(self, job: Job) -> Callable[[], None]:

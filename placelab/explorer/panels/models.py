@@ -104,8 +104,8 @@ class ModelPicker:
         shown = self._opened[self._title].graph
 
         def read() -> Any:
-            found = opened(data, name, shown)
-            return (name, found) if isinstance(found, Profile) else Model(name, found)
+            content = opened(data, name, shown)
+            return (name, content) if isinstance(content, Profile) else Model(name, content)
 
         self.opening.read(f"{name}, {si(len(data), 'B')}", read, self._take)
 
@@ -115,11 +115,11 @@ class ModelPicker:
         )
         self._failed(f"{name} {large}" if reason == "large" else f"{name} did not arrive: {reason}")
 
-    def _take(self, found: Any) -> None:
-        if isinstance(found, Model):
-            self._pick(found)
+    def _take(self, content: Any) -> None:
+        if isinstance(content, Model):
+            self._pick(content)
         else:
-            self._measure(*found)
+            self._measure(*content)
         self.toggle.value = False
 
     def _failed(self, reason: str) -> None:

@@ -11,14 +11,14 @@ import ipywidgets as w
 
 from placelab.explorer.engine.abandonable import Abandoned, run_abandonable
 from placelab.explorer.engine.failure import sentence
-from placelab.explorer.engine.worker import Worker
+from placelab.explorer.engine.worker import Background, Worker
 from placelab.explorer.panels.buttons import button
 
 PATIENCE = 0.5  # seconds that `read` waits, so that small files are shown at once
 Job = tuple[str, Callable[[], Any], Callable[[Any], None]]  # title, reader, and consumer of what it returns
 
 
-class Opening:
+class Opening(Background):
     """The line that names the file being read, and the thread that reads one file after another.
 
     Parameters
@@ -59,14 +59,10 @@ class Opening:
         self._jobs.clear()
         self._stopped = True
 
-    def settled(self, seconds: float | None = None) -> bool:
-        """Wait until everything is read; return False when that takes longer."""
-        return self._worker.settled(seconds)
-
     def close(self) -> None:
         """End the thread."""
         self.stop()
-        self._worker.close()
+        super().close()
 
     def _run(self) -> None:
         while self._jobs:
@@ -74,8 +70,8 @@ class Opening:
             self._stopped = False
             self.say(f"Reading {title} …")
             try:
-                found = run_abandonable(read, lambda: self._stopped)
-                self._fail("") if self._stopped else take(found)
+                content = run_abandonable(read, lambda: self._stopped)
+                self._fail("") if self._stopped else take(content)
             except Abandoned:
                 self._fail("")
             except Exception as error:  # a file may hold anything; it must not end the thread

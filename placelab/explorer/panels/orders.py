@@ -8,7 +8,7 @@ import ipywidgets as w
 import numpy as np
 
 from placelab.errors import PlacelabError
-from placelab.explorer.engine.worker import Worker
+from placelab.explorer.engine.worker import Background, Worker
 from placelab.explorer.panels.buttons import button
 from placelab.planning.read_orders import replica_column
 from placelab.progress import Progress
@@ -20,7 +20,7 @@ RUNS = 1000
 WIDTH, HEIGHT = 180, 46
 
 
-class Orders:
+class Orders(Background):
     """A button, and what it has computed of the schedule shown.
 
     Notes
@@ -53,14 +53,6 @@ class Orders:
     def forget(self) -> None:
         """Take the distribution away: it belongs to a schedule before."""
         self.shown.value = ""
-
-    def settled(self, patience: float | None = None) -> bool:
-        """Wait until nothing is being computed; return False when that takes longer."""
-        return self._worker.settled(patience)
-
-    def close(self) -> None:
-        """End the thread."""
-        self._worker.close()
 
     def _start(self) -> None:
         self.shown.value = "0 %"

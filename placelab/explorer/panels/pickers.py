@@ -91,6 +91,12 @@ class Pickers:
         rules = [self.transfers, self.memory, self.more.box]
         return [w.HBox(group).add_class("pl-group") for group in (problem, strategies, rules)]
 
+    @property
+    def tips(self) -> dict[str, str]:
+        """What each menu is, by its name."""
+        menus = (self.models.menu, self.cluster, self.partitioner, self.scheduler, self.transfers, self.memory)
+        return {menu.description: menu.tooltip for menu in menus}
+
     def _seldom(self) -> list[w.Widget]:
         """What is set seldom: a row of buttons and menus, and the transformations before placing."""
         row = w.HBox([self.models.toggle, self.costs.menu, self.costs.toggle, self.seed, self.prepare.box])

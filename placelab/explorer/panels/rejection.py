@@ -33,12 +33,12 @@ class Rejection:
     Attributes
     ----------
     box
-        The panel; `text` is the widget that explains, `hint` says what is tried, `found` has the remedies that were found.
+        The panel; `text` is the widget that explains, `hint` says what is tried, `offers` has a button for each remedy.
     """
 
     def __init__(self, select: Callable[[int], None], change: ChangeState, undo: Callable[[], None]) -> None:
         self._select, self._op, self._written = select, -1, SI
-        self.text, self.hint, self.found = w.HTML(), w.HTML(), w.HBox().add_class("pl-remedies")
+        self.text, self.hint, self.offers = w.HTML(), w.HTML(), w.HBox().add_class("pl-remedies")
         self._show_op = button("", "Select it in all views", lambda: self._select(self._op))
         ignore = button(
             "Ignore memory", "Memory model none: place as if every device had room for everything", self._ignore_memory
@@ -47,7 +47,7 @@ class Rejection:
         self._change = change
         self._remedies = RemedySearch(self._offer)
         always = w.HBox([self._show_op, ignore, back]).add_class("pl-remedies")
-        self.box = w.VBox([self.text, self.hint, self.found, always]).add_class("pl-rejection")
+        self.box = w.VBox([self.text, self.hint, self.offers, always]).add_class("pl-rejection")
         self.hide()
 
     def show(self, error: InfeasibleError, state: State, problem: Problem, selectable: bool) -> None:
@@ -83,7 +83,7 @@ class Rejection:
             hint = "Trying what would work …"
         self.hint.value = f'<div role="status">{hint}</div>' if hint else ""
         buttons = [self._use(name, makespan) for name, makespan in remedies.strategies[:OFFERED]]
-        self.found.children = buttons + ([self._grow(remedies.memory)] if remedies.memory else [])
+        self.offers.children = buttons + ([self._grow(remedies.memory)] if remedies.memory else [])
 
     def _use(self, name: str, makespan: float) -> w.Button:
         pick = lambda: self._change(lambda s: s.with_strategy("partitioner", name), "")  # noqa: E731

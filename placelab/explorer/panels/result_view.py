@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import ipywidgets as w
@@ -19,7 +20,7 @@ from placelab.explorer.panels.panel import Shared
 from placelab.explorer.panels.pickers import ChangeState, Pickers
 from placelab.explorer.panels.rejection import Rejection
 from placelab.explorer.panels.search_line import SearchLine
-from placelab.explorer.panels.strip import Item, link_load, with_change, with_proof
+from placelab.explorer.panels.strip import link_load, strip, with_change, with_proof
 from placelab.explorer.panels.tabs import Tabs
 from placelab.explorer.state import State
 from placelab.problem.problem import Problem
@@ -63,7 +64,8 @@ class ResultView:
     ) -> None:
         self._canvas, self._prepare, self._shared = canvas, pickers.prepare, shared
         self.say, self.aside = message.say, ""
-        self._shown: Schedule | None = None
+        self._shown: Schedule | None = None  # whose numbers are shown
+        self._writing = threading.Lock()  # a bound is proven on another thread than results are shown
         self._devices = 0  # of the newest problem
         self.gantt = Gantt(embedded=True, height=-1)
         self.line = SearchLine(again)
@@ -93,14 +95,16 @@ class ResultView:
         self.gantt.keep(schedule)
         self._write_numbers()
 
-    def show(self, result: Result, numbers: list[Item], warning: str) -> None:
-        """Show a result with its numbers and its warning."""
+    def show(self, result: Result) -> None:
+        """Show a result; the chart first, since working out the numbers takes as long as drawing it."""
         schedule, gantt = result.schedule, self.gantt
-        self._shown = schedule
-        self._shared.prove(schedule.problem, schedule.placement.bound)
+        self._shared.prove(schedule.problem, schedule.placement.proven(schedule.makespan))
         with gantt.hold_sync():
             gantt.show(schedule, dragging=self._canvas.dragging)
-            gantt.numbers, gantt.warning, gantt.detail = numbers, warning, ""
+            gantt.detail = ""
+        self._shown = schedule
+        with gantt.hold_sync():
+            gantt.numbers, gantt.warning = strip(schedule, result.violations)
         self.rest(result)
         self._prepare.show_count(schedule.problem.graph.n_ops, result.ops)
         self.tabs.result(result)
@@ -144,9 +148,10 @@ class ResultView:
         self.tabs.close()
 
     def _write_numbers(self, _: object = None) -> None:
-        if (schedule := self._shown) is not None:
-            items = with_proof(self.gantt.numbers, schedule, self._shared.bound)
-            self.numbers.show(with_change(items, schedule, self._shared.kept), self.gantt.warning)
+        with self._writing:
+            if (schedule := self._shown) is not None:
+                items = with_proof(self.gantt.numbers, schedule, self._shared.bound)
+                self.numbers.show(with_change(items, schedule, self._shared.kept), self.gantt.warning)
 
     def _select(self, op: int) -> None:
         self.gantt.selection = op

@@ -62,7 +62,8 @@ class SearchLine:
     def halt(self) -> None:
         """End the search with the best placement so far."""
         if search := self._search:
-            search.halted = self.cancel.disabled = True
+            search.halt()
+            self.cancel.disabled = True
 
     def _write(self, text: str) -> None:
         if self.text.value != text:

@@ -11,6 +11,7 @@ from placelab.analysis.lower_bounds import best_bound, bounds
 from placelab.analysis.measures import metrics
 from placelab.analysis.validation import Violation
 from placelab.explorer.panels.job_numbers import job_items
+from placelab.schedule.placement import PROVEN
 from placelab.schedule.schedule import Schedule
 from placelab.units import Units, percent
 
@@ -21,7 +22,7 @@ Item = dict[str, str]  # key, label, value, title, tone, as in the `numbers` tra
 def strip(schedule: Schedule, violations: Sequence[Violation] | None) -> tuple[list[Item], str]:
     """The numbers above the chart, from ``metrics``, ``bounds`` and ``validate``, and the warning ("" for none)."""
     m = metrics(schedule)
-    warnings = (_worse(m, schedule), _short(schedule), _misjudged(schedule))
+    warnings = (_worse(m, schedule), _short(schedule), _misjudged(schedule), _refuted(schedule))
     return numbers(schedule, m, violations), " ".join(text for text in warnings if text)
 
 
@@ -56,7 +57,8 @@ def with_change(items: Sequence[Item], schedule: Schedule, kept: Schedule | None
 
 def with_proof(items: Sequence[Item], schedule: Schedule, bound: float) -> list[Item]:
     """The numbers, the gap by a lower bound [s] that another view has proven, where it is better than those known here."""
-    if bound <= max(best_bound(schedule.problem), schedule.placement.bound or 0.0):
+    known = max(best_bound(schedule.problem), schedule.placement.proven(schedule.makespan))
+    if not known < bound <= schedule.makespan * (1 + PROVEN):
         return list(items)
     gap = schedule.makespan / bound - 1
     least = schedule.problem.cluster.units.time(bound)
@@ -107,9 +109,9 @@ def _gap(gap: float, schedule: Schedule) -> Item:
     """Largest possible distance from the optimum, by the best lower bound known, the partitioner's own included."""
     placement, problem = schedule.placement, schedule.problem
     known = {name.replace("_", " "): value for name, value in bounds(problem).items()}
-    if placement.bound is not None:
-        known[f"proven by {placement.partitioner}"] = placement.bound
-        gap = np.fmin(gap, schedule.makespan / placement.bound - 1 if placement.bound > 0 else np.inf)
+    if bound := placement.proven(schedule.makespan):
+        known[f"proven by {placement.partitioner}"] = bound
+        gap = np.fmin(gap, schedule.makespan / bound - 1)
     listed = "; ".join(f"{name} {problem.cluster.units.time(value)}" for name, value in known.items())
     title = " ".join(
         [f"No schedule of this problem is faster than its lower bounds: {listed}.", _ratio(schedule)]
@@ -169,6 +171,16 @@ def _short(schedule: Schedule) -> str:
     more = f" ({len(schedule.oom)} such spans in all)" if len(schedule.oom) > 1 else ""
     cluster = schedule.problem.cluster
     return f"{cluster.names[d]} is out of memory at {cluster.units.time(began)}, {cluster.units.amount(short, 'B')} short{more}."
+
+
+def _refuted(schedule: Schedule) -> str:
+    placement, written = schedule.placement, schedule.problem.cluster.units
+    if not placement.bound or placement.proven(schedule.makespan):
+        return ""
+    return (
+        f"{placement.partitioner} claims that no schedule is shorter than {written.time(placement.bound)}: "
+        "this one is, and the bound is ignored."
+    )
 
 
 def _misjudged(schedule: Schedule) -> str:

@@ -28,6 +28,9 @@ PANELS: tuple[PanelFactory, ...] = (  # in the order of their tabs
 )
 
 
+CLUSTER = "Cluster"  # title of the canvas, which lies beside the panels, or where the page is narrow over them
+
+
 class Tabs:
     """The panels, of which one is seen.
 
@@ -42,7 +45,8 @@ class Tabs:
     def __init__(self, shared: Shared) -> None:
         self.panels: dict[str, Panel] = {panel.title: panel for panel in (make(shared) for make in PANELS)}
         self._result: Result | None = None
-        self.titles = w.ToggleButtons(options=list(self.panels), tooltips=[""] * len(self.panels))
+        titles = [CLUSTER, *self.panels]
+        self.titles = w.ToggleButtons(options=titles, value=Comparison.title, tooltips=[""] * len(titles))
         self.titles.add_class("pl-titles")
         self.stack = w.Stack([panel.box for panel in self.panels.values()], selected_index=0).add_class("pl-stack")
         self.box = w.VBox([self.titles, self.stack]).add_class("pl-tabs")
@@ -72,7 +76,11 @@ class Tabs:
             panel.close()
 
     def _choose(self, _: Any = None) -> None:
-        """Show the panel whose title is pressed; only it computes."""
+        """Show the panel whose title is pressed, of all panels only it computes; or the canvas over the last one."""
+        over = self.titles.value == CLUSTER
+        (self.box.add_class if over else self.box.remove_class)("pl-cluster-chosen")
+        if over:
+            return
         for i, (title, panel) in enumerate(self.panels.items()):
             chosen = title == self.titles.value
             appears = chosen and not panel.visible

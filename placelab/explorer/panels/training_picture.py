@@ -1,4 +1,4 @@
-"""What the picture of a training run shows: where its time goes, and its expected time by the interval between checkpoints."""
+"""The picture of a training run: where its time goes, and its expected time by the interval between checkpoints."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def shares(runs: TrainingRuns, columns: int = COLUMNS) -> np.ndarray:
     edges = np.linspace(0.0, total, columns + 1)
     took = rows["finish"] - rows["start"]
     at = np.concatenate([[0.0], rows["finish"]])
-    found = np.empty((len(KINDS), columns))
+    share = np.empty((len(KINDS), columns))
     for kind in range(len(KINDS)):
         spent = np.concatenate([[0.0], np.cumsum(np.where(rows["kind"] == kind, took, 0.0))])
-        found[kind] = np.diff(np.interp(edges, at, spent))
-    return found / (total / columns)
+        share[kind] = np.diff(np.interp(edges, at, spent))
+    return share / (total / columns)
 
 
 def over_interval(useful: float, curve: np.ndarray) -> dict[str, list[float]]:

@@ -13,7 +13,7 @@ import traitlets
 from placelab.analysis.faster import Part, makespans, parts
 from placelab.explorer.engine.abandonable import Abandoned, run_abandonable
 from placelab.explorer.engine.solving import Result
-from placelab.explorer.engine.worker import Worker
+from placelab.explorer.engine.worker import Background, Worker
 from placelab.explorer.panels.panel import Shared
 from placelab.explorer.state import State
 from placelab.problem.problem import Problem
@@ -29,7 +29,7 @@ Key = tuple[str, str]
 Row = dict[str, Any]
 
 
-class WhatMatters:
+class WhatMatters(Background):
     """A :class:`placelab.explorer.panels.panel.Panel`.
 
     Attributes
@@ -70,13 +70,9 @@ class WhatMatters:
             self.view.stale, self.view.status = True, ""
         self._wake()
 
-    def settled(self, seconds: float | None = None) -> bool:
-        """Wait until nothing is being simulated; return False when that takes longer."""
-        return self._worker.settled(seconds)
-
     def close(self) -> None:
         """End the thread."""
-        self._worker.close()
+        super().close()
         self._link.unlink()
 
     def _wake(self) -> None:

@@ -28,7 +28,7 @@ import numpy as np
 
 from placelab.errors import CycleError, FormatError
 from placelab.files.fields import cost, integer, read_from, records, text, title
-from placelab.files.limits import json_of, read_file, unzipped
+from placelab.files.limits import json_of, unzipped
 from placelab.files.protobuf import MessageType, messages, parse, varint
 from placelab.formats.building import build
 from placelab.formats.chakra import host_trace
@@ -94,11 +94,6 @@ class Node:
         """Bytes of its output."""
         size = self.sizes.get("comm_size" if self.kind.startswith("COMM") else "tensor_size", 0.0)
         return self.written or size or self.sizes.get("tensor_size", 0.0)
-
-
-def read(path: Any) -> OpGraph:
-    """Read a Chakra trace; raises FormatError and CycleError."""
-    return loads(read_file(path, EXPECTED), str(path))
 
 
 def loads(data: bytes, where: str = "the upload") -> OpGraph:

@@ -27,7 +27,7 @@ from typing import Any
 
 from placelab.errors import FormatError
 from placelab.files.fields import cost, integer, nonempty, read_from, records, title
-from placelab.files.limits import json_of, read_file
+from placelab.files.limits import json_of
 from placelab.formats.building import build
 from placelab.names import is_name
 from placelab.problem.graph import OpGraph
@@ -40,11 +40,6 @@ AT_HAND = 1e30  # bytes/s between cores, which share memory
 SPEED = {"fpga": 1e13, "cpu": 1e12}  # operations/s; the layers of the published files take ten times as long on a core
 MAX_DEVICES = 500  # of each type
 LARGEST = 10**15  # id of a node
-
-
-def read(path: Any) -> OpGraph:
-    """Read a dnn-partitioning file; raises FormatError and CycleError."""
-    return loads(read_file(path, EXPECTED), str(path))
 
 
 def loads(data: bytes, where: str = "the upload") -> OpGraph:

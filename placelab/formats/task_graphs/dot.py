@@ -30,7 +30,7 @@ from typing import Any
 
 from placelab.errors import FormatError
 from placelab.files.fields import cost_of_text, read_from, record, title
-from placelab.files.limits import json_of, read_file, text_of
+from placelab.files.limits import json_of, text_of
 from placelab.files.saving import save
 from placelab.formats.task_graphs.dot_parser import Attributes, DotGraph, parse
 from placelab.formats.task_graphs.unit_costs import unit_metadata
@@ -46,11 +46,6 @@ KNOWN = networkx_graph.NODE | networkx_graph.EDGE | COSTS | {"metadata"}
 AS_JSON = {"time", "outputs", "devices"}
 EDGE_SIZE = "size of an edge"  # None if negative: a control edge
 DUMMIES = {"root", "end"}  # SimGrid's, without size
-
-
-def read(path: Any) -> OpGraph:
-    """Read a DOT file; raises FormatError and CycleError."""
-    return loads(read_file(path, EXPECTED), str(path))
 
 
 def loads(data: bytes, where: str = "the upload") -> OpGraph:

@@ -14,11 +14,10 @@ https://github.com/mayerrn/tensorflowPartitioningAndScheduling
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from placelab.errors import FormatError
 from placelab.files.fields import cost_of_text, nonempty, read_from, title
-from placelab.files.limits import MAX_OPS, read_file, text_of
+from placelab.files.limits import MAX_OPS, text_of
 from placelab.formats.building import build
 from placelab.formats.task_graphs.unit_costs import unit_metadata
 from placelab.problem.graph import OpGraph
@@ -27,11 +26,6 @@ EXPECTED = "a graph in Mayer's CSV"
 ID, SUCCESSORS, COLOCATED, SIZE, OPERATIONS, RAM, CONSTRAINT, NAME = 0, 1, 3, 4, 5, 6, 7, 8
 NUMBERED = re.compile(r"_\d+$")  # MatMul_2 is the third MatMul
 CONSTRAINTS = ("CPU", "GPU")
-
-
-def read(path: Any) -> OpGraph:
-    """Read a CSV file of Mayer's program; raises FormatError and CycleError."""
-    return loads(read_file(path, EXPECTED), str(path))
 
 
 def loads(data: bytes, where: str = "the upload") -> OpGraph:

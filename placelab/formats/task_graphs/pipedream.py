@@ -24,7 +24,7 @@ from typing import Any
 
 from placelab.errors import FormatError
 from placelab.files.fields import cost_of_text, read_from, title
-from placelab.files.limits import MAX_OPS, read_file, text_of
+from placelab.files.limits import MAX_OPS, text_of
 from placelab.formats.building import build
 from placelab.problem.graph import OpGraph
 
@@ -45,11 +45,6 @@ class _Layer:
     activation: float  # [bytes]
     parameters: float  # [bytes]
     stage: int | None
-
-
-def read(path: Any, *, backward: bool = True) -> OpGraph:
-    """Read a PipeDream profile as a training step, or, with `backward=False`, as the forward pass alone."""
-    return loads(read_file(path, EXPECTED), str(path), backward=backward)
 
 
 def loads(data: bytes, where: str = "the upload", *, backward: bool = True) -> OpGraph:

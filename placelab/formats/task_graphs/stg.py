@@ -21,7 +21,7 @@ from typing import Any
 
 from placelab.errors import FormatError
 from placelab.files.fields import cost_of_text, nonempty, read_from, title
-from placelab.files.limits import MAX_OPS, read_file, text_of
+from placelab.files.limits import MAX_OPS, text_of
 from placelab.files.saving import save
 from placelab.formats.building import build
 from placelab.formats.task_graphs.unit_costs import MAX_PROCESSORS, unit_metadata
@@ -30,11 +30,6 @@ from placelab.problem.graph import OpGraph
 EXPECTED = "a Standard Task Graph"
 DUMMIES = 2
 LIMITS = (MAX_OPS, MAX_PROCESSORS)
-
-
-def read(path: Any) -> OpGraph:
-    """Read a Standard Task Graph file; raises FormatError and CycleError."""
-    return loads(read_file(path, EXPECTED), str(path))
 
 
 def loads(data: bytes, where: str = "the upload") -> OpGraph:

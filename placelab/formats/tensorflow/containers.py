@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from placelab.errors import FormatError
 from placelab.files.limits import MAX_OPS
-from placelab.files.protobuf import BYTES, fields, parse
+from placelab.files.protobuf import BYTES, fields, parse, spans_of
 from placelab.formats.tensorflow.functions import Function, Library, function_of
 from placelab.formats.tensorflow.nodes import EXPECTED, Node, node_of, schema
 from placelab.formats.tensorflow.saved_model import is_saved_model, saved_graph
@@ -85,7 +85,7 @@ def _binary(
             nodes.add(parse(kind, data[value:stop], where))
         elif (number, wire) == (LIBRARY, BYTES):
             functions |= {
-                _function_name(data, where, *span): span for span in _inside(data, where, FUNCTION, value, stop)
+                _function_name(data, where, *span): span for span in spans_of(FUNCTION, data, where, value, stop)
             }
 
     def load(span: tuple[int, int]) -> Any:
@@ -139,13 +139,7 @@ def _library(functions: Mapping[str, Any], load: Callable[[Any], Any], nodes: _N
 
 
 def _function_name(data: bytes, where: str, start: int, end: int) -> str:
-    for signature in _inside(data, where, SIGNATURE, start, end):
-        for name in _inside(data, where, NAME, *signature):
+    for signature in spans_of(SIGNATURE, data, where, start, end):
+        for name in spans_of(NAME, data, where, *signature):
             return data[slice(*name)].decode(errors="replace")
     return ""
-
-
-def _inside(data: bytes, where: str, wanted: int, start: int, end: int) -> list[tuple[int, int]]:
-    """Start and end of each field with number `wanted` in a message."""
-    every = fields(data, where, start, end)
-    return [(value, stop) for number, wire, _, value, stop in every if (number, wire) == (wanted, BYTES)]

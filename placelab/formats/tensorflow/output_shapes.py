@@ -170,12 +170,12 @@ def _windowed(image: Dimensions, others: Sequence[Shape], node: Node) -> Shape:
     channels_last = attributes.get("data_format", "NHWC") == "NHWC"
     channel, places = (3, (1, 2)) if channels_last else (1, (2, 3))
     sizes = [window[p] for p in places] if pooling else window[:2]
-    found = list(image)
+    shape = list(image)
     for place, size in zip(places, sizes, strict=True):
-        found[place] = _steps(image[place], size, strides[place], padding)
+        shape[place] = _steps(image[place], size, strides[place], padding)
     if not pooling:
-        found[channel] = window[2] * window[3] if "Depthwise" in node.kind else window[3]
-    return tuple(found)
+        shape[channel] = window[2] * window[3] if "Depthwise" in node.kind else window[3]
+    return tuple(shape)
 
 
 def _steps(length: int, window: int, stride: int, padding: str) -> int:

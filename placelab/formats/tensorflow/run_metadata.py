@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from placelab.errors import FormatError
 from placelab.files.limits import MAX_OPS, json_of, read_file, unzipped
-from placelab.files.protobuf import BYTES, MessageType, fields, messages, parse
+from placelab.files.protobuf import BYTES, MessageType, fields, messages, parse, spans_of
 from placelab.formats.profile_columns import ProfileColumns, median_columns
 from placelab.formats.tensorflow.op_types import REFERENCE, size_of
 
@@ -113,15 +113,10 @@ def _runs(data: bytes, where: str) -> Iterator[Run]:
 
 def _device_stats(data: bytes, where: str) -> list[tuple[int, int]]:
     """Start and end of each DeviceStepStats: directly in StepStats, one level deeper in RunMetadata."""
-    outer = _inside(data, where, STEP_STATS, 0, len(data))
+    outer = spans_of(STEP_STATS, data, where)
     if any(number == RUN for span in outer for number, *_ in fields(data, where, *span)):
         return outer
-    return [inner for span in outer for inner in _inside(data, where, DEVICE_STATS, *span)]
-
-
-def _inside(data: bytes, where: str, wanted: int, start: int, end: int) -> list[tuple[int, int]]:
-    every = fields(data, where, start, end)
-    return [(value, stop) for number, wire, _, value, stop in every if (number, wire) == (wanted, BYTES)]
+    return [inner for span in outer for inner in spans_of(DEVICE_STATS, data, where, *span)]
 
 
 def _run(message: Any, device: str, where: str) -> Run:

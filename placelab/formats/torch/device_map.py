@@ -162,7 +162,9 @@ def _device_names(placement: Placement, devices: Mapping[str, int | str] | None)
     if devices is not None:
         expect(devices, Mapping, "device_map")
         if missing := [name for name in cluster.names if name not in devices]:
-            raise FormatError(f"devices does not say what PyTorch calls {missing[0]!r}")
+            raise FormatError(
+                f"devices does not say what PyTorch calls {missing[0]!r}; it needs an entry for every device"
+            )
         return [devices[name] for name in cluster.names]
     on_cpu = [kind == "cpu" for kind in hardware(cluster)]
     return ["cpu" if cpu else d - sum(on_cpu[:d]) for d, cpu in enumerate(on_cpu)]

@@ -24,7 +24,7 @@ from placelab.pipelines.timing import Work, replay, work_of
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
-from placelab.scheduling.pipeline_orders import Ranks, Slot, ranks, sequence
+from placelab.scheduling.pipeline_orders import Ranks, Slot, ranks_of, sequence
 
 EXPECTED = "a schedule table of torch.distributed.pipelining"
 MAX_BYTES = 64 << 20
@@ -71,12 +71,12 @@ def loads(problem: Problem, data: bytes, where: str = "the upload") -> Placement
     with read_from(where):
         rows = actions(text_of(data, where, EXPECTED))
         placement = Placement(problem, _devices(problem))
-        found = ranks(problem, placement, "planned")
-        pipeline = found[0].pipeline
+        replicas = ranks_of(problem, placement, "planned")
+        pipeline = replicas[0].pipeline
         plans = [_slots(pipeline, row) for row in rows]
-        _check_rows(found[0], rows)
+        _check_rows(replicas[0], rows)
         _check_all_there(pipeline, plans)
-        order = np.concatenate([sequence(each, plans) for each in found])
+        order = np.concatenate([sequence(each, plans) for each in replicas])
         _check_runs(pipeline, work_of(problem, placement.device), placement.device, plans, order)
     return Placement(problem, placement.device, order.astype(np.int32), partitioner="torch schedule")
 
@@ -86,8 +86,8 @@ def dumps(schedule: Schedule) -> str:
     several replicas, the first one's."""
     expect(schedule, Schedule, "a schedule table")
     required(schedule.problem.graph, "a schedule table")
-    found = ranks(schedule.problem, schedule.placement, "planned")[0]
-    lines = [",".join(_written(found.pipeline, schedule.order(d).tolist())) for d in found.device]
+    ranks = ranks_of(schedule.problem, schedule.placement, "planned")[0]
+    lines = [",".join(_written(ranks.pipeline, schedule.order(d).tolist())) for d in ranks.device]
     return "".join(f"{line}\r\n" for line in lines)
 
 
@@ -132,10 +132,10 @@ def _slots(pipeline: Pipeline, row: list[Action]) -> list[Slot]:
     """The ops of a row's actions: a full backward is one op, or both gradients."""
     slots: list[Slot] = []
     for stage, kind, microbatch in row:
-        found = [(p, microbatch, stage) for p in PHASES[kind] if (p, microbatch, stage) in pipeline.op]
-        if not found:
+        known = [(p, microbatch, stage) for p in PHASES[kind] if (p, microbatch, stage) in pipeline.op]
+        if not known:
             raise FormatError(f"{stage}{kind}{microbatch} {_unknown(pipeline, stage, kind, microbatch)}")
-        slots += found
+        slots += known
     return slots
 
 
@@ -151,9 +151,9 @@ def _devices(problem: Problem) -> np.ndarray:
     return problem.may_run.argmax(axis=1).astype(np.int32)
 
 
-def _check_rows(found: Ranks, rows: list[list[Action]]) -> None:
+def _check_rows(ranks: Ranks, rows: list[list[Action]]) -> None:
     """FormatError where a row has stages of two devices, or two rows of one."""
-    rank_of = {stage: rank for rank, stages in enumerate(found.stages) for stage in stages}
+    rank_of = {stage: rank for rank, stages in enumerate(ranks.stages) for stage in stages}
     taken: dict[int, int] = {}
     for r, row in enumerate(rows):
         first = row[0]

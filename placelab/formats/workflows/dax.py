@@ -21,7 +21,7 @@ from xml.parsers import expat
 
 from placelab.errors import FormatError
 from placelab.files.fields import cost_of_text, read_from, title
-from placelab.files.limits import MAX_OPS, read_file, unzipped
+from placelab.files.limits import MAX_OPS, unzipped
 from placelab.formats.building import build
 from placelab.formats.workflows.files import numbered, unsized, workflow_edges
 from placelab.problem.graph import OpGraph
@@ -60,11 +60,6 @@ class _Workflow:
     path: list[str] = field(default_factory=list)  # open elements
 
 
-def read(path: Any) -> OpGraph:
-    """Read a DAX file; raises FormatError and CycleError."""
-    return loads(read_file(path, EXPECTED), str(path))
-
-
 def loads(data: bytes, where: str = "the upload") -> OpGraph:
     """The graph in the bytes of a DAX file, gzipped or not; `where` names it in messages."""
     data = unzipped(data, where)
@@ -73,11 +68,11 @@ def loads(data: bytes, where: str = "the upload") -> OpGraph:
 
 
 def _parsed(data: bytes) -> _Workflow:
-    found = _Workflow()
+    workflow = _Workflow()
     parser = expat.ParserCreate(namespace_separator=" ")
-    parser.StartElementHandler = lambda tag, attributes: _start(found, tag, attributes, parser)
-    parser.EndElementHandler = lambda tag: _end(found, parser)
-    parser.CharacterDataHandler = lambda text: _text(found, text)
+    parser.StartElementHandler = lambda tag, attributes: _start(workflow, tag, attributes, parser)
+    parser.EndElementHandler = lambda tag: _end(workflow, parser)
+    parser.CharacterDataHandler = lambda text: _text(workflow, text)
     parser.StartDoctypeDeclHandler = _refuse
     parser.EntityDeclHandler = _refuse
     parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
@@ -93,79 +88,79 @@ def _parsed(data: bytes) -> _Workflow:
         if isinstance(error, FormatError):
             raise
         raise FormatError(f"it is not XML: {' '.join(str(error).split()):.80}") from None
-    return found
+    return workflow
 
 
 def _refuse(*_: Any) -> None:
     raise FormatError("it declares a document type or entities, which no workflow needs; such files are not read")
 
 
-def _start(found: _Workflow, tag: str, attributes: dict[str, str], parser: Any) -> None:
+def _start(workflow: _Workflow, tag: str, attributes: dict[str, str], parser: Any) -> None:
     tag = tag.rpartition(" ")[2]
     line = parser.CurrentLineNumber
-    if not found.path and tag != "adag":
+    if not workflow.path and tag != "adag":
         raise FormatError(f"its first element is {tag!r:.60}; expected 'adag'")
-    if len(found.path) >= MAX_DEPTH or len(attributes) > MAX_ATTRIBUTES:
+    if len(workflow.path) >= MAX_DEPTH or len(attributes) > MAX_ATTRIBUTES:
         raise FormatError(
             f"line {line} nests more than {MAX_DEPTH} elements or has more than {MAX_ATTRIBUTES} attributes"
         )
-    found.path.append(tag)
-    read_it = READERS.get("/".join(found.path[1:]))
+    workflow.path.append(tag)
+    read_it = READERS.get("/".join(workflow.path[1:]))
     if read_it:
-        read_it(found, attributes, line)
-    elif len(found.path) == 1:
-        found.name, found.version = attributes.get("name", ""), attributes.get("version", "")
+        read_it(workflow, attributes, line)
+    elif len(workflow.path) == 1:
+        workflow.name, workflow.version = attributes.get("name", ""), attributes.get("version", "")
 
 
-def _text(found: _Workflow, text: str) -> None:
-    if found.runtime is not None and len(found.runtime) < MAX_NUMBER:
-        found.runtime += text
+def _text(workflow: _Workflow, text: str) -> None:
+    if workflow.runtime is not None and len(workflow.runtime) < MAX_NUMBER:
+        workflow.runtime += text
 
 
-def _end(found: _Workflow, parser: Any) -> None:
-    found.path.pop()
-    if found.runtime is not None:
-        what = f"line {parser.CurrentLineNumber}: runtime of job {found.job.name!r:.80}"
-        found.job.seconds = cost_of_text(found.runtime, what)
-        found.runtime = None
+def _end(workflow: _Workflow, parser: Any) -> None:
+    workflow.path.pop()
+    if workflow.runtime is not None:
+        what = f"line {parser.CurrentLineNumber}: runtime of job {workflow.job.name!r:.80}"
+        workflow.job.seconds = cost_of_text(workflow.runtime, what)
+        workflow.runtime = None
 
 
-def _job(found: _Workflow, attributes: dict[str, str], line: int) -> None:
+def _job(workflow: _Workflow, attributes: dict[str, str], line: int) -> None:
     name = _named(attributes, "id", "a job", line)
-    if name in found.jobs:
+    if name in workflow.jobs:
         raise FormatError(f"line {line}: two jobs have the id {name!r:.80}; ids must be unique")
-    if len(found.jobs) >= MAX_OPS:
+    if len(workflow.jobs) >= MAX_OPS:
         raise FormatError(f"it has more than {MAX_OPS:,} jobs; such workflows are not read")
     given = attributes.get("runtime")
     seconds = None if given is None else cost_of_text(given, f"line {line}: runtime of job {name!r:.80}")
-    found.job = found.jobs[name] = _Job(name, attributes.get("name", ""), seconds)
+    workflow.job = workflow.jobs[name] = _Job(name, attributes.get("name", ""), seconds)
 
 
-def _uses(found: _Workflow, attributes: dict[str, str], line: int) -> None:
+def _uses(workflow: _Workflow, attributes: dict[str, str], line: int) -> None:
     """Read a file of the job; its name is ``file`` up to version 2, ``name`` from version 3 on."""
     file = attributes.get("file") or _named(attributes, "name", "a file", line)
     if attributes.get("size"):
         size = cost_of_text(attributes["size"], f"line {line}: size of file {file!r:.80}")
-        found.size[file] = max(size, found.size.get(file, 0.0))
+        workflow.size[file] = max(size, workflow.size.get(file, 0.0))
     link = attributes.get("link", "").lower()
     if link in ("input", "inout"):
-        found.job.reads.append(file)
+        workflow.job.reads.append(file)
     if link in ("output", "inout"):
-        found.job.writes.append(file)
+        workflow.job.writes.append(file)
 
 
-def _profile(found: _Workflow, attributes: dict[str, str], line: int) -> None:
+def _profile(workflow: _Workflow, attributes: dict[str, str], line: int) -> None:
     if attributes.get("namespace") == "pegasus" and attributes.get("key") == "runtime":
-        found.runtime = ""
+        workflow.runtime = ""
 
 
-def _child(found: _Workflow, attributes: dict[str, str], line: int) -> None:
-    found.child = _named(attributes, "ref", "a child", line)
+def _child(workflow: _Workflow, attributes: dict[str, str], line: int) -> None:
+    workflow.child = _named(attributes, "ref", "a child", line)
 
 
-def _parent(found: _Workflow, attributes: dict[str, str], line: int) -> None:
-    found.parents.append((_named(attributes, "ref", "a parent", line), found.child))
-    if len(found.parents) > MAX_EDGES:
+def _parent(workflow: _Workflow, attributes: dict[str, str], line: int) -> None:
+    workflow.parents.append((_named(attributes, "ref", "a parent", line), workflow.child))
+    if len(workflow.parents) > MAX_EDGES:
         raise FormatError(f"it has more than {MAX_EDGES:,} parents; such workflows are not read")
 
 
@@ -187,36 +182,36 @@ def _named(attributes: dict[str, str], key: str, what: str, line: int) -> str:
 # -------------------------------------------------------------------- from jobs to a graph
 
 
-def _graph(found: _Workflow, where: str) -> OpGraph:
-    jobs = list(found.jobs.values())
+def _graph(workflow: _Workflow, where: str) -> OpGraph:
+    jobs = list(workflow.jobs.values())
     if not jobs:
         raise FormatError("it has no job")
     number = {job.name: v for v, job in enumerate(jobs)}
-    parents = _parents(found, number)
+    parents = _parents(workflow, number)
     writes = [numbered(job.writes) for job in jobs]
     edges = workflow_edges([job.reads for job in jobs], writes, parents)
     return build(
         [job.name for job in jobs],
         [(job.seconds or 0.0) * SPEED for job in jobs],
-        **edges.columns(writes, found.size),
+        **edges.columns(writes, workflow.size),
         kind=[" ".join(job.kind.split()) for job in jobs],
         metadata={
-            "name": " ".join(found.name.split()) or title(where, "workflow"),
+            "name": " ".join(workflow.name.split()) or title(where, "workflow"),
             "reference_speed": SPEED,
-            "provenance": " ".join(f"DAX {found.version:.20}".split()),
+            "provenance": " ".join(f"DAX {workflow.version:.20}".split()),
             "costs": {
                 "compute": f"seconds × {SPEED:g}",
-                "unsized": unsized(writes, found.size),
+                "unsized": unsized(writes, workflow.size),
                 "untimed": sum(job.seconds is None for job in jobs),
             },
         },
     )
 
 
-def _parents(found: _Workflow, number: dict[str, int]) -> dict[int, set[int]]:
+def _parents(workflow: _Workflow, number: dict[str, int]) -> dict[int, set[int]]:
     """Job → its parents, as numbers."""
     parents: dict[int, set[int]] = {}
-    for parent, child in found.parents:
+    for parent, child in workflow.parents:
         for name in (parent, child):
             if name not in number:
                 raise FormatError(f"{name!r:.80} is called a parent or child, but is not the id of a job")

@@ -24,7 +24,7 @@ from typing import Any
 
 from placelab.errors import FormatError
 from placelab.files.fields import cost, nonempty, read_from, record, records, text, texts
-from placelab.files.limits import json_of, read_file
+from placelab.files.limits import json_of
 from placelab.formats.building import build
 from placelab.formats.workflows.files import numbered, unsized, workflow_edges
 from placelab.problem.graph import OpGraph
@@ -34,11 +34,6 @@ VERSIONS = ("1.5", "1.6")
 SPEED = 1e13  # operations/s of the median machine
 BANDWIDTH, LATENCY = 1.25e9, 50e-6  # assumed between machines
 MAX_MACHINES = 2_000
-
-
-def read(path: Any) -> OpGraph:
-    """Read a WfFormat file; raises FormatError and CycleError."""
-    return loads(read_file(path, EXPECTED), str(path))
 
 
 def loads(data: bytes, where: str = "the upload") -> OpGraph:

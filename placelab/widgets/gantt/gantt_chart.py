@@ -177,7 +177,7 @@ class Gantt(anywidget.AnyWidget):
                     self._send_memory(self._shown)
 
     def keep(self, schedule: Schedule | None) -> None:
-        """Draw a schedule behind the one on show, to compare them; None draws none. Ops and devices are told by their names."""
+        """Draw a schedule behind the one on show, to compare them; None draws none. Ops and devices are matched by name."""
         with self._lock:
             self._kept = schedule
             shown = self._shown or schedule

@@ -1,4 +1,4 @@
-"""What is on show of a model graph: the boxes of open and closed scopes, where they are, and the edges between them."""
+"""The visible part of a model graph: the boxes of open and closed scopes, where they are, and the edges between them."""
 
 from __future__ import annotations
 

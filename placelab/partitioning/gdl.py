@@ -1,0 +1,43 @@
+"""Generalized dynamic level scheduling: as DLS, and an op that would lose much elsewhere goes earlier."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from placelab.kernels import ranks as kernels
+from placelab.kernels.choose_ready import LEVEL
+from placelab.partitioning.dls import median_exec
+from placelab.planning import plan_arrays
+from placelab.planning.list_scheduling import by_choice
+from placelab.planning.rank_sums import with_ranks
+from placelab.problem.graph import frozen
+from placelab.problem.problem import Problem
+from placelab.schedule.placement import Placement
+from placelab.schedule.trace import Ranks
+from placelab.strategies import partitioner
+
+REASON = "no ready op has a higher generalized dynamic level, and it finishes soonest there"
+
+
+@partitioner(source="Sih, Lee 1993")
+def gdl(problem: Problem, *, trace: bool = False) -> Placement:
+    r"""GDL: the ready op of the highest generalized dynamic level, on the device of its highest dynamic level.
+
+    .. math:: GDL(v) = DL(v, p_v) + (DL(v, p_v) - \max_{d \neq p_v} DL(v, d)), \qquad p_v = \arg\max_d DL(v, d)
+
+    with the dynamic level of ``dls``. What is added is what the op would lose on its second-best device. An op is ready when its
+    inputs are placed, and is appended to its device.
+
+    Notes
+    -----
+    Written from what others quote of the paper; a public program of dynamic levels has the same rule, while that of SAGA
+    (Coleman, Krishnamachari) takes op and device of the *least* level. The paper's refinement by an op's successors is left out.
+    For one op, DL is highest where it finishes soonest. An op with a single candidate would lose without bound, so it goes first.
+    Ties: op number, device number. Groups and transfers as in ``heft``. Where the plan made without regard to memory exceeds a
+    capacity, ops are planned again in its order. O(edges · devices + ops · ready ops · devices).
+    """
+    median, level = median_exec(problem), np.empty(problem.graph.n_ops)
+    kernels.upward(frozen(median), plan_arrays.successors(problem.graph), 0.0, 0.0, level)
+    placement = by_choice(problem, LEVEL, REASON, head=level + median, trace=trace)
+    way = frozen(np.zeros(problem.graph.n_edges))
+    return with_ranks(placement, lambda: Ranks("static level [s]", frozen(level), frozen(median), way))
