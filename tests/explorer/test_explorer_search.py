@@ -184,13 +184,12 @@ def test_a_search_that_is_slow_to_end_is_waited_for(explorer):
 
 
 def test_a_plan_that_was_reported_is_not_lost(explorer):
-    """Stop waits for a search that has reported a plan, though it looks up later than others are given."""
+    """Stop waits for a search that has reported a plan, though it has not yet asked whether to stop."""
     begun = threading.Event()
 
     @pl.partitioner(name="absorbed", slow=True)
     def absorbed(problem: pl.Problem, *, progress=silent, cancel=never) -> pl.Placement:
         progress(Progress("improving", None, 1.0))
-        assert not cancel()
         begun.set()
         while not explorer.line.cancel.disabled:
             time.sleep(0.01)

@@ -11,7 +11,6 @@ from placelab.errors import PlacelabError
 from placelab.progress import Progress
 from placelab.units import SI, Units
 
-PROMPT = 2.0  # seconds within which a strategy that looks up has looked up, on a busy machine, too
 ENDING = 10.0  # seconds that a strategy with something to return has for it after a user has stopped it
 
 
@@ -46,7 +45,6 @@ class Search:
         self._progress = Progress("")
         # In seconds after the beginning: when a user stopped the call, and when it learned so.
         self._halted = self._cancelled = inf
-        self._asked = -inf  # when the strategy last asked whether it is to stop
         self._started = perf_counter()
 
     @property
@@ -74,7 +72,6 @@ class Search:
 
     def cancel(self) -> bool:
         """Whether the partitioner is to stop; it calls this itself."""
-        self._asked = self.elapsed
         cancelled = self._update() or self.halted
         if cancelled:
             self._cancelled = min(self._cancelled, self.elapsed)
@@ -83,12 +80,11 @@ class Search:
     def stop(self) -> bool:
         """Whether to abandon the partitioner; the thread that waits for it calls this.
 
-        A partitioner that has learned that a user has stopped it has time to return its best placement, which takes a solver a
-        while on a busy machine; so does one that has reported a plan and looked up lately, and will learn of it.
+        A partitioner that has reported a plan, or has learned that a user has stopped it, has time to return its best placement,
+        which takes a solver a while on a busy machine. Any other one has nothing to return and is abandoned at once.
         """
-        listens = self._progress.makespan is not None and self._halted - self._asked < PROMPT
-        known = self._halted if listens else self._cancelled
-        ending = self.elapsed < known + ENDING and known < inf
+        promised = self._halted if self._progress.makespan is not None else self._cancelled
+        ending = promised < inf and self.elapsed < promised + ENDING
         return self._update() or (self.halted and not ending)
 
     def _update(self) -> bool:
