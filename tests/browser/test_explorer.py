@@ -482,6 +482,51 @@ def test_one_screen_on_which_nothing_moves(explore, page: Page, screenshot, widt
         screenshot("narrow")
 
 
+def test_presenting(explore, page: Page, screenshot):
+    """Everything is a quarter larger, and pointers still hit what is below them: a value, a card, a bar of the chart."""
+    page.set_viewport_size({"width": 1280, "height": 720})
+    hand = explore('"recurrent_network", pl.clusters.two_nodes(2)')
+    tall = hand.button("Comparison").bounding_box()["height"]
+    hand.root.get_by_role("button", name="Present: larger type, and nothing but the views").click()
+    hand.button("Full screen").click()
+    page.wait_for_function("() => document.fullscreenElement")
+    expect(hand.root.locator(".cluster")).to_be_visible()
+    assert hand.button("Comparison").bounding_box()["height"] == pytest.approx(1.25 * tall, rel=0.05)
+    assert hand.root.bounding_box()["height"] == pytest.approx(720, abs=1)
+    handle = key(hand, "bandwidth:inside node0")
+    x = (box := handle.bounding_box())["x"] + box["width"] / 2
+    page.mouse.move(x, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(x + 30, box["y"] + box["height"] / 2, steps=6)
+    now = hand.root.locator(".ruler rect.now").bounding_box()
+    screenshot("pulled")
+    page.mouse.up()
+    assert now["x"] + now["width"] / 2 == pytest.approx(x + 30, abs=3)
+    hand.becomes("explorer.canvas.dragging", False)
+    bandwidth = hand.notebook.value("float(explorer.problem.cluster.bandwidth[0, 1])")
+    assert bandwidth == pytest.approx(300e9 * 10 ** (30 / 1.25 / 120), rel=0.02)
+    goal = hand.root.locator('.host[data-host="node1"] rect').first.bounding_box()
+    box = key(hand, "card:0").bounding_box()
+    page.mouse.move(box["x"] + 25, box["y"] + 12)
+    page.mouse.down()
+    page.mouse.move(goal["x"] + goal["width"] / 2, goal["y"] + goal["height"] / 2, steps=10)
+    carried = key(hand, "card:0").bounding_box()
+    assert carried["x"] + 25 == pytest.approx(goal["x"] + goal["width"] / 2, abs=3)
+    page.mouse.up()
+    hand.becomes("explorer.problem.cluster.hosts[0]", "node1")
+    busiest = "int((explorer.schedule.finish - explorer.schedule.start).argmax())"
+    op, device, middle = hand.notebook.value(
+        f"(lambda s, v: [v, int(s.device[v]), (s.start[v] + s.finish[v]) / 2 / s.makespan / 1.01])(explorer.schedule, {busiest})"
+    )
+    stage = hand.root.locator(".stage").bounding_box()
+    left = 1.25 * hand.root.locator(".stage .plot").evaluate("plot => parseFloat(plot.style.left)")
+    rows = [stage["y"] + fraction * stage["height"] for fraction in (0.15, 0.2, 0.35, 0.4, 0.55, 0.6, 0.8, 0.85)]
+    for y in rows[2 * device : 2 * device + 2]:
+        page.mouse.click(stage["x"] + left + middle * (stage["width"] - left), y)
+    hand.becomes("explorer.gantt.selection", op)
+    screenshot("selected")
+
+
 def narrow(hand: Hand) -> None:
     """The controls are there in more lines, and the canvas is one of the tabs; a tab chosen after it covers it."""
     canvas = hand.root.locator(".cluster")

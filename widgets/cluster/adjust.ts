@@ -7,6 +7,7 @@ import { inUnits, PER_DECADE, read, scaled, spoken, writeRange } from "./quantit
 import type { Ruler } from "./ruler";
 import type { Range } from "./state";
 import type { Target } from "./targets";
+import { boxOf, pointOf } from "../shared/zoom";
 
 type Focusable = HTMLElement | SVGElement;
 
@@ -82,11 +83,12 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
       event.preventDefault();
       element.focus({ preventScroll: true });
       element.setPointerCapture(event.pointerId);
-      origin = { x: event.clientX, y: event.clientY, target, down: event };
+      origin = { ...pointOf(event, element), target, down: event };
     });
     listen(element, "pointermove", (event) => {
       if (!origin) return;
-      const pixels = event.clientX - origin.x, rise = Math.abs(event.clientY - origin.y);
+      const { x, y } = pointOf(event, element);
+      const pixels = x - origin.x, rise = Math.abs(y - origin.y);
       const device = current ? null : element.closest(".card");
       if (device && rise > Math.abs(pixels)) {
         if (rise < 5) return;
@@ -145,7 +147,7 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
     };
   }
 
-  function type(target: Target, element: Focusable, over: DOMRect = element.getBoundingClientRect()): void {
+  function type(target: Target, element: Focusable, over: DOMRect = boxOf(element)): void {
     const quantity = quantityOf(target), shown = quantity.write(middle(target.read(editor.cluster)));
     entry.open(over, shown, target.label, element, (typed) => {
       const value = read(quantity, typed, shown);

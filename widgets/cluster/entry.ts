@@ -2,6 +2,7 @@
 import { h, listen } from "../shared/dom";
 import type { Rect } from "./geometry";
 import { fit } from "./room";
+import { boxOf } from "../shared/zoom";
 
 const HEIGHT = 26; // of the field
 const GAP = 3;
@@ -31,7 +32,7 @@ export function entry(root: HTMLElement, room: () => Rect): Entry {
         const back = owner.isConnected ? owner : root.querySelector<SVGElement>(`[data-key="${CSS.escape(key ?? "")}"]`);
         if (focus) back?.focus({ preventScroll: true });
       };
-      const bounds = root.getBoundingClientRect();
+      const bounds = boxOf(root);
       const place = () => {
         const space = room();
         const width = Math.min(Math.max(over.width + 24, 110), space.w);

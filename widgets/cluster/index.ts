@@ -18,6 +18,7 @@ import css from "./style.css";
 import { memoryOf } from "./targets";
 import { toolbar, type Action } from "./toolbar";
 import type { ClusterTraits, Curve, Edit } from "./traits";
+import { boxOf } from "../shared/zoom";
 
 const SIDE_BY_SIDE = 900; // pixels from which cards and matrix stand beside each other
 const CLOSE = 480; // the same in a larger view, which gives little height
@@ -251,7 +252,7 @@ class Canvas {
   }
 
   #rename(element: SVGElement, name: string, renamed: (name: string) => Edit): void {
-    this.#entry.open(element.getBoundingClientRect(), name, `name of ${name}`, element, (typed) => {
+    this.#entry.open(boxOf(element), name, `name of ${name}`, element, (typed) => {
       if (!typed.trim()) return "It needs a name.";
       if (element.dataset.host) this.#focus = `host:${typed.trim()}`;
       this.#editor.do(renamed(typed));

@@ -14,6 +14,7 @@ import { between, block, hostsOf, rangeOf, within, type Cluster, type Host, type
 import { fitted, textWidth } from "./svg";
 import { linkOf, type Target } from "./targets";
 import type { Pair } from "./traits";
+import { boxOf, inside, ratioOf } from "../shared/zoom";
 
 type Kind = "bandwidth" | "latency";
 type Scope = "cell" | "pair" | "block";
@@ -78,7 +79,7 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     cursor = { row: Math.min(cursor.row, k - 1), column: Math.min(cursor.column, k - 1) };
     hover = null; // the next move of the pointer finds out what is under it
     tip.hidden = true;
-    const side = head + cell * k + 2, ratio = devicePixelRatio || 1;
+    const side = head + cell * k + 2, ratio = ratioOf(canvas);
     Object.assign(canvas, { width: Math.round(side * ratio), height: Math.round(side * ratio) });
     Object.assign(canvas.style, { width: `${side}px`, height: `${side}px` });
     scopeMenu.querySelector<HTMLOptionElement>("[value=block]")!.disabled = hosts.length < 2;
@@ -106,7 +107,7 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
   function draw(): void {
     if (stale()) return;
     const g = canvas.getContext("2d")!;
-    const ratio = devicePixelRatio || 1, k = order.length, c = cell, o = head;
+    const ratio = ratioOf(canvas), k = order.length, c = cell, o = head;
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     g.clearRect(0, 0, o + c * k + 2, o + c * k + 2);
     const { cluster } = adjust.editor;
@@ -244,9 +245,7 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
   }
 
   function placeAt(event: PointerEvent): Place | null {
-    const bounds = canvas.getBoundingClientRect();
-    const at = (offset: number) => Math.max(-1, Math.floor((offset - head) / cell));
-    const row = at(event.clientY - bounds.top), column = at(event.clientX - bounds.left);
+    const [column, row] = inside(event, canvas).map((offset) => Math.max(-1, Math.floor((offset - head) / cell))) as [number, number];
     return Math.max(row, column) < order.length ? { row, column } : null;
   }
 
@@ -274,10 +273,9 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     tip.hidden = !target;
     if (target && event) {
       tip.textContent = `${target.label.replace(/^\w+ /, "")}: ${adjust.text(target)}`;
-      const bounds = element.getBoundingClientRect();
-      const x = event.clientX - bounds.left + 14;
-      tip.style.left = `${Math.max(0, Math.min(x, bounds.width - tip.offsetWidth - 4))}px`;
-      tip.style.top = `${event.clientY - bounds.top + 18}px`;
+      const [x, y] = inside(event, element);
+      tip.style.left = `${Math.max(0, Math.min(x + 14, boxOf(element).width - tip.offsetWidth - 4))}px`;
+      tip.style.top = `${y + 18}px`;
     }
     draw();
   }
@@ -308,7 +306,7 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
   function type(): void {
     const target = targetAt(adjust.editor.cluster, cursor);
     if (!target) return;
-    const bounds = canvas.getBoundingClientRect();
+    const bounds = boxOf(canvas);
     const at = (index: number) => head + Math.max(index, 0) * cell;
     const over = new DOMRect(bounds.x + at(cursor.column), bounds.y + at(cursor.row), cell, cell);
     adjust.type(target, canvas, over);

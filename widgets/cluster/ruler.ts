@@ -7,6 +7,7 @@ import { beside, fit } from "./room";
 import { sketch } from "./sketch";
 import { s, set, textWidth } from "./svg";
 import type { Curve } from "./traits";
+import { boxOf } from "../shared/zoom";
 
 const WIDTH = 380; // where there is room for it
 const HEIGHT = 46;
@@ -43,7 +44,7 @@ export function ruler(root: HTMLElement, room: () => Rect, curve: () => Curve | 
     },
     show(...args) {
       const [quantity, from, origin, pixels, text, units] = (last = args);
-      if (begun?.origin !== origin) begun = { origin, bounds: root.getBoundingClientRect(), space: room() };
+      if (begun?.origin !== origin) begun = { origin, bounds: boxOf(root), space: room() };
       const { bounds, space } = begun;
       const [middle, level] = [origin.x - bounds.left, origin.y - bounds.top];
       const { end = quantity.high } = quantity;

@@ -6,6 +6,7 @@ import { moved, type Place } from "./moves.js";
 import { type Look, RowView } from "./row.js";
 import { gradient, WORST } from "./shade.js";
 import type { Asked, Row } from "./traits.js";
+import { boxOf } from "../shared/zoom";
 
 export interface Content {
   readonly schedulers: readonly string[];
@@ -71,10 +72,10 @@ export class Grid {
 
   /** Scrolls to the pair that is shown now; the page itself stays where it is. */
   private reveal(): void {
-    const cell = this.body.querySelector("td.shown")?.getBoundingClientRect();
+    const cell = this.body.querySelector("td.shown");
     if (!cell) return;
-    const [around, head] = [this.scroll, this.corner].map((e) => e.getBoundingClientRect()) as [DOMRect, DOMRect];
-    this.scroll.scrollTop += Math.min(cell.top - head.bottom, 0) + Math.max(cell.bottom - around.bottom, 0);
+    const [{ top, bottom }, around, head] = [cell, this.scroll, this.corner].map((e) => boxOf(e)) as [DOMRect, DOMRect, DOMRect];
+    this.scroll.scrollTop += Math.min(top - head.bottom, 0) + Math.max(bottom - around.bottom, 0);
   }
 
   /** Puts the rows in their order; the cell that has the focus keeps it. */
@@ -158,7 +159,7 @@ export class Grid {
     if (!place || !view || !lines.length) return;
     const pair = `${view.row.name} + ${this.content!.schedulers[place.column]}`;
     this.tip.replaceChildren(h("b", {}, pair), ...lines.map((line) => h("div", {}, line)));
-    const [around, cell] = [this.element, view.stops[place.column]!].map((e) => e.getBoundingClientRect()) as [DOMRect, DOMRect];
+    const [around, cell] = [this.element, view.stops[place.column]!].map((e) => boxOf(e)) as [DOMRect, DOMRect];
     const { offsetWidth: width, offsetHeight: height } = this.tip;
     const left = Math.min(Math.max(cell.left - around.left, 0), Math.max(around.width - width, 0));
     const below = cell.bottom - around.top + 3;

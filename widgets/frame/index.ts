@@ -5,6 +5,7 @@ import { download } from "../shared/download";
 import css from "./frame.css";
 import { bounded, byKey } from "./split";
 import type { Download, FrameTraits } from "./traits";
+import { boxOf, pointOf } from "../shared/zoom";
 
 const ROOT = ".placelab-explorer";
 const ARRIVES = 5000; // ms within which a picture reaches the page
@@ -87,10 +88,10 @@ function dragged(splitter: HTMLElement, root: () => HTMLElement | null, set: (sh
     event.preventDefault();
   }, { signal });
   listen(splitter, "pointermove", (event) => {
-    const box = root()?.getBoundingClientRect();
-    if (!box || !splitter.hasPointerCapture(event.pointerId)) return;
+    const found = root();
+    if (!found || !splitter.hasPointerCapture(event.pointerId)) return;
     const top = parseFloat(getComputedStyle(splitter).getPropertyValue("--pl-top")) || 0;
-    set((event.clientY - box.top - top) / (box.height - ROWS));
+    set((pointOf(event, found).y - boxOf(found).top - top) / (boxOf(found).height - ROWS));
   }, { signal });
 }
 

@@ -6,7 +6,7 @@ import { decodeKept } from "./kept.js";
 import type { Stage } from "./stage.js";
 
 vi.stubGlobal("window", { devicePixelRatio: 1 });
-const stage = { size: () => ({ width: 900, height: 200 }), resize: () => {}, scroll: 0, room: 200 };
+const stage = { size: () => ({ width: 900, height: 200 }), resize: () => {}, scroll: 0, room: 200, element: {} };
 const theme = { bg: "#ffffff", ink: "#000000", accent: "#0000ff", critical: "#ff0000", dark: false } as Theme;
 const lasting = (seconds: number) => chartOf({ devices: 1, ops: [[0, seconds, 0]] });
 

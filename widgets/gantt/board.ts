@@ -14,6 +14,7 @@ import { paint, type Paint } from "./paint.js";
 import type { Chart, Labels, Scene } from "./scene.js";
 import type { Stage } from "./stage.js";
 import type { Candidate } from "./traits.js";
+import { ratioOf } from "../shared/zoom.js";
 
 export class Board {
   chart: Chart | null = null;
@@ -74,7 +75,7 @@ export class Board {
     const { width, height } = this.surface.size();
     const { chart, labels, kept } = this;
     if (!chart || width <= 0 || height <= 0) return null;
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = ratioOf(this.surface.element);
     const gutter = Math.min(gutterWidth(labels.devices), width / 3);
     const drawn = this.linked ? this.links : null;
     return {
@@ -156,7 +157,7 @@ export class Board {
     this.#height = height;
     if (!this.chart) return;
     const { lanes } = this.chart;
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = ratioOf(this.surface.element);
     const n = this.linked ? this.links.pairs.length : 0;
     const room = height < 0 ? this.surface.room : height || preferredHeight(lanes, this.laned, n);
     const { content, axis } = layout(lanes, 0, room, ratio, 0, this.laned, n, this.kept !== null);

@@ -9,6 +9,7 @@ import { shortIn } from "./memory.js";
 import type { Chart } from "./scene.js";
 import { watchPointer } from "./stage.js";
 import type { Tooltip } from "./tooltip.js";
+import { boxOf, ratioOf } from "../shared/zoom.js";
 
 /** What a click, a double-click or a drag along the axis asks for. */
 export interface Pointed {
@@ -72,7 +73,7 @@ export class Pointing {
 
   #brush(a: number, b: number, done: boolean): void {
     const { board } = this;
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = ratioOf(board.surface.element);
     this.brushed = done ? null : [a * ratio, b * ratio];
     board.redraw("overlay");
     if (done) board.setSpan({ from: board.timeAt(Math.min(a, b)), to: board.timeAt(Math.max(a, b)) });
@@ -80,8 +81,8 @@ export class Pointing {
 
   #hover(x: number, y: number): void {
     this.hovered = this.#at(x, y);
-    const inner = this.board.surface.element.getBoundingClientRect();
-    const outer = this.root.getBoundingClientRect();
+    const inner = boxOf(this.board.surface.element);
+    const outer = boxOf(this.root);
     const text = this.hovered && this.#described(this.hovered, this.board.timeAt(x));
     this.bubble.show(text, x + inner.left - outer.left, y + inner.top - outer.top, this.root);
     this.board.redraw("overlay");

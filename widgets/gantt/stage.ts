@@ -1,5 +1,6 @@
 /** The scrolling, zooming surface: canvases, playhead, and the pointer's actions on them. Coordinates are CSS pixels. */
 import { h } from "../shared/dom.js";
+import { inside } from "../shared/zoom.js";
 
 export interface Stage {
   readonly element: HTMLElement;
@@ -86,10 +87,7 @@ const CLICK = 4; // pixels a click may slip
 export function watchPointer(element: HTMLElement, on: PointerEvents, signal: AbortSignal): void {
   let drag: { kind: "pan" | "scrub" | "brush"; x0: number; y0: number; x: number; y: number; moved: boolean } | null =
     null;
-  const at = (event: MouseEvent): [number, number] => {
-    const box = element.getBoundingClientRect();
-    return [event.clientX - box.left - element.clientLeft, event.clientY - box.top - element.clientTop];
-  };
+  const at = (event: MouseEvent) => inside(event, element);
   const listen = <K extends keyof HTMLElementEventMap>(type: K, handle: (event: HTMLElementEventMap[K]) => void) =>
     element.addEventListener(type, handle, { signal, passive: false });
 

@@ -2,6 +2,7 @@
 import { h, listen } from "../shared/dom.js";
 import { isWhole, type Camera } from "./camera.js";
 import type { Drawing } from "./draw.js";
+import { inside, ratioOf } from "../shared/zoom.js";
 
 const LARGEST = { width: 110, height: 56 };
 
@@ -17,8 +18,8 @@ export function minimap(look: (x: number, y: number) => void, signal: AbortSigna
   const element = h("div.minimap", { hidden: true, "aria-hidden": "true" }, canvas);
   let scale = 1;
   const go = (event: PointerEvent) => {
-    const box = canvas.getBoundingClientRect();
-    look((event.clientX - box.left) / scale, (event.clientY - box.top) / scale);
+    const [x, y] = inside(event, canvas);
+    look(x / scale, y / scale);
   };
   listen(element, "pointerdown", (event) => {
     element.setPointerCapture(event.pointerId);
@@ -39,7 +40,7 @@ export function minimap(look: (x: number, y: number) => void, signal: AbortSigna
 }
 
 function paint(canvas: HTMLCanvasElement, { picture, parts, paint: { theme, border }, size }: Drawing, scale: number, camera: Camera): void {
-  const ratio = devicePixelRatio || 1;
+  const ratio = ratioOf(canvas);
   const [width, height] = [Math.ceil(picture.width * scale), Math.ceil(picture.height * scale)];
   canvas.width = width * ratio;
   canvas.height = height * ratio;

@@ -1,4 +1,6 @@
 /** What the pointer does on the picture: points, clicks, pans, zooms, carries a box away. Coordinates are CSS pixels of the stage. */
+import { inside } from "../shared/zoom.js";
+
 export interface Drag {
   /** The pointer is here now, in coordinates of the page's window. */
   move(x: number, y: number): void;
@@ -23,10 +25,7 @@ const SLIP = 4; // pixels that a click may move
 /** Connects the pointer; everything ends with `signal`. */
 export function watchPointer(element: HTMLElement, on: PointerEvents, signal: AbortSignal): void {
   let pressed: { x: number; y: number; moved: boolean; drag: Drag | null; atX: number; atY: number } | null = null;
-  const at = (event: MouseEvent): [number, number] => {
-    const box = element.getBoundingClientRect();
-    return [event.clientX - box.left - element.clientLeft, event.clientY - box.top - element.clientTop];
-  };
+  const at = (event: MouseEvent) => inside(event, element);
   const listen = <K extends keyof HTMLElementEventMap>(type: K, handle: (event: HTMLElementEventMap[K]) => void) =>
     element.addEventListener(type, handle, { signal, passive: false });
   const end = (cancelled: boolean) => {

@@ -1,6 +1,7 @@
 /** Two canvases, one over the other, as large as the stage they are in. */
 import { h } from "../shared/dom.js";
 import type { Size } from "./camera.js";
+import { ratioOf } from "../shared/zoom.js";
 
 export interface Surface {
   readonly size: Size;
@@ -18,7 +19,7 @@ export function surface(stage: HTMLElement, resized: () => void): Surface {
   const observer = new ResizeObserver(() => {
     const { clientWidth: width, clientHeight: height } = stage;
     if (!width || !height || (width === made.size.width && height === made.size.height)) return;
-    const ratio = devicePixelRatio || 1;
+    const ratio = ratioOf(stage);
     for (const canvas of canvases) {
       canvas.width = width * ratio;
       canvas.height = height * ratio;

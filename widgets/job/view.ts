@@ -5,6 +5,7 @@ import { markTheme, THEME_CSS } from "../shared/theme.js";
 import { height as heightOf, lasting, overhead, Scale } from "./curve.js";
 import css from "./job.css";
 import type { JobTraits } from "./traits.js";
+import { boxOf, inside } from "../shared/zoom.js";
 
 const COLOURS: Record<string, string> = { useful: "#009E73", saving: "#0072B2", lost: "#D55E00", detecting: "#CC79A7", restoring: "#E69F00" };
 const BAR = 22; // height of the bar over time, under the marks of failures
@@ -125,9 +126,8 @@ export class RunView {
   }
 
   private move(event: PointerEvent): void {
-    const box = this.costs.getBoundingClientRect();
-    const scale = new Scale(this.traits!.curve, box.width || 1);
-    this.set(scale.interval(event.clientX - box.left));
+    const scale = new Scale(this.traits!.curve, boxOf(this.costs).width || 1);
+    this.set(scale.interval(inside(event, this.costs)[0]));
   }
 
   private release(): void {
