@@ -54,7 +54,8 @@ def table(name: str) -> tuple[list[str], dict[str, str]]:
     return head.strip("| ").split(" | ")[1:], {row.split("|")[1].strip(): row for row in rows}
 
 
-@pytest.mark.parametrize("name", [SMALL[0], *(pytest.param(name, marks=pytest.mark.slow) for name in SMALL[1:])])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL)
 def test_the_table_of_makespans_reproduces(name):
     """Every committed number of the small instances; after an intended change, benchmarks/quality/makespans.py rewrites them."""
     problem = makespans.INSTANCES[name]()
@@ -72,6 +73,7 @@ def test_the_proven_optima_reproduce(structure):
     assert [f"{1e6 * seconds:.6g}" for seconds in found] == row.split(" | ")[1:7]
 
 
+@pytest.mark.slow
 def test_the_page_of_portfolio_reproduces():
     """On thirty ops with dear transfers portfolio has the committed gap to the optimum, which cp-sat proves again."""
     optima = json.loads(portfolio.OPTIMA.read_text())
@@ -96,6 +98,7 @@ def test_the_grid_of_the_thesis_reproduces(name):
         assert cell.strip("| ") == f"{1e3 * thesis.makespan(problem, name):.5g}"
 
 
+@pytest.mark.slow
 def test_the_page_of_steps_reproduces():
     """Read orders of AlexNet on one worker, and schedules of the Llama's layers, have the committed numbers."""
     page = steps.PAGE.read_text()

@@ -99,6 +99,7 @@ def test_compiled_is_plain_on_a_real_graph(monkeypatch):
     assert runs(problem, seed=0) == compiled
 
 
+@pytest.mark.slow
 def test_a_kernel_is_called_with_the_types_of_its_first_call(monkeypatch):
     """Machine code is entered without a look at the types: read-only and writable arrays always stand at the same places."""
     monkeypatch.setenv("PLACELAB_JIT", "check")
