@@ -135,8 +135,17 @@ def running(root: Path, home: Path) -> Iterator[Lab]:
         wait_until_up(lab, server)
         yield lab
     finally:
-        server.terminate()
+        end(server)
+
+
+def end(server: subprocess.Popen) -> None:
+    """End a server; one that waits too long for its kernels, as on a busy machine, is killed."""
+    server.terminate()
+    try:
         server.wait(30)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
 
 
 def free_port() -> int:

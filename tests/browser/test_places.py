@@ -33,8 +33,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, psuti
         jupyterlab.wait_until_listening(int(re.search(r":(\d+)/", url)[1]), server)
         yield url, psutil.Process(server.pid)
     finally:
-        server.terminate()
-        server.wait(30)
+        jupyterlab.end(server)
         server.stdout.close()
 
 
