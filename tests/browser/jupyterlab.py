@@ -12,9 +12,10 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 
 import nbformat
 from playwright.sync_api import Page
@@ -68,10 +69,17 @@ class Lab:
         with urllib.request.urlopen(request, timeout=30) as answer:
             return answer.read()
 
-    def close_sessions(self) -> None:
-        """Shut down every kernel, so that each test starts with free memory."""
-        for session in json.loads(self.request("/api/sessions")):
-            self.request(f"/api/sessions/{session['id']}", "DELETE")
+    def close_sessions(self) -> list[Thread]:
+        """Have every kernel shut down, so that each test starts with free memory; the threads end when the kernels have."""
+        found = json.loads(self.request("/api/sessions"))
+        threads = [Thread(target=self._close, args=(session["id"],), daemon=True) for session in found]
+        for thread in threads:
+            thread.start()
+        return threads
+
+    def _close(self, session: str) -> None:
+        with suppress(OSError):  # the server itself may be ending
+            self.request(f"/api/sessions/{session}", "DELETE")
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ def explore(open_notebook):
 
 def reopen(page: Page, lab: jupyterlab.Lab, name: str) -> None:
     """Open a notebook whose kernel has ended, and run nothing."""
-    lab.close_sessions()
+    for ending in lab.close_sessions():
+        ending.join()
     page.goto("about:blank")
     page.goto(f"{lab.url}/doc/tree/{name}?token={lab.token}&reset")
     page.wait_for_function(READY)
