@@ -114,9 +114,16 @@ def test_ps2_read_orders_with_and_without_a_barrier(barrier, in_order, turned):
     assert ends(run(graph, with_servers(1), last_read_first)) == turned
 
 
+@pytest.mark.parametrize(("scheduler", "end", "efficiency"), [("fifo", 6, 0.5), (last_read_first, 7, 0.25)])
+def test_ps2_overlap_of_a_step(scheduler, end, efficiency):
+    """PS2: E of one step in order and reversed."""
+    schedule = run(model_replica(TWO, 1), with_servers(1), scheduler)
+    assert schedule.makespan == end and pl.worker_metrics(schedule)["efficiency"].tolist() == [efficiency]
+
+
 def test_ps3_random_read_orders_cost_time_and_make_stragglers():
     """PS3: Inception-V2, 125 MB/s, compute .95 of communication: random orders .604 to .670 s, TIC .358 s at no spread."""
-    published = {1: (0.604, 0.0), 2: (0.647, 0.100), 8: (0.670, 0.197)}
+    published = {1: (0.604, 0.0), 2: (0.647, 0.100), 4: (0.663, 0.146), 8: (0.670, 0.197)}
     for workers, (wanted, straggling) in published.items():
         graph = model_replica(pl.load("inception_v2"), workers, training=False)
         worker, seconds = column(graph, "worker"), np.nan_to_num(graph.time[:, graph.time_types.index("cpu")])
@@ -303,6 +310,31 @@ def test_ar2_and_ar3_overlap_of_three_layers(workers, size, latency, streams, fu
     graph = backward_only(model_replica(layers(3, size), workers, sync="allreduce", **how))
     found = run(graph, with_streams(workers, latency=latency), collectives_first).makespan
     assert found == pytest.approx(wanted, abs=1e-12)
+
+
+@examples(30)
+@given(
+    seconds=st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=1, max_size=8),
+    most=st.sampled_from([4.0, 8.0, np.inf]),
+    latency=st.sampled_from([0.0, 0.25]),
+)
+def test_buckets_overlap_as_ddp_does(seconds, most, latency):
+    """By the closed form: a bucket's sum ends at e(k) = max(ready(k), e(k - 1)) + its all-reduce; the rest is exposed."""
+    n, chain = len(seconds), layers(len(seconds), 4.0)
+    chain = chain.replace(compute=[0.0] * n + seconds)
+    schedule = run(model_replica(chain, 4, sync="allreduce", bucket_bytes=most), with_streams(4, latency=latency))
+    buckets, end = pl.arrival_skew(schedule), 0.0
+    assert not buckets["skew"].any() and buckets["latest"].iloc[-1] == 2 * sum(seconds)
+    for row, share in zip(buckets.itertuples(), shared_out(n, most), strict=True):
+        end = max(row.latest, end) + pl.allreduce_time(4.0 * share, 4, bandwidth=1.0, latency=latency)
+        assert row.end == pytest.approx(end, rel=1e-12)
+    assert schedule.makespan == pytest.approx(end, rel=1e-12)
+
+
+def shared_out(n: int, most: float) -> list[int]:
+    """How many of `n` gradients of 4 bytes are in each bucket."""
+    each = n if most == np.inf else int(most // 4)
+    return [min(each, n - first) for first in range(0, n, each)]
 
 
 @pytest.mark.parametrize(
