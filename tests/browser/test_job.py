@@ -77,6 +77,30 @@ def test_jobs_by_one_click(hand, screenshot):
     hand.becomes("explorer.state.job is None", True)
 
 
+def test_data_parallel_by_one_click(hand, screenshot):
+    """Two machines of four workers: straggling and skew; bucket and iterations by hand; colours in light and dark."""
+    job(hand, "2 × 4 data-parallel")
+    assert hand.notebook.value("[explorer.state.job.workers, explorer.problem.cluster.n_devices]") == [8, 16]
+    assert {"colour: replica", "colour: phase"} <= set(ways(hand))
+    for key in ("straggling", "buckets", "skew"):
+        expect(hand.root.locator(f".pl-job-numbers [data-key={key}]")).to_be_attached()
+    hand.menu("Colour by").select_option("phase")
+    hand.page.wait_for_timeout(300)
+    screenshot("phases")
+    controls = hand.root.locator(".pl-job-controls")
+    controls.locator("select", has=hand.page.locator("option", has_text="25 MB")).select_option(label="5 MB")
+    hand.becomes("explorer.state.job.bucket_bytes", 5e6)
+    hand.settled()
+    controls.locator(".widget-hslider", has_text="iterations").locator(".noUi-handle").focus()
+    hand.page.keyboard.press("ArrowRight")
+    hand.becomes("explorer.state.job.iterations", 2)
+    hand.settled()
+    hand.menu("Colour by").select_option("replica")
+    hand.notebook.set_theme("JupyterLab Dark")
+    hand.page.wait_for_timeout(300)
+    screenshot("replicas-dark")
+
+
 def test_the_interval_is_dragged(hand, screenshot):
     """The line of the interval follows a hand; another MTBF moves the optimum; the picture is drawn anew many times."""
     job(hand, "4-stage pipeline")
