@@ -18,6 +18,7 @@ def hand(page, open_notebook):
     page.set_viewport_size(dict(width=1280, height=720))
     found = Hand(open_notebook([OPEN]))
     page.evaluate(CLOSE_SIDEBAR)
+    found.notebook.set_theme("JupyterLab Light")  # the test before may have left the dark one
     found.root.locator(TITLES).get_by_role("button", name="Job", exact=True).click()
     found.settled()
     found.root.scroll_into_view_if_needed()
