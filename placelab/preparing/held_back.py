@@ -19,11 +19,8 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation import simulate
 
-LEAST, MOST, WORK = (
-    8,
-    24,
-    100_000,
-)  # rounds; rounds times ops, which keeps 3,000 ops below 0.1 s and 20,000 below 0.25 s
+LEAST, MOST = 8, 24  # rounds
+WORK = 100_000  # rounds times ops, between these: large graphs get few, as a hand may be waiting
 SHIFTS, HOLDS = 2, 4  # how often an op starts later by the length of a shortage, and at all
 
 
