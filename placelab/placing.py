@@ -89,7 +89,7 @@ def place(
     proven = small is problem and not cancel() and _is_as_proven(function, options, preview)
     sentence = claim(problem, function.name) if proven else ""
     notes = (*placement.notes, sentence) if sentence else placement.notes
-    return held_back(expand(replace(placement, partitioner=function.name, notes=notes)))
+    return held_back(expand(replace(placement, partitioner=function.name, notes=notes)), cancel)
 
 
 def _is_as_proven(function: Partitioner, options: Mapping[str, Any], preview: bool) -> bool:

@@ -28,8 +28,8 @@ The models and machine of the section above, placed by `contiguous`, {MICRO_BATC
 *Replicas* of the same pipelines on machines of their own, {links}: `pipeline_replica` with
 rings and buckets of {si(BUCKET, "B")}. Cells: makespan, and how much of it the all-reduces add; *gradients* are those that are
 summed on the stage with the most, *bound* is the closed form of its ring of {REPLICAS[-1]}. A stage's sum begins when its last
-backward op ends; the first stage, which ends last, also has the largest embeddings, so that little is hidden. The gradient of
-the weight that BERT's and GPT-2's first and last layers share is summed in two parts.
+backward op ends; the first stage, which ends last, also has the largest embeddings, so that little is hidden. The two parts of
+the gradient of the weight that BERT's and GPT-2's first and last layers share are added before, and summed once.
 
 {replicas()}"""
 
@@ -88,4 +88,5 @@ def largest(step: pl.Problem) -> float:
     size: dict[int, dict[int, float]] = {}
     for v, t in zip(graph.consumer[read].tolist(), graph.edge_tensor[read].tolist(), strict=True):
         size.setdefault(v, {})[t] = float(graph.tensor_bytes[t])
-    return max(sum(each.values()) for each in size.values())
+    added = graph.metadata["pipeline"].get("added", [0.0] * graph.n_ops)  # parts of one gradient
+    return max(sum(each.values()) - added[v] for v, each in size.items())

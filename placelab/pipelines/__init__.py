@@ -2,7 +2,8 @@
 
 ``graph.metadata["pipeline"]`` is a dict of lists with an entry per op: ``microbatch`` (whole number from 0, -1 for an op
 that runs once per step), ``stage`` (whole number from 0, -1 for an op of no stage), ``replica`` (whole number from 0, the copy of
-the pipeline; may be left out where there is one), ``phase``:
+the pipeline; may be left out where there is one), ``added`` (bytes of gradients that an update only adds to others, of weights
+that several stages use; may be left out where there are none), ``phase``:
 
 ======  ====================================================================================================
 ``F``   forward pass of a micro-batch through a stage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import NamedTuple
@@ -10,12 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from placelab.errors import FormatError, UnsupportedError, expect
-from placelab.pipelines.pipeline_columns import ONCE
+from placelab.pipelines.pipeline_columns import KEY, ONCE
 from placelab.pipelines.unrolling import Carried, Part, Receive, unrolled
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.transforms.recomputation import Node, Read, recomputed, with_forward
-from placelab.transforms.step_phases import INPUTS, optimisers, phases, summed_where_read
+from placelab.transforms.step_phases import INPUTS, added_bytes, optimisers, phases, summed_where_read
 
 MICRO = ("F", "B", "W", "BW")
 Folded = tuple[Node, tuple[Node, ...], float, bool]  # producer, consumers, bytes, whether it only orders
@@ -93,9 +95,13 @@ def microbatches(
         raise FormatError(f"microbatches: m is {m!r:.60}; expected a whole number, 1 or more")
     problem, graph = placement.problem, placement.problem.graph
     placed = Placed(problem, summed_where_read(graph, placement.device))
-    parts, tensors = _folded(placed, phases(graph, placed.device, split), int(m), bool(recompute))
+    phase = phases(graph, placed.device, split)
+    parts, tensors = _folded(placed, phase, int(m), bool(recompute))
     name = f"{graph.title}, {m} micro-batches"
     made = unrolled(parts, tensors, int(m), problem.cluster, recv, {"name": name})
+    added = added_bytes(graph, placed.device, phase)
+    if added.any():
+        made = _with_added(made, problem.cluster.names, added)
     return Problem(
         made,
         problem.cluster,
@@ -104,6 +110,15 @@ def microbatches(
         duplex=problem.duplex,
         transfer_ops=problem.transfer_ops,
     )
+
+
+def _with_added(made: OpGraph, devices: Sequence[str], added: np.ndarray) -> OpGraph:
+    """The pipeline with a column of the bytes of gradients that updates only add to others."""
+    of = dict(zip(devices, added.tolist(), strict=False))
+    column = [0.0] * made.n_ops
+    for v in np.flatnonzero(made.kind == "U").tolist():
+        column[v] = of.get(made.device_sets[made.device_set[v]][0], 0.0)
+    return made.replace(metadata={**made.metadata, KEY: {**made.metadata[KEY], "added": column}})
 
 
 def _folded(placed: Placed, phase: np.ndarray, m: int, recompute: bool) -> tuple[list[Part], list[Carried]]:

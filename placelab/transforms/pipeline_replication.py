@@ -84,8 +84,9 @@ def pipeline_replica(
     Notes
     -----
     Gradients stay on their device, and their sums take their place, until the update has ended; what streams hold meanwhile is
-    without limit. Gradients that come from two stages, as those of a weight shared by the first and last layer, are summed part
-    by part.
+    without limit. The gradients of a weight that several stages use, as the first and last layer do, are added on the device of
+    its update first, and then summed over replicas once, as PyTorch's DistributedDataParallel does; Megatron-LM sums each part
+    over replicas, and adds them after that.
     O(r · (n_ops + n_edges + buckets · r)).
 
     References
@@ -164,7 +165,7 @@ def _gradients(graph: OpGraph, pipeline: Pipeline, device: np.ndarray, given: np
     update = pipeline.phase == "U"
     keys = {(s, int(device[pipeline.stage == s][0])) for s in range(pipeline.stages)}
     keys |= set(zip(pipeline.stage[update].tolist(), device[update].tolist(), strict=True))
-    gradients = []
+    added, gradients = _added(graph), []
     for stage, d in sorted(keys, key=lambda key: (key[0] < 0, *key)):
         of = pipeline.stage == stage
         updates = np.flatnonzero(update & of & (device == d))
@@ -172,7 +173,8 @@ def _gradients(graph: OpGraph, pipeline: Pipeline, device: np.ndarray, given: np
         if given is not None and stage >= 0:
             size = float(given[stage])
         elif reading:
-            size = float(graph.tensor_bytes[np.unique(graph.edge_tensor[edges])].sum())
+            read_bytes = graph.tensor_bytes[np.unique(graph.edge_tensor[edges])].sum()
+            size = max(0.0, float(read_bytes - added[updates].sum()))
         else:
             size = float(graph.persistent[of].sum())
         if size:
@@ -182,6 +184,14 @@ def _gradients(graph: OpGraph, pipeline: Pipeline, device: np.ndarray, given: np
             f"{graph.title} has no gradients of weights, and no parameters; give pipeline_replica gradient, bytes per stage"
         )
     return gradients
+
+
+def _added(graph: OpGraph) -> np.ndarray:
+    """Bytes of gradients that each op only adds to others, shape (n_ops,); 0 where the graph does not say."""
+    column = graph.metadata[KEY].get("added")
+    known = isinstance(column, list) and len(column) == graph.n_ops and set(map(type, column)) <= {int, float}
+    added = np.array(column if known else [0.0] * graph.n_ops, dtype=np.float64)
+    return np.where(np.isfinite(added), added, 0.0)
 
 
 def _ops(

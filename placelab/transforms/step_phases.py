@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from placelab.errors import UnsupportedError
@@ -50,9 +52,7 @@ def summed_where_read(graph: OpGraph, device: np.ndarray) -> np.ndarray:
     Gradients of a tensor with several readers are summed by an op that belongs to no op of the forward pass; wherever it was
     placed, a pipeline sums them on the stage that needs the sum. Shape (n_ops,).
     """
-    sums = backward_part(graph) & np.isin(
-        graph.kind, [kind for kind in set(graph.kind.tolist()) if name_of(kind) in SUMS]
-    )
+    sums = backward_part(graph) & _kinds(graph, lambda kind: name_of(kind) in SUMS)
     moved = device.copy()
     for v in np.flatnonzero(sums)[::-1]:
         readers = np.unique(moved[graph.consumer[graph.succ_ptr[v] : graph.succ_ptr[v + 1]]])
@@ -61,17 +61,39 @@ def summed_where_read(graph: OpGraph, device: np.ndarray) -> np.ndarray:
     return moved
 
 
+def added_bytes(graph: OpGraph, device: np.ndarray, phase: np.ndarray) -> np.ndarray:
+    """Bytes of gradients that the updates of each device only add to others, shape (highest device + 1,).
+
+    Of a weight that several stages hold: all parts but one, as their sum has the bytes of one.
+    """
+    sums, views = _kinds(graph, lambda kind: name_of(kind) in SUMS), _kinds(graph, lambda kind: category(kind) in FREE)
+    gradient = np.isin(phase, ("BW", "B", "W"))
+    added = np.zeros(device.max(initial=0) + 1)
+    for v in np.flatnonzero((phase == "U") & (sums | views)):
+        edges = graph.pred_edge[graph.pred_ptr[v] : graph.pred_ptr[v + 1]]
+        edges = edges[~graph.tensor_control[graph.edge_tensor[edges]]]
+        if len(edges) and gradient[graph.producer[edges]].all():
+            gradient[v] = True
+            if sums[v]:
+                added[device[v]] += graph.edge_bytes[edges].sum() - graph.edge_bytes[edges].max()
+    return added
+
+
 def optimisers(graph: OpGraph) -> np.ndarray:
     """Whether each op is an optimiser's, by its kind; shape (n_ops,)."""
-    kinds = [kind for kind in set(graph.kind.tolist()) if category(kind) == "optimiser"]
-    return np.isin(graph.kind, kinds)
+    return _kinds(graph, lambda kind: category(kind) == "optimiser")
+
+
+def _kinds(graph: OpGraph, wanted: Callable[[str], bool]) -> np.ndarray:
+    """Whether each op's kind is wanted, shape (n_ops,)."""
+    return np.isin(graph.kind, [kind for kind in set(graph.kind.tolist()) if wanted(kind)])
 
 
 def _summed(graph: OpGraph, device: np.ndarray, back: np.ndarray, update: np.ndarray) -> np.ndarray:
     """Whether each op is a sum of gradients over devices, or a view of one."""
     on, ops, edges = device.tolist(), back.tolist(), graph.edges.tolist()
-    kinds = [kind for kind in set(graph.kind.tolist()) if name_of(kind) in SUMS or category(kind) in FREE]
-    last = (back & ~update & np.isin(graph.kind, kinds)).tolist()  # on which only updates, and others of these, depend
+    light = _kinds(graph, lambda kind: name_of(kind) in SUMS or category(kind) in FREE)
+    last = (back & ~update & light).tolist()  # on which only updates, and others of these, depend
     for u, v in reversed(edges):
         last[u] = last[u] and (last[v] or bool(update[v]))
     summed = [False] * graph.n_ops

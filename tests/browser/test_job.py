@@ -18,6 +18,7 @@ def hand(page, open_notebook):
     page.set_viewport_size(dict(width=1280, height=720))
     found = Hand(open_notebook([OPEN]))
     page.evaluate(CLOSE_SIDEBAR)
+    found.notebook.set_theme("JupyterLab Light")  # the test before may have left the dark one
     found.root.locator(TITLES).get_by_role("button", name="Job", exact=True).click()
     found.settled()
     found.root.scroll_into_view_if_needed()
@@ -75,6 +76,30 @@ def test_jobs_by_one_click(hand, screenshot):
     job_step = hand.root.locator(".pl-job-head").get_by_role("button", name="One step", exact=True)
     job_step.click()
     hand.becomes("explorer.state.job is None", True)
+
+
+def test_data_parallel_by_one_click(hand, screenshot):
+    """Two machines of four workers: straggling and skew; bucket and iterations by hand; colours in light and dark."""
+    job(hand, "2 × 4 data-parallel")
+    assert hand.notebook.value("[explorer.state.job.workers, explorer.problem.cluster.n_devices]") == [8, 16]
+    assert {"colour: replica", "colour: phase"} <= set(ways(hand))
+    for key in ("straggling", "buckets", "skew"):
+        expect(hand.root.locator(f".pl-job-numbers [data-key={key}]")).to_be_attached()
+    hand.menu("Colour by").select_option("phase")
+    hand.page.wait_for_timeout(300)
+    screenshot("phases")
+    controls = hand.root.locator(".pl-job-controls")
+    controls.locator("select", has=hand.page.locator("option", has_text="25 MB")).select_option(label="5 MB")
+    hand.becomes("explorer.state.job.bucket_bytes", 5e6)
+    hand.settled()
+    controls.locator(".widget-hslider", has_text="iterations").locator(".noUi-handle").focus()
+    hand.page.keyboard.press("ArrowRight")
+    hand.becomes("explorer.state.job.iterations", 2)
+    hand.settled()
+    hand.menu("Colour by").select_option("replica")
+    hand.notebook.set_theme("JupyterLab Dark")
+    hand.page.wait_for_timeout(300)
+    screenshot("replicas-dark")
 
 
 def test_the_interval_is_dragged(hand, screenshot):

@@ -15,7 +15,7 @@ from placelab.explorer.panels.job_numbers import job_details, job_items
 from placelab.explorer.panels.job_panel import JobPanel
 from placelab.explorer.panels.strip import numbers
 from placelab.explorer.panels.training_picture import shares
-from placelab.explorer.panels.training_run import TrainingRun
+from placelab.explorer.panels.training_run import TrainingRun, lasting
 from placelab.explorer.state import initial_state, preset
 from placelab.widgets.gantt.colouring import job_ways, pack_job
 
@@ -223,6 +223,7 @@ def test_the_interval_is_dragged_on_the_curve():
     page.chart.interval = 50.4 * page.run.step
     assert page.run.interval == pytest.approx(50.4 * page.run.step)
     assert page.chart.interval == pytest.approx(50 * page.run.step)
+    assert page.values["interval"].value == lasting(50 * page.run.step)  # the slider tells what the picture does
     assert page.chart.run != before
     assert 10.0 ** page.sliders["interval"].value == pytest.approx(50.4)
     page.chart.interval = 1e9

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
+from itertools import product
 
 import numpy as np
 import problems
@@ -53,9 +55,17 @@ def test_what_no_wait_cures_stays_as_planned():
     assert placement.not_before is None and len(pl.simulate(problem, placement).oom) == 1
 
 
+def test_what_was_cancelled_stays_as_planned():
+    """The first simulation finds that memory is short; then it is asked once."""
+    problem = two_senders(transfers="channel")
+    plan = pl.partitioners()["heft"](problem)
+    asked: list[bool] = []
+    assert held_back(plan, lambda: not asked.append(True)) is plan and asked == [True]
+
+
 def test_random_plans_are_within_memory_where_a_wait_cures_them():
-    """Under every model of transfers; what is held back is legal and no longer short."""
-    short = cured = 0
+    """Under every model of transfers; what is held back is legal and no longer short. Prints how many."""
+    plans, short, cured = Counter(), Counter(), Counter()
     limited = dict(memory=("edges", "dynamic"), transfers=("sequential", "channel", "fair"))
     plain = dict(zero=False, groups=False, restricted=False)
     for i, problem in enumerate(problems.many(300, seed=11, ops=25, **limited, **plain)):
@@ -66,10 +76,32 @@ def test_random_plans_are_within_memory_where_a_wait_cures_them():
         for name in ("heft", "tf-greedy", "m-etf"):
             with suppress(pl.InfeasibleError):
                 plan = pl.partitioners()[name](tight)
+                plans[problem.memory] += 1
                 if not len(pl.simulate(tight, plan, "planned").oom):
                     continue
                 schedule = pl.simulate(tight, held_back(plan), "planned")
                 broken = {violation.kind for violation in pl.validate(schedule)}
                 assert broken == ({"memory"} if len(schedule.oom) else set()), (i, name)
-                short, cured = short + 1, cured + (not len(schedule.oom))
-    assert 2 <= cured < short, (short, cured)
+                short[problem.memory] += 1
+                cured[problem.memory] += not len(schedule.oom)
+    for memory in sorted(plans):
+        print(
+            f"{memory}: {plans[memory]} plans, {short[memory]} short, {cured[memory]} of these held back within memory"
+        )
+    assert short.total() > cured.total() >= 0.4 * short.total()
+
+
+def test_most_plans_of_a_network_are_cured():
+    """ResNetV2-152 on four GPUs that hold less than HEFT's plan without limits takes at most: runs of several shortages."""
+    graph, box = pl.load("resnet_v2_152"), pl.clusters.rtx2080ti_box(4)
+    cured = []
+    for memory, transfers in product(("edges", "dynamic"), ("sequential", "fair")):
+        problem = pl.Problem(graph, box, memory=memory, transfers=transfers, duplex=True)
+        free = pl.place(problem.replace(memory="none"), "heft")
+        peak = pl.simulate(problem, pl.Placement(problem, free.device, free.planned), "planned").peak_memory.max()
+        for share in (0.97, 0.9, 0.8, 0.6):
+            tight = problem.replace(cluster=box.replace(memory=[share * peak] * 4))
+            assert len(pl.simulate(tight, pl.partitioners()["heft"](tight), "planned").oom)
+            cured.append(not len(pl.solve(tight, "heft").oom))
+    print(f"{graph.title}: {len(cured)} plans short, {sum(cured)} of these held back within memory")
+    assert len(cured) == 16 and sum(cured) >= 13

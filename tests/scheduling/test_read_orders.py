@@ -141,10 +141,10 @@ def test_number_of_optimal_orders(graph, optimal):
 
 
 def test_orders_matter_to_par_if_costs_differ():
-    """H6: Par-4 with unequal costs has orders that are not optimal."""
-    graph = pl.generators.par(4)
-    where = toy(graph.replace(compute=np.maximum(np.arange(graph.n_ops) - 4.0, 0.0)))
-    reads = [f"read{i + 1}" for i in range(4)]
+    """H6: Par-6 with unequal costs has orders that are not optimal."""
+    graph = pl.generators.par(6)
+    where = toy(graph.replace(compute=np.maximum(np.arange(graph.n_ops) - 6.0, 0.0)))
+    reads = [f"read{i + 1}" for i in range(6)]
     assert len({in_order(where, list(order)).makespan for order in permutations(reads)}) > 1
 
 
@@ -195,16 +195,22 @@ def plain_tic(reads: Reads) -> list[int]:
     return sorted(range(len(reads.op)), key=lambda r: (reads.copy[reads.op[r]], least(r), r))
 
 
-def plain_tac(reads: Reads) -> list[int]:
+def plain_measures(reads: Reads, left: list[int]) -> tuple[dict[int, float], dict[int, float], dict[int, float]]:
+    """P, M and M+ of the reads that are left."""
     depends, took = plain_sets(reads), reads.problem.exec_times(reads.placement.device)
+    now = {v: s & set(left) for v, s in depends.items()}
+    seconds = {v: sum(reads.seconds[r] for r in s) for v, s in now.items()}
+    P = {r: sum(took[v] for v, s in now.items() if s == {r} and v not in reads.op) for r in left}
+    least = {r: min((seconds[v] for v, s in now.items() if r in s and len(s) > 1), default=inf) for r in left}
+    return P, {r: float(reads.seconds[r]) for r in left}, least
+
+
+def plain_tac(reads: Reads) -> list[int]:
     order: list[int] = []
     for copy in range(len(reads.iteration)):
         left = [r for r, v in enumerate(reads.op) if reads.copy[v] == copy]
         while left:
-            now = {v: s & set(left) for v, s in depends.items()}
-            seconds = {v: sum(reads.seconds[r] for r in s) for v, s in now.items()}
-            P = {r: sum(took[v] for v, s in now.items() if s == {r} and v not in reads.op) for r in left}
-            least = {r: min((seconds[v] for v, s in now.items() if r in s and len(s) > 1), default=inf) for r in left}
+            P, _, least = plain_measures(reads, left)
             best = left[0]
             for r in left:
                 mine, other = min(P[best], reads.seconds[r]), min(P[r], reads.seconds[best])
@@ -213,6 +219,23 @@ def plain_tac(reads: Reads) -> list[int]:
             order.append(best)
             left.remove(best)
     return order
+
+
+@pytest.mark.parametrize(
+    ("where", "counts", "P", "M", "least"),
+    [
+        (made.figure_1(), [2, 2], [1, 0], [1, 1], [2, 2]),
+        (made.long_read_first(), [2, 2], [1, 4], [4, 1], [5, 5]),
+        (made.three_reads(), [2, 2, 3], [0, 0, 5], [3, 2, 1], [5, 5, 6]),
+    ],
+    ids=["H1", "H2", "H3"],
+)
+def test_measures_of_the_worked_examples(where, counts, P, M, least):
+    """H1, H2, H3: M+ as TIC counts it, and P, M and M+ of TAC at its first choice."""
+    reads = Reads.of(where.problem, where)
+    depends, every = plain_sets(reads), list(range(len(reads.op)))
+    assert [min(len(s) for s in depends.values() if r in s and len(s) > 1) for r in every] == counts
+    assert [list(found.values()) for found in plain_measures(reads, every)] == [P, M, least]
 
 
 def random_placement(pick) -> pl.Placement:

@@ -16,6 +16,7 @@ def test_one_worker_in_random_order():
     frame = pl.iterations(where.problem, where, "random-reads", runs=600)
     assert frame["step"].isin([3, 4]).all() and (frame["efficiency"] == (4 - frame["step"]) / 2).all()
     assert frame["step"].mean() == pytest.approx(3.5, abs=4 * 0.5 / 600**0.5)
+    assert frame["step"].std(ddof=0) == pytest.approx(0.5, abs=0.01)
     assert (frame["potential"] == 1).all() and (frame["straggling"] == 0).all()
     assert frame["seed"].tolist() == list(range(600))
 

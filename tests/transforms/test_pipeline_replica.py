@@ -86,6 +86,54 @@ def test_updates_wait_for_all_buckets_and_hold_gradients_until_then():
     assert (schedule.peak_memory[:2] >= alone.peak_memory).all()
 
 
+@pytest.mark.parametrize(
+    ("name", "parameters", "shared"), [("gpt2", 124_439_808, True), ("llama_8", 168_313_856, False)]
+)
+def test_a_weight_of_two_stages_is_summed_once(name, parameters, shared):
+    """The gradients summed are as many as there are parameters: GPT-2's embedding, which is its last layer, too, counts once."""
+    graph = pl.load(name).replace(groups=())
+    placement = pl.place(pl.Problem(graph, pl.clusters.rtx2080ti_box(4)), "contiguous", prepare="forward-only")
+    step = pl.transforms.microbatches(placement, 4)
+    assert ("added" in step.graph.metadata["pipeline"]) == shared
+    job = replicated(step, 2).graph
+    role, roles = np.array(job.metadata["replica"]["role"]), job.metadata["replica"]["roles"]
+    summed = job.edge_bytes[(role == roles.index("reduce"))[job.consumer]].sum()
+    assert summed == pytest.approx(4 * parameters, rel=1e-9)
+
+
+def test_parts_of_a_gradient_by_hand():
+    """Two stages use w: parts of 6 bytes, one from the second stage, are added on the first, then summed over replicas as 6."""
+    rows = [  # name, kind, operations, inputs with bytes
+        ("x", "Placeholder", 0, {}),
+        ("w", "VariableV2", 0, {}),
+        ("a", "MatMul", 8, {"x": 16, "w": 6}),
+        ("b", "MatMul", 8, {"a": 24, "w": 6}),
+        ("gradients/b_grad/MatMul", "MatMul", 8, {"b": 4}),
+        ("gradients/b_grad/MatMul_1", "MatMul", 8, {"b": 4, "a": 24}),
+        ("gradients/a_grad/MatMul_1", "MatMul", 8, {"gradients/b_grad/MatMul": 24, "x": 16}),
+        ("gradients/AddN", "AddN", 1, {"gradients/b_grad/MatMul_1": 6, "gradients/a_grad/MatMul_1": 6}),
+        ("u", "ApplyGradientDescent", 1, {"w": 6, "gradients/AddN": 6}),
+    ]
+    number = {name: v for v, (name, *_) in enumerate(rows)}
+    edges = [(number[u], v, size) for v, (*_, inputs) in enumerate(rows) for u, size in inputs.items()]
+    graph = pl.OpGraph.from_arrays(
+        [row[0] for row in rows],
+        [float(row[2]) for row in rows],
+        [edge[:2] for edge in edges],
+        edge_bytes=[float(edge[2]) for edge in edges],
+        kind=[row[1] for row in rows],
+    )
+    there = [name == "b" or name.startswith("gradients/b") for name in graph.names]
+    step = pl.transforms.microbatches(pl.Placement(pl.Problem(graph, LINKS), np.array(there, int)), 2)
+    assert max(step.graph.metadata["pipeline"]["added"]) == 6
+    job = replicated(step, 2)
+    assert sum(job.graph.edge_bytes[job.graph.kind[job.graph.consumer] == "reduce"]) == 6  # two halves
+    assert len(pl.arrival_skew(run(job, "1f1b"))) == 1
+    wrong = {**step.graph.metadata["pipeline"], "added": ["6"] * step.graph.n_ops}
+    unknown = step.replace(graph=step.graph.replace(metadata={"pipeline": wrong}))
+    assert sum(replicated(unknown, 2).graph.edge_bytes[job.graph.kind[job.graph.consumer] == "reduce"]) == 12
+
+
 def test_gradients_without_an_optimiser():
     """As many bytes as a stage's parameters; without these, an error that names the remedy."""
     graph = pl.transforms.backward(pl.load("alexnet"))

@@ -45,6 +45,11 @@ class Run:
         """Steps between checkpoints."""
         return max(1, min(round(self.interval / self.step), self.steps))
 
+    @property
+    def work(self) -> float:
+        """Work between checkpoints, which come after whole steps [s]."""
+        return self.every * self.step if self.step > 0 else 0.0
+
 
 class TrainingRun:
     """The page: the picture, on whose curve a hand drags the interval, and a slider for each time.
@@ -130,7 +135,7 @@ class TrainingRun:
         """Show the run that the sliders say."""
         run = self.run
         for name, shown in self.values.items():
-            value = getattr(run, name)
+            value = run.work if name == "interval" else getattr(run, name)
             shown.value = f"{value:,}" if name == "steps" else lasting(value) if run.step > 0 else ""
         traits = _picture(run)
         slider = self.sliders["interval"]
@@ -151,7 +156,7 @@ def _picture(run: Run) -> dict[str, Any]:
     times: dict[str, Any] = dict(save=run.save, restore=run.restore, mtbf=run.mtbf, detect=run.detect)
     try:
         curve = over_interval(run.step * run.steps, over_intervals(run.step, run.steps, **times))
-        none |= dict(curve=curve, interval=run.every * run.step, optimum=checkpoint_interval(run.save, run.mtbf))
+        none |= dict(curve=curve, interval=run.work, optimum=checkpoint_interval(run.save, run.mtbf))
         runs = simulate_training(run.step, run.steps, every=run.every, **times)
     except PlacelabError as error:
         return none | dict(message=str(error))
