@@ -54,7 +54,10 @@ ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
     ),
     "stops_paying": (["stops_paying = 1 / 3"], [("stops_paying = 0.5", "0.5, which is not right")]),
     "broken_early": (
-        ["broken_early, broken_crowded, broken_again = (pl.validate(s)[0] for s in (early, crowded, again))"],
+        [
+            "broken_early, broken_crowded, broken_again = (pl.validate(s)[0] for s in (early, crowded, again))",
+            "broken_early, broken_crowded, broken_again = 'precedence', ('overlap', 'c'), ('transfer', 'a')",
+        ],
         [
             ("broken_early = 'overlap'", "does not break that rule\n\nstart = .*'c': 2.5"),
             ("broken_early = 'rule 1'", "the rules are called"),
