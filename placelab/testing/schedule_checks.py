@@ -115,10 +115,13 @@ def check_violation(found: Any, schedule: Schedule, *, seconds: float = SECONDS)
     if kind not in RULES:
         fail(f"{name} says {shown(kind)}; the rules are called {', '.join(RULES)}")
     broken = [violation for violation in validate(schedule) if violation.kind == kind]
+    start = dict(zip(schedule.problem.graph.names, schedule.start.tolist(), strict=True))
+    code = f"start = {start}" if len(start) <= 50 else ""
     if not broken:
-        fail(f"{name} says {kind!r}, but the schedule does not break that rule")
-    if op is not None and op not in [violation.op for violation in broken]:
-        fail(f"{name} says {op!r}, but another op breaks the rule {kind!r}")
+        fail(f"{name} says {kind!r}, but the schedule does not break that rule", code)
+    either = f"before {op!r} ends"  # of two ops that overlap, as the violation's text calls the other one
+    if op is not None and not any(op == violation.op or either in violation.detail for violation in broken):
+        fail(f"{name} says {op!r}, but another op breaks the rule {kind!r}", code)
 
 
 def check_beats(a: Any, b: Any, by: float = 0.0, on: Any = ALONE, *, seconds: float = SECONDS) -> None:
@@ -160,7 +163,10 @@ def check_problem(f: Any, cases: Iterable[tuple[tuple, float]], *, seconds: floa
         call = f"{title(f)}({', '.join(map(shown, arguments))})"
         if not isinstance(problem, Problem):
             fail(f"{call} is {described(problem)}; a Problem is expected")
-        best = place(problem, "cp-sat").estimate
+        try:
+            best = place(problem, "cp-sat").estimate
+        except InfeasibleError as error:
+            fail(f"{call} gives a problem that has no placement: {error}", as_code(problem), error)
         if best is None or not isclose(best, least, rel_tol=1e-6):
             fail(f"{call} gives a problem whose least makespan is {best:g} s, which is not right", as_code(problem))
 

@@ -51,6 +51,8 @@ def check_value(found: Any, want: Any, tol: float = 0.0, hint: str = "", *, seco
     AssertionError: the answer is a set; a list is expected
     """
     name, value = title(found), answer(found, seconds=seconds)
+    if isinstance(want, Mapping) and hasattr(value, "to_dict"):  # a Series
+        value = value.to_dict()
     if callable(want):
         right = bool(judged(want, value, name=name, value=value))
     elif _kind(value) != _kind(want):

@@ -12,7 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from placelab import cli, strategies
+from placelab import cli
 from placelab.cli.lessons_command import LESSONS, students_copy
 from placelab.cli.shipped_files import shipped
 
@@ -84,13 +84,6 @@ def test_copies_are_written_once(tmp_path, capsys):
     mine.write_text("{}")
     cli.main(["lessons", str(tmp_path / "students")])
     assert mine.read_text() == "{}" and "is there already and is kept" in capsys.readouterr().out
-
-
-@pytest.fixture
-def own_catalogues(monkeypatch):
-    """Strategies that a lesson enters are gone after the test."""
-    for name in ("_partitioners", "_schedulers", "_transforms"):
-        monkeypatch.setattr(strategies, name, dict(getattr(strategies, name)))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -60,6 +60,12 @@ def unit_tasks(n):
     return pl.Problem(pl.OpGraph.from_arrays([f"t{i}" for i in range(n)], [1.0] * n, []), TWO)
 
 
+def nowhere(n):
+    """A task that needs more memory than there is."""
+    graph = pl.OpGraph.from_arrays(["t"], [1.0], [], persistent=[2.0])
+    return pl.Problem(graph, pl.Cluster([1.0], memory=[1.0]), memory="reserved")
+
+
 RUN = dict(useful=100, saving=6, lost=15, detecting=1, restoring=5)
 CHECKS = {
     "value": (
@@ -101,7 +107,7 @@ CHECKS = {
         lambda found: testing.check_violation(found, OVERLAPPING, seconds=SECONDS),
         ["overlap", "precedence", pl.validate(OVERLAPPING)[0], lambda schedule: ("precedence", "d")],
         [
-            ("memory", "the schedule does not break that rule"),
+            ("memory", "the schedule does not break that rule\n\nstart = {'a': 0.0"),
             ("speed", "the rules are called"),
             (("precedence", "a"), "another op breaks the rule"),
         ],
@@ -161,6 +167,7 @@ CHECKS = {
         [
             (lambda n: unit_tasks(1), r"the answer\(3\) gives a problem whose least makespan is 1 s"),
             (lambda n: n, "a Problem is expected"),
+            (nowhere, "has no placement: "),
         ],
     ),
     "transform": (
@@ -253,6 +260,7 @@ def test_a_value_can_be_judged_by_a_function():
     """Where several answers are right, or the cell should not show the answer."""
     check = partial(testing.check_value, want=lambda text: text in ("b", "c"), hint="see the chart")
     check("b")
+    testing.check_value(pd.Series({"x": 1.5}), {"x": 1.5})
     with pytest.raises(AssertionError, match="'a', which is not right: see the chart"):
         check("a")
 

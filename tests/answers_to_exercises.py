@@ -1,0 +1,279 @@
+"""Answers to the exercises of lessons 1 to 6: right ones found in another way than the solution's, and wrong ones."""
+
+from __future__ import annotations
+
+PARTITIONER = "@pl.partitioner\ndef {}(problem):\n    "
+SCHEDULER = "@pl.scheduler(static=True)\ndef my_pct(problem, placement):\n    "
+LIST = """s = pl.ListScheduler(problem, insertion={insertion})
+    for op in np.argsort(-pl.upward_rank(problem), kind="stable"):
+        s.place(op, min({devices}, key=lambda d: s.{key}(op, d)))
+    return s.placement()
+"""
+LOADED = "bars = lambda: pd.concat([pl.compare(instance(i), {}, ['fifo', 'pct']) for i in range({})])"
+GROUPED = (
+    "\ntable = bars().groupby(['partitioner', 'scheduler']).makespan\nbars = lambda: table.agg(mean='mean', sd='std')"
+)
+BARS = "import pandas as pd\n" + LOADED + GROUPED
+UNIT_TIME = """def unit_time(tasks, pairs, machines):
+    names = [f"t{{i}}" for i in range(tasks)]
+    return pl.Problem(pl.OpGraph.from_arrays(names, [7] * tasks, {pairs}), pl.Cluster([7] * machines{more}))
+"""
+
+
+def heft(insertion: bool = True, devices: str = "s.feasible(op)", key: str = "eft") -> str:
+    """HEFT, or what it becomes by a slip."""
+    return PARTITIONER.format("my_heft") + LIST.format(insertion=insertion, devices=devices, key=key)
+
+
+# name that the exercise defines → right answers; wrong answers, each with words of what the check says
+ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
+    "in_eight": (
+        ["in_eight = dict(a=1, b=1, c=0, d=0)", "in_eight = lambda: pl.place(problem, 'cp-sat')"],
+        [
+            ("in_eight = lambda: dict(a=0, b=0, c=1, d=0)", "takes 9 s; at most 8 s are allowed"),
+            ("in_eight = lambda: dict(a=0, b=0, c=1)", "op 'd' has no device"),
+            ("in_eight = lambda: [0, 0, 1, 1]", "is a list; a Placement or a mapping"),
+        ],
+    ),
+    "waits_for": (
+        [
+            """def waits_for(schedule, device, time):
+    for row in pl.idle_reasons(schedule).itertuples():
+        if row.device == device and row.start <= time <= row.finish:
+            return row.name"""
+        ],
+        [
+            ("waits_for = lambda schedule, device, time: 'a'", "must look at the device"),
+            (
+                """def waits_for(schedule, device, time):
+    idle = pl.idle_reasons(schedule)
+    return idle[idle.device == device].name.iloc[0]""",
+                "must look at the time",
+            ),
+        ],
+    ),
+    "stops_paying": (["stops_paying = 1 / 3"], [("stops_paying = 0.5", "0.5, which is not right")]),
+    "broken_early": (
+        [
+            "broken_early, broken_crowded, broken_again = (pl.validate(s)[0] for s in (early, crowded, again))",
+            "broken_early, broken_crowded, broken_again = 'precedence', ('overlap', 'c'), ('transfer', 'a')",
+        ],
+        [
+            ("broken_early = 'overlap'", "does not break that rule\n\nstart = .*'c': 2.5"),
+            ("broken_early = 'rule 1'", "the rules are called"),
+            ("broken_early, broken_crowded, broken_again = 'precedence', 'overlap', 'time'", "'c': 3.0.*'e': 0.0"),
+        ],
+    ),
+    "traffic": (
+        [
+            """def traffic(placement):
+    graph, device = placement.problem.graph, placement.device
+    cross = device[graph.edges[:, 0]] != device[graph.edges[:, 1]]
+    tensor, _ = np.unique(np.stack([graph.edge_tensor[cross], device[graph.edges[cross, 1]]]), axis=1)
+    return [len(tensor), graph.tensor_bytes[tensor].sum()]"""
+        ],
+        [
+            (
+                """def traffic(placement):
+    graph, device = placement.problem.graph, placement.device
+    cross = device[graph.edges[:, 0]] != device[graph.edges[:, 1]]
+    return cross.sum(), graph.edge_bytes[cross].sum()""",
+                r"counts otherwise(.|\n)*names=\['a', 'b', 'c', 'd', 'e'\]",
+            ),
+            (
+                """def traffic(placement):
+    graph, device = placement.problem.graph, placement.device
+    tensors = np.unique(graph.edge_tensor[device[graph.edges[:, 0]] != device[graph.edges[:, 1]]])
+    return len(tensors), graph.tensor_bytes[tensors].sum()""",
+                r"counts otherwise(.|\n)*names=\['op0', 'op1', 'op2', 'op3'\]",
+            ),
+            ("traffic = lambda placement: 2", "is not of the form"),
+        ],
+    ),
+    "simulate_fifo": (
+        [
+            """def simulate_fifo(placement):
+    problem, graph, start, now = placement.problem, placement.problem.graph, {}, 0.0
+    waiting = {v: 0.0 for v in range(graph.n_ops) if not len(graph.predecessors_of(v))}
+    while waiting:
+        v = min(waiting, key=lambda v: (waiting[v], v))
+        waiting.pop(v)
+        start[graph.names[v]], now = now, now + problem.exec_time(v, 0)
+        for s in graph.successors_of(v).tolist():
+            if all(graph.names[u] in start for u in graph.predecessors_of(s)):
+                waiting[s] = now
+    return start"""
+        ],
+        [
+            ("simulate_fifo = lambda placement: [0.0] * placement.problem.graph.n_ops", "starts op 'c' at 0 s"),
+            ("simulate_fifo = lambda placement: []", "3 starts are expected"),
+            (
+                """def simulate_fifo(placement):
+    problem, graph, now = placement.problem, placement.problem.graph, 0.0
+    missing = [len(graph.predecessors_of(v)) for v in range(graph.n_ops)]
+    start, queue = [0.0] * graph.n_ops, [v for v in range(graph.n_ops) if not missing[v]]
+    for v in queue:  # whoever came first, whatever its number
+        start[v], now = now, now + problem.exec_time(v, 0)
+        for s in graph.successors_of(v).tolist():
+            missing[s] -= 1
+            queue += [s] if not missing[s] else []
+    return start""",
+                r"(.|\n)*names=\['a', 'b', 'c'\]",
+            ),
+        ],
+    ),
+    "my_pct": (
+        [
+            """@pl.scheduler(static=True)
+def my_pct(problem, placement):
+    graph, cluster, device, time = problem.graph, problem.cluster, placement.device, {}
+    for u in reversed(range(graph.n_ops)):
+        rest = [0.0]
+        for e in np.flatnonzero(graph.edges[:, 0] == u):
+            i, j = device[graph.edges[e]]
+            far = cluster.latency[i, j] + graph.edge_bytes[e] / cluster.bandwidth[i, j] if i != j else 0.0
+            rest.append(far + time[graph.edges[e, 1]])
+        time[u] = problem.exec_time(u, device[u]) + max(rest)
+    return np.array([time[v] for v in range(graph.n_ops)])"""
+        ],
+        [
+            (SCHEDULER + "return pl.upward_rank(problem)", "starts op 'op0' at 0 s"),
+            (SCHEDULER + "return [1]", "priorities of shape"),
+        ],
+    ),
+    "pct_loses": (
+        [
+            """def pct_loses():
+    for seed in range(1000):
+        problem = pl.Problem(pl.generators.layered(12, seed=seed), pl.Cluster([1e13] * 3, bandwidth=12e9))
+        if fifo(problem) < 0.85 * pct(problem):
+            return problem"""
+        ],
+        [("pct_loses = small", "fifo takes 10 s and pct 7 s"), ("pct_loses = 3", "a Problem or a graph is expected")],
+    ),
+    "saved_by_delta": (
+        [
+            "runs = [pl.simulate(puzzle, in_turn, 'msr', delta=d).makespan for d in (5, 0)]\n"
+            "saved_by_delta = 1 - runs[0] / runs[1]"
+        ],
+        [
+            ("saved_by_delta = 0.2133", "divide by the makespan without"),
+            ("saved_by_delta = lambda: '18 %'", "is a str"),
+        ],
+    ),
+    "my_heft": (
+        [
+            PARTITIONER.format("my_heft")
+            + "rank, s = pl.upward_rank(problem), pl.ListScheduler(problem, insertion=True)\n"
+            "    for op in sorted(range(problem.graph.n_ops), key=lambda v: (-rank[v], v)):\n"
+            "        s.place(op, sorted((s.eft(op, d), d) for d in s.feasible(op))[0][1])\n"
+            "    return s.placement()"
+        ],
+        [
+            (heft(insertion=False), "but HEFT with insertion takes another time"),
+            (heft(devices="range(problem.cluster.n_devices)"), "finds no placement"),
+            (heft(key="est"), "86.0, which is not right"),
+            (heft().replace(".placement()", ""), "returned ListScheduler; expected a Placement"),
+        ],
+    ),
+    "my_cpop": (
+        [PARTITIONER.format("my_cpop") + "return pl.place(problem, 'cpop')"],
+        [(heft().replace("my_heft", "my_cpop"), "80.0, which is not right")],
+    ),
+    "gap_filler": (
+        [
+            """def gap_filler():
+    for seed in range(1000):
+        problem = pl.Problem(pl.generators.layered(14, seed=seed, ccr=3.0), pl.Cluster([1e13] * 3, bandwidth=12e9))
+        if with_insertion(problem) < 0.85 * append_only(problem):
+            return problem"""
+        ],
+        [("gap_filler = ten", "80 s and append_only 80 s"), ("gap_filler = lambda: 'ten'", "is a str; a Problem")],
+    ),
+    "my_strategy": (
+        ["my_strategy = lambda problem: pl.place(problem, 'etf')"],
+        [
+            ("my_strategy = lambda problem: pl.place(problem, 'cpop')", "takes 1.000 times as long as cpop"),
+            ("my_strategy = lambda problem: 3", "gives no placement"),
+        ],
+    ),
+    "bars": (
+        [
+            BARS.format(["heft", "hash", "critical-path"], 3),
+            BARS.replace("sd='std'", "sd=np.std").format(["heft", "hash", "critical-path"], 3),
+        ],
+        [
+            (BARS.format(["heft", "hash", "critical-path"], 1), "the draws differ"),
+            (BARS.format(["heft", "hash"], 3), "there is a row per pair"),
+            ("bars = lambda: {}", "a DataFrame is expected"),
+        ],
+    ),
+    "slip": (
+        ["placement, plan = heft(problem, min)\nslip = [plan, pl.simulate(problem, placement, 'pct').makespan]"],
+        [
+            ("slip = lambda: (planned, right)", "which argument of heft"),
+            (
+                "placement, plan = heft(problem, min)\nslip = plan, pl.simulate(problem, placement, 'fifo').makespan",
+                "which scheduler",
+            ),
+        ],
+    ),
+    "winner_under_sequential": (
+        [
+            """def winner_under_sequential():
+    busy, times = problem.replace(transfers="sequential"), []
+    for name in ["hash", "critical-path", "heft"]:
+        where = pl.place(problem, name).to_mapping()
+        runs = [pl.simulate(p, pl.Placement.from_mapping(p, where), "pct").makespan for p in (busy, problem)]
+        times.append((runs[0], name, runs[0] / runs[1]))
+    return list(min(times)[1:])"""
+        ],
+        [("winner_under_sequential = lambda: ('critical-path', 2.0)", "run all three under sequential transfers")],
+    ),
+    "gaps": (
+        [
+            "import pandas as pd\nbest = pl.place(problem, 'cp-sat').estimate\n"
+            "names = ['hash', 'heft', 'cpop', 'etf', 'critical-path']\n"
+            "gaps = pd.Series({name: pl.solve(problem, name).makespan / best - 1 for name in names})"
+        ],
+        [
+            ("gaps = lambda: dict(heft=0.0115)", "the optimum is the bound that cp-sat proved"),
+            ("gaps = lambda: [0.1] * 5", "is a list; a dict is expected"),
+        ],
+    ),
+    "unit_time": (
+        [
+            UNIT_TIME.format(pairs="pairs", more=""),
+            UNIT_TIME.format(pairs="pairs, edge_bytes=[3] * len(pairs)", more=", bandwidth=1e99"),
+        ],
+        [
+            (UNIT_TIME.format(pairs="[]", more=""), r"unit_time\(4, .* least makespan is 2 s"),
+            (
+                UNIT_TIME.format(pairs="pairs, edge_bytes=[1] * len(pairs)", more=""),
+                r"unit_time\(7, .* least makespan is 5 s",
+            ),
+            (
+                UNIT_TIME.format(pairs="pairs", more=", memory=[1] * machines")
+                .replace("7] * tasks, pairs", "7] * tasks, pairs, persistent=[9] * tasks")
+                .replace("machines))", "machines), memory='reserved')"),
+                "has no placement",
+            ),
+        ],
+    ),
+    "anomaly": (
+        [
+            """def anomaly():
+    for seed in range(1000):
+        problem = pl.Problem(pl.generators.layered(9, seed=seed), pl.Cluster([1e13, 2e13], bandwidth=12e9))
+        if with_fast_links(problem) > 1.07 * with_slow_links(problem):
+            return problem"""
+        ],
+        [("anomaly = problem", "must take at least 7% less"), ("anomaly = 1", "a Problem or a graph is expected")],
+    ),
+    "my_search": (
+        [
+            "my_search = lambda problem: min((pl.place(problem, name) for name in ('heft', 'etf')), key=lambda p: p.estimate)"
+        ],
+        [("my_search = lambda problem: pl.place(problem, 'heft')", "takes 1.000 times as long as heft")],
+    ),
+}
