@@ -4,7 +4,7 @@
 
 Prints Markdown tables of
 
-- processor time in one process: the loop and the study in turns, the least of three rounds;
+- processor time in one process: the loop and the study in turns, of each problem the least of three rounds;
 - processor time of the process that hands out the tasks to two others;
 - processor time of Dask's client and scheduler, in one process, with two workers;
 - peak memory of a process with a tenth of the rows, and with all.
@@ -22,6 +22,8 @@ from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any
 
+import numpy as np
+
 import placelab as pl
 
 STRATEGIES = ("heft", "cpop", "etf", "dls", "peft", "min-min", "tf-greedy", "dfs", "critical-path", "hash")
@@ -35,25 +37,30 @@ def problems(rows: int, ops: int) -> pl.Problems:
     return pl.grid({f"layered {seed}": pl.generators.layered(ops, seed=seed) for seed in range(rows // EACH)}, 4)
 
 
-def plain(given: pl.Problems) -> None:
-    """The work alone: place, simulate, check and bound."""
+def plain(given: pl.Problems) -> list[float]:
+    """The work alone: place, simulate, check and bound. Processor time at the beginning and after each problem [s]."""
+    times = [process_time()]
     for problem in given.values():
         pl.bounds(problem)
         for name in STRATEGIES:
             placement = pl.place(problem, name)
             for scheduler in SCHEDULERS:
                 assert not pl.validate(pl.simulate(problem, placement, scheduler), memory=False)
+        times.append(process_time())
+    return times
 
 
-def whole(given: pl.Problems, **options: Any) -> None:
-    """A study with its folder, in this process unless the options say otherwise."""
+def whole(given: pl.Problems, **options: Any) -> list[float]:
+    """A study with its folder, in this process unless the options say otherwise. The same times, and one at the end [s]."""
+    times = [process_time()]
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "study.parquet"
-        frame = pl.study(given, STRATEGIES, SCHEDULERS, path=path, **{"processes": 0, **options})
+        common = dict(path=Path(folder) / "study.parquet", processes=0, progress=lambda _: times.append(process_time()))
+        frame = pl.study(given, STRATEGIES, SCHEDULERS, **common | options)
     assert len(frame) == len(given) * EACH * options.get("seeds", 1) and not frame["error"].any()
+    return [*times[::EACH], process_time()]
 
 
-def took(call: Callable[[], None]) -> float:
+def took(call: Callable[[], Any]) -> float:
     """Processor time of a call [s]."""
     began = process_time()
     call()
@@ -92,8 +99,8 @@ def main() -> None:
         given = problems(options.rows, ops)
         for call in (plain, whole):  # kernels are compiled
             call(problems(EACH, ops))
-        rounds = [(took(lambda: plain(given)), took(lambda: whole(given))) for _ in range(ROUNDS)]  # noqa: B023
-        work, study = map(min, zip(*rounds, strict=True))
+        rounds = zip(*((np.diff(plain(given)), np.diff(whole(given))) for _ in range(ROUNDS)), strict=True)
+        work, study = (np.min(times, axis=0).sum() for times in rounds)
         handing, dask = took(lambda: whole(given, processes=2)), on_dask(given, ops)  # noqa: B023
         figures = f"{work:.2f} | {study:.2f} | {study / work:.3f} | 1.10 | {handing:.2f} | {handing / work:.3f} | 0.10"
         figures += f" | {dask:.2f} | {dask / work:.3f}"

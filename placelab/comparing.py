@@ -199,9 +199,10 @@ def run_pair(
     schedule, took, error = timed(lambda: simulate(problem, placement, scheduler, seed=seed, **(options or {})))
     if schedule is None:
         return failed(placing + took, error)
+    makespan = schedule.makespan
     return {**measure(schedule)} | dict(
-        makespan=schedule.makespan,
-        bound_gap=gap_to(schedule.makespan, max(bound, placement.proven(schedule.makespan))),
+        makespan=makespan,
+        bound_gap=gap_to(makespan, max(bound, placement.proven(makespan))),
         valid=not validate(schedule, memory=False),
         oom=bool(len(schedule.oom)),
         seconds=placing + took,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Literal
 
 import numpy as np
@@ -19,7 +20,11 @@ from placelab.strategies import partitioner
 
 @partitioner(source="Wu, Gajski 1990; Kwok, Ahmad 1999 §5.1")
 def mcp(
-    problem: Problem, *, children: Literal["descending", "ascending"] = "descending", trace: bool = False
+    problem: Problem,
+    *,
+    children: Literal["descending", "ascending"] = "descending",
+    descendants: bool = False,
+    trace: bool = False,
 ) -> Placement:
     r"""MCP: ops by their latest possible starts, and those of their successors, each where it starts soonest.
 
@@ -29,18 +34,21 @@ def mcp(
     ----------
     children
         How an op's list goes on after its own ALAP: those of its successors, the last or the first one first.
+    descendants
+        Whether lists have the ALAPs of all descendants, in the same order, instead of those of the successors.
 
     Notes
     -----
     Rank: :func:`placelab.upward_rank`, :func:`~placelab.planning.ranks.rounded`. Each op has a list: its ALAP and those of its
     successors; ops go by lists in lexicographic order, a list before those that it begins. Neither way is better: on the nine
-    ops of Kwok and Ahmad two have the same ALAP, and ``"descending"`` gives their 20, ``"ascending"`` the optimum, 16. (The
-    paper's first version has the ALAPs of all descendants.) Inserted into idle gaps. Ties: lists by op number, starts by the
-    sooner finish, which the paper's equal processors do not need, then by device number. Groups, memory and transfers as in
-    ``heft``; same complexity.
+    ops of Kwok and Ahmad two have the same ALAP, and ``"descending"`` gives their 20, ``"ascending"`` the optimum, 16, also
+    with `descendants`, which the first version of the paper has, as others quote it. Inserted into idle gaps. Ties: lists by op
+    number, starts by the sooner finish, which the paper's equal processors do not need, then by device number. Groups, memory
+    and transfers as in ``heft``; same complexity; `descendants` adds O(ops · (ops + edges)) where ALAPs are equal.
     """
     up = upward_rank(problem)
-    order = precedence_order(problem.graph, -lexicographic(problem.graph, up.max() - up, children).astype(float))
+    lists = by_descendants if descendants else lexicographic
+    order = precedence_order(problem.graph, -lists(problem.graph, up.max() - up, children).astype(float))
     placement = in_order(problem, order, trace=trace, aim=plan_arrays.aim(START))
     return with_ranks(placement, lambda: upward_ranks(problem, up))
 
@@ -72,6 +80,39 @@ def lexicographic(graph: OpGraph, alap: np.ndarray, children: str) -> np.ndarray
         new_entry = new_block | (np.diff(entry[by], prepend=-2) != 0)
         place[tied[by]] = block + _begins(new_entry) - _begins(new_block)
         column += 1
+
+
+def by_descendants(graph: OpGraph, alap: np.ndarray, children: str) -> np.ndarray:
+    """As :func:`lexicographic`, of lists of all descendants."""
+    steps = rounded(alap)
+    by = np.argsort(steps, kind="stable")
+    begin = _begins(np.diff(steps[by], prepend=-1) != 0)
+    bit, place = np.argsort(by), begin[np.argsort(by)]
+    ties = [by[tie] for tie in np.split(np.arange(len(by)), np.flatnonzero(np.diff(begin)) + 1) if len(tie) > 1]
+    if not ties:
+        return place
+    reach = _descendants(graph, bit.tolist())
+
+    def rest(v: int) -> bytes:
+        """An op's list after its own ALAP, as bytes that compare like it."""
+        bits = np.frombuffer(reach[v].to_bytes(len(by) // 8 + 1, "little"), np.uint8)
+        after = begin[np.flatnonzero(np.unpackbits(bits, bitorder="little"))]
+        return (after if children == "ascending" else after[::-1]).astype(">u4").tobytes()
+
+    for tie in ties:
+        lists = [rest(v) for v in tie]
+        ordered = sorted(lists)
+        place[tie] += [bisect_left(ordered, own) for own in lists]
+    return place
+
+
+def _descendants(graph: OpGraph, bit: list[int]) -> list[int]:
+    """The descendants of each op, as the bits of a number."""
+    reach, first, consumer = [0] * graph.n_ops, graph.succ_ptr.tolist(), graph.consumer.tolist()
+    for v in reversed(range(graph.n_ops)):
+        for w in consumer[first[v] : first[v + 1]]:
+            reach[v] |= reach[w] | 1 << bit[w]
+    return reach
 
 
 def _begins(new: np.ndarray) -> np.ndarray:

@@ -56,7 +56,7 @@ def _completed(
     size = 1
     while (queue or running) and not stop():
         while queue and len(running) < most:
-            some = list(islice(queue, max(1, min(size, len(queue) // (2 * most)))))
+            some = list(islice(queue, max(1, min(size, len(queue) // most))))
             some = list(takewhile(lambda task: task not in alone, some)) or some[:1]
             running[submit(some)] = some
             for _ in some:
@@ -177,20 +177,21 @@ def _dumps(plan: Plan) -> bytes:
 def on_cluster(tasks: Iterable[Task], problems: Mapping[str, Problem], plan: Plan, stop: Stop, client: Any) -> Done:
     """On a Dask cluster, given by client or address, which schedules, retries and moves data.
 
-    Problems are results of tasks, which Dask computes again where a worker takes its copy along.
+    Problems are results of tasks, which Dask computes again where a worker takes its copy along; those that a batch is the
+    first to need are one result, since Dask takes milliseconds for each.
     """
     connected, own = _client(client)
     queue, running, alone = deque(tasks), dict[Future, list[Task]](), set[Task]()
     left = Counter(task.problem for task in queue)
     held: dict[str, Any] = {}
     executor = connected.get_executor(pure=False, retries=DEATHS)
+    kept_plan = connected.submit(_same, plan, pure=False)
 
     def submit(some: list[Task]) -> Future:
-        needed = {task.problem: problems[task.problem] for task in some}
-        for name, value in {"": plan, **needed}.items():
-            if name not in held:
-                held[name] = connected.submit(_same, value, pure=False)
-        return executor.submit(_run_there, {name: held[name] for name in needed}, held[""], some)
+        needed = dict.fromkeys(task.problem for task in some)
+        if new := {name: problems[name] for name in needed if name not in held}:
+            held.update(dict.fromkeys(new, connected.submit(_same, new, pure=False)))
+        return executor.submit(_run_there, list({held[name] for name in needed}), kept_plan, some)
 
     def take(future: Future, given: list[Task]) -> list[list[Row]]:
         try:
@@ -222,8 +223,8 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _run_there(problems: Mapping[str, Problem], plan: Plan, tasks: list[Task]) -> list[list[Row]]:
-    return _brief(problems.__getitem__, plan, tasks)
+def _run_there(problems: list[dict[str, Problem]], plan: Plan, tasks: list[Task]) -> list[list[Row]]:
+    return _brief({name: problem for some in problems for name, problem in some.items()}.__getitem__, plan, tasks)
 
 
 GONE = "the Dask cluster gave up the study's tasks; start it again and repeat the call, which goes on with the rows in its path"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import networkx as nx
 import numpy as np
 import problems
 import pytest
@@ -13,7 +14,7 @@ from same_placement import same
 
 import placelab as pl
 from placelab.partitioning.dls import median_exec
-from placelab.partitioning.mcp import lexicographic
+from placelab.partitioning.mcp import by_descendants, lexicographic
 from placelab.planning import list_scheduling
 from placelab.planning.list_scheduler import ListScheduler
 from placelab.planning.ranks import rounded
@@ -64,6 +65,20 @@ def test_lists_of_mcp_are_in_lexicographic_order(children):
         assert place.tolist() == [sum(other < own for other in lists) for own in lists]
 
 
+@pytest.mark.parametrize("children", ["ascending", "descending"])
+def test_lists_of_mcp_can_have_all_descendants(children):
+    """Each descendant once, however many paths lead to it."""
+    for problem in problems.many(200, seed=83):
+        graph, up = problem.graph, pl.upward_rank(problem)
+        alap = rounded(up.max() - up)
+        below = [nx.descendants(graph.to_networkx(), name) for name in graph.names]
+        number = {name: v for v, name in enumerate(graph.names)}
+        after = [sorted((alap[number[name]] for name in names), reverse=children == "descending") for names in below]
+        lists = [(alap[v], *after[v]) for v in range(graph.n_ops)]
+        place = by_descendants(graph, up.max() - up, children)
+        assert place.tolist() == [sum(other < own for other in lists) for own in lists]
+
+
 def test_a_tie_of_mcp_is_worth_a_quarter():
     """Ops 2 and 4 have equal latest starts, their successors' are 12, 13 and 13: one way 2 goes first, the other way 4."""
     problem = nine_ops(4)
@@ -71,6 +86,8 @@ def test_a_tie_of_mcp_is_worth_a_quarter():
     assert up[1] == up[3]
     assert pl.place(problem, "mcp").estimate == 20
     assert pl.place(problem, "mcp", children="ascending").estimate == 16
+    assert pl.place(problem, "mcp", descendants=True).estimate == 20
+    assert pl.place(problem, "mcp", descendants=True, children="ascending").estimate == 16
 
 
 @pytest.mark.parametrize("name", IN_ORDER)

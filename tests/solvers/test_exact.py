@@ -11,6 +11,7 @@ import problems
 import pytest
 from brute_force import least_run, optimum
 from examples import fewer
+from list_scheduling_graphs import nine_ops, peft_graph
 
 import placelab as pl
 from placelab.progress import Progress
@@ -149,9 +150,13 @@ def test_a_plan_is_as_long_as_it_says_in_every_model():
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_topcuoglus_graph_takes_73(name):
-    """HEFT takes 80, CPOP 86."""
-    check_optimal(pl.place(pl.datasets.problem("topcuoglu"), name), 73)
+@pytest.mark.parametrize(
+    ("problem", "makespan"),
+    [(pl.datasets.problem("topcuoglu"), 73), (peft_graph(), 113), (nine_ops(2), 17), (nine_ops(3), 16)],
+)
+def test_known_optima(problem, makespan, name):
+    """HEFT takes 80 and PEFT 122 on the graphs of their papers, list schedulers 19 or 20 on the nine ops."""
+    check_optimal(pl.place(problem, name), makespan)
 
 
 @pytest.mark.parametrize("devices", [2, 3, 4])
