@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from placelab.errors import UnsupportedError
 from placelab.kernels.list_schedule import START
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduling import in_order
@@ -16,6 +17,8 @@ from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.strategies import partitioner
+
+MOST = 25_000  # ops whose descendants are compared: a bit for each pair of them
 
 
 @partitioner(source="Wu, Gajski 1990; Kwok, Ahmad 1999 §5.1")
@@ -37,15 +40,24 @@ def mcp(
     descendants
         Whether lists have the ALAPs of all descendants, in the same order, instead of those of the successors.
 
+    Raises
+    ------
+    UnsupportedError
+        More than 25,000 ops with `descendants`.
+
     Notes
     -----
     Rank: :func:`placelab.upward_rank`, :func:`~placelab.planning.ranks.rounded`. Each op has a list: its ALAP and those of its
     successors; ops go by lists in lexicographic order, a list before those that it begins. Neither way is better: on the nine
-    ops of Kwok and Ahmad two have the same ALAP, and ``"descending"`` gives their 20, ``"ascending"`` the optimum, 16, also
-    with `descendants`, which the first version of the paper has, as others quote it. Inserted into idle gaps. Ties: lists by op
-    number, starts by the sooner finish, which the paper's equal processors do not need, then by device number. Groups, memory
-    and transfers as in ``heft``; same complexity; `descendants` adds O(ops · (ops + edges)) where ALAPs are equal.
+    ops of Kwok and Ahmad two have the same ALAP, and ``"descending"`` gives their 20, ``"ascending"`` the optimum, 16. The
+    paper's first version, as others quote it, compares descendants, which gives the same there. Inserted into idle gaps. Ties:
+    lists by op number, starts by the sooner finish, which the paper's equal processors do not need, then by device number.
+    Groups, memory and transfers as in ``heft``; same complexity; `descendants` adds O(ops · (ops + edges)) where ALAPs tie.
     """
+    if descendants and problem.graph.n_ops > MOST:
+        raise UnsupportedError(
+            f"mcp compares the descendants of at most {MOST:,} ops, this graph has {problem.graph.n_ops:,}; leave out descendants"
+        )
     up = upward_rank(problem)
     lists = by_descendants if descendants else lexicographic
     order = precedence_order(problem.graph, -lists(problem.graph, up.max() - up, children).astype(float))

@@ -14,7 +14,7 @@ from same_placement import same
 
 import placelab as pl
 from placelab.partitioning.dls import median_exec
-from placelab.partitioning.mcp import by_descendants, lexicographic
+from placelab.partitioning.mcp import MOST, by_descendants, lexicographic
 from placelab.planning import list_scheduling
 from placelab.planning.list_scheduler import ListScheduler
 from placelab.planning.ranks import rounded
@@ -88,6 +88,9 @@ def test_a_tie_of_mcp_is_worth_a_quarter():
     assert pl.place(problem, "mcp", children="ascending").estimate == 16
     assert pl.place(problem, "mcp", descendants=True).estimate == 20
     assert pl.place(problem, "mcp", descendants=True, children="ascending").estimate == 16
+    large = pl.Problem(pl.generators.fork_join(MOST), pl.Cluster.uniform(2))
+    with pytest.raises(pl.UnsupportedError, match="leave out descendants"):
+        pl.place(large, "mcp", descendants=True)
 
 
 @pytest.mark.parametrize("name", IN_ORDER)
