@@ -28,7 +28,7 @@ PAUSE = 0.15  # seconds of a drag before the curve is computed, so that short on
 LIMIT = 0.3  # seconds for a value; where they take longer, there is no curve, which would slow what the hand sees
 LATE = 2  # values in succession that may take longer: a busy machine makes one late now and then
 REST = 0.01  # seconds at least between two values, and between two looks whether it may go on
-STILL = 0.25  # seconds without a move after which the hand rests
+STILL = 0.4  # seconds without a move after which the hand rests
 EVERY = 0.1  # seconds between two messages with the values found meanwhile
 QUICK = (("heft", PLANNED), ("m-etf", "pct"), ("tf-greedy", "pct"), ("critical-path", "pct"), ("single", "fifo"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from time import sleep
 
 import ipywidgets as w
 import numpy as np
@@ -29,6 +30,7 @@ from placelab.schedule.schedule import Schedule
 from placelab.widgets.cluster.canvas import ClusterCanvas
 from placelab.widgets.gantt.gantt_chart import Gantt
 
+SENDING = 1e-3  # seconds in which the kernel's thread that sends messages gets Python's lock; it would wait for the numbers else
 FEW = 10  # devices; the canvas does not draw the links of more, so their load is not sent
 
 
@@ -102,6 +104,7 @@ class ResultView:
         with gantt.hold_sync():
             gantt.show(schedule, dragging=self._canvas.dragging)
             gantt.detail = ""
+        sleep(SENDING)
         self._shown = schedule
         with gantt.hold_sync():
             gantt.numbers, gantt.warning = strip(schedule, result.violations)
