@@ -66,7 +66,7 @@ nitpick_ignore_regex = [
     ("py:(class|obj|exc|data)", r"(?!placelab\.).*"),
     (
         "py:class",
-        r"placelab\..*\.(Either|Units|ProfileColumns|PlacementColumns|Explorer|Favourites|Tables|Optimum|Patience|StudyView)",
+        r"placelab\..*\.(Either|Units|ProfileColumns|PlacementColumns|Explorer|SavedPicture|Computation|Favourites|Tables|Optimum|Patience|StudyView)",
     ),
 ]
 
@@ -76,7 +76,7 @@ def readable(app, what, name, obj, options, lines):
     if what == "class" and "Attributes" in lines:
         start = lines.index("Attributes")
         joined = [
-            re.sub(r", (?=[\w, ]* :)", "/", line) if re.match(r"\w+(, \w+)+ :", line) else line
+            re.sub(r", (?=[\w, ]*( :|$))", "/", line) if re.match(r"\w+(, \w+)+( :|$)", line) else line
             for line in lines[start:]
         ]
         lines[start:] = joined

@@ -1,8 +1,9 @@
 """The directive ``shown``: run a piece of Python when the site is built, and show it with its result.
 
 The pieces of a page share their names, as cells of a notebook do. The result is that of the last line: a picture where it has
-one, a table, else text. ``:play: NAME`` writes the schedule as a page that plays it, and embeds that page. A piece that fails
-stops the build: what the page says about it is not true any more.
+one, a table, else text. ``:play: NAME`` writes the schedule as a page that plays it, and embeds that page; ``:memory:`` draws the
+memory in use in each schedule of a dictionary. A piece that fails stops the build: what the page says about it is not true
+any more.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from memory_curves import curves
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
@@ -28,7 +30,7 @@ class Shown(SphinxDirective):
     """``{shown}``: code, and what its last line gives."""
 
     has_content = True
-    option_spec = {"play": directives.unchanged}  # noqa: RUF012
+    option_spec = {"play": directives.unchanged, "memory": directives.flag}  # noqa: RUF012
 
     def run(self) -> list[nodes.Node]:
         """The nodes: code and result."""
@@ -41,6 +43,8 @@ class Shown(SphinxDirective):
         given: list[nodes.Node] = [nodes.literal_block(code, code, language="python")]
         if "play" in self.options:
             html = self.frame(value, self.options["play"])
+        elif "memory" in self.options:
+            html = curves(value)
         elif value is None:
             return given
         else:

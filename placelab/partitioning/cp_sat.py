@@ -67,7 +67,7 @@ def cp_sat(
     Begins with the best of ``heft``, ``m-etf``, ``m-sct``, ``cpop`` and ``tf-greedy``. Groups, allowed devices, unequal
     devices and links, and ``reserved`` memory are part of the model; a tensor travels once per device. Transfers that wait for
     ports (``sequential``) or channels are intervals that do not overlap, ``dynamic`` memory is a cumulative resource of each
-    device (:mod:`placelab.solvers.cp_sat_resources`). Ties go to the plan found first.
+    device (:mod:`placelab.solvers.cp_sat_resources`). Ties go to the plan found first. Exponential in ops at worst.
 
     What ``placement.optimal`` says: the plan, as it runs, reaches `bound`, and in *every* transfer and memory model no schedule
     that stays within memory is shorter than that, under whichever scheduler. A search that ends by itself proves its plan, up to

@@ -59,7 +59,8 @@ def ilp(
     bytes) are left out: there the bound holds but may be out of reach, and of the plans found the one whose run, with all that,
     ends first is returned.
 
-    The order rows are weak, as they hold only where both ops share a device: ``cp-sat`` states the same without them.
+    The order rows are weak, as they hold only where both ops share a device: ``cp-sat`` states the same without them. Of equal
+    plans the one found first. Exponential in ops at worst.
 
     References
     ----------

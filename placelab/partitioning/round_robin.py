@@ -21,7 +21,7 @@ def round_robin(problem: Problem, *, trace: bool = False) -> Placement:
     Notes
     -----
     Each op or group is tried on the device after that of the one before it; a device that is not allowed or has no room is
-    skipped. O(ops), O(ops × devices) when devices are full.
+    skipped. No ties. O(ops), O(ops × devices) when devices are full.
     """
     assignment = Assignment(problem, trace)
     queue = np.arange(assignment.units.n, dtype=np.int32)

@@ -19,6 +19,10 @@ def fifo(problem: Problem, placement: Placement, *, seed: int = 0, ties: Literal
     ----------
     ties
         Among ops that became executable at the same time: ``"index"``, the lower op number, or ``"random"``, as in Mayer §5.1.
+
+    Notes
+    -----
+    The executable ops of a device are a heap: O(log ops) per op.
     """
     tie = np.random.default_rng(seed).permutation(problem.graph.n_ops) if ties == "random" else None
     return Order("fifo", tie)

@@ -18,7 +18,7 @@ def interleaved(problem: Problem, placement: Placement) -> Order:
     Rank s runs min(2(p - s - 1) + (v - 1)p, mv) forwards, then forward and backward in turn, then the backwards that are left.
     Its k-th forward is of chunk (k mod pv) div p and micro-batch (k div pv)·p + k mod p; backwards the same, chunks in reverse.
     On equal stages and one backward op the bubble is ``(p - 1)(F + B + W) / v``, of all v chunks together; min(mv, 2(p - s - 1)
-    + (v - 1)p + 1) activations of chunks.
+    + (v - 1)p + 1) activations of chunks. No ties; O(ops).
 
     Raises
     ------

@@ -15,7 +15,7 @@ def one_f_one_b(problem: Problem, placement: Placement) -> Order:
     Notes
     -----
     Stage s of p runs min(p - s - 1, m) forwards, then forward and backward in turn, then the backwards that are left. On equal
-    stages the bubble is that of ``gpipe``; min(m, p - s) activations.
+    stages the bubble is that of ``gpipe``; min(m, p - s) activations. No ties; O(ops).
 
     Raises
     ------

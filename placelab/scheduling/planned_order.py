@@ -21,7 +21,7 @@ def planned(problem: Problem, placement: Placement) -> Order:
     where an op was planned to take two tensors as they come, and one now waits for the other: ``edges`` mostly. Of small random
     plans with little memory, 21 of 303 are short under ``edges`` and 11 stay so, under ``dynamic`` 4 of 187 and 1; of 16 plans
     of ResNetV2-152 that are short 2 stay so (``python -m pytest -sq --hypothesis-profile=thorough
-    tests/preparing/test_held_back.py`` prints these numbers).
+    tests/preparing/test_held_back.py`` prints these numbers). A sequence has no ties; O(1) per op.
 
     Raises
     ------

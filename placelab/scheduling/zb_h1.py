@@ -17,7 +17,7 @@ def zb_h1(problem: Problem, placement: Placement) -> Order:
     Stage s of p runs min(p - s - 1, m) forwards, then forward and gradient of the input in turn; the gradient of the weights of
     micro-batch i follows that of the input of i + s, those that are left come at the end. On equal stages without transfer
     times, with m ≥ p, the bubble is ``(p - 1)(F + B - W)`` where that is not negative: of the makespan, and of the longest span
-    of a device. At most p activations on a device.
+    of a device. At most p activations on a device. No ties; O(ops).
 
     Raises
     ------

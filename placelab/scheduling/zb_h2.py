@@ -18,6 +18,7 @@ def zb_h2(problem: Problem, placement: Placement) -> Order:
     of micro-batch i follows that of the input of i + 2s, those that are left come at the end. On equal stages without transfer
     times, with m ≥ 2p - 1, the bubble is ``(p - 1)(F + B - 2W)`` where that is not negative, of the longest span of a device;
     the makespan is longer, since devices begin one after the other. At most 2p - 1 activations on a device.
+    No ties; O(ops).
 
     Raises
     ------

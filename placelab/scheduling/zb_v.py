@@ -18,7 +18,8 @@ def zb_v(problem: Problem, placement: Placement) -> Order:
     Warm-up: 2(p - s) - 1 forwards of the first stage, then s times a forward of each, then p - s times a forward and both
     gradients of the second. Then in turn forward and both gradients of the first stage, the same of the second; at the end
     gradients of inputs first. With F = B = W in all stages and m ≥ 2p - 1, no device is idle between its first and its last op,
-    and a device holds at most 2p activations of a stage, as many bytes as ``1f1b`` with p stages.
+    and a device holds at most 2p activations of a stage, as many bytes as ``1f1b`` with p stages. No
+    ties; O(ops).
 
     Raises
     ------
