@@ -226,6 +226,10 @@ LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
             (chains(label="out[0]"), "ops_left gives 5, but"),
             ("merge_chains = lambda problem: problem", "a pair"),
             (
+                chains() + "forward = merge_chains\nmerge_chains = lambda p: (forward(p)[0], lambda placed: placed)",
+                "the way back of",
+            ),
+            (
                 "merge_chains = lambda problem: contract(problem, range(problem.graph.n_ops), 'none')",
                 "ops_left gives 6, but",
             ),
