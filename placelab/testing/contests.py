@@ -9,6 +9,7 @@ import numpy as np
 
 from placelab import generators
 from placelab.analysis.validation import validate
+from placelab.errors import described
 from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -109,7 +110,7 @@ def _makespan(f: str | Callable, problem: Problem, seconds: float | None) -> flo
     partitioner: Any = find(partitioners(), f, "partitioner") if isinstance(f, str) else f
     placement = answer(partitioner, problem, seconds=seconds)
     if not isinstance(placement, Placement) or placement.problem is not problem:
-        fail(f"{title(f)} gives no placement of the problem", as_code(problem))
+        fail(f"{title(f)} gives no placement of the problem but {described(placement)}")
     schedule = simulate(problem, placement)
     for violation in validate(schedule)[:1]:
         fail(f"{title(f)} breaks the rule {violation.kind!r}: {violation.detail}", as_code(problem))

@@ -101,8 +101,8 @@ def check_frame(
             fail(f"the table breaks a claim: {sentence}", row)
 
 
-def check_error(call: Any, kind: type[Exception], *, seconds: float = SECONDS) -> None:
-    """Check that a function without parameters raises an error of a kind."""
+def check_error(call: Any, kind: type[Exception], words: str = "", *, seconds: float = SECONDS) -> None:
+    """Check that a function without parameters raises an error of a kind, with certain words in its message."""
     name = title(call)
     if not callable(call) or is_empty(call):
         answer(call)
@@ -110,9 +110,12 @@ def check_error(call: Any, kind: type[Exception], *, seconds: float = SECONDS) -
     try:
         value = answer(call, seconds=seconds)
     except AssertionError as error:
-        if isinstance(error.__cause__, kind):
-            return
-        raise
+        cause = error.__cause__
+        if not isinstance(cause, kind):
+            raise
+        if words not in str(cause):
+            fail(f"{name} raises {kind.__name__} for another reason: {cause}", cause=cause)
+        return
     fail(f"{name} raises no error but gives {shown(value)}; {kind.__name__} is expected")
 
 

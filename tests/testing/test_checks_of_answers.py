@@ -137,9 +137,13 @@ CHECKS = {
         ],
     ),
     "error": (
-        lambda found: testing.check_error(found, pl.CycleError, seconds=SECONDS),
+        lambda found: testing.check_error(found, pl.CycleError, "has a cycle", seconds=SECONDS),
         [lambda: pl.OpGraph.from_arrays(["a", "b"], [1, 1], [(0, 1), (1, 0)])],
-        [(lambda: DIAMOND, "raises no error but gives OpGraph"), (lambda: [][1], "fails with IndexError")],
+        [
+            (lambda: DIAMOND, "raises no error but gives OpGraph"),
+            (lambda: [][1], "fails with IndexError"),
+            (lambda: pl.OpGraph.from_arrays(["a"], [1], [(0, 0)]), "CycleError for another reason: op 'a' consumes"),
+        ],
     ),
     "property": (
         lambda found: testing.check_property(

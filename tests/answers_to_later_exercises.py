@@ -1,0 +1,338 @@
+"""Answers to the exercises of lessons 7 to 12: right ones found in another way than the solution's, and wrong ones."""
+
+from __future__ import annotations
+
+SCT = """def sct(problem, integer=False):
+    graph, w = problem.graph, cp.Variable()
+    s, x = cp.Variable(graph.n_ops, nonneg=True), cp.Variable(graph.n_edges, {kind})
+    rows = [s[v] + graph.compute[v] <= w for v in range(graph.n_ops)]
+    for e, (u, v) in enumerate(graph.edges):
+        rows += [{bounded}s[u] + graph.compute[u] + {transfer} * x[e] <= s[v]]
+    for end in {ends}:
+        for op in range(graph.n_ops):
+            out = np.flatnonzero(graph.edges[:, end] == op)
+            rows += [cp.sum(x[out]) >= len(out) - 1] if len(out) else []
+    cp.Problem(cp.Minimize(w), rows).solve(solver="HIGHS")
+    return w.value, {x}
+"""
+
+
+def sct(
+    kind: str = "boolean=integer",
+    bounded: str = "x[e] >= 0, x[e] <= 1, ",
+    transfer: str = "graph.edge_bytes[e]",
+    ends: str = "(0, 1)",
+    x: str = "x.value",
+) -> str:
+    """The program of lesson 7, row by row, or what it becomes by a slip."""
+    return SCT.format(kind=kind, bounded=bounded, transfer=transfer, ends=ends, x=x)
+
+
+LOSES = """def loses():
+    grid, to = [1e7, 1e9, 1e10, 1e11], {{"m-etf": [], "single": []}}
+    for bandwidth in grid:
+        problem = pl.Problem(inception.graph, inception.cluster.replace(bandwidth=bandwidth), memory="none")
+        for rival in to:
+            if pl.solve(problem, "m-sct", prepare=small).makespan {than} pl.solve(problem, rival, prepare=small).makespan:
+                to[rival].append(bandwidth)
+    return list(to.values())
+"""
+LEAST = """def least_memory():
+    memory = {first}
+    while True:
+        try:
+            pl.place(pl.Problem(gnmt, box.replace(memory=memory), memory="dynamic"), "m-etf")
+        except pl.InfeasibleError:
+            return {last}
+        memory /= 1.01
+"""
+UPWARDS = """def least_memory():
+    memory = 1e9
+    while True:
+        try:
+            return memory * bool(pl.place(pl.Problem(gnmt, box.replace(memory=memory), memory="dynamic"), "m-etf"))
+        except pl.InfeasibleError:
+            memory *= 1.01
+"""
+PEAKS = """def peaks():
+    found = {}
+    for model in ("dynamic", "edges", "reserved"):
+        problem = pl.Problem(chain, pl.Cluster([1, 1], bandwidth=1), memory=model)
+        found[model] = pl.simulate(problem, pl.Placement.from_mapping(problem, where), "fifo").peak_memory
+    return found
+"""
+CHAINS = """def merge_chains(problem):
+    graph, chain = problem.graph, {{}}
+    for u in reversed(range(graph.n_ops)):
+        out = graph.successors_of(u).tolist()
+        chain[u] = u
+        if {out} and {inputs} and {group} and {devices}:
+            chain[u] = {label}
+    return contract(problem, [chain[v] for v in range(graph.n_ops)], "merge_chains")
+"""
+
+
+def chains(
+    out: str = "len(out) == 1",
+    inputs: str = "len(graph.predecessors_of(out[0])) == 1",
+    group: str = "problem.group[u] == problem.group[out[0]]",
+    devices: str = "problem.feasible(u).tolist() == problem.feasible(out[0]).tolist()",
+    label: str = "chain[out[0]]",
+) -> str:
+    """The transformation of lesson 9, from the last op to the first, or what it becomes by a slip."""
+    return CHAINS.format(out=out, inputs=inputs, group=group, devices=devices, label=label)
+
+
+TAU = """def tau():
+    names = ["heft", "cpop", "etf", "mite", "critical-path", "hash"]
+    busy = models["sequential"]
+    once = [pl.simulate(rnn, pl.place(rnn, name), "pct").makespan for name in names]
+    again = [pl.simulate(busy, {again}, "pct").makespan for name in names]
+    pairs = [(i, j) for i in range(6) for j in range(i)]
+    return sum(np.sign((once[i] - once[j]) * (again[i] - again[j])) for i, j in pairs) / len(pairs)
+"""
+ERRORS = """def errors():
+    true, rows = pl.place(gnmt, "m-etf").estimate, {{"factor": [], "seed": [], "ratio": []}}
+    for factor, seed in [(f, s) for s in {seeds} for f in (0.2, 0.8)]:
+        wrong = pl.transforms.perturb(gnmt, factor=factor, seed=seed)
+        placed = pl.place({problem}, "m-etf")
+        run = pl.simulate({on}, pl.Placement({on}, placed.device, placed.planned), "planned")
+        for name, value in zip(rows, (factor, seed, run.makespan / {divisor})):
+            rows[name].append(value)
+    return pd.DataFrame(rows)
+"""
+
+
+def errors(seeds: str = "(0, 1, 2)", problem: str = "wrong", on: str = "gnmt", divisor: str = "true") -> str:
+    """The table of lesson 10, or what it becomes by a slip."""
+    return ERRORS.format(seeds=seeds, problem=problem, on=on, divisor=divisor)
+
+
+M_PLUS = """def m_plus(placement):
+    graph = placement.problem.graph
+
+    def dep(v):
+        if graph.kind[v] == "read":
+            return {{v}}
+        return {union}
+
+    found = {{}}
+    for r in np.flatnonzero(graph.kind == "read"):
+        sizes = [len(dep(v)) for v in range(graph.n_ops) if r in dep(v) and {counts}]
+        {enter}found[graph.names[r]] = {choose}
+    return found
+"""
+
+
+def m_plus(
+    union: str = "{r for u in graph.predecessors_of(v) for r in dep(u)}",
+    counts: str = "len(dep(v)) > 1",
+    enter: str = "",
+    choose: str = "min([np.inf, *sizes])",
+) -> str:
+    """TIC's numbers of lesson 11 by recursion, or what they become by a slip."""
+    return M_PLUS.format(union=union, counts=counts, enter=enter, choose=choose)
+
+
+ALLREDUCE = """def allreduce(size, workers, bandwidth, latency):
+    depth = workers.bit_length() - 1
+    ring = sum(latency + size / ({chunks} * bandwidth) for hop in range(2 * {hops}))
+    tree = {ways} * depth * (latency + size / bandwidth)
+    halving = 2 * sum(latency + size / 2**i / bandwidth for i in range(1, depth + 1))
+    return dict(ring=ring, tree=tree, halving=halving)
+"""
+CAPSTONE = "@pl.partitioner\ndef capstone(problem):\n    "
+STARTS = "def starts(): return {}\ndef efficiency(): return {}"
+
+# name that the exercise defines → right answers; wrong answers, each with words of what the check says
+LATER_ANSWERS: dict[str, tuple[list[str], list[tuple[str, str]]]] = {
+    "sct": (
+        [sct()],
+        [
+            (sct(ends="(0,)"), "linear program is another one"),
+            (sct(ends="()"), "w of the fork is 2.5"),
+            (sct(bounded=""), "linear program is another one"),
+            (sct(bounded="x[e] >= 0, "), "linear program is another one"),
+            (sct(transfer="1"), "linear program is another one"),
+            (sct(kind="boolean=True"), "w of the fork is 2.5"),
+            (sct(kind="nonneg=True"), "integer optimum is 3"),
+        ],
+    ),
+    "favourites": (
+        ["favourites = lambda problem: problem.graph.edges[sct(problem)[1] < 0.5]"],
+        [
+            ("favourites = lambda problem: problem.graph.edges[sct(problem)[1] <= 0.5 + 1e-6]", "two favourites"),
+            ("favourites = lambda problem: problem.graph.edges[sct(problem)[1] > 0.5 + 1e-6]", "4/3|two favourites"),
+            ("favourites = lambda problem: []", "longer than 4/3"),
+            ("favourites = lambda problem: [(v, u) for u, v in problem.graph.edges.tolist()][:1]", "does not exist"),
+        ],
+    ),
+    "loses": (
+        [LOSES.format(than=">")],
+        [
+            (LOSES.format(than="<"), "solve all three at each bandwidth"),
+            ("loses = lambda: ([1e7], [1e7])", "which is not right: solve all three"),
+        ],
+    ),
+    "least_memory": (
+        [LEAST.format(first="2.4e9", last="1.01 * memory"), UPWARDS],
+        [
+            (LEAST.format(first="2.4e9", last="memory"), "finds no placement with it"),
+            ("least_memory = 2.4e9", "with 3 % less, too"),
+            ("least_memory = 2.2", "finds no placement with it"),
+        ],
+    ),
+    "fits": (
+        ["fits = dict(c='dev0', b='dev1', a='dev1')", "fits = lambda: pl.place(scarce, 'cp-sat')"],
+        [
+            ("fits = dict(a='dev0', b='dev1', c='dev1')", "breaks the rule 'memory' on 'dev1'"),
+            ("fits = dict(a='dev0', b='dev0')", "op 'c' has no device"),
+        ],
+    ),
+    "peaks": (
+        [PEAKS],
+        [
+            ("peaks = dict(edges=[4, 4], reserved=[7, 5], dynamic=[7, 7])", "write down what each device holds"),
+            ("peaks = dict(edges=[4, 0], reserved=[7, 5], dynamic=[7, 9])", "write down what each device holds"),
+            ("peaks = lambda: [[4, 4], [7, 5], [7, 9]]", "is a list; a dict is expected"),
+        ],
+    ),
+    "before_and_after": (
+        ["before_and_after = [torn.makespan, pl.solve(figure6, 'single').makespan]"],
+        [
+            ("before_and_after = 8, 3", "when does UpdateStep have both inputs"),
+            ("before_and_after = lambda: 7", "is an int"),
+        ],
+    ),
+    "bad_fusion": (
+        ["bad_fusion = lambda: pl.OpGraph.from_arrays(list('axy'), [1] * 3, [(0, 1), (1, 2), (2, 0)])"],
+        [
+            ("bad_fusion = lambda: pl.OpGraph.from_arrays(['uv', 'x'], [2, 1], [(0, 1)])", "raises no error"),
+            ("bad_fusion = pl.OpGraph.from_arrays(['uv', 'x'], [2, 1], [(0, 1)])", "a function that raises"),
+            ("bad_fusion = lambda: pl.OpGraph.from_arrays(['uv', 'x'], [2], [(0, 1)])", "fails with"),
+            (
+                "bad_fusion = lambda: pl.OpGraph.from_arrays(['uv'], [2], [(0, 0)])",
+                "another reason: op .uv. consumes its own",
+            ),
+        ],
+    ),
+    "merge_chains": (
+        [chains()],
+        [
+            (chains(out="out"), r"ops_left gives 2, but(.|\n)*'u', 'a', 'b'"),
+            (chains(inputs="True"), r"ops_left gives 2, but(.|\n)*'Step'"),
+            (chains(group="True"), "ops_left gives 3, but a chain ends"),
+            (chains(devices="True"), "ops_left gives 3, but a chain ends"),
+            (chains(label="out[0]"), "ops_left gives 5, but"),
+            ("merge_chains = lambda problem: problem", "a pair"),
+            (
+                chains() + "forward = merge_chains\nmerge_chains = lambda p: (forward(p)[0], lambda placed: placed)",
+                "the way back of",
+            ),
+            (
+                "merge_chains = lambda problem: contract(problem, range(problem.graph.n_ops), 'none')",
+                "ops_left gives 6, but",
+            ),
+        ],
+    ),
+    "tau": (
+        [TAU.format(again="pl.Placement(busy, pl.place(rnn, name).device)")],
+        [
+            (TAU.format(again="pl.place(busy, name)"), "run the same placements under both models"),
+            ("tau = lambda: '7/15'", "is a str"),
+        ],
+    ),
+    "errors": (
+        [errors()],
+        [
+            (errors(problem="gnmt"), "each plan is made with wrong costs"),
+            (errors(on="wrong"), "errors of 20 % change"),
+            (errors(divisor="placed.estimate"), "errors of 20 % change"),
+            (errors(seeds="(0, 0, 0)"), "each with seeds 0, 1 and 2"),
+            (errors(seeds="(0, 1)"), "each with seeds 0, 1 and 2"),
+        ],
+    ),
+    "link": (
+        [
+            "from scipy.optimize import curve_fit\n"
+            "link = curve_fit(lambda s, b, l: l + s / b, size, seconds, p0=(1e10, 1e-5), sigma=seconds)[0]"
+        ],
+        [
+            ("link = 1 / np.polyfit(size, seconds, 1)[0], np.polyfit(size, seconds, 1)[1]", "latency near 50"),
+            ("link = np.polyfit(size, seconds, 1, w=1 / seconds)", "latency near 50"),
+            ("link = lambda: 12e9", "is a float"),
+        ],
+    ),
+    "starts": (
+        [STARTS.format("[0, 0, 2, 3]", "[4.0, 2.0, 4.0, 0.0]")],
+        [
+            (STARTS.format("dict(r1=0, r2=0, c1=1, c2=2)", "(4, 2, 4, 0)"), "'c1' at 1 s; it starts at 2 s"),
+            (STARTS.format("dict(r1=1, r2=0, c1=2, c2=3)", "(4, 2, 4, 0)"), "'r1' at 1 s; it starts at 0 s"),
+            (STARTS.format("dict(c1=2, c2=3)", "(4, 2, 4, 0)"), "'r1' no start"),
+            (STARTS.format("dict(r1=0, r2=0, c1=2, c2=3)", "(4, 2, 3, 0.5)"), "U adds up everything"),
+            (STARTS.format("dict(r1=0, r2=0, c1=2, c2=3)", "(4, 4, 4, 1)"), "U adds up everything"),
+        ],
+    ),
+    "m_plus": (
+        [m_plus()],
+        [
+            (m_plus(counts="True"), "c2 needs both reads"),
+            (m_plus(union="{u for u in graph.predecessors_of(v) if graph.kind[u] == 'read'}"), "c2 needs both reads"),
+            (m_plus(choose="max([*sizes, 0]) or np.inf"), "z needs all three"),
+            (m_plus(enter="if sizes: "), "no op needs two reads"),
+        ],
+    ),
+    "mean_step": (
+        [
+            "draw = np.random.default_rng(0).integers(3, 5, (2, 100000))\nmean_step = [draw[0].mean(), draw.max(axis=0).mean()]"
+        ],
+        [
+            ("mean_step = 3.5, 3.5", "in how many of four cases"),
+            ("mean_step = lambda: (3.5, 4)", "in how many of four cases"),
+        ],
+    ),
+    "allreduce": (
+        [ALLREDUCE.format(chunks="workers", hops="(workers - 1)", ways=2)],
+        [
+            (ALLREDUCE.format(chunks="workers", hops="workers", ways=2), "how many hops"),
+            (ALLREDUCE.format(chunks="1", hops="(workers - 1)", ways=2), "how many hops"),
+            (ALLREDUCE.format(chunks="workers", hops="(workers - 1)", ways=1), "how many hops"),
+            ("allreduce = lambda *_: dict(ring=15, tree=34, halving=14)", r"another time\n\ncase = "),
+            ("allreduce = lambda *_: (15, 34, 14)", "is a tuple; a dict is expected"),
+        ],
+    ),
+    "account": (
+        [
+            "account = pl.faults.simulate_training(10, 10, every=3, save=2, restore=5, failures=[47], detect=1)",
+            "account = dict(useful=100, saving=6, lost=15, detecting=1, restoring=5, total=127)",
+        ],
+        [
+            ("account = dict(useful=100, saving=6, lost=17, detecting=1, restoring=5)", "counts 17 s as lost"),
+            ("account = dict(useful=100, saving=8, lost=15, detecting=1, restoring=5)", "counts 8 s as saving"),
+            ("account = dict(useful=100, saving=6, lost=15, restoring=5)", "counts 0 s as detecting"),
+            ("account = lambda: 127", "seconds for useful, saving"),
+        ],
+    ),
+    "best_interval": (
+        [
+            "from scipy.special import lambertw\n"
+            "best_interval = lambda save, mtbf: mtbf * (1 + lambertw(-np.exp(-1 - save / mtbf)).real)"
+        ],
+        [
+            ("best_interval = lambda save, mtbf: np.sqrt(2 * save * mtbf)", "divide the expected time by w"),
+            ("best_interval = lambda save, mtbf: 26.967", "try another save time"),
+            ("best_interval = lambda save, mtbf: np.sqrt(2 * save * mtbf) - save", "divide the expected time by w"),
+        ],
+    ),
+    "capstone": (
+        [
+            CAPSTONE + "names = ['heft', 'cpop', 'etf', 'tf-greedy', 'mite', 'critical-path']\n"
+            "    plans = [pl.place(problem, name) for name in names]\n"
+            "    return min(plans, key=lambda plan: pl.simulate(problem, plan).makespan)"
+        ],
+        [
+            (CAPSTONE + "return pl.place(problem, 'heft')", "takes 1.000 times as long as heft"),
+            (CAPSTONE + "return [0] * problem.graph.n_ops", "gives no placement of the problem but a list"),
+        ],
+    ),
+}
