@@ -37,7 +37,7 @@ def held_back(placement: Placement, cancel: Callable[[], bool] = never) -> Place
     Only where transfers contend or Send ops run, and memory may be short: elsewhere a plan within memory runs within it.
     The plan is simulated. For each shortage one op starts later: of those whose bytes the device begins to hold with it the last
     in planned order; where each of them was held back four times, of all whose bytes it holds then. The first two times the op
-    starts so much later as the shortage lasts, then when the shortage ends. That is done at most r times, each time with one
+    starts as much later as the shortage lasts, then when the shortage ends. That is done at most r times, each time with one
     more simulation; r is 100,000 / n_ops, but 24 at most and 8 at least.
     If the last run is short of memory, too, the placement stays as it was: no time helps where an op was planned to take its
     input at once, and another input or a Send op comes between. An estimate that the first run met becomes the new makespan.
