@@ -43,9 +43,14 @@ def show(page: Page, view: Decisions, size: str = "panel", theme: str = "light")
 
 
 def press(page: Page, *keys: str) -> None:
-    """Press keys, as slowly as Python answers: the bare page, unlike Jupyter, takes a late answer for a newer value."""
+    """Press keys, as slowly as Python answers: the bare page, unlike Jupyter, takes a late answer for a newer value.
+
+    What is drawn is told to Python, too, a frame after the key.
+    """
     for key in keys:
         page.keyboard.press(key)
+        bare_page.heard(page)
+        bare_page.still(page)
         bare_page.heard(page)
 
 
