@@ -121,12 +121,14 @@ all quickest on one device: their columns differ by the luck of the search alone
 
 ## What is met
 
-| | published | rule "published" | published ranges | rule "metropolis" |
-| --- | --- | --- | --- | --- |
+| | published | rule "published" | published ranges | rule "metropolis" | any of the three |
+| --- | --- | --- | --- | --- | --- |
 {shape}
 
-With weights from 0.1 to 1, every one of them loses at least 2 times to some other one, by both rules; fewer than published lose 5
-times. With the published ranges, by which links are equal where `bil` takes part, it alone does not lose 2 times.
+A ratio is shown by one problem that has it, so the last column counts the problems of all three searches: by it, the published
+shape is met. Single searches find less. With weights from 0.1 to 1 each strategy loses at least 2 times to some other one, by
+both rules, but fewer than ten lose 5 times. With the published ranges, by which links are equal where `bil` takes part, it alone
+does not lose 2 times.
 
 - *Luck.* A search finds a lower bound: one more restart may raise a cell, none can lower it. By 10 restarts with {n} seeds `heft`
   loses to `single` {published} times with the published rule, {ranges} with its ranges, {metropolis} with the other rule.
@@ -140,7 +142,9 @@ times. With the published ranges, by which links are equal where `bil` takes par
 
 
 def shape(tables: Sequence[Table]) -> str:
-    """What was published beside what the searches find: rows of a table."""
+    """What was published beside what each search, and what any of them, finds: rows of a table."""
+    any_of_them = {pair: max(ratios[pair] for ratios in tables) for pair in PAIRS}
+    tables = [*tables, any_of_them]
     worst = [[max(ratios[a, b] for b in NAMES if b != a) for a in NAMES] for ratios in tables]
     rows = [
         ("lose at least 2 times", "15 of 15", *(f"{sum(x >= 2 for x in one)} of {len(NAMES)}" for one in worst)),
