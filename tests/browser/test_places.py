@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -111,8 +112,12 @@ def test_the_core(hand_in, page: Page, screenshot, tmp_path, place):
 
 def kernels(server: psutil.Process) -> list[psutil.Process]:
     """The kernels that the server runs."""
-    running = [child for child in server.children() if child.status() != psutil.STATUS_ZOMBIE]
-    return [child for child in running if "ipykernel" in " ".join(child.cmdline())]
+    found = []
+    for child in server.children():
+        with suppress(psutil.NoSuchProcess):  # it has ended since
+            if child.status() != psutil.STATUS_ZOMBIE and "ipykernel" in " ".join(child.cmdline()):
+                found.append(child)
+    return found
 
 
 def test_the_page_alone(hand_in, alone, page: Page, screenshot):
