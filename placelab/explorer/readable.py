@@ -20,6 +20,8 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.widgets.gantt.gantt_chart import Gantt
 
+VIEW = "application/vnd.jupyter.widget-view+json"
+
 
 class Readable(w.VBox):
     """State, problem and result of an explorer; it changes none of them."""
@@ -77,8 +79,12 @@ class Readable(w.VBox):
         return panel
 
     def _ipython_display_(self) -> None:
-        """Show the live view, and after it, for those who open the saved notebook, a picture that the view hides."""
-        display(self._repr_mimebundle_(), raw=True)
+        """Show the live view, and after it, for those who open the saved notebook, a picture that the view hides.
+
+        The view comes at once, before the first schedule: a slow strategy must not leave the cell empty.
+        """
+        live = {VIEW: self.get_view_spec(), "text/plain": f"Explorer({self._title})"}
+        display(live, raw=True)
         self.settled(FIRST)
         self.saved.display()
 
@@ -90,11 +96,17 @@ class Readable(w.VBox):
         state = result.state
         return f"{state.model.title} · {state.partitioner} + {state.scheduler}", result.schedule, self.gantt.numbers
 
+    @property
+    def _title(self) -> str:
+        """Model, cluster and pair of strategies."""
+        state, cluster = self.state, self.problem.cluster
+        model = f"{state.model.title}: {state.graph.n_ops:,} ops on {cluster.n_devices} devices"
+        return f"{model}, {state.partitioner} + {state.scheduler}"
+
     def __repr__(self) -> str:
-        state = self.state
+        """With the makespan of the newest state; waits for it."""
         try:
             outcome = self.problem.cluster.units.time(self.schedule.makespan)
         except Exception as error:
             outcome = sentence(error)
-        title = f"{state.model.title}: {state.graph.n_ops:,} ops on {self.problem.cluster.n_devices} devices"
-        return f"Explorer({title}, {state.partitioner} + {state.scheduler}: {outcome})"
+        return f"Explorer({self._title}: {outcome})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+import threading
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -113,6 +114,27 @@ def test_a_cell_shows_the_live_view_and_then_the_picture(displayed, monkeypatch)
         (html, update), name = displayed[0], re.search(r"placelab-saved-\w+", displayed[0][0])[0]
         assert not update and "Makespan 80<" in html
         assert f".{name}" in explorer.children[0].value
+    finally:
+        explorer.close()
+
+
+def test_a_slow_strategy_does_not_keep_the_view_back(displayed, monkeypatch):
+    """The live view is shown before the first schedule is there; its text says what is computed."""
+    from placelab.explorer import readable
+
+    seen, views = threading.Event(), []
+    monkeypatch.setattr(readable, "display", lambda data, raw: (views.append(data), seen.set()))
+
+    @pl.partitioner
+    def waits_for_the_view(problem: pl.Problem) -> pl.Placement:
+        assert seen.wait(PATIENCE)
+        return pl.place(problem, "single")
+
+    explorer = pl.explore("topcuoglu", partitioner="waits-for-the-view")
+    try:
+        explorer._ipython_display_()
+        assert explorer.settled(PATIENCE) and explorer.schedule.makespan > 0
+        assert views[0]["text/plain"] == "Explorer(topcuoglu: 10 ops on 3 devices, waits-for-the-view + planned)"
     finally:
         explorer.close()
 

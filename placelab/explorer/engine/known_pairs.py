@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from placelab.comparing import gap_to
 from placelab.schedule.schedule import Schedule
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Pair = tuple[str, str]
 NUMBERS = ("makespan", "bound_gap", "peak_memory", "bytes_moved")
@@ -58,6 +60,8 @@ class KnownPairs:
 
     def frame(self, partitioners: Iterable[str], schedulers: Iterable[str]) -> pd.DataFrame:
         """The rows of partitioners that are done."""
+        import pandas as pd  # half a second, which the first view is not to wait for
+
         return pd.DataFrame([self._rows[p, s] for p in partitioners for s in schedulers])
 
     def cell(self, pair: Pair, stale: bool) -> dict[str, Any] | None:

@@ -11,9 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from time import monotonic, sleep
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from placelab.comparing import compare, fitting_schedulers
 from placelab.explorer.engine.abandonable import Abandoned, run_abandonable
@@ -31,6 +29,9 @@ from placelab.progress import Progress
 from placelab.strategies import partitioners, schedulers
 from placelab.studies.adversary_search import Adversary
 from placelab.widgets.comparison_table import ComparisonTable
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PAUSE = 0.4  # seconds without a change before all pairs are compared again
 REFRESH = 0.1  # seconds between two messages to the browser

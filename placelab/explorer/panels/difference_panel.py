@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
-import pandas as pd
 import traitlets
 
 from placelab.analysis.measures import metrics
@@ -20,6 +19,9 @@ from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
 from placelab.units import percent
 from placelab.widgets.difference_table import DifferenceTable
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PAUSE = 0.15  # seconds without a change before two schedules are compared
 MOST = 200  # rows of ops, of kinds, of scopes
@@ -159,9 +161,7 @@ def _ops(diff: Difference, numbers: dict[str, int]) -> Iterator[Row]:
     """Rows of the ops whose share of the critical path changed most, then of others that moved."""
     ops = diff.ops
     change = (ops["critical_a"] - ops["critical_b"]).abs()
-    order = (
-        pd.DataFrame(dict(change=change, moved=ops["moved"])).sort_values(["change", "moved"], ascending=False).index
-    )
+    order = ops.assign(change=change).sort_values(["change", "moved"], ascending=False).index
     for row in ops.loc[order[:MOST]].to_dict("records"):
         if row["critical_a"] == row["critical_b"] and not row["moved"]:
             return
