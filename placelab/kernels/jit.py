@@ -36,6 +36,7 @@ _inlined: set[FunctionType] = set()
 _compile_lock = threading.Lock()
 _ready: list[str] = []  # kernels whose machine code this process has
 _thread = threading.local()  # of which `patient` says whether kernels wait for the compiler
+LAYOUT = 0x503  # of numpy's flags: contiguous by rows, by columns; aligned; writeable
 only: frozenset[str] = frozenset()  # names of the kernels that are compiled at all; empty: every one
 
 
@@ -63,6 +64,7 @@ class kernel:  # in lower case: a decorator
         self.function = function
         self.compiled: Callable | None = None  # the machine code
         self._types: tuple = ()  # of the arguments that it takes
+        self._right: set = set()  # sorts of arguments that have these types
         self._started = False
         self._compiler: threading.Thread | None = None
 
@@ -72,9 +74,22 @@ class kernel:  # in lower case: a decorator
         setting = mode()
         if self.compiled is None or setting == "plain":
             return self.plain(*arguments)
-        if setting == "check" and (given := _signature(arguments)) != self._types:
-            raise TypeError(f"kernel {self.__name__} takes {self._types}; it was called with {given}")
+        if setting == "check":
+            self._check(arguments)
         return self.compiled(*arguments)
+
+    def _check(self, arguments: tuple) -> None:
+        """Raise TypeError for arguments of other types than those of the first call.
+
+        numba takes half a millisecond to tell the types of the simulator's blocks, so it is asked once for arguments that
+        differ in values alone.
+        """
+        sort = _sort(arguments)
+        if sort in self._right:
+            return
+        if (given := _signature(arguments)) != self._types:
+            raise TypeError(f"kernel {self.__name__} takes {self._types}; it was called with {given}")
+        self._right.add(sort)
 
     def bind(self, *arguments: Any) -> tuple[Callable[[], Any], list[Any], Callable[[], None]]:
         """Prepare a kernel that is entered again and again: (enter, what it works on, write back the results).
@@ -144,6 +159,15 @@ def _signature(arguments: tuple) -> tuple:
     import numba
 
     return tuple(numba.typeof(a) for a in arguments)
+
+
+def _sort(argument: Any) -> Any:
+    """What numba's type of an argument depends on."""
+    if isinstance(argument, np.ndarray):
+        return argument.dtype.char, argument.ndim, argument.flags.num & LAYOUT
+    if isinstance(argument, tuple):
+        return type(argument), *map(_sort, argument)
+    return type(argument)
 
 
 def _listed(argument: Any) -> Any:
