@@ -10,6 +10,7 @@ from examples import THOROUGH
 from hypothesis import HealthCheck, settings
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"  # beside the project, not in it
+PAPERS = Path(__file__).resolve().parents[1] / "notebooks" / "papers"
 
 collect_ignore = [
     "tensorflow_child.py",
@@ -34,6 +35,13 @@ def pytest_configure(config):
     """
     if not config.getoption("--hypothesis-profile"):
         settings.load_profile("quick")
+
+
+def pytest_collection_modifyitems(items):
+    """The papers' notebooks are slow; where only notebooks are asked for, this file is not read, and all of them run."""
+    for item in items:
+        if PAPERS in item.path.parents:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

@@ -25,7 +25,8 @@ def axe() -> str:
     return AXE.read_text()
 
 
-@pytest.mark.parametrize("model", ["topcuoglu", pytest.param("dynamic_rnn", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["topcuoglu", "dynamic_rnn"])
 def test_nothing_serious(explore, screenshot, axe, model):  # noqa: F811
     """With each tab and each panel open, in both themes, no violation has the impact serious or critical.
 

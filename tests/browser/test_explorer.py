@@ -483,6 +483,7 @@ def test_one_screen_on_which_nothing_moves(explore, page: Page, screenshot, widt
         screenshot("narrow")
 
 
+@pytest.mark.slow
 def test_presenting(explore, page: Page, screenshot):
     """Everything is a quarter larger, and pointers still hit what is below them: a value, a card, a bar of the chart."""
     page.set_viewport_size({"width": 1280, "height": 720})

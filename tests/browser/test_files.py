@@ -71,6 +71,7 @@ def test_a_large_file_arrives_whole(explore):  # noqa: F811
     expect(hand.root.get_by_role("alert")).to_contain_text("larger.json has more than the 1 kB")
 
 
+@pytest.mark.slow
 def test_a_profile_gives_times(explore, screenshot):  # noqa: F811
     """A timeline dropped on a model measures its ops, and the copied numbers name its source."""
     graph = pl.load("dynamic_rnn")

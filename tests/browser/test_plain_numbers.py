@@ -27,7 +27,8 @@ def explorer_of(open_notebook, page: Page, arguments: str) -> tuple[Notebook, Lo
     return notebook, root
 
 
-@pytest.mark.parametrize("problem", ["topcuoglu", pytest.param("mayer50", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("problem", ["topcuoglu", "mayer50"])
 def test_no_unit_and_no_small_text(open_notebook, page: Page, screenshot, problem: str):
     """Every tab, by its texts, tooltips and names for screen readers, light and dark; hands that play and step."""
     notebook, root = explorer_of(open_notebook, page, PROBLEMS[problem])

@@ -172,6 +172,7 @@ def test_improves_a_bad_plan_to_the_optimum_by_hand():
     assert search.best.makespan == search.bound == 4.0
 
 
+@pytest.mark.slow
 def test_the_budget_is_moves_and_the_seed_decides():
     """The same seed gives the same bytes, table included; another budget or seed may give another plan."""
     problem = pl.Problem(pl.generators.gaussian_elimination(12), pl.Cluster([1.0, 2.0, 3.0], bandwidth=1.0))
@@ -253,6 +254,7 @@ def test_a_walk_without_gain_goes_on_from_another_plan():
 # ------------------------------------------------------------------ memory
 
 
+@pytest.mark.slow
 def test_stays_within_memory_where_a_partitioner_does():
     """Under every memory model with tight devices; a search that ignored memory would exceed it."""
     graph = pl.generators.layered(150, seed=6)

@@ -508,6 +508,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_same_seed_same_bytes():
     """Two processes with different hash seeds make the same schedules, byte by byte."""
     path = os.pathsep.join([str(Path(pl.__file__).parents[1]), str(Path(__file__).parents[1])])
