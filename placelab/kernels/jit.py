@@ -64,7 +64,7 @@ class kernel:  # in lower case: a decorator
         self.function = function
         self.compiled: Callable | None = None  # the machine code
         self._types: tuple = ()  # of the arguments that it takes
-        self._right: set = set()  # sorts of arguments that have these types
+        self._right: set = set()  # kinds of arguments that have these types
         self._started = False
         self._compiler: threading.Thread | None = None
 
@@ -81,15 +81,15 @@ class kernel:  # in lower case: a decorator
     def _check(self, arguments: tuple) -> None:
         """Raise TypeError for arguments of other types than those of the first call.
 
-        numba takes half a millisecond to tell the types of the simulator's blocks, so it is asked once for arguments that
-        differ in values alone.
+        numba takes 2 ms to tell the types of the simulator's blocks, so it is asked once for arguments that differ in values
+        alone.
         """
-        sort = _sort(arguments)
-        if sort in self._right:
+        kind = _kind(arguments)
+        if kind in self._right:
             return
         if (given := _signature(arguments)) != self._types:
             raise TypeError(f"kernel {self.__name__} takes {self._types}; it was called with {given}")
-        self._right.add(sort)
+        self._right.add(kind)
 
     def bind(self, *arguments: Any) -> tuple[Callable[[], Any], list[Any], Callable[[], None]]:
         """Prepare a kernel that is entered again and again: (enter, what it works on, write back the results).
@@ -161,12 +161,12 @@ def _signature(arguments: tuple) -> tuple:
     return tuple(numba.typeof(a) for a in arguments)
 
 
-def _sort(argument: Any) -> Any:
+def _kind(argument: Any) -> Any:
     """What numba's type of an argument depends on."""
     if isinstance(argument, np.ndarray):
         return argument.dtype.char, argument.ndim, argument.flags.num & LAYOUT
     if isinstance(argument, tuple):
-        return type(argument), *map(_sort, argument)
+        return type(argument), *map(_kind, argument)
     return type(argument)
 
 
