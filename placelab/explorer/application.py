@@ -67,11 +67,7 @@ class Explorer(Readable):
         self.numbers, self.tabs = self._view.numbers, self._view.tabs
         self._view.aside = said_of_costs(state)
         self._computation = Computation(
-            lambda: session.now,
-            lambda: self.canvas.dragging,
-            self._view,
-            self._adopt_scheduler,
-            self._full_result,
+            lambda: session.now, lambda: self.canvas.dragging, self._view, self._adopt_scheduler, self._full_result
         )
         self.actions.draw = self.gantt.download
         self.saved = SavedPicture(self._pictured, self.actions.frame.expect_picture)
@@ -213,6 +209,7 @@ class Explorer(Readable):
         return [style, self._inputs.bar, self.numbers.box, middle, self._view.box]
 
     def _listen(self) -> None:
+        self.actions.frame.whole = self.model_id
         self.actions.frame.on_stale_picture = lambda: self._say(LOADED_AGAIN, "note")
         self.canvas.observe(self._edited, ["value", "dragging", "cluster"])
         self.gantt.observe(lambda _: self._computation.wake(), "selection")

@@ -4,6 +4,7 @@ import { h, listen, style } from "../shared/dom";
 import { download } from "../shared/download";
 import css from "./frame.css";
 import { bounded, byKey } from "./split";
+import { keepPlaceholder, notebookOf } from "./placeholder";
 import type { Download, FrameTraits } from "./traits";
 import { boxOf, pointOf } from "../shared/zoom";
 
@@ -41,6 +42,8 @@ const render: Render<FrameTraits> = ({ model, el }) => {
     listen(document, "pointerdown", (event) => outside(found, event.target), { signal });
   };
   requestAnimationFrame(attach); // the page attaches the element only now
+  const notebook = notebookOf(model.widget_manager);
+  if (notebook) keepPlaceholder(notebook, model.get("whole"));
 
   listen(present, "click", () => present.setAttribute("aria-pressed", String(root()?.classList.toggle("pl-present"))), { signal });
   listen(full, "click", () => void toggleFull(root()), { signal });
