@@ -79,22 +79,42 @@ def label(request: pytest.FixtureRequest) -> str:
     return re.sub(r"\W+", "-", request.node.name).strip("-")
 
 
+@pytest.fixture(scope="session")
+def jupyters_page(browser: Browser) -> Page:
+    """The page on which one test after the other opens its notebook."""
+    return browser.new_context().new_page()
+
+
 @pytest.fixture
 def page(browser: Browser, request: pytest.FixtureRequest, label: str) -> Iterator[Page]:
-    """A fresh page, 1400 × 1000; fails on logged errors, uncaught exceptions and requests that leave the machine."""
-    context = browser.new_context(viewport={"width": 1400, "height": 1000})
-    context.set_default_timeout(TIMEOUT)
-    page = context.new_page()
+    """A page, 1400 × 1000; fails on logged errors, uncaught exceptions and requests that leave the machine.
+
+    It is a fresh one, but for tests with notebooks: these share one, and leave it empty if they fail.
+    """
+    shared = "open_notebook" in request.fixturenames
+    page: Page = request.getfixturevalue("jupyters_page") if shared else browser.new_context().new_page()
+    page.set_viewport_size({"width": 1400, "height": 1000})
+    page.context.set_default_timeout(TIMEOUT)
     errors: list[str] = []
     asked: list[str] = []
-    page.on("pageerror", lambda error: None if is_notebooks_own(error) else errors.append(f"{error}\n{error.stack}"))
-    page.on("console", lambda message: errors.append(message.text) if is_complaint(message) else None)
-    context.on("request", lambda request: asked.append(request.url))
-    page.on("websocket", lambda socket: asked.append(socket.url))
+    heard: dict[str, Callable[..., object]] = {
+        "pageerror": lambda error: None if is_notebooks_own(error) else errors.append(f"{error}\n{error.stack}"),
+        "console": lambda message: errors.append(message.text) if is_complaint(message) else None,
+        "request": lambda request: asked.append(request.url),
+        "websocket": lambda socket: asked.append(socket.url),
+    }
+    for event, hear in heard.items():
+        page.on(event, hear)
     yield page
-    if request.node.stash.get(FAILED, False):
+    failed = request.node.stash.get(FAILED, False)
+    if failed:
         page.screenshot(path=ARTIFACTS / f"{label}-failed.png")
-    context.close()
+    for event, hear in heard.items():
+        page.remove_listener(event, hear)
+    if not shared:
+        page.context.close()
+    elif failed or errors:
+        page.goto("about:blank")
     assert not errors, f"the page logged errors: {errors}"
     strayed = [url for url in asked if not LOOPBACK.match(url)]
     assert not strayed, f"the page asked other machines: {strayed}"
@@ -133,4 +153,5 @@ def screenshot(page: Page, label: str) -> Callable[..., Path]:
 def open_notebook(page: Page, lab: jupyterlab.Lab, label: str) -> Iterator[Callable[..., jupyterlab.Notebook]]:
     """``open_notebook(cells, place)`` runs the cells in a new notebook on ``page``; its kernel ends with the test."""
     yield lambda cells, *place: jupyterlab.open_notebook(page, lab, f"{label}.ipynb", cells, *place)
+    jupyterlab.close_notebook(page)
     lab.close_sessions()

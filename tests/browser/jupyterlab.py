@@ -35,6 +35,19 @@ JUPYTERLAB, NOTEBOOK = "doc/tree", "notebooks"  # addresses of their pages with 
 PANEL = "window.jupyterapp.shell.currentWidget"
 OPENED = f"""() => {PANEL.replace("app.", "app?.")}?.context?.isReady
   && {PANEL}.sessionContext.session?.kernel?.status === 'idle'"""
+HERE = "() => location.pathname.startsWith('/doc') && !!window.jupyterapp?.shell"
+OPEN_NEXT = """async path => {  // and return nothing: a widget cannot leave the page
+  await window.jupyterapp.commands.execute('docmanager:open', {path, factory: 'Notebook'});
+}"""
+# Outputs go first, so that what they show says goodbye to its kernel; true if nothing is left of the notebook.
+CLOSE = f"""async () => {{
+  const panel = {PANEL.replace("app.", "app?.")};
+  if (!panel?.content?.widgets) return false;
+  for (const cell of panel.content.widgets) cell.model.outputs?.clear();
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+  panel.dispose();
+  return !document.querySelector('.jp-Dialog, .jp-NotebookPanel') && !document.fullscreenElement;
+}}"""
 RUN_ALL = "() => window.jupyterapp.commands.execute('notebook:run-all-cells')"
 SET_THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
 ERRORS = f"""() => {PANEL}.content.widgets
@@ -106,14 +119,26 @@ class Notebook:
 
 
 def open_notebook(page: Page, lab: Lab, name: str, cells: list[str], place: str = JUPYTERLAB) -> Notebook:
-    """Write a notebook of these cells, open it, run it all; AssertionError with the traceback if a cell raises."""
+    """Write a notebook of these cells, open it, run it all; AssertionError with the traceback if a cell raises.
+
+    A page that shows JupyterLab opens it there: to load JupyterLab takes longer than many a test.
+    """
     nbformat.write(notebook_of(cells), lab.root / name)
-    page.goto(f"{lab.url}/{place}/{name}?token={lab.token}&reset")
+    if place == JUPYTERLAB and page.evaluate(HERE):
+        page.evaluate(OPEN_NEXT, name)
+    else:
+        page.goto(f"{lab.url}/{place}/{name}?token={lab.token}&reset")
     page.wait_for_function(OPENED)
     page.evaluate(RUN_ALL)
     errors = page.evaluate(ERRORS)
     assert not errors, plain("\n".join(errors))
     return Notebook(page)
+
+
+def close_notebook(page: Page) -> None:
+    """Leave the page as it was before its notebook was opened; an empty one if there is none, or a dialog is open."""
+    if not (page.evaluate(HERE) and page.evaluate(CLOSE)):
+        page.goto("about:blank")
 
 
 def notebook_of(cells: list[str]) -> nbformat.NotebookNode:

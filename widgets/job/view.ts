@@ -15,6 +15,7 @@ const LOW = 6; // room for the marker under the least
 const TOP = 5; // room for the marker over the curve
 const TIP = "Expected time beyond the useful one, by the work between two checkpoints; both logarithmic. Drag the marker, or use the arrow keys";
 const PATIENCE = 40; // ms between two intervals that are sent
+const ANSWER = 500; // ms after the last of them in which the kernel may still speak of an earlier one
 const STEP = 0.02; // of a key, as a power of ten
 const KEYS: Record<string, number> = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10, Home: -1e9, End: 1e9 };
 
@@ -33,9 +34,10 @@ export class RunView {
   private readonly message = h("p", { hidden: true });
   private readonly watch = new ResizeObserver(() => this.draw());
   private traits: JobTraits | null = null;
-  private interval = 0; // shown; ahead of the kernel while a hand drags
+  private interval = 0; // shown; ahead of the kernel while a hand drags, and a moment longer
   private held = false;
   private timer = 0;
+  private waiting = 0; // timer that ends with the kernel's answer
 
   constructor(private readonly send: (interval: number) => void) {
     this.costs.append(s("title", {}, TIP), this.axis, this.line, this.best, this.handle, ...Object.values(this.texts));
@@ -51,7 +53,7 @@ export class RunView {
 
   show(traits: JobTraits): void {
     this.traits = traits;
-    if (!this.held && !this.timer) this.interval = traits.interval;
+    if (!this.held && !this.timer && !this.waiting) this.interval = traits.interval;
     const { said, kinds } = traits.run;
     const parts = kinds.map(({ name, share }) => h("span", {}, swatch(name), `${name} ${share}`));
     this.legend.replaceChildren(h("b", {}, said), ...parts);
@@ -63,6 +65,7 @@ export class RunView {
 
   dispose(): void {
     clearTimeout(this.timer);
+    clearTimeout(this.waiting);
     this.watch.disconnect();
   }
 
@@ -157,7 +160,17 @@ export class RunView {
     this.timer = window.setTimeout(() => {
       this.timer = 0;
       this.send(this.interval);
+      this.wait(this.traits);
     }, after);
+  }
+
+  /** Takes the kernel's word again when it may be expected to be of the last interval, if it has said anything since. */
+  private wait(before: JobTraits | null): void {
+    clearTimeout(this.waiting);
+    this.waiting = window.setTimeout(() => {
+      this.waiting = 0;
+      if (this.traits && this.traits !== before) this.show(this.traits);
+    }, ANSWER);
   }
 }
 
