@@ -25,7 +25,7 @@ from placelab.studies.study_cells import Plan, Task, lost, run_task
 TICK = 0.2  # seconds between two looks at `cancel`
 DEATHS = 3  # of workers that ran a task, before it is given up
 AHEAD = 2  # batches of tasks per worker that are handed out, so that none waits for the next
-BATCH = 64  # tasks at most that a worker gets at once …
+FEW, MANY, GROWTH = 8, 256, 4  # tasks that a worker gets at once: at first, and at most; by what they grow …
 BRIEF = 0.2  # … and seconds after which it gives back those that it has not begun
 Stop = Callable[[], bool]
 Done = Generator[tuple[Task, list[Row]], None, None]
@@ -53,7 +53,7 @@ def _completed(
     `take` gives the rows of a batch's first tasks; the others are handed out again. Batches grow while workers complete them in
     time. Tasks in `alone` have one each; so have the last few, so that no worker waits for another one's batch.
     """
-    size = 1
+    size = FEW
     while (queue or running) and not stop():
         while queue and len(running) < most:
             some = list(islice(queue, max(1, min(size, len(queue) // most))))
@@ -64,7 +64,7 @@ def _completed(
         for future in wait(running, timeout=TICK, return_when=FIRST_COMPLETED).done:
             given = running[future]
             done = take(future, given)
-            size = min(BATCH, 2 * len(done)) if len(done) == len(given) else len(done)
+            size = min(MANY, GROWTH * len(done)) if len(done) == len(given) else len(done)
             queue.extendleft(reversed(given[len(done) :]))
             yield from zip(given, done, strict=False)
             del running[future]

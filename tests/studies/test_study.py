@@ -211,7 +211,7 @@ def test_brief_tasks_go_in_batches(monkeypatch):
 
     found = study_workers._completed(submit, deque(tasks), {}, 2, lambda: False, take, alone)
     assert sorted((task.seed, rows) for task, rows in found) == [(seed, [seed]) for seed in range(100)]
-    assert lost == [len(alone)] and max(sizes) == 10 and sizes[-1] == 1
+    assert lost == [len(alone)] and max(sizes) == 5 * study_workers.GROWTH and sizes[-1] == 1
     monkeypatch.setattr(study_workers, "BRIEF", -1.0)
     assert study_workers._run_here(tasks) == [[0]]
 
