@@ -11,6 +11,7 @@ from problems import many
 
 import placelab as pl
 from placelab.kernels import jit
+from placelab.problem.graph import frozen
 
 # Options of searches that take long: one in plain Python, the other in a solver, so that it need not prove anything here.
 FEWER = {
@@ -105,9 +106,6 @@ def test_a_kernel_is_called_with_the_types_of_its_first_call(monkeypatch):
     monkeypatch.setenv("PLACELAB_JIT", "check")
     for problem in many(5, seed=4):
         runs(problem, seed=0)
-    assert add_weights(weights(), 3) == 3
-    with pytest.raises(TypeError, match="kernel add_weights takes"):
-        add_weights(weights(), 3.0)
 
 
 def test_changed_sources_are_compiled_anew(tmp_path):
@@ -158,9 +156,28 @@ def test_views_of_a_bound_kernel_are_what_it_works_on(monkeypatch):
 
 def weights():
     """A block of three read-only weights, and a total of 0."""
-    weight = np.arange(1.0, 4.0)
-    weight.flags.writeable = False
-    return Outer(2.0, Inner(weight, np.zeros(1)))
+    return Outer(2.0, Inner(frozen(np.arange(1.0, 4.0)), np.zeros(1)))
+
+
+@pytest.mark.parametrize(
+    ("weight", "n"),
+    [
+        (weights().inner.weight, 3.0),
+        (np.arange(1.0, 4.0), 3),  # not read-only
+        (frozen(np.arange(1.0, 4.0, dtype=np.float32)), 3),
+        (frozen(np.arange(1, 4)), 3),
+        (frozen(np.arange(1.0, 7.0))[::2], 3),
+        (frozen(np.ones((3, 1))), 3),
+        ([1.0, 2.0, 3.0], 3),
+    ],
+)
+def test_arguments_of_other_types_are_refused(monkeypatch, weight, n):
+    """Machine code does not look at them: it would read what is not there, or write what is read-only."""
+    monkeypatch.setenv("PLACELAB_JIT", "check")
+    right = weights()
+    assert add_weights(right, 3) == 3
+    with pytest.raises(TypeError, match="kernel add_weights takes"):
+        add_weights(right._replace(inner=right.inner._replace(weight=weight)), n)
 
 
 @pytest.mark.parametrize("setting", ["0", "check"])
