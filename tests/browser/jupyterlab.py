@@ -39,10 +39,11 @@ HERE = "() => location.pathname.startsWith('/doc') && !!window.jupyterapp?.shell
 OPEN_NEXT = """async path => {  // and return nothing: a widget cannot leave the page
   await window.jupyterapp.commands.execute('docmanager:open', {path, factory: 'Notebook'});
 }"""
-# Outputs go first, so that what they show says goodbye to its kernel; true if nothing is left of the notebook.
+# A kernel that is only starting would find no notebook, and outputs say goodbye to theirs; true if nothing is left.
 CLOSE = f"""async () => {{
   const panel = {PANEL.replace("app.", "app?.")};
   if (!panel?.content?.widgets) return false;
+  await Promise.race([panel.sessionContext.ready, new Promise(done => setTimeout(done, 10_000))]);
   for (const cell of panel.content.widgets) cell.model.outputs?.clear();
   await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
   panel.dispose();
