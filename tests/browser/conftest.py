@@ -89,9 +89,10 @@ def jupyters_page(browser: Browser) -> Page:
 def page(browser: Browser, request: pytest.FixtureRequest, label: str) -> Iterator[Page]:
     """A page, 1400 × 1000; fails on logged errors, uncaught exceptions and requests that leave the machine.
 
-    It is a fresh one, but for tests with notebooks: these share one, and leave it empty if they fail.
+    It is a fresh one, but for tests with notebooks: these share one, and leave it empty if they fail. The marker ``own_page``
+    is for tests that measure the page, or change it for good.
     """
-    shared = "open_notebook" in request.fixturenames
+    shared = "open_notebook" in request.fixturenames and not request.node.get_closest_marker("own_page")
     page: Page = request.getfixturevalue("jupyters_page") if shared else browser.new_context().new_page()
     page.set_viewport_size({"width": 1400, "height": 1000})
     page.context.set_default_timeout(TIMEOUT)

@@ -26,6 +26,7 @@ explorer.canvas.observe(lambda change: drags.add(change["new"]["gesture"]), "edi
 
 
 @pytest.mark.slow
+@pytest.mark.own_page
 def test_a_thousand_drags_leave_nothing_behind(explore, page: Page):  # noqa: F811
     """After garbage collection, the page's heap, nodes and listeners and the kernel's memory have grown by less than 10 %."""
     hand = explore('"convolutional_network"')

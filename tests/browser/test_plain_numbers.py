@@ -15,6 +15,7 @@ SAID = """() => [...document.querySelectorAll(".placelab-explorer :not(style, op
   [e.title, e.getAttribute("aria-label"), e.getAttribute("aria-valuetext"),
     [...e.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data).join("")]
     .filter((text) => typeof text === "string" && text.trim()))"""
+pytestmark = pytest.mark.own_page  # which notes every text that is drawn
 PROBLEMS = {"topcuoglu": "'topcuoglu'", "mayer50": "pl.generators.layered(60, seed=1), pl.clusters.mayer50()"}
 
 
