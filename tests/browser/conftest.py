@@ -37,6 +37,8 @@ JUPYTERS_SCRIPTS = re.compile(r"/static/(lab|notebook)/|/voila/")
 VERSIONS = re.compile("of shared (singleton )?module @")
 expect.set_options(timeout=TIMEOUT)
 FAILED = pytest.StashKey[bool]()
+# Set when a test has left its notebook: JupyterLab cancels what still waits for the kernel, and logs that as errors.
+LEFT = pytest.StashKey[bool]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -98,9 +100,14 @@ def page(browser: Browser, request: pytest.FixtureRequest, label: str) -> Iterat
     page.context.set_default_timeout(TIMEOUT)
     errors: list[str] = []
     asked: list[str] = []
+
+    def note(error: str) -> None:
+        if LEFT not in request.node.stash:
+            errors.append(error)
+
     heard: dict[str, Callable[..., object]] = {
-        "pageerror": lambda error: None if is_notebooks_own(error) else errors.append(f"{error}\n{error.stack}"),
-        "console": lambda message: errors.append(message.text) if is_complaint(message) else None,
+        "pageerror": lambda error: None if is_notebooks_own(error) else note(f"{error}\n{error.stack}"),
+        "console": lambda message: note(message.text) if is_complaint(message) else None,
         "request": lambda request: asked.append(request.url),
         "websocket": lambda socket: asked.append(socket.url),
     }
@@ -151,8 +158,12 @@ def screenshot(page: Page, label: str) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def open_notebook(page: Page, lab: jupyterlab.Lab, label: str) -> Iterator[Callable[..., jupyterlab.Notebook]]:
+def open_notebook(
+    page: Page, lab: jupyterlab.Lab, label: str, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., jupyterlab.Notebook]]:
     """``open_notebook(cells, place)`` runs the cells in a new notebook on ``page``; its kernel ends with the test."""
     yield lambda cells, *place: jupyterlab.open_notebook(page, lab, f"{label}.ipynb", cells, *place)
+    page.wait_for_timeout(0)  # hear what the page has logged so far
+    request.node.stash[LEFT] = True
     jupyterlab.close_notebook(page)
     lab.close_sessions()
