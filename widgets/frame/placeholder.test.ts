@@ -57,4 +57,8 @@ test("what JupyterLab or others have saved stays as it is", () => {
   expect(notebook.metadata.widgets.other).toBe(1);
 });
 
-test("a widget manager without a notebook", () => expect(notebookOf({})).toBeUndefined());
+test("the notebook of a widget manager, of JupyterLab's alone", () => {
+  const notebook = new Notebook();
+  expect(notebookOf({ context: { model: notebook } })).toBe(notebook);
+  for (const other of [undefined, {}, { context: {} }, { context: { model: { cells: [] } } }]) expect(notebookOf(other)).toBeUndefined();
+});

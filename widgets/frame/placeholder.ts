@@ -29,7 +29,8 @@ export interface NotebookModel {
 
 /** The notebook of a widget manager; undefined where it is not JupyterLab's or Notebook 7's. */
 export function notebookOf(manager: unknown): NotebookModel | undefined {
-  return (manager as { context?: { model?: NotebookModel } }).context?.model;
+  const model = (manager as { context?: { model?: NotebookModel } } | undefined)?.context?.model;
+  return typeof model?.setMetadata === "function" ? model : undefined; // other hosts may have a context of their own
 }
 
 /** Keep a placeholder for the widget `id`, and forget those whose output the notebook no longer has. */
