@@ -23,6 +23,7 @@ from placelab.problem.problem import Problem
 from placelab.studies.study_cells import Plan, Task, lost, run_task
 
 TICK = 0.2  # seconds between two looks at `cancel`
+LOOK = 1.0  # seconds between two looks at the workers of a cluster
 DEATHS = 3  # of workers that ran a task, before it is given up
 AHEAD = 2  # batches of tasks per worker that are handed out, so that none waits for the next
 FEW, MANY, GROWTH = 8, 256, 4  # tasks that a worker gets at once: at first, and at most; by what they grow …
@@ -43,7 +44,7 @@ def _completed(
     submit: Callable[[list[Task]], Future],
     queue: deque[Task],
     running: dict[Future, list[Task]],
-    most: int,
+    most: Callable[[], int],
     stop: Stop,
     take: Callable[[Future, list[Task]], list[list[Row]]],
     alone: Container[Task] = (),
@@ -55,8 +56,9 @@ def _completed(
     """
     size = FEW
     while (queue or running) and not stop():
-        while queue and len(running) < most:
-            some = list(islice(queue, max(1, min(size, len(queue) // most))))
+        room = most()
+        while queue and len(running) < room:
+            some = list(islice(queue, max(1, min(size, len(queue) // room))))
             some = list(takewhile(lambda task: task not in alone, some)) or some[:1]
             running[submit(some)] = some
             for _ in some:
@@ -89,7 +91,7 @@ def in_processes(
         pool = ProcessPoolExecutor(
             1 if alone else processes, multiprocessing.get_context("spawn"), initializer=_start, initargs=packed
         )
-        left, most = (suspects, 1) if alone else (queue, AHEAD * processes)
+        left, most = (suspects, lambda: 1) if alone else (queue, lambda: AHEAD * processes)
         try:
             yield from _completed(
                 lambda some: pool.submit(_run_here, some),  # noqa: B023
@@ -178,7 +180,8 @@ def on_cluster(tasks: Iterable[Task], problems: Mapping[str, Problem], plan: Pla
     """On a Dask cluster, given by client or address, which schedules, retries and moves data.
 
     Problems are results of tasks, which Dask computes again where a worker takes its copy along; those that a batch is the
-    first to need are one result, since Dask takes milliseconds for each.
+    first to need are one result, since Dask takes milliseconds for each. They travel as one buffer: Dask would send every array
+    of theirs as a message part of its own, which cost its client and scheduler a quarter of their time.
     """
     connected, own = _client(client)
     queue, running, alone = deque(tasks), dict[Future, list[Task]](), set[Task]()
@@ -190,7 +193,8 @@ def on_cluster(tasks: Iterable[Task], problems: Mapping[str, Problem], plan: Pla
     def submit(some: list[Task]) -> Future:
         needed = dict.fromkeys(task.problem for task in some)
         if new := {name: problems[name] for name in needed if name not in held}:
-            held.update(dict.fromkeys(new, connected.submit(_same, new, pure=False)))
+            packed = pickle.dumps(new, pickle.HIGHEST_PROTOCOL)
+            held.update(dict.fromkeys(new, connected.submit(pickle.loads, packed, pure=False)))
         return executor.submit(_run_there, list({held[name] for name in needed}), kept_plan, some)
 
     def take(future: Future, given: list[Task]) -> list[list[Row]]:
@@ -206,7 +210,7 @@ def on_cluster(tasks: Iterable[Task], problems: Mapping[str, Problem], plan: Pla
             return []
 
     try:
-        most = AHEAD * max(sum(connected.nthreads().values()), 8)
+        most = _ahead(connected)
         for task, rows in _completed(submit, queue, running, most, lambda: stop() or _check(connected), take, alone):
             yield task, rows
             left[task.problem] -= 1
@@ -225,6 +229,22 @@ def _same(value: Any) -> Any:
 
 def _run_there(problems: list[dict[str, Problem]], plan: Plan, tasks: list[Task]) -> list[list[Row]]:
     return _brief({name: problem for some in problems for name, problem in some.items()}.__getitem__, plan, tasks)
+
+
+def _ahead(client: Any) -> Callable[[], int]:
+    """How many batches are to be handed out, now; workers that come or go are noticed within ``LOOK`` seconds."""
+    seen, threads = -LOOK, 0
+
+    def most() -> int:
+        nonlocal seen, threads
+        if monotonic() - seen >= LOOK:
+            try:
+                seen, threads = monotonic(), sum(client.nthreads().values())
+            except OSError:  # dask's CommClosedError is one
+                raise PlacelabError(GONE) from None
+        return AHEAD * max(threads, 1)
+
+    return most
 
 
 GONE = "the Dask cluster gave up the study's tasks; start it again and repeat the call, which goes on with the rows in its path"

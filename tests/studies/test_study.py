@@ -7,6 +7,7 @@ import signal
 import sys
 from collections import deque
 from concurrent.futures import Future
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -209,11 +210,21 @@ def test_brief_tasks_go_in_batches(monkeypatch):
             return []
         return future.result()[:5]
 
-    found = study_workers._completed(submit, deque(tasks), {}, 2, lambda: False, take, alone)
+    found = study_workers._completed(submit, deque(tasks), {}, lambda: 2, lambda: False, take, alone)
     assert sorted((task.seed, rows) for task, rows in found) == [(seed, [seed]) for seed in range(100)]
     assert lost == [len(alone)] and max(sizes) == 5 * study_workers.GROWTH and sizes[-1] == 1
     monkeypatch.setattr(study_workers, "BRIEF", -1.0)
     assert study_workers._run_here(tasks) == [[0]]
+
+
+def test_a_cluster_without_workers_is_handed_tasks(monkeypatch):
+    """They wait there for the first worker; the number of workers is asked for again and again."""
+    monkeypatch.setattr(study_workers, "LOOK", 0.0)
+    threads = {}
+    most = study_workers._ahead(SimpleNamespace(nthreads=lambda: threads))
+    assert most() == study_workers.AHEAD
+    threads |= {"tcp://a": 3, "tcp://b": 2}
+    assert most() == 5 * study_workers.AHEAD
 
 
 def test_a_killed_study_goes_on(tmp_path):
