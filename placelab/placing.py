@@ -14,7 +14,7 @@ from placelab.problem.problem import Problem
 from placelab.progress import Report, never, silent
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
-from placelab.simulation import simulate
+from placelab.simulation import Run, run_of, simulated
 from placelab.strategies import RESERVED, Partitioner, Scheduler, find, keywords, partitioners
 
 
@@ -124,12 +124,32 @@ def solve(
     >>> pl.solve(problem, "heft").scheduler, pl.solve(problem, "single").scheduler
     ('planned', 'pct')
     """
+    run = run_to_solve(
+        problem,
+        partitioner,
+        scheduler,
+        oom=oom,
+        partitioner_options=partitioner_options,
+        scheduler_options=scheduler_options,
+        **dict(prepare=prepare, seed=seed, trace=trace, preview=preview, progress=progress, cancel=cancel),
+    )
+    return simulated(*run)
+
+
+def run_to_solve(
+    problem: Problem,
+    partitioner: str | Partitioner,
+    scheduler: str | Scheduler | None,
+    *,
+    oom: str = "mark",
+    partitioner_options: Mapping[str, Any] | None = None,
+    scheduler_options: Mapping[str, Any] | None = None,
+    **common: Any,
+) -> Run:
+    """The placement of :func:`solve`, and how it is to be run; `common`: what :func:`place` takes as well."""
     for options in (partitioner_options, scheduler_options):
         expect({} if options is None else options, Mapping, "solve, for the options of a strategy,")
         if reserved := {*RESERVED, "oom", "prepare"}.intersection(options or ()):
             raise UnsupportedError(f"{min(reserved)!r} is no option of a strategy; give it to solve itself")
-    common: dict[str, Any] = dict(
-        prepare=prepare, seed=seed, trace=trace, preview=preview, progress=progress, cancel=cancel
-    )
     placement = place(problem, partitioner, **common, **(partitioner_options or {}))
-    return simulate(problem, placement, scheduler, seed=seed, oom=oom, **(scheduler_options or {}))
+    return run_of(problem, placement, scheduler, common["seed"], oom, scheduler_options or {})

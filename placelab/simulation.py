@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -14,6 +14,7 @@ from placelab.errors import FormatError, InfeasibleError, UnsupportedError, expe
 from placelab.kernels import events
 from placelab.kernels.codes import FREE
 from placelab.kernels.memory_in_use import fits
+from placelab.kernels.simulation_blocks import Results
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
@@ -90,71 +91,19 @@ def simulate(
     >>> pl.simulate(problem, pl.Placement(problem, [0, 1]), "fifo").makespan
     7.0
     """
-    expect(problem, Problem, "simulate")
-    expect(placement, Placement, "simulate")
-    if placement.problem is not problem:
-        placement = replace(
-            placement, problem=problem, bound=None, notes=()
-        )  # what was proven holds for the other problem
-    if oom not in OOM:
-        raise FormatError(f"oom is {oom!r}; expected one of {', '.join(OOM)}")
-    function = find(schedulers(), default_scheduler(placement) if scheduler is None else scheduler, "scheduler")
-    return _simulated(placement, moves(problem, placement.device), _Way(function, seed, oom, options))
-
-
-def repeater(schedule: Schedule) -> Callable[[Problem], Schedule]:
-    """A function that runs a schedule's placement again, with its scheduler, on its problem with other costs.
-
-    ``repeater(s)(problem)`` is ``simulate(problem, s.placement, s.scheduler, …)`` of a problem made by
-    :meth:`Problem.with_costs`, without looking for the transfers again. Threads may share it.
-
-    Raises
-    ------
-    UnsupportedError
-        The schedule was not made by :func:`simulate`, or its scheduler is no longer in the catalogue.
-    """
-    if schedule.scheduler not in schedulers():
-        raise UnsupportedError(
-            f"the schedule was made by {schedule.scheduler or 'no scheduler'!r}, which cannot be run again; "
-            "simulate its placement with a scheduler of the catalogue first"
-        )
-    way = _Way(schedulers()[schedule.scheduler], schedule.seed, schedule.shortage, schedule.options)
-    placement, moved = schedule.placement, moves(schedule.problem, schedule.device)
-    return lambda problem: _simulated(replace(placement, problem=problem, bound=None, notes=()), moved, way)
-
-
-def runner(
-    placement: Placement, scheduler: str | Scheduler | None = None, **options: Any
-) -> Callable[[Problem, int], Schedule]:
-    """A function that runs a placement many times, on its problem with other costs: (problem, seed) → schedule.
-
-    A static scheduler sees the costs of ``placement.problem`` each time, as a framework that orders ops by estimates; it is
-    asked once if it has no random part. Otherwise ``runner(p)(problem, seed)`` is ``simulate(problem, p, seed=seed)`` of a
-    problem made by :meth:`Problem.with_costs`. Threads may share it.
-    """
-    function = find(schedulers(), default_scheduler(placement) if scheduler is None else scheduler, "scheduler")
-    moved = moves(placement.problem, placement.device)
-    planned = _planned(placement, moved, _Way(function, 0, "mark", options)) if function.static else None
-    fixed = planned if "seed" not in function.reserved else None
-
-    def run(problem: Problem, seed: int) -> Schedule:
-        way = _Way(function, seed, "mark", options)
-        order = _planned(placement, moved, way) if function.static and fixed is None else fixed
-        return _simulated(replace(placement, problem=problem, bound=None, notes=()), moved, way, order)
-
-    return run
+    return simulated(*run_of(problem, placement, scheduler, seed, oom, options))
 
 
 def times_under(placement: Placement, order: Order) -> tuple[np.ndarray, np.ndarray]:
     """Start and finish of each op of a placement under an order [s], shapes (n_ops,); NaN where a plan lets it wait for ever."""
-    way = _Way(schedulers()["fifo"], 0, "mark", {})
+    way = Way(schedulers()["fifo"], 0, "mark", {})
     run = _Run(placement, moves(placement.problem, placement.device), way, wait=False)
     with suppress(InfeasibleError):
         run.follow(_as_order(order, placement.problem, "order", run.n_transfers))
     return run.result.start, run.result.finish
 
 
-class _Way(NamedTuple):
+class Way(NamedTuple):
     """How a placement is run."""
 
     scheduler: Scheduler
@@ -163,12 +112,54 @@ class _Way(NamedTuple):
     options: Mapping[str, Any]
 
 
-def _simulated(placement: Placement, moved: Moves, way: _Way, order: Order | None = None) -> Schedule:
+class Run(NamedTuple):
+    """What :func:`simulated` takes.
+
+    Attributes
+    ----------
+    placement, moved
+        Where ops run, on which problem, and the transfers of that.
+    way
+        How it is run.
+    order
+        What its static scheduler gave; None: it is asked, and sees the costs of the placement's problem.
+    """
+
+    placement: Placement
+    moved: Moves
+    way: Way
+    order: Order | None = None
+
+    def on(self, problem: Problem) -> Run:
+        """This run with other costs, of a problem made by :meth:`Problem.with_costs`."""
+        return self._replace(placement=replace(self.placement, problem=problem, bound=None, notes=()))
+
+
+def run_of(
+    problem: Problem,
+    placement: Placement,
+    scheduler: str | Scheduler | None,
+    seed: int,
+    oom: str,
+    options: Mapping[str, Any],
+) -> Run:
+    """The run that :func:`simulate` is asked for."""
+    expect(problem, Problem, "simulate")
+    expect(placement, Placement, "simulate")
+    if placement.problem is not problem:  # what was proven holds for the other problem
+        placement = replace(placement, problem=problem, bound=None, notes=())
+    if oom not in OOM:
+        raise FormatError(f"oom is {oom!r}; expected one of {', '.join(OOM)}")
+    function = find(schedulers(), default_scheduler(placement) if scheduler is None else scheduler, "scheduler")
+    return Run(placement, moves(problem, placement.device), Way(function, seed, oom, options))
+
+
+def simulated(placement: Placement, moved: Moves, way: Way, order: Order | None = None) -> Schedule:
     """The schedule of a placement with these transfers; `order` instead of the one that a static scheduler gives."""
     problem, function = placement.problem, way.scheduler
     given = keywords(function, way.options, seed=way.seed)
     if function.static and order is None:
-        order = _planned(placement, moved, way)
+        order = static_order(placement, moved, way)
     schedule = _Run(placement, moved, way, wait=False).result_of(function, given, order)
     if way.oom == "wait" and len(schedule.oom):
         schedule = _Run(placement, moved, way, wait=True).result_of(function, given, order)
@@ -181,8 +172,8 @@ def _simulated(placement: Placement, moved: Moves, way: _Way, order: Order | Non
     return schedule
 
 
-def _planned(placement: Placement, moved: Moves, way: _Way) -> Order:
-    """The order that a static scheduler gives."""
+def static_order(placement: Placement, moved: Moves, way: Way) -> Order:
+    """The order that a static scheduler gives, checked."""
     function, problem = cast(StaticScheduler, way.scheduler), placement.problem
     answer = function(problem, placement, **keywords(function, way.options, seed=way.seed))
     return _as_order(answer, problem, function.name, len(moved.copies.tensor))
@@ -210,10 +201,23 @@ def _as_order(answer: Any, problem: Problem, who: str, n_transfers: int) -> Orde
     return answer
 
 
+def schedule_of(placement: Placement, moved: Moves, way: Way, times: Results) -> Schedule:
+    """The results of a run as a Schedule."""
+    copies = moved.copies
+    transfers = np.empty(len(copies.tensor), TRANSFER)
+    transfers["tensor"], transfers["source"] = copies.tensor, copies.source
+    transfers["destination"] = copies.destination
+    sends = transfers.copy() if len(times.send_start) else np.empty(0, TRANSFER)
+    transfers["start"], transfers["finish"] = times.transfer_start, times.transfer_finish
+    sends["start"], sends["finish"] = times.send_start, times.send_finish
+    made_by = way.scheduler.name, way.seed, dict(way.options), way.oom
+    return Schedule(placement, times.start, times.finish, transfers, sends, *made_by)
+
+
 class _Run:
     """One simulation: the arrays that the kernel reads and writes."""
 
-    def __init__(self, placement: Placement, moved: Moves, way: _Way, wait: bool) -> None:
+    def __init__(self, placement: Placement, moved: Moves, way: Way, wait: bool) -> None:
         self.problem, self.placement, self.moves, self.way = placement.problem, placement, moved, way
         timed = self.problem.memory_model.timed
         self.memory = self.problem.memory_model.code if wait and timed else FREE
@@ -227,7 +231,7 @@ class _Run:
             self.ask(cast(Rule, rule), given)
         else:
             self.follow(order)
-        return self.schedule()
+        return schedule_of(self.placement, self.moves, self.way, self.result)
 
     def follow(self, order: Order) -> None:
         """Run to the end under a static order."""
@@ -252,19 +256,6 @@ class _Run:
             view.answer[0] = int(op)
         write_back()
         self._finish(arrays)
-
-    def schedule(self) -> Schedule:
-        """The result as a Schedule."""
-        times, copies = self.result, self.moves.copies
-        transfers = np.empty(self.n_transfers, TRANSFER)
-        transfers["tensor"], transfers["source"] = copies.tensor, copies.source
-        transfers["destination"] = copies.destination
-        sends = transfers.copy() if len(times.send_start) else np.empty(0, TRANSFER)
-        transfers["start"], transfers["finish"] = times.transfer_start, times.transfer_finish
-        sends["start"], sends["finish"] = times.send_start, times.send_finish
-        way = self.way
-        made_by = way.scheduler.name, way.seed, dict(way.options), way.oom
-        return Schedule(self.placement, times.start, times.finish, transfers, sends, *made_by)
 
     def _arguments(self, order: Order, rule: int) -> Arguments:
         return arguments(self.problem, self.placement.device, self.moves, order, rule, self.memory)

@@ -1,7 +1,7 @@
 """The blocks that the simulator's kernel takes (:mod:`placelab.kernels.simulation_blocks`), made from a placement and an order.
 
-One function per block, or per few that belong together. What the kernel only reads is frozen, unless it
-writes it for a batch; what it writes is fresh at each call.
+One function per block, or per few that belong together. What the kernel only reads is frozen; what it writes, for the runs of a
+batch as well (:mod:`placelab.simulation_batch`), is fresh at each call.
 """
 
 from __future__ import annotations
@@ -26,6 +26,17 @@ I4, I8, F8 = np.int32, np.int64, np.float64
 RULES = {"priority": events.PRIORITY, "fifo": events.FIFO, "msr": events.MSR, "planned": events.PLANNED}
 _NONE = frozen(np.zeros(1, I4))  # stands for a column that a rule does not read
 _NO_TIMES = frozen(np.empty(0))
+NO_ROWS = simulating.Rows(*(frozen(np.empty(0, kind)) for kind in (I4, F8, F8, F8, F8, F8, I4, I4, I4, I4, I8)))
+NO_RESULTS = simulating.Results(*(np.empty(0) for _ in range(6)))
+_NO_BATCH = simulating.Batch(
+    NO_ROWS,
+    np.empty(0),
+    NO_RESULTS,
+    frozen(np.empty(0, I8)),
+    blocks.Times(frozen(np.empty(0)), frozen(np.empty(0, I4)), frozen(np.empty(0)), 1),
+    blocks.Successors(frozen(np.empty(0, I4)), frozen(np.empty(0, I4)), frozen(np.empty(0)), frozen(np.empty(0, I4))),
+    blocks.Sorting(np.empty(0, I4), np.empty(0, I4), np.empty(0, I4)),
+)
 
 
 class Moves(NamedTuple):
@@ -83,7 +94,7 @@ def arguments(
     memory
         Model of the memory that ops wait for; FREE: they wait for none.
     batch
-        Placements to run instead of this one.
+        Runs to make instead of this one.
     """
     k, x = problem.cluster.n_devices, len(moved.copies.tensor)
     return Arguments(
@@ -91,7 +102,7 @@ def arguments(
         pred=plan_arrays.predecessors(problem.graph),
         copies=moved.copies,
         receivers=moved.receivers,
-        network=_wires(problem),
+        network=wires(problem),
         order=_scheduling(problem, device, moved.copies, order, rule, memory),
         memory=simulating.RunMemory(_needs(problem, memory), _use(problem, device, moved.copies, memory)),
         contention=_contention(problem, moved.copies, order),
@@ -99,53 +110,9 @@ def arguments(
         events=_events(problem, k + len(_not_before(order, rule)), x),
         clock=simulating.Clock(np.zeros(1), np.zeros(events.COUNTS, I8)),
         answer=np.full(1, -1, I8),
-        results=_results(problem, x),
-        batch=_ONE if batch is None else batch,
+        results=results(problem, x),
+        batch=_NO_BATCH if batch is None else batch,
     )
-
-
-def batch(problem: Problem, devices: np.ndarray, order: Order, sequences: np.ndarray) -> Arguments:
-    """Everything the kernel takes to run placements, one per row of `devices`, int32 (placements, n_ops).
-
-    They follow one order, of which only the rules ``priority`` and ``fifo`` will do, without priorities of transfers; or
-    ``planned``, and each its row of `sequences`, int32 (placements, n_ops). The problem has no Send ops.
-    """
-    rule, n = RULES[order.rule], problem.graph.n_ops
-    work, receivers, room = plan_arrays.transfers(problem)
-    for column in (room.tensor, room.destination, room.source):
-        column[:] = 0
-    room.of_edge[:] = -1
-    succ, times = plan_arrays.successors(problem.graph), plan_arrays.times(problem)
-    placements = simulating.Batch(
-        frozen(devices.reshape(-1)),
-        np.empty(len(devices)),
-        frozen(sequences.reshape(-1)),
-        _queue_of_pair(problem),
-        times,
-        succ,
-        work,
-    )
-    return arguments(problem, np.zeros(n, I4), Moves(room, receivers), order, rule, FREE, placements)
-
-
-def _queue_of_pair(problem: Problem) -> np.ndarray:
-    """The queue in which a transfer waits by its pair of devices, int64 (k * k,); empty where transfers wait for no channel."""
-    row, k = problem.transfer_model, problem.cluster.n_devices
-    if row.code != CHANNEL:
-        return frozen(np.empty(0, I8))
-    (queue,) = row.ends(np.repeat(np.arange(k), k), np.tile(np.arange(k), k), k, problem.duplex)
-    return frozen(np.where(np.eye(k, dtype=bool).reshape(-1), 0, queue).astype(I8))
-
-
-_ONE = simulating.Batch(
-    frozen(np.empty(0, I4)),
-    np.empty(0),
-    frozen(np.empty(0, I4)),
-    frozen(np.empty(0, I8)),
-    blocks.Times(frozen(np.empty(0)), frozen(np.empty(0, I4)), frozen(np.empty(0)), 1),
-    blocks.Successors(frozen(np.empty(0, I4)), frozen(np.empty(0, I4)), frozen(np.empty(0)), frozen(np.empty(0, I4))),
-    blocks.Sorting(np.empty(0, I4), np.empty(0, I4), np.empty(0, I4)),
-)
 
 
 def _ops(problem: Problem, device: np.ndarray) -> simulating.Ops:
@@ -162,9 +129,10 @@ def _events(problem: Problem, others: int, n_transfers: int) -> simulating.Event
     return simulating.EventQueue(np.empty(2 * (others + per_transfer * n_transfers + 1)), np.zeros(1, I8))
 
 
-def _results(problem: Problem, n_transfers: int) -> simulating.Results:
-    n, sends = problem.graph.n_ops, _n_sends(problem, n_transfers)
-    empty = (np.empty(size) for size in (sends, sends, n_transfers, n_transfers))
+def results(problem: Problem, n_transfers: int, runs: int = 1) -> simulating.Results:
+    """Room for the results of some runs, run by run; NaN where an op does not start."""
+    n, sends = runs * problem.graph.n_ops, runs * _n_sends(problem, n_transfers)
+    empty = (np.empty(size) for size in (sends, sends, runs * n_transfers, runs * n_transfers))
     return simulating.Results(np.full(n, np.nan), np.full(n, np.nan), *empty)
 
 
@@ -181,7 +149,7 @@ def _scheduling(
     """How devices choose, and empty queues."""
     sends = _n_sends(problem, len(copies.tensor))
     items = problem.graph.n_ops + sends
-    rank, shared, item = _ranks(problem, copies, order, rule)
+    rank, shared, item = ranks(problem, copies, order, rule)
     numbers = np.full(len(shared), -1, I4), np.full(len(shared), -1, I4)
     ready, of_sends = _queues(device, copies.source[:sends], problem.cluster.n_devices)
     return simulating.Scheduling(
@@ -195,7 +163,7 @@ def _scheduling(
     )
 
 
-def _ranks(
+def ranks(
     problem: Problem, copies: blocks.Transfers, order: Order, rule: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rank of each op and Send in its queue, the lowest of its equals, the item of each rank; at a tie Sends come first."""
@@ -212,7 +180,7 @@ def _ranks(
         ops_first = lambda column: np.concatenate([column[sends:], column[:sends]])  # noqa: E731
         rank, shared = ops_first(rank), ops_first(shared)
         item = np.where(item < sends, n + item, item - sends).astype(I4)
-    return frozen(rank), frozen(shared), frozen(item)
+    return rank, shared, item
 
 
 def _send_priorities(graph: OpGraph, copies: blocks.Transfers, order: Order) -> np.ndarray:
@@ -278,7 +246,7 @@ def _consumer_ops(graph: OpGraph) -> simulating.ConsumerOps:
 _NO_MSR = simulating.Msr(
     simulating.Weights(False, 0.0, 0.0, 0.0, 0.0),
     simulating.ConsumerOps(*(_NONE,) * 5),
-    simulating.PairingHeaps(np.empty(0, I4), np.empty(0, I4), _NONE),
+    simulating.PairingHeaps(np.empty(0, I4), np.empty(0, I4), np.empty(0, I4)),
     np.empty(0, I4),
 )
 
@@ -295,7 +263,7 @@ def _needs(problem: Problem, memory: int) -> blocks.Needs:
         temporary=graph.temporary,
         outputs=_outputs(graph) if memory == EDGES else graph.outputs,
         tensor_ptr=graph.op_tensor_ptr,
-        tensor_bytes=graph.tensor_bytes,
+        tensor_bytes=graph.tensor_bytes.copy(),
     )
 
 
@@ -322,10 +290,11 @@ def _use(problem: Problem, device: np.ndarray, copies: blocks.Transfers, memory:
 # -------------------------------------------------------------------- transfers, and what they wait for
 
 
-def _wires(problem: Problem) -> simulating.Wires:
+def wires(problem: Problem) -> simulating.Wires:
+    """Links and Sends, in arrays of their own."""
     cluster = problem.cluster
-    send = frozen(problem.transfer_ops / cluster.speed)
-    return simulating.Wires(cluster.latency.reshape(-1), cluster.bandwidth.reshape(-1), send)
+    send = problem.transfer_ops / cluster.speed
+    return simulating.Wires(cluster.latency.flatten(), cluster.bandwidth.flatten(), send)
 
 
 def _contention(problem: Problem, copies: blocks.Transfers, order: Order) -> simulating.Contention:
@@ -341,7 +310,7 @@ def _contention(problem: Problem, copies: blocks.Transfers, order: Order) -> sim
         np.empty(len(queue), I8),
         base,
         np.zeros(n_queues, I4),
-        _transfer_ranks(copies, order),
+        transfer_ranks(copies, order),
         np.empty(len(queue), I4),
         np.zeros(1, I8),
     )
@@ -365,8 +334,8 @@ def _link_queues(problem: Problem, copies: blocks.Transfers, model: int) -> tupl
     return np.zeros(0, I8), 1
 
 
-def _transfer_ranks(copies: blocks.Transfers, order: Order) -> np.ndarray:
+def transfer_ranks(copies: blocks.Transfers, order: Order) -> np.ndarray:
     """Dense rank of each transfer's priority, 0 the highest, equal priorities share one; empty when there are none."""
     if order.transfer is None:
-        return frozen(np.empty(0, I8))
-    return frozen(np.unique(-_per_transfer(order.transfer, copies), return_inverse=True)[1].astype(I8))
+        return np.empty(0, I8)
+    return np.unique(-_per_transfer(order.transfer, copies), return_inverse=True)[1].astype(I8)

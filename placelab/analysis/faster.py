@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from placelab.analysis.in_threads import results, threads_for
-from placelab.errors import FormatError, InfeasibleError, expect
+from placelab.analysis.in_threads import in_batches
+from placelab.errors import FormatError, expect
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, never, silent
 from placelab.schedule.schedule import Schedule
-from placelab.simulation import repeater
-from placelab.strategies import schedulers
+from placelab.simulation_batch import makespans_of, run_again
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,16 +121,12 @@ def makespans(
     expect(factor, (int, float, np.number), "factor")
     if not 0 < factor < np.inf:
         raise FormatError(f"factor is {factor!r}; expected a finite number above 0, like 1.1 for 10 % faster")
-    run = repeater(schedule)
+    run = run_again(schedule)
 
-    def makespan(part: Part) -> float:
-        try:
-            return run(faster(schedule, part, factor)).makespan
-        except InfeasibleError:
-            return np.nan
+    def some(parts: Sequence[Part]) -> list[float]:
+        return makespans_of([run.on(faster(schedule, part, factor)) for part in parts])
 
-    function, ops = schedulers()[schedule.scheduler], schedule.problem.graph.n_ops
-    return results(makespan, todo, cancel, threads=threads_for(function, ops=ops))
+    return in_batches(some, todo, cancel, schedule.problem.graph.n_ops, run.way.scheduler)
 
 
 def parts(schedule: Schedule, k: int = 20) -> list[Part]:

@@ -1,13 +1,8 @@
 """Call a function for many arguments in threads, and hand out the results as they come.
 
-Whatever simulates one problem many times does it through :func:`results`: ``makespans``, ``what_if``, ``sensitivity``,
-``iterations``, the partitioner ``portfolio``. Kernels run side by side; what Python does around them takes turns.
-
-Placements of one problem under one order share their arrays in one kernel call (``makespans``, ``cem``, ``policy-gradient``:
-81 to 95 % of the rate of a C program). The others change costs or orders, each run is a call of its own: of processor time
-kernels took 73 % (100 what-ifs of 20,000 ops), 74 % (31 values of a parameter, ``heft`` and ``pct``, 20,000 ops) and 12 % (1,000
-iterations of 605 ops: most is drawing orders and measuring workers). Arrays shared from one run to the next saved at
-most 1 % of ``what_if`` and 3 % of ``iterations``, so they are not shared.
+Whatever simulates one problem many times does it through :func:`in_batches`, a batch being one call of the simulator's kernel
+(:mod:`placelab.simulation_batch`), or through :func:`results`. Kernels run side by side; what Python does around them takes
+turns.
 """
 
 from __future__ import annotations
@@ -21,6 +16,7 @@ from placelab.kernels.cores import cores
 from placelab.strategies import Strategy
 
 LEAST = 2_000  # ops of a simulation below which threads would wait for each other, as Python runs in one at a time
+BATCH = 200_000  # ops that a batch of runs has together, at most: 40 to 100 ms
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
 
@@ -48,6 +44,27 @@ def results(
                 yield places[done], done.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def in_batches(
+    call: Callable[[Sequence[Argument]], Sequence[Result]],
+    arguments: Sequence[Argument],
+    cancel: Callable[[], bool],
+    ops: int,
+    *strategies: Any,
+) -> Iterator[tuple[int, Result]]:
+    """As :func:`results`, where a call takes several arguments: as many as let it simulate ``BATCH`` ops, of `ops` each.
+
+    Each core gets two batches at least; one core has them all where a strategy is a user's own, or runs are short.
+    """
+    threads = threads_for(*strategies, ops=ops)
+    size = max(1, min(BATCH // ops, -(-len(arguments) // (2 * threads))))
+    batches = [arguments[i : i + size] for i in range(0, len(arguments), size)]
+    for i, found in results(call, batches, cancel, threads=threads):
+        for j, result in enumerate(found):
+            if j and cancel():
+                return
+            yield i * size + j, result
 
 
 def threads_for(*strategies: Any, ops: int = LEAST) -> int:

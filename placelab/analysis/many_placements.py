@@ -10,15 +10,16 @@ from placelab.analysis.in_threads import results
 from placelab.errors import FormatError, InfeasibleError, expect
 from placelab.kernels import codes, events
 from placelab.kernels.cores import cores
+from placelab.problem.index_arrays import frozen
 from placelab.problem.problem import Problem
 from placelab.progress import never
 from placelab.schedule.placement import Placement
 from placelab.simulation import times_under
-from placelab.simulation_arrays import batch
+from placelab.simulation_arrays import NO_RESULTS, NO_ROWS, RULES, arguments
+from placelab.simulation_batch import batch, is_movable, room
 from placelab.strategies import Order
 
 ENOUGH = 20_000  # ops that a thread is worth
-MODELS = (codes.PARALLEL, codes.PORTS, codes.CHANNEL)
 
 
 def makespans(problem: Problem, devices: Any, order: Order | None = None, *, sequences: Any = None) -> np.ndarray:
@@ -78,19 +79,13 @@ def makespans(problem: Problem, devices: Any, order: Order | None = None, *, seq
     elif order.rule == "planned" and order.op is not None:
         plans = np.broadcast_to(np.asarray(order.op, np.int32), rows.shape)
     shares = np.array_split(np.arange(len(rows)), _shares(rows))
-    run = _in_one_call if _is_simple(problem, order) else _one_by_one
+    run = _in_one_call if is_movable(problem, order) else _one_by_one
     result = np.empty(len(rows))
     for i, part in results(
         lambda share: run(problem, rows[share], order, plans[share]), shares, never, threads=len(shares)
     ):
         result[shares[i]] = part
     return result
-
-
-def _is_simple(problem: Problem, order: Order) -> bool:
-    """Whether the kernel can go from one placement to the next by itself."""
-    plain = order.rule != "msr" and order.transfer is None and order.send is None and order.not_before is None
-    return plain and not problem.transfer_ops and problem.transfer_model.code in MODELS
 
 
 def _shares(rows: np.ndarray) -> int:
@@ -101,9 +96,11 @@ def _shares(rows: np.ndarray) -> int:
 def _in_one_call(problem: Problem, devices: np.ndarray, order: Order, plans: np.ndarray) -> np.ndarray:
     if not len(devices):
         return np.empty(0)
-    arrays = batch(problem, devices, order, plans)
-    events.run_events(*arrays)
-    return arrays.batch.makespan
+    device, moved, work = room(problem)
+    rows = NO_ROWS._replace(device=frozen(devices.reshape(-1)), sequence=frozen(plans.reshape(-1)))
+    runs = batch(problem, rows, len(devices), NO_RESULTS, work)
+    events.run_events(*arguments(problem, device, moved, order, RULES[order.rule], codes.FREE, runs))
+    return runs.makespan
 
 
 def _one_by_one(problem: Problem, devices: np.ndarray, order: Order, plans: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ which shares links and may end.
 Sums of times always associate from the left, so that compiled code, plain Python and any other machine agree to the last bit.
 """
 
-from placelab.kernels.batch import begin_placement, last_finish
+from placelab.kernels.batch import begin_run, keep_row, last_finish
 from placelab.kernels.codes import FAIR, FREE
 from placelab.kernels.fair_shares import empty_flows, end_flows, share_links
 from placelab.kernels.heap import pop_event
@@ -47,22 +47,30 @@ COUNTS = 4
 def run_events(
     ops, pred, copies, receivers, network, order, memory, contention, devices, events, clock, answer, results, batch
 ):  # fmt: skip
-    """Run :func:`one_placement`; with a batch one after the other, of which only the makespans remain."""
-    n_placements = len(batch.makespan)
+    """Make :func:`one_run`; with a batch one after the other, of which only the makespans and the kept rows remain."""
+    n_runs = len(batch.makespan)
     asking = -1
-    for b in range(max(n_placements, 1)):
-        if n_placements > 0:
-            begin_placement(b, ops, pred, copies, receivers, order, contention, devices, events, clock, batch)
-        asking = one_placement(
+    for b in range(max(n_runs, 1)):
+        if n_runs > 0:
+            begin_run(
+                b, ops, pred, copies, receivers, network, order, memory.needs, contention, devices, events, clock, batch
+            )  # fmt: skip
+        asking = one_run(
             ops, pred, copies, receivers, network, order, memory, contention, devices, events, clock, answer, results
         )  # fmt: skip
-        if n_placements > 0:
+        if n_runs > 0:
             batch.makespan[b] = last_finish(results.finish, clock.count[DONE])
+            keep_row(b, results.start, batch.results.start)
+            keep_row(b, results.finish, batch.results.finish)
+            keep_row(b, results.send_start, batch.results.send_start)
+            keep_row(b, results.send_finish, batch.results.send_finish)
+            keep_row(b, results.transfer_start, batch.results.transfer_start)
+            keep_row(b, results.transfer_finish, batch.results.transfer_finish)
     return asking
 
 
 @inlined
-def one_placement(
+def one_run(
     ops, pred, copies, receivers, network, order, memory, contention, devices, events, clock, answer, results
 ):  # fmt: skip
     """Run until every op is done, or nothing can happen any more, or a run-time rule must choose.

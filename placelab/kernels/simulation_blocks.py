@@ -253,16 +253,36 @@ class Contention(NamedTuple):
     pairs: Worklist
 
 
-# ---------------------------------------------------------------- many placements
+# ---------------------------------------------------------------- many runs
+
+
+class Rows(NamedTuple):
+    """What differs from run to run, a row for each, one after the other; (0,) where it is what the other arguments have."""
+
+    device: (
+        np.ndarray
+    )  # int32 (runs * n,): device of each op; durations are then those of Batch.times, if they have no rows
+    duration: np.ndarray  # float64 (runs * n,): seconds
+    latency: np.ndarray  # float64 (runs * k * k,): seconds
+    bandwidth: np.ndarray  # float64 (runs * k * k,): bytes per second
+    send: np.ndarray  # float64 (runs * k,): seconds
+    tensor_bytes: np.ndarray  # float64 (runs * tensors,)
+    sequence: np.ndarray  # int32 (runs * n,): ops as planned; (0,) but for PLANNED
+    rank: np.ndarray  # int32 (runs * items,): as in Rule
+    item: np.ndarray  # int32 (runs * items,)
+    first: np.ndarray  # int32 (runs * items,): as in Classes
+    transfer_rank: np.ndarray  # int64 (runs * x,): as in LinkQueues
 
 
 class Batch(NamedTuple):
-    """Placements to run one after the other, see :mod:`placelab.kernels.batch`; arrays of length 0 where there is only one."""
+    """Runs one after the other, see :mod:`placelab.kernels.batch`; arrays of length 0 where there is only one."""
 
-    device: np.ndarray  # int32 (placements * n,): device of each op, placement by placement
-    makespan: np.ndarray  # float64 (placements,): seconds, the result; NaN of a plan that contradicts the graph
-    sequence: np.ndarray  # int32 (placements * n,): ops as planned, placement by placement; (0,) but for PLANNED
-    queue: np.ndarray  # int64 (k * k,): queue in which a transfer of each pair waits; (0,) but for CHANNEL
+    rows: Rows
+    makespan: np.ndarray  # float64 (runs,): seconds, a result; NaN of a plan that contradicts the graph
+    results: Results  # a row for each run in each array, or arrays of length 0 that keep none
+    queue: (
+        np.ndarray
+    )  # int64 (k * k,): queue in which a transfer of each pair waits; (0,) but for CHANNEL and rows of devices
     times: Times
     succ: Successors
     sorting: Sorting

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from placelab.analysis import worker_measures as measures
-from placelab.analysis.in_threads import results, threads_for
+from placelab.analysis.in_threads import in_batches
 from placelab.errors import FormatError, expect
 from placelab.planning.read_orders import Reads, replica_column
 from placelab.problem.problem import Problem
@@ -17,8 +16,9 @@ from placelab.progress import Progress, Report, never, silent
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.seeds import seed_number
-from placelab.simulation import runner
-from placelab.strategies import Limits, Scheduler, checked, default_scheduler, find, schedulers
+from placelab.simulation import Run, run_of, static_order
+from placelab.simulation_batch import schedule_or_raise, simulate_all
+from placelab.strategies import Limits, Scheduler, checked
 from placelab.transforms.perturbation import perturb
 
 if TYPE_CHECKING:
@@ -99,21 +99,17 @@ def iterations(
     expect(problem, Problem, "iterations")
     expect(placement, Placement, "iterations")
     _check(runs=runs, noise=noise, handoff=handoff)
-    if placement.problem is not problem:
-        placement = replace(placement, problem=problem, bound=None, notes=())
     if handoff:
-        problem = _with_handoff(placement, handoff)
-        placement = replace(placement, problem=problem, bound=None, notes=())
-    function = find(schedulers(), default_scheduler(placement) if scheduler is None else scheduler, "scheduler")
-    run = _Runs(placement, runner(placement, function, **options), noise)
-    first, report = seed_number(seed), progress or silent
-    chunks = [range(first + i, first + min(i + CHUNK, runs)) for i in range(0, runs, CHUNK)]
-    done: dict[int, list[dict[str, float]]] = {}
-    threads = threads_for(function, ops=problem.graph.n_ops)
-    for i, rows in results(run.rows, chunks, cancel or never, threads=threads):
-        done[i] = rows
-        report(Progress(f"{len(done) * CHUNK} runs", len(done) / len(chunks)))
-    frame = pd.DataFrame([row for i in sorted(done) for row in done[i]], columns=run.columns)
+        problem = _with_handoff(problem, placement, handoff)
+    one = run_of(problem, placement, scheduler, 0, "mark", options)
+    run = _Runs(one, noise)
+    seeds, report = range(seed_number(seed), seed_number(seed) + runs), progress or silent
+    done: dict[int, dict[str, float]] = {}
+    for i, row in in_batches(run.rows, seeds, cancel or never, problem.graph.n_ops, one.way.scheduler):
+        done[i] = row
+        if len(done) % CHUNK == 0 or len(done) == runs:
+            report(Progress(f"{len(done)} runs", len(done) / runs))
+    frame = pd.DataFrame([done[i] for i in sorted(done)], columns=run.columns)
     frame.attrs["si"] = problem.cluster.units.si
     return frame
 
@@ -130,33 +126,44 @@ def _check(
 
 
 class _Runs:
-    """What runs have in common."""
+    """What runs have in common.
 
-    def __init__(self, placement: Placement, run: Callable[[Problem, int], Schedule], noise: float) -> None:
-        self.problem, self.run, self.noise = placement.problem, run, noise
-        self.workers = measures.workers_of(placement)
+    A static scheduler sees the costs of the placement's problem each time, as a framework that orders ops by estimates; it is
+    asked once if it has no random part.
+    """
+
+    def __init__(self, run: Run, noise: float) -> None:
+        self.problem, self.run, self.noise, scheduler = run.placement.problem, run, noise, run.way.scheduler
+        self.fixed = scheduler.static and "seed" not in scheduler.reserved
+        if self.fixed:
+            self.run = run._replace(order=static_order(*run[:3]))
+        self.workers = measures.workers_of(run.placement)
         iteration = replica_column(self.problem.graph, "iteration")
         self.steps = 1 if iteration is None else len(np.unique(iteration[iteration >= 0])) or 1
         self.work: tuple[np.ndarray, np.ndarray] | None = None
         ends = [f"end {name}" for name in self.workers.names]
         self.columns = ["seed", "step", "efficiency", "potential", "straggling", *ends]
 
-    def rows(self, seeds: range) -> list[dict[str, float]]:
+    def rows(self, seeds: Sequence[int]) -> list[dict[str, float]]:
         """The rows of some seeds."""
-        return [self.row(seed) for seed in seeds]
+        found = simulate_all([self._run(seed) for seed in seeds])
+        return [self.row(seed, schedule_or_raise(one)) for seed, one in zip(seeds, found, strict=True)]
 
-    def row(self, seed: int) -> dict[str, float]:
-        """One run."""
-        schedule = self.run(self._problem(seed), seed)
+    def row(self, seed: int, schedule: Schedule) -> dict[str, float]:
+        """What is measured of one run."""
         most, least = self._work(schedule)
         end = measures.ends(schedule, self.workers)
         step, efficiency = schedule.makespan / self.steps, measures.efficiency(most, least, end).min()
         facts = (seed, step, efficiency, measures.potential(most, least).min(), measures.straggling(end), *end.tolist())
         return dict(zip(self.columns, facts, strict=True))
 
+    def _run(self, seed: int) -> Run:
+        run = self.run._replace(way=self.run.way._replace(seed=seed))
+        if run.way.scheduler.static and not self.fixed:
+            run = run._replace(order=static_order(*run[:3]))
+        return run.on(self._problem(seed)) if self.noise else run
+
     def _problem(self, seed: int) -> Problem:
-        if not self.noise:
-            return self.problem
         return self.problem.with_costs(graph=perturb(self.problem.graph, factor=self.noise, seed=seed))
 
     def _work(self, schedule: Schedule) -> tuple[np.ndarray, np.ndarray]:
@@ -168,9 +175,9 @@ class _Runs:
         return self.work
 
 
-def _with_handoff(placement: Placement, seconds: float) -> Problem:
+def _with_handoff(problem: Problem, placement: Placement, seconds: float) -> Problem:
     """The problem with `seconds` more latency on the links on which reads travel."""
-    problem, cluster = placement.problem, placement.problem.cluster
+    cluster = problem.cluster
     reads = Reads.of(problem, placement)
     source, destination = reads.links
     latency = cluster.latency.copy()

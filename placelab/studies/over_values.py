@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from placelab.analysis.in_threads import results, threads_for
+from placelab.analysis.in_threads import in_batches
 from placelab.errors import FormatError, expect
-from placelab.placing import solve
+from placelab.placing import run_to_solve
 from placelab.preparing.chain import Steps
 from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, never, silent
-from placelab.strategies import Partitioner, Scheduler, find, partitioners, schedulers
+from placelab.schedule.schedule import Schedule
+from placelab.simulation import Run
+from placelab.simulation_batch import simulate_all
+from placelab.strategies import Partitioner, Scheduler, Strategy, find, partitioners, schedulers
 from placelab.studies.parameter import Parameter, parameter
 
 if TYPE_CHECKING:
@@ -101,11 +104,14 @@ def sensitivity(
     common: Row = dict(prepare=prepare, seed=seed, preview=preview, cancel=cancel or never)
     common |= dict(partitioner_options=partitioner_options, scheduler_options=scheduler_options)
     todo = [(pair, value) for pair in pairs for value in _values(meant, problem, values)]
+
+    def some(cells: Sequence[tuple[Pair, float]]) -> list[Row]:
+        runs = [_run(problem, meant, *cell, common) for cell in cells]
+        return [_row(problem, meant, *cell, found) for cell, found in zip(cells, _solved(runs), strict=True)]
+
     report = progress or silent
     rows: dict[int, Row] = {}
-    for i, row in results(
-        lambda which: _row(problem, meant, *which, common), todo, cancel or never, threads=_threads(pairs)
-    ):
+    for i, row in in_batches(some, todo, cancel or never, problem.graph.n_ops, *_strategies(pairs)):
         rows[i] = row
         report(Progress(f"{row['partitioner']}, {over} {row['value']:.3g}", len(rows) / len(todo), row=row))
     frame = pd.DataFrame([rows[i] for i in sorted(rows)], columns=list(COLUMNS))
@@ -135,24 +141,30 @@ def _values(meant: Parameter, problem: Problem, values: Any) -> list[float]:
     return column.tolist()
 
 
-def _threads(pairs: list[Pair]) -> int:
-    """Searches use all cores themselves."""
-    slow = any(partitioner.slow for partitioner, _ in pairs)
-    return 1 if slow else threads_for(*(strategy for pair in pairs for strategy in pair if strategy is not None))
+def _strategies(pairs: list[Pair]) -> list[Strategy]:
+    return [strategy for pair in pairs for strategy in pair if strategy is not None]
 
 
-def _row(problem: Problem, meant: Parameter, pair: Pair, value: float, common: Mapping[str, Any]) -> Row:
-    """One row; a user's strategy may raise anything."""
+def _run(problem: Problem, meant: Parameter, pair: Pair, value: float, common: Mapping[str, Any]) -> Run | Exception:
+    """The run for a value; a user's strategy may raise anything."""
+    try:
+        return run_to_solve(meant.put(problem, value), *pair, **common)
+    except Exception as error:
+        return error
+
+
+def _solved(runs: list[Run | Exception]) -> list[Schedule | Exception]:
+    schedules = iter(simulate_all([run for run in runs if isinstance(run, Run)]))
+    return [next(schedules) if isinstance(run, Run) else run for run in runs]
+
+
+def _row(problem: Problem, meant: Parameter, pair: Pair, value: float, found: Schedule | Exception) -> Row:
+    """One row."""
     partitioner, scheduler = pair
     present = meant.of(problem.cluster)
     relative = value / present if 0 < present < np.inf else np.nan
-    row = dict(
-        partitioner=partitioner.name, scheduler=scheduler.name if scheduler else "", over=meant.over, value=value
-    )
-    try:
-        schedule = solve(meant.put(problem, value), partitioner, scheduler, **common)
-    except Exception as error:
-        reason = str(error) or type(error).__name__
-        return row | dict(relative=relative, makespan=np.nan, oom=False, error=reason)
-    found = dict(scheduler=schedule.scheduler, makespan=schedule.makespan, oom=bool(len(schedule.oom)), error="")
-    return row | dict(relative=relative) | found
+    by = found.scheduler if isinstance(found, Schedule) else scheduler.name if scheduler else ""
+    row: Row = dict(partitioner=partitioner.name, scheduler=by, over=meant.over, value=value, relative=relative)
+    if isinstance(found, Exception):
+        return row | dict(makespan=np.nan, oom=False, error=str(found) or type(found).__name__)
+    return row | dict(makespan=found.makespan, oom=bool(len(found.oom)), error="")

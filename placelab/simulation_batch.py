@@ -1,0 +1,234 @@
+"""Make many runs of one graph; those that are alike are one call of the simulator's kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from placelab.errors import InfeasibleError, UnsupportedError
+from placelab.kernels import blocks, events
+from placelab.kernels import simulation_blocks as simulating
+from placelab.kernels.codes import CHANNEL, FREE, PARALLEL, PORTS
+from placelab.planning import plan_arrays
+from placelab.problem.graph import frozen
+from placelab.problem.problem import Problem
+from placelab.schedule.schedule import Schedule
+from placelab.simulation import Run, Way, schedule_of, simulated, static_order
+from placelab.simulation_arrays import (
+    F8,
+    I4,
+    I8,
+    NO_RESULTS,
+    NO_ROWS,
+    RULES,
+    Arguments,
+    Moves,
+    arguments,
+    moves,
+    ranks,
+    results,
+    transfer_ranks,
+    wires,
+)
+from placelab.strategies import Order, schedulers
+
+MOVABLE = (PARALLEL, PORTS, CHANNEL)  # contention under which ops may be on other devices in each run of a call
+
+
+def run_again(schedule: Schedule) -> Run:
+    """The run that gave a schedule.
+
+    Raises
+    ------
+    UnsupportedError
+        The schedule was not made by :func:`placelab.simulate`, or its scheduler is no longer in the catalogue.
+    """
+    if schedule.scheduler not in schedulers():
+        raise UnsupportedError(
+            f"the schedule was made by {schedule.scheduler or 'no scheduler'!r}, which cannot be run again; "
+            "simulate its placement with a scheduler of the catalogue first"
+        )
+    way = Way(schedulers()[schedule.scheduler], schedule.seed, schedule.shortage, schedule.options)
+    return Run(schedule.placement, moves(schedule.problem, schedule.device), way)
+
+
+def simulate_all(runs: Sequence[Run]) -> list[Schedule | Exception]:
+    """The schedule of each run, to the last bit :func:`placelab.simulate`'s; instead of it what that would raise.
+
+    All are runs of one graph, on problems that differ in costs alone. O(runs · (ops + edges + transfers) log ops).
+    """
+    ordered, found = [_ordered(run) for run in runs], dict[int, Schedule]()
+    for places, arrays in _calls(ordered, whole=True):
+        for i, place in enumerate(places):
+            if not np.isnan(arrays.batch.makespan[i]):
+                run = runs[place]
+                found[place] = schedule_of(run.placement, run.moved, run.way, _row(arrays, i, run))
+    return [_settled(run, found.get(i)) for i, run in enumerate(ordered)]
+
+
+def makespans_of(runs: Sequence[Run]) -> list[float]:
+    """The makespan of each run [s], as :func:`placelab.simulate` has it; NaN where that raises InfeasibleError."""
+    ordered, found = [_ordered(run) for run in runs], dict[int, float]()
+    if all(run.way.oom == "mark" for run in runs):
+        for places, arrays in _calls(ordered, whole=False):
+            found |= zip(places, arrays.batch.makespan.tolist(), strict=True)
+    for i, run in enumerate(ordered):
+        if np.isnan(found.get(i, np.nan)):
+            try:
+                found[i] = schedule_or_raise(_settled(run)).makespan
+            except InfeasibleError:
+                found[i] = np.nan
+    return [found[i] for i in range(len(runs))]
+
+
+def schedule_or_raise(found: Schedule | Exception) -> Schedule:
+    """The schedule, if :func:`simulate_all` has found one."""
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def _ordered(run: Run) -> Run | Exception:
+    """The run with the order of its scheduler, unless that is asked while it runs."""
+    if run.order is not None or not run.way.scheduler.static:
+        return run
+    try:
+        return run._replace(order=static_order(run.placement, run.moved, run.way))
+    except Exception as error:  # a user's scheduler may raise anything
+        return error
+
+
+def _settled(run: Run | Exception, schedule: Schedule | None = None) -> Schedule | Exception:
+    """The schedule, if it is what the run has to give; else that of a call of its own, or what it raises."""
+    if isinstance(run, Exception):
+        return run
+    if schedule is not None and (run.way.oom == "mark" or not len(schedule.oom)):
+        return schedule
+    try:
+        return simulated(*run)
+    except Exception as error:
+        return error
+
+
+# -------------------------------------------------------------------- runs that are alike
+
+
+def _calls(runs: Sequence[Run | Exception], whole: bool) -> Iterator[tuple[list[int], Arguments]]:
+    """Positions of runs that are alike, and what the kernel has made of them; `whole`: with their times."""
+    groups: dict[Hashable, list[int]] = {}
+    for i, run in enumerate(runs):
+        if isinstance(run, Run) and run.order is not None:
+            groups.setdefault(_kind(run, run.order), []).append(i)
+    for places in groups.values():
+        if len(places) > 1:
+            arrays = _arguments([cast(Run, runs[i]) for i in places], whole)
+            events.run_events(*arrays)
+            yield places, arrays
+
+
+def _kind(run: Run, order: Order) -> Hashable:
+    """What runs of one call have in common."""
+    waits = order.not_before
+    orders = order.rule, *(part is None for part in (order.op, order.transfer, order.send, waits))
+    if is_movable(run.placement.problem, order):
+        return orders
+    links = run.placement.problem.cluster.links
+    return *orders, order.static, order.weights, None if waits is None else waits.tobytes(), links, id(run.moved)
+
+
+def is_movable(problem: Problem, order: Order) -> bool:
+    """Whether ops may be on other devices in each run of a call."""
+    plain = order.rule != "msr" and order.transfer is None and order.send is None and order.not_before is None
+    return plain and not problem.transfer_ops and problem.transfer_model.code in MOVABLE
+
+
+def _arguments(runs: list[Run], whole: bool) -> Arguments:
+    """Everything the kernel takes for runs that are alike."""
+    first, orders = runs[0], [cast(Order, run.order) for run in runs]
+    problem, order, device, moved = first.placement.problem, orders[0], first.placement.device, first.moved
+    devices, work = [run.placement.device for run in runs], _NO_WORK
+    rows = _cost_rows([run.placement.problem for run in runs], devices)
+    if any(run.moved is not moved for run in runs):
+        device, moved, work = room(problem)
+        rows = rows._replace(device=_joined(devices, I4))
+    if order.rule == "planned":
+        rows = rows._replace(sequence=_joined([one.op for one in orders], I4))
+    kept = results(problem, len(moved.copies.tensor), len(runs)) if whole else NO_RESULTS
+    arrays = arguments(
+        problem, device, moved, order, RULES[order.rule], FREE, batch(problem, rows, len(runs), kept, work)
+    )
+    return arrays if all(one is order for one in orders) else _with_ranks(arrays, problem, orders)
+
+
+def room(problem: Problem) -> tuple[np.ndarray, Moves, blocks.Sorting]:
+    """A device of each op and room for any transfers, both of which each run writes, and workspace for that."""
+    work, receivers, copies = plan_arrays.transfers(problem)
+    for column in (copies.tensor, copies.destination, copies.source):
+        column[:] = 0
+    copies.of_edge[:] = -1
+    return np.zeros(problem.graph.n_ops, I4), Moves(receivers=receivers, copies=copies), work
+
+
+def batch(
+    problem: Problem, rows: simulating.Rows, runs: int, kept: simulating.Results, work: blocks.Sorting
+) -> simulating.Batch:
+    """Some runs whose results are `kept`; with rows of devices they need `work` (:func:`room`)."""
+    queue = _queue_of_pair(problem) if len(rows.device) else _NO_QUEUE
+    times, succ = plan_arrays.times(problem), plan_arrays.successors(problem.graph)
+    return simulating.Batch(rows, np.empty(runs), kept, queue, times, succ, work)
+
+
+def _cost_rows(problems: list[Problem], devices: list[np.ndarray]) -> simulating.Rows:
+    """The costs that differ, run by run."""
+    first, rows = problems[0], NO_ROWS
+    if any(problem is not first for problem in problems):
+        durations = [problem.exec_times(device) for problem, device in zip(problems, devices, strict=True)]
+        rows = rows._replace(duration=_joined(durations, F8))
+    if any(problem.graph is not first.graph for problem in problems):
+        rows = rows._replace(tensor_bytes=_joined([problem.graph.tensor_bytes for problem in problems], F8))
+    if any(problem.cluster is not first.cluster for problem in problems):
+        columns = zip(*map(wires, problems), strict=True)
+        latency, bandwidth, send = (_joined(column, F8) for column in columns)
+        rows = rows._replace(latency=latency, bandwidth=bandwidth, send=send)
+    return rows
+
+
+def _with_ranks(arrays: Arguments, problem: Problem, orders: list[Order]) -> Arguments:
+    """The arguments with the places that items and transfers have in each run's order."""
+    kind, rows, scheduling = arrays.order.rule.kind, arrays.batch.rows, arrays.order
+    if kind in (events.PRIORITY, events.FIFO) and orders[0].op is not None:
+        rank, shared, item = zip(*(ranks(problem, arrays.copies, order, kind) for order in orders), strict=True)
+        rows = rows._replace(rank=_joined(rank, I4), item=_joined(item, I4))
+        if any(map(len, shared)):  # some have items of equal priority
+            alone = np.full(len(rank[0]), -1, I4)
+            rows = rows._replace(first=_joined([first if len(first) else alone for first in shared], I4))
+            scheduling = scheduling._replace(classes=simulating.Classes(*(alone.copy() for _ in range(3))))
+    if orders[0].transfer is not None:
+        rows = rows._replace(transfer_rank=_joined([transfer_ranks(arrays.copies, order) for order in orders], I8))
+    return arrays._replace(order=scheduling, batch=arrays.batch._replace(rows=rows))
+
+
+def _joined(rows: Sequence[Any], kind: type) -> np.ndarray:
+    return frozen(np.concatenate(rows).astype(kind, copy=False))
+
+
+def _row(arrays: Arguments, i: int, run: Run) -> simulating.Results:
+    """The results of run number i of a call."""
+    runs, x = len(arrays.batch.makespan), len(run.moved.copies.tensor)
+    start, finish, *moved = (column.reshape(runs, -1)[i] for column in arrays.batch.results)
+    return simulating.Results(start, finish, *(column[:x] for column in moved))
+
+
+def _queue_of_pair(problem: Problem) -> np.ndarray:
+    """The queue in which a transfer waits by its pair of devices, int64 (k * k,); empty where transfers wait for no channel."""
+    row, k = problem.transfer_model, problem.cluster.n_devices
+    if row.code != CHANNEL:
+        return _NO_QUEUE
+    (queue,) = row.ends(np.repeat(np.arange(k), k), np.tile(np.arange(k), k), k, problem.duplex)
+    return frozen(np.where(np.eye(k, dtype=bool).reshape(-1), 0, queue).astype(I8))
+
+
+_NO_QUEUE = frozen(np.empty(0, I8))
+_NO_WORK = blocks.Sorting(np.empty(0, I4), np.empty(0, I4), np.empty(0, I4))
