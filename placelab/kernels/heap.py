@@ -5,97 +5,24 @@ from placelab.kernels.jit import helper
 
 @helper
 def push_event(heap, size, time, code):
-    """Add (time, code) to an event heap, ``heap[2 * i], heap[2 * i + 1]``; ordered by time, then code. Returns the new size."""
-    i = size
-    while i > 0:
-        parent = (i - 1) >> 1
-        t = heap[2 * parent]
-        if t < time or (t == time and heap[2 * parent + 1] < code):
-            break
-        heap[2 * i] = t
-        heap[2 * i + 1] = heap[2 * parent + 1]
-        i = parent
-    heap[2 * i] = time
-    heap[2 * i + 1] = code
+    """As :func:`push_entry`, of the only heap in an array. Returns the new size."""
+    push_entry(heap, 0, size, time, code)
     return size + 1
 
 
 @helper
 def pop_event(heap, size):
-    """Remove the first event (read it from ``heap[0], heap[1]`` before). Returns the new size.
-
-    The hole at the top sinks to a leaf along the earlier children, and the last event rises from there, rarely far. Which
-    child is earlier no processor can predict: it is computed, not branched on.
-    """
-    size -= 1
-    last = 2 * size
-    time = heap[last]
-    code = heap[last + 1]
-    i = 0
-    child = 2  # i, child and parent count array entries, two per event
-    while child + 2 <= last:
-        left = heap[child]
-        right = heap[child + 2]
-        if left == right:
-            child += 2 * (heap[child + 3] < heap[child + 1])
-        else:
-            child += 2 * (right < left)
-        heap[i] = heap[child]
-        heap[i + 1] = heap[child + 1]
-        i = child
-        child = 2 * i + 2
-    while i > 0:
-        parent = (i - 2) >> 2 << 1
-        t = heap[parent]
-        if t < time or (t == time and heap[parent + 1] < code):
-            break
-        heap[i] = t
-        heap[i + 1] = heap[parent + 1]
-        i = parent
-    heap[i] = time
-    heap[i + 1] = code
-    return size
-
-
-@helper
-def push_key(heap, base, size, key):
-    """Add a whole-number key to the heap in ``heap[base:base + size]``, smallest first."""
-    i = size
-    while i > 0:
-        parent = (i - 1) >> 1
-        k = heap[base + parent]
-        if k < key:
-            break
-        heap[base + i] = k
-        i = parent
-    heap[base + i] = key
-
-
-@helper
-def pop_key(heap, base, size):
-    """Remove the smallest key (read it from ``heap[base]`` before) of a heap of `size` keys; as in :func:`pop_event`."""
-    last = size - 1
-    key = heap[base + last]
-    i = 0
-    child = 1
-    while child + 1 <= last:
-        child += heap[base + child + 1] < heap[base + child]
-        heap[base + i] = heap[base + child]
-        i = child
-        child = 2 * i + 1
-    while i > 0:
-        parent = (i - 1) >> 1
-        k = heap[base + parent]
-        if k < key:
-            break
-        heap[base + i] = k
-        i = parent
-    heap[base + i] = key
+    """As :func:`pop_entry`, of the only heap in an array. Returns the new size."""
+    pop_entry(heap, 0, size)
+    return size - 1
 
 
 @helper
 def push_entry(heap, base, size, time, code):
-    """As :func:`push_event`, for one of several heaps in an array, whose first entry is number `base`. Returns nothing."""
+    """Add (time, code), ordered by time, then code, to a heap of `size` entries.
+
+    Entry number i of it is ``heap[2 * (base + i)], heap[2 * (base + i) + 1]``.
+    """
     i = size
     while i > 0:
         parent = (i - 1) >> 1
@@ -112,12 +39,16 @@ def push_entry(heap, base, size, time, code):
 
 @helper
 def pop_entry(heap, base, size):
-    """As :func:`pop_event`, of a heap of `size` entries whose first is number `base`. Returns nothing."""
+    """Remove the first entry (read it from ``heap[2 * base], heap[2 * base + 1]`` before) of a heap of `size` entries.
+
+    The hole at the top sinks to a leaf along the earlier children, and the last entry rises from there, rarely far. Which
+    child is earlier no processor can predict: it is computed, not branched on.
+    """
     start = 2 * base
     last = start + 2 * (size - 1)
     time = heap[last]
     code = heap[last + 1]
-    i = start
+    i = start  # i, child and parent count array entries, two per entry of the heap
     child = start + 2
     while child + 2 <= last:
         left = heap[child]
@@ -140,3 +71,39 @@ def pop_entry(heap, base, size):
         i = parent
     heap[i] = time
     heap[i + 1] = code
+
+
+@helper
+def push_key(heap, base, size, key):
+    """Add a whole-number key to the heap in ``heap[base:base + size]``, smallest first."""
+    i = size
+    while i > 0:
+        parent = (i - 1) >> 1
+        k = heap[base + parent]
+        if k < key:
+            break
+        heap[base + i] = k
+        i = parent
+    heap[base + i] = key
+
+
+@helper
+def pop_key(heap, base, size):
+    """Remove the smallest key (read it from ``heap[base]`` before) of a heap of `size` keys; as in :func:`pop_entry`."""
+    last = size - 1
+    key = heap[base + last]
+    i = 0
+    child = 1
+    while child + 1 <= last:
+        child += heap[base + child + 1] < heap[base + child]
+        heap[base + i] = heap[base + child]
+        i = child
+        child = 2 * i + 1
+    while i > 0:
+        parent = (i - 1) >> 1
+        k = heap[base + parent]
+        if k < key:
+            break
+        heap[base + i] = k
+        i = parent
+    heap[base + i] = key
