@@ -19,7 +19,8 @@ https://github.com/mlcommons/chakra, schema/protobuf/et_def.proto
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -294,14 +295,12 @@ def _known(node: Node, number: dict[int, int]) -> list[int]:
 
 def _names(nodes: list[Node]) -> list[str]:
     """Each node's name; with its id appended if it is empty or shared."""
-    seen: dict[str, int] = {}
-    for node in nodes:
-        seen[node.name] = seen.get(node.name, 0) + 1
+    seen = Counter(node.name for node in nodes)
     taken = {name for name, times in seen.items() if times == 1}
     return [_own_name(node, seen, taken) for node in nodes]
 
 
-def _own_name(node: Node, seen: dict[str, int], taken: set[str]) -> str:
+def _own_name(node: Node, seen: Mapping[str, int], taken: set[str]) -> str:
     if node.name and seen[node.name] == 1:
         return node.name
     name = f"{node.name or node.kind}_{node.id}"
