@@ -36,6 +36,11 @@ def title(where: str, default: str) -> str:
     return name.removesuffix(".gz").rpartition(".")[0] or default
 
 
+def one_line(text: str) -> str:
+    """`text` with single spaces for all white space: a name, as graphs have them."""
+    return " ".join(text.split())
+
+
 def cost(value: Any, what: str) -> float:
     """`value` as a float; FormatError unless it is a finite number, 0 or more. `what` names it in messages."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from placelab.errors import CycleError, FormatError
-from placelab.files.fields import cost, integer, read_from, records, text, title
+from placelab.files.fields import cost, integer, one_line, read_from, records, text, title
 from placelab.files.limits import json_of, unzipped
 from placelab.files.protobuf import MessageType, messages, parse, varint
 from placelab.formats.building import build
@@ -178,7 +178,7 @@ def _record(data: bytes, at: int, where: str) -> tuple[int, int]:
 
 
 def _node(node: Any) -> Node:
-    name = _line(node.name)
+    name = one_line(node.name)
     sizes: dict[str, float] = {}
     for attribute in node.attr:
         if attribute.name in SIZES:
@@ -206,7 +206,7 @@ def _written(values: str) -> float:
 
 def _json_node(entry: dict[str, Any], i: int) -> Node:
     number = integer(entry.get("Id"), f"Id of node {i}", 0, MAX_ID)
-    name = _line(text(entry.get("Name", ""), f"Name of node {number}"))
+    name = one_line(text(entry.get("Name", ""), f"Name of node {number}"))
     what = f"of node {number} ({name:.80})"
     return Node(
         number,
@@ -308,7 +308,3 @@ def _own_name(node: Node, seen: Mapping[str, int], taken: set[str]) -> str:
         name += "_"
     taken.add(name)
     return name
-
-
-def _line(name: str) -> str:
-    return " ".join(name.split())
