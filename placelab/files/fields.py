@@ -51,11 +51,10 @@ def cost(value: Any, what: str) -> float:
 def cost_of_text(text: str, what: str) -> float:
     """The number in `text`; FormatError unless it is finite, 0 or more."""
     try:
-        return _checked(float(text), text, what)
-    except ValueError as error:
-        if isinstance(error, FormatError):
-            raise
+        number = float(text)
+    except ValueError:
         raise FormatError(f"{what} is {text!r:.60}; expected a number") from None
+    return _checked(number, text, what)
 
 
 def _checked(number: float, given: Any, what: str) -> float:
