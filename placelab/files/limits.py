@@ -7,8 +7,10 @@ import io
 import json
 import os
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from placelab.errors import FormatError
 from placelab.names import is_name
@@ -33,6 +35,18 @@ def path_of(path: Any) -> Path:
     return Path(path)
 
 
+@contextmanager
+def open_file(path: Path, expected: str) -> Iterator[BinaryIO]:
+    """Open a file to read; FormatError if it is not a file, whose content might never end, or cannot be read."""
+    try:
+        if not path.is_file() and path.exists():
+            raise FormatError(f"{path} is not a file; expected {expected}")
+        with path.open("rb") as file:
+            yield file
+    except OSError as error:
+        raise FormatError(f"{path} cannot be read: {error.strerror}") from None
+
+
 def read_file(path: Any, expected: str, limit: int = MAX_FILE) -> bytes:
     """All bytes of a file; FormatError if it cannot be read or is larger than `limit` bytes.
 
@@ -41,16 +55,11 @@ def read_file(path: Any, expected: str, limit: int = MAX_FILE) -> bytes:
     placelab.errors.FormatError: / is not a file; expected an ONNX model
     """
     path = path_of(path)
-    try:
-        if not path.is_file() and path.exists():
-            raise FormatError(f"{path} is not a file; expected {expected}")
+    with open_file(path, expected) as file:
         size = path.stat().st_size
         if size > limit:
             raise FormatError(f"{path} has {size:,} bytes; files over {limit:,} are not read")
-        with path.open("rb") as file:
-            data = file.read(size + 1)
-    except OSError as error:
-        raise FormatError(f"{path} cannot be read: {error.strerror}") from None
+        data = file.read(size + 1)
     if len(data) > size:
         raise FormatError(f"{path} grows while it is read; expected a whole file")
     return data

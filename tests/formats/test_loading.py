@@ -84,7 +84,12 @@ def test_unknown_suffixes_name_those_that_are_known(tmp_path):
         pl.load(tmp_path)
 
 
-@pytest.mark.parametrize("what", ["x" * 10_000, "x" * 10_000 + ".json", "a\0b.json", "", ".json", "\ud800.onnx"])
+LONG = "x" * 10_000
+
+
+@pytest.mark.parametrize(
+    "what", [LONG, LONG + ".json", LONG + ".onnx", LONG + ".pt2", "a\0b.json", "", ".json", "\ud800.onnx"]
+)
 def test_no_path_is_a_traceback(what):
     """Names that are too long, and values that are no names, raise one sentence."""
     with pytest.raises(pl.FormatError) as caught:

@@ -19,7 +19,18 @@ from typing import Any, BinaryIO
 
 from placelab.errors import FormatError
 from placelab.files.fields import integer, read_from, record, records, text
-from placelab.files.limits import GZIP, MAX_OPS, MAX_RATIO, MAX_SMALL, MAX_TEXT, json_of, path_of, read_file, unzipped
+from placelab.files.limits import (
+    GZIP,
+    MAX_OPS,
+    MAX_RATIO,
+    MAX_SMALL,
+    MAX_TEXT,
+    json_of,
+    open_file,
+    path_of,
+    read_file,
+    unzipped,
+)
 from placelab.flops.kinds import category
 from placelab.formats.torch.aten_ops import NUMBER, Op, Source, Tensor, assembled, unique
 from placelab.problem.graph import OpGraph
@@ -60,14 +71,9 @@ def read(path: Any) -> OpGraph:
         Another format, a file with several programs, or a malformed program.
     """
     path = path_of(path)
-    if not path.is_file():
-        read_file(path, EXPECTED)  # raises the error; a pipe or a device might never end
-    try:
-        with path.open("rb") as file:
-            packed = file.read(2) == GZIP
-            return loads(read_file(path, EXPECTED), str(path)) if packed else _graph(file, str(path))
-    except OSError as error:
-        raise FormatError(f"{path} cannot be read: {error.strerror}") from None
+    with open_file(path, EXPECTED) as file:
+        packed = file.read(2) == GZIP
+        return loads(read_file(path, EXPECTED), str(path)) if packed else _graph(file, str(path))
 
 
 def loads(data: bytes, where: str = "the upload") -> OpGraph:
