@@ -65,6 +65,11 @@ def read_file(path: Any, expected: str, limit: int = MAX_FILE) -> bytes:
     return data
 
 
+def most_unpacked(packed: int) -> int:
+    """Bytes that a file or a member of `packed` bytes may unpack to."""
+    return min(max(MAX_SMALL, MAX_RATIO * packed), MAX_TEXT)
+
+
 def unzipped(data: bytes, where: str) -> bytes:
     """`data`, decompressed if it is a gzip file.
 
@@ -73,7 +78,7 @@ def unzipped(data: bytes, where: str) -> bytes:
     """
     if data[:2] != GZIP:
         return data
-    limit = min(max(MAX_SMALL, MAX_RATIO * len(data)), MAX_TEXT)
+    limit = most_unpacked(len(data))
     parts, size = [], 0
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:

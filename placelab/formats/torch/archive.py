@@ -19,18 +19,7 @@ from typing import Any, BinaryIO
 
 from placelab.errors import FormatError
 from placelab.files.fields import integer, read_from, record, records, text
-from placelab.files.limits import (
-    GZIP,
-    MAX_OPS,
-    MAX_RATIO,
-    MAX_SMALL,
-    MAX_TEXT,
-    json_of,
-    open_file,
-    path_of,
-    read_file,
-    unzipped,
-)
+from placelab.files.limits import GZIP, MAX_OPS, json_of, most_unpacked, open_file, path_of, read_file, unzipped
 from placelab.flops.kinds import category
 from placelab.formats.torch.aten_ops import NUMBER, Op, Source, Tensor, assembled, unique
 from placelab.problem.graph import OpGraph
@@ -128,7 +117,7 @@ def _json(archive: zipfile.ZipFile, name: str, where: str) -> Any:
     member = archive.getinfo(name)
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise FormatError(f"{where}: {name} is packed in a way that PyTorch does not write")
-    limit = min(max(MAX_SMALL, MAX_RATIO * member.compress_size), MAX_TEXT)
+    limit = most_unpacked(member.compress_size)
     with archive.open(member) as file:
         data = file.read(limit + 1)
     if len(data) > limit:
