@@ -218,7 +218,7 @@ def _from_json(data: bytes, name: str, options: dict[str, Any], graph: OpGraph |
     if found is not None:
         return with_estimates(_call(found.graph_of, document, name, options=options))
     if profiles.matches(document):
-        return Profile(*profiles.loads(data, name, graph))
+        return Profile(*profiles.profile_of(document, name, graph))
     raise FormatError(f"{name} is {_described(document)}; expected {', '.join(reader.EXPECTED for reader in readers)}")
 
 

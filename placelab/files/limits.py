@@ -26,6 +26,7 @@ MAX_EXPANSION = 24  # of parsed JSON over its text, once larger than:
 MAX_EXPANDED = 100 << 20  # bytes that any parsed JSON may take
 CHUNK = 1 << 20
 GZIP = b"\x1f\x8b"  # first bytes of a gzip file
+JSON = (b"{", b"[", b"\xef\xbb\xbf")  # first bytes of JSON, if a file may be binary; the last are a byte order mark
 
 
 def path_of(path: Any) -> Path:
