@@ -13,6 +13,7 @@ from placelab.costs.roofline import with_times
 from placelab.errors import FormatError, expect
 from placelab.names import is_name
 from placelab.problem.graph import OpGraph
+from placelab.problem.index_arrays import LARGEST
 
 
 def measured(
@@ -101,7 +102,7 @@ def _by_op(default: np.ndarray, index: dict[str, int], given: dict[str, float], 
 
 
 def _number(value: Any, what: str, name: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value < float("inf"):
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value <= LARGEST:
         raise FormatError(
             f"{what} of op {name!r} in the profile are {value!r:.80}; expected a finite number, 0 or more"
         )
@@ -163,5 +164,5 @@ def _check(device: Any, speed: Any, reference_speed: Any) -> None:
     if speed is not None and reference_speed is not None:
         raise FormatError("speed and reference_speed are both given; expected one: a time column, or compute")
     for label, value in (("speed", speed), ("reference_speed", reference_speed)):
-        if value is not None and not (isinstance(value, (int, float)) and 0 < value < float("inf")):
+        if value is not None and not (isinstance(value, (int, float)) and 0 < value <= LARGEST):
             raise FormatError(f"{label} is {value!r:.80}; expected operations/s above 0")

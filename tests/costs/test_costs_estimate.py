@@ -243,6 +243,7 @@ def test_an_op_without_compute_is_named():
         ("h100", {"precision": "fp16"}, "precision is 'fp16'; expected one of float32, float16"),
         ("h100", {"overhead": -1.0}, "overhead is -1.0"),
         ("h100", {"overhead": float("nan")}, "overhead is nan"),
+        ("h100", {"overhead": 10**400}, "overhead is 1000"),
         ("h100", {"efficiency": 0}, "efficiency is 0"),
         ("h100", {"efficiency": 1.5}, "efficiency is 1.5"),
     ],
@@ -341,7 +342,7 @@ def test_scaling_scales_every_time_of_a_problem(compute, transfer):
     assert np.isclose(problems[1].transfer_time(0, 0, 1), transfer * problems[0].transfer_time(0, 0, 1))
 
 
-@pytest.mark.parametrize("factor", [-1, float("nan"), float("inf"), "2", True])
+@pytest.mark.parametrize("factor", [-1, float("nan"), float("inf"), pytest.param(10**400, id="huge"), "2", True])
 def test_a_factor_that_is_none_is_refused(factor):
     """The error is one sentence."""
     with pytest.raises(pl.FormatError, match="factor of transfer is"):
