@@ -390,7 +390,7 @@ def chosen(given: Any) -> list[Spec]:
     if isinstance(given, (str, Spec)) or (isinstance(given, Mapping) and "speed" in given):
         given = [given]
     elif isinstance(given, Mapping):
-        given = [value if isinstance(value, Spec) else {"name": name, **value} for name, value in given.items()]
+        given = [{"name": name, **value} if isinstance(value, Mapping) else value for name, value in given.items()]
     if not isinstance(given, Iterable):
         raise FormatError(f"specs is {given!r:.80}; expected names of devices or Spec objects")
     found = [spec_of(device) for device in given]

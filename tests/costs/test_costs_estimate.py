@@ -237,6 +237,7 @@ def test_an_op_without_compute_is_named():
         (["h100", "h100"], {}, "each once"),
         ([], {}, "one device type at least"),
         (7, {}, "specs is 7"),
+        ({"x": 7}, {}, "no device is called 7"),
         ({"name": "x", "speed": 0.0}, {}, "speed of device 'x' is 0.0"),
         ({"name": "x", "speed": 1.0, "colour": "red"}, {}, "not a Spec"),
         ("h100", {"precision": 16}, "precision is 16"),
