@@ -184,7 +184,7 @@ def graph_of(document: Any, shared: Mapping[str, str], where: str) -> OpGraph:
         raise FormatError(f"the program has {len(nodes):,} nodes; more than {MAX_OPS:,} are not read")
     for i, node in enumerate(nodes):
         _node(program, node, f"node {i}")
-    title = re.split(r"[/\\]", where)[-1].removesuffix(".pt2")
+    title = re.split(r"[/\\]", where)[-1].removesuffix(".gz").removesuffix(".pt2")
     version = str(document.get("torch_version", "of unknown version"))[:40]
     half = HALVES.get(max(program.held, key=program.held.__getitem__, default=0))
     metadata = {"name": title, "provenance": f"torch.export.save, PyTorch {version}"}
