@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PurePath
@@ -58,13 +58,9 @@ def cost_of_text(text: str, what: str) -> float:
 
 
 def _checked(number: float, given: Any, what: str) -> float:
-    try:
-        number = float(number)
-    except OverflowError:
-        number = math.inf
-    if not 0 <= number < math.inf:
+    if not 0 <= number <= sys.float_info.max:  # JSON has whole numbers beyond, which compare with it as they are
         raise FormatError(f"{what} is {given!s:.60}; expected a finite number, 0 or more")
-    return number
+    return float(number)
 
 
 def integer(value: Any, what: str, low: int, high: int) -> int:
