@@ -8,6 +8,7 @@ shapes. The first unknown dimension of a shape is assumed to be the batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from itertools import zip_longest
 from math import ceil, prod
 from typing import Any
@@ -45,14 +46,11 @@ class Sizes:
         self.raw: list[Shapes] = [()] * n
         self.filled: list[Shapes] = [()] * n
         self.bytes: list[tuple[float, ...]] = [()] * n
-        known: dict[tuple, tuple[Shape, float, bool, bool]] = {}
+        size = cache(partial(sized, batch=batch))
         for v in order:
             node = nodes[v]
             raw = self.raw[v] = node.shapes or self._inferred(node, inputs[v])
-            rows = []
-            for key in zip_longest(node.types, raw[: len(node.types)]):
-                row = known.get(key)
-                rows.append(row or known.setdefault(key, sized(*key, batch)))
+            rows = [size(kind, shape) for kind, shape in zip_longest(node.types, raw[: len(node.types)])]
             self.filled[v] = tuple([row[0] for row in rows])
             self.bytes[v] = tuple([row[1] for row in rows])
             self.unsized += sum([row[2] for row in rows])
