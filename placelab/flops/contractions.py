@@ -13,7 +13,7 @@ from typing import Any
 
 from placelab.flops.shapes import Shape, Unknown, at, broadcast, known, size
 
-FACTORS = {  # indices of the two factors among the inputs
+FACTORS = {  # indices of the two factors among the inputs, if not 0 and 1
     "QLinearMatMul": (0, 3),
     "addmm": (1, 2),
     "addmm_dtype": (1, 2),
@@ -21,7 +21,6 @@ FACTORS = {  # indices of the two factors among the inputs
     "baddbmm": (1, 2),
     "addbmm": (1, 2),
     "addmv": (1, 2),
-    "mkldnn_linear": (0, 1),
 }
 PACKED = {  # weights whose shape is not that of a matrix; the first factor's last dimension is summed over
     "MatMulNBits",
