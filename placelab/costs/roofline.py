@@ -150,10 +150,12 @@ TOUCHED_PER_GRADIENT = {  # of an optimiser: the gradient read, the variable and
     "Momentum": 5,
     "CenteredRMSProp": 9,
     "RMSProp": 7,
+    "AdagradDA": 7,
     "Adagrad": 5,
-    "Adadelta": 7,
+    "Amsgrad": 9,
     "Ada": 7,
     "Ftrl": 7,
+    "Sign": 5,
 }
 WRITES = {
     "Assign": 1,
