@@ -78,7 +78,7 @@ def layered(
     far = rng.integers(0, start[layer[far_of]])
     pairs = np.unique(np.concatenate([near * n + inner, far * n + far_of]))
     edges = np.stack([pairs // n, pairs % n], axis=1)
-    return _graph(f"layered {n}", [f"op{v}" for v in range(n)], edges, rng, **costs)
+    return _graph(f"layered {n}", _ops(n), edges, rng, **costs)
 
 
 def fork_join(width: int = 8, stages: int = 1, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from math import inf
 from types import MappingProxyType
 from typing import Any
 
 from placelab.errors import FormatError
 from placelab.names import is_name
 from placelab.problem.cluster import Cluster
+from placelab.problem.index_arrays import LARGEST
 
 LAUNCH = {"gpu": 5e-6, "tpu": 2e-6, "cpu": 1e-6}  # seconds from one op's end to the next one's start, assumed
 
@@ -58,9 +58,9 @@ class Spec:
         products = {f"matmul {precision}": value for precision, value in self.matmul.items()}
         figures = dict(speed=self.speed, memory_bandwidth=self.memory_bandwidth, memory=self.memory) | products
         for label, value in figures.items():
-            if not _is_number(value) or not 0 < value < inf:
+            if not _is_number(value) or not 0 < value <= LARGEST:
                 raise FormatError(f"{label} of device {self.name!r} is {value!r:.80}; expected a finite number above 0")
-        if not _is_number(self.overhead) or not 0 <= self.overhead < inf:
+        if not _is_number(self.overhead) or not 0 <= self.overhead <= LARGEST:
             raise FormatError(f"overhead of device {self.name!r} is {self.overhead!r:.80}; expected seconds, 0 or more")
 
 
@@ -390,7 +390,7 @@ def chosen(given: Any) -> list[Spec]:
     if isinstance(given, (str, Spec)) or (isinstance(given, Mapping) and "speed" in given):
         given = [given]
     elif isinstance(given, Mapping):
-        given = [value if isinstance(value, Spec) else {"name": name, **value} for name, value in given.items()]
+        given = [{"name": name, **value} if isinstance(value, Mapping) else value for name, value in given.items()]
     if not isinstance(given, Iterable):
         raise FormatError(f"specs is {given!r:.80}; expected names of devices or Spec objects")
     found = [spec_of(device) for device in given]

@@ -211,18 +211,14 @@ def _reader(module: str) -> Reader:
     return import_module(f"placelab.{module}")
 
 
-def _document_readers() -> list[DocumentReader]:
-    return [import_module(f"placelab.{module}") for module in READERS[".json"]]
-
-
 def _from_json(data: bytes, name: str, options: dict[str, Any], graph: OpGraph | None) -> OpGraph | Profile:
     document = json_of(data, name, EXPECTED)
-    readers = _document_readers()
+    readers: list[DocumentReader] = [import_module(f"placelab.{module}") for module in READERS[".json"]]
     found = next((reader for reader in readers if reader.matches(document)), None)
     if found is not None:
         return with_estimates(_call(found.graph_of, document, name, options=options))
     if profiles.matches(document):
-        return Profile(*profiles.loads(data, name, graph))
+        return Profile(*profiles.profile_of(document, name, graph))
     raise FormatError(f"{name} is {_described(document)}; expected {', '.join(reader.EXPECTED for reader in readers)}")
 
 

@@ -85,14 +85,13 @@ def _measured(bytes: Any, seconds: Any) -> tuple[np.ndarray, np.ndarray]:
         raise FormatError(
             f"bytes has shape {size.shape} and seconds {duration.shape}; expected one of each per transfer"
         )
-    for label, values, good in (
-        ("bytes", size, (size >= 0) & np.isfinite(size)),
-        ("seconds", duration, (duration > 0) & np.isfinite(duration)),
+    for label, values, enough, least in (
+        ("bytes", size, size >= 0, "0 or more"),
+        ("seconds", duration, duration > 0, "above 0"),
     ):
-        if not good.all():
-            wrong = values[~good][0]
-            least = "0 or more" if label == "bytes" else "above 0"
-            raise FormatError(f"{label} of a transfer are {wrong:g}; expected a finite number {least}")
+        wrong = values[~(enough & np.isfinite(values))]
+        if len(wrong):
+            raise FormatError(f"{label} of a transfer are {wrong[0]:g}; expected a finite number {least}")
     if len(np.unique(size)) < 2:
         raise FormatError(
             f"transfers of {len(np.unique(size))} sizes cannot tell latency from bandwidth; expected two at least"

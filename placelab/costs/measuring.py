@@ -13,6 +13,7 @@ from placelab.costs.roofline import with_times
 from placelab.errors import FormatError, expect
 from placelab.names import is_name
 from placelab.problem.graph import OpGraph
+from placelab.problem.index_arrays import LARGEST
 
 
 def measured(
@@ -71,7 +72,7 @@ def measured(
     expect(profile, Profile, "costs.measured")
     _check(device, speed, reference_speed)
     index = {str(name): v for v, name in enumerate(graph.names)}
-    seconds = _by_op(graph, index, profile.seconds, "seconds")
+    seconds = _by_op(np.zeros(graph.n_ops), index, profile.seconds, "seconds")
     counts = _matches(graph, index, profile)
     sized, skipped = _sized(graph, index, profile)
     note = {"how": "measured", "source": profile.source, **counts}
@@ -91,9 +92,9 @@ def _as_compute(graph: OpGraph, compute: np.ndarray, reference_speed: float, not
     return graph.replace(compute=compute, time=None, time_types=(), metadata=metadata)
 
 
-def _by_op(graph: OpGraph, index: dict[str, int], given: dict[str, float], what: str) -> np.ndarray:
-    """Values of the profile by op; 0 where it has none."""
-    values = np.zeros(graph.n_ops)
+def _by_op(default: np.ndarray, index: dict[str, int], given: dict[str, float], what: str) -> np.ndarray:
+    """Values of the profile by op; those of `default` where it has none."""
+    values = default.copy()
     for name, value in given.items():
         if name in index:
             values[index[name]] = _number(value, what, name)
@@ -101,7 +102,7 @@ def _by_op(graph: OpGraph, index: dict[str, int], given: dict[str, float], what:
 
 
 def _number(value: Any, what: str, name: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value < float("inf"):
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value <= LARGEST:
         raise FormatError(
             f"{what} of op {name!r} in the profile are {value!r:.80}; expected a finite number, 0 or more"
         )
@@ -126,10 +127,7 @@ def _shown(names: Iterable[str]) -> str:
 def _sized(graph: OpGraph, index: dict[str, int], profile: Profile) -> tuple[OpGraph, int]:
     """The graph with the bytes of the profile, and the number of ops whose outputs could not be matched."""
     tensor_bytes, skipped = _tensor_bytes(graph, index, profile)
-    temporary = graph.temporary.copy()
-    for name, size in profile.temporary.items():
-        if name in index:
-            temporary[index[name]] = _number(size, "temporary bytes", name)
+    temporary = _by_op(graph.temporary, index, profile.temporary, "temporary bytes")
     more = np.bincount(graph.tensor_producer, tensor_bytes - graph.tensor_bytes, minlength=graph.n_ops)
     memory = np.maximum(graph.memory + more + temporary - graph.temporary, 0.0)
     return graph.replace(tensor_bytes=tensor_bytes, temporary=temporary, memory=memory), skipped
@@ -166,5 +164,5 @@ def _check(device: Any, speed: Any, reference_speed: Any) -> None:
     if speed is not None and reference_speed is not None:
         raise FormatError("speed and reference_speed are both given; expected one: a time column, or compute")
     for label, value in (("speed", speed), ("reference_speed", reference_speed)):
-        if value is not None and not (isinstance(value, (int, float)) and 0 < value < float("inf")):
+        if value is not None and not (isinstance(value, (int, float)) and 0 < value <= LARGEST):
             raise FormatError(f"{label} is {value!r:.80}; expected operations/s above 0")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def describe_op(graph: OpGraph, op: str | int, device: str) -> str:
     Raises
     ------
     FormatError
-        No op has that name.
+        No op has that name or number.
 
     Notes
     -----
@@ -46,7 +46,7 @@ def describe_op(graph: OpGraph, op: str | int, device: str) -> str:
     '2 T operations divided by the speed of the device'
     """
     expect(graph, OpGraph, "costs.describe_op")
-    v = int(op) if isinstance(op, (int, np.integer)) else graph.index(op)
+    v = int(op) if isinstance(op, (int, np.integer)) and 0 <= op < graph.n_ops else graph.index(cast(str, op))
     j = graph.time_column(device, device)
     if j < 0 or graph.time is None or np.isnan(graph.time[v, j]):
         return f"{units.si(graph.compute[v], '')} operations divided by the speed of the device".replace("  ", " ")

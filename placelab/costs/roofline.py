@@ -12,6 +12,7 @@ from placelab.errors import FormatError, UnsupportedError, expect
 from placelab.flops.kinds import FREE, PRODUCTS, UNKNOWN, category, name_of
 from placelab.hardware import DEVICES, Spec, chosen
 from placelab.problem.graph import OpGraph
+from placelab.problem.index_arrays import LARGEST
 from placelab.problem.time_columns import known_speeds
 
 DEFAULT = ("rtx2080ti", "h100")
@@ -149,10 +150,12 @@ TOUCHED_PER_GRADIENT = {  # of an optimiser: the gradient read, the variable and
     "Momentum": 5,
     "CenteredRMSProp": 9,
     "RMSProp": 7,
+    "AdagradDA": 7,
     "Adagrad": 5,
-    "Adadelta": 7,
+    "Amsgrad": 9,
     "Ada": 7,
     "Ftrl": 7,
+    "Sign": 5,
 }
 WRITES = {
     "Assign": 1,
@@ -232,7 +235,7 @@ def _check_options(wanted: list[Spec], precision: Any, overhead: Any, efficiency
     known = list(dict.fromkeys(key for spec in (*DEVICES, *wanted) for key in spec.matmul))
     if precision not in known:
         raise FormatError(f"precision is {precision!r:.80}; expected one of {', '.join(known)}")
-    if overhead is not None and not (isinstance(overhead, (int, float)) and 0 <= overhead < np.inf):
+    if overhead is not None and not (isinstance(overhead, (int, float)) and 0 <= overhead <= LARGEST):
         raise FormatError(f"overhead is {overhead!r:.80}; expected seconds, 0 or more")
     if not (isinstance(efficiency, (int, float)) and 0 < efficiency <= 1):
         raise FormatError(f"efficiency is {efficiency!r:.80}; expected a number above 0 and at most 1")

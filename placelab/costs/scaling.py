@@ -9,6 +9,7 @@ import numpy as np
 from placelab.costs.origin import provenance
 from placelab.errors import FormatError, expect, formerly
 from placelab.problem.graph import OpGraph
+from placelab.problem.index_arrays import LARGEST
 
 
 @formerly("compute", "transfer")
@@ -57,6 +58,6 @@ def scale(graph: OpGraph, *, compute: float = 1.0, transfer: float = 1.0) -> OpG
 
 
 def _factor(value: Any, label: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= LARGEST:
         raise FormatError(f"factor of {label} is {value!r:.80}; expected a finite number, 0 or more")
     return float(value)

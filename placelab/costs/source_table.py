@@ -25,12 +25,15 @@ def sources(graph: OpGraph) -> list[tuple[str, str]]:
     """
     expect(graph, OpGraph, "costs.sources")
     known = provenance(graph)
-    rows = [("operations", _operations(graph, known))]
-    rows += _columns(graph, known.get("columns", {}))
-    rows += [("unknown kind", text) for text in _unknown(known.get("unknown", {}), "columns" in known)]
-    rows += [("unknown size", text) for text in _unsized(known.get("unsized"))]
-    rows += [("open dimension", text) for text in _assumed(known.get("assumed"), known.get("batch"))]
-    return rows + [("scaled", text) for text in _scaled(known.get("scaled", {}))]
+    rows = [
+        ("operations", _operations(graph, known)),
+        *_columns(graph, known.get("columns", {})),
+        ("unknown kind", _unknown(known.get("unknown", {}), "columns" in known)),
+        ("unknown size", _unsized(known.get("unsized"))),
+        ("open dimension", _assumed(known.get("assumed"), known.get("batch"))),
+        ("scaled", _scaled(known.get("scaled", {}))),
+    ]
+    return [(label, text) for label, text in rows if text]
 
 
 def _operations(graph: OpGraph, known: Mapping[str, Any]) -> str:
@@ -74,33 +77,31 @@ def _figure(how: Mapping[str, Any], label: str, unit: str) -> str:
     return si(how[label], unit) if is_number(how.get(label)) else ""
 
 
-def _unknown(kinds: Mapping[str, Any], timed: bool) -> Iterator[str]:
+def _unknown(kinds: Mapping[str, Any], timed: bool) -> str:
     ranked = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
     n = sum(kinds.values())
-    if n:
-        shown = ", ".join(f"{kind or 'no kind'} × {count:g}" for kind, count in ranked[:KINDS])
-        more = f" and {len(ranked) - KINDS} more" if len(ranked) > KINDS else ""
-        yield f"{n:,} {'op' if n == 1 else 'ops'}{', taken to be bound by memory' * timed}: {shown}{more}"
+    if not n:
+        return ""
+    shown = ", ".join(f"{kind or 'no kind'} × {count:g}" for kind, count in ranked[:KINDS])
+    more = f" and {len(ranked) - KINDS} more" if len(ranked) > KINDS else ""
+    return f"{n:,} {'op' if n == 1 else 'ops'}{', taken to be bound by memory' * timed}: {shown}{more}"
 
 
-def _unsized(n: Any) -> Iterator[str]:
-    if is_number(n) and n > 0:
-        yield f"{n:,} {'output counts' if n == 1 else 'outputs count'} 0 bytes"
+def _unsized(n: Any) -> str:
+    return f"{n:,} {'output counts' if n == 1 else 'outputs count'} 0 bytes" if is_number(n) and n > 0 else ""
 
 
-def _assumed(assumed: Any, batch: Any) -> Iterator[str]:
+def _assumed(assumed: Any, batch: Any) -> str:
     """Sizes that unknown dimensions were given: by name in ONNX, the batch for a shape's first one in TensorFlow."""
     if isinstance(assumed, Mapping):
         taken = [f"{name} taken as {size:,}" for name, size in assumed.items() if is_number(size)]
         more = f" and {len(taken) - KINDS:,} more" if len(taken) > KINDS else ""
-        if taken:
-            yield ", ".join(taken[:KINDS]) + more
-    elif is_number(assumed) and assumed > 0 and is_number(batch):
+        return ", ".join(taken[:KINDS]) + more
+    if is_number(assumed) and assumed > 0 and is_number(batch):
         outputs = "output" if assumed == 1 else "outputs"
-        yield f"batch taken as {batch:,}, the first unknown dimension of {assumed:,} {outputs}"
+        return f"batch taken as {batch:,}, the first unknown dimension of {assumed:,} {outputs}"
+    return ""
 
 
-def _scaled(factors: Mapping[str, Any]) -> Iterator[str]:
-    changed = [f"{label} × {factor:.3g}" for label, factor in factors.items() if factor != 1]
-    if changed:
-        yield ", ".join(changed)
+def _scaled(factors: Mapping[str, Any]) -> str:
+    return ", ".join(f"{label} × {factor:.3g}" for label, factor in factors.items() if factor != 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PurePath
@@ -36,6 +36,11 @@ def title(where: str, default: str) -> str:
     return name.removesuffix(".gz").rpartition(".")[0] or default
 
 
+def one_line(text: str) -> str:
+    """`text` with single spaces for all white space: a name, as graphs have them."""
+    return " ".join(text.split())
+
+
 def cost(value: Any, what: str) -> float:
     """`value` as a float; FormatError unless it is a finite number, 0 or more. `what` names it in messages."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -46,21 +51,16 @@ def cost(value: Any, what: str) -> float:
 def cost_of_text(text: str, what: str) -> float:
     """The number in `text`; FormatError unless it is finite, 0 or more."""
     try:
-        return _checked(float(text), text, what)
-    except ValueError as error:
-        if isinstance(error, FormatError):
-            raise
+        number = float(text)
+    except ValueError:
         raise FormatError(f"{what} is {text!r:.60}; expected a number") from None
+    return _checked(number, text, what)
 
 
 def _checked(number: float, given: Any, what: str) -> float:
-    try:
-        number = float(number)
-    except OverflowError:
-        number = math.inf
-    if not 0 <= number < math.inf:
+    if not 0 <= number <= sys.float_info.max:  # JSON has whole numbers beyond, which compare with it as they are
         raise FormatError(f"{what} is {given!s:.60}; expected a finite number, 0 or more")
-    return number
+    return float(number)
 
 
 def integer(value: Any, what: str, low: int, high: int) -> int:

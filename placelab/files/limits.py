@@ -7,8 +7,10 @@ import io
 import json
 import os
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from placelab.errors import FormatError
 from placelab.names import is_name
@@ -24,6 +26,7 @@ MAX_EXPANSION = 24  # of parsed JSON over its text, once larger than:
 MAX_EXPANDED = 100 << 20  # bytes that any parsed JSON may take
 CHUNK = 1 << 20
 GZIP = b"\x1f\x8b"  # first bytes of a gzip file
+JSON = (b"{", b"[", b"\xef\xbb\xbf")  # first bytes of JSON, if a file may be binary; the last are a byte order mark
 
 
 def path_of(path: Any) -> Path:
@@ -31,6 +34,18 @@ def path_of(path: Any) -> Path:
     if not isinstance(path, (str, os.PathLike)) or "\0" in str(path) or not is_name(str(path)):
         raise FormatError(f"{path!a} is not the path of a file")
     return Path(path)
+
+
+@contextmanager
+def open_file(path: Path, expected: str) -> Iterator[BinaryIO]:
+    """Open a file to read; FormatError if it is not a file, whose content might never end, or cannot be read."""
+    try:
+        if not path.is_file() and path.exists():
+            raise FormatError(f"{path} is not a file; expected {expected}")
+        with path.open("rb") as file:
+            yield file
+    except OSError as error:
+        raise FormatError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def read_file(path: Any, expected: str, limit: int = MAX_FILE) -> bytes:
@@ -41,19 +56,19 @@ def read_file(path: Any, expected: str, limit: int = MAX_FILE) -> bytes:
     placelab.errors.FormatError: / is not a file; expected an ONNX model
     """
     path = path_of(path)
-    try:
-        if not path.is_file() and path.exists():
-            raise FormatError(f"{path} is not a file; expected {expected}")
+    with open_file(path, expected) as file:
         size = path.stat().st_size
         if size > limit:
             raise FormatError(f"{path} has {size:,} bytes; files over {limit:,} are not read")
-        with path.open("rb") as file:
-            data = file.read(size + 1)
-    except OSError as error:
-        raise FormatError(f"{path} cannot be read: {error.strerror}") from None
+        data = file.read(size + 1)
     if len(data) > size:
         raise FormatError(f"{path} grows while it is read; expected a whole file")
     return data
+
+
+def most_unpacked(packed: int) -> int:
+    """Bytes that a file or a member of `packed` bytes may unpack to."""
+    return min(max(MAX_SMALL, MAX_RATIO * packed), MAX_TEXT)
 
 
 def unzipped(data: bytes, where: str) -> bytes:
@@ -64,7 +79,7 @@ def unzipped(data: bytes, where: str) -> bytes:
     """
     if data[:2] != GZIP:
         return data
-    limit = min(max(MAX_SMALL, MAX_RATIO * len(data)), MAX_TEXT)
+    limit = most_unpacked(len(data))
     parts, size = [], 0
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:

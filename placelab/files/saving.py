@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import os
 from collections.abc import Iterable
 from contextlib import nullcontext, suppress
@@ -54,15 +53,8 @@ def save(data: bytes | str | Iterable[str], path: Any, *, sync: bool = False) ->
     return path
 
 
-def gzipped(data: bytes) -> bytes:
-    """Gzip `data` without a timestamp, the same in all versions of Python (the header of ``gzip.compress`` differs)."""
-    buffer = io.BytesIO()
-    _write(buffer, [data], zipped=True)
-    return buffer.getvalue()
-
-
 def _write(file: BinaryIO, pieces: Iterable[bytes | str], zipped: bool) -> None:
-    """Write pieces, text as UTF-8, to an open file."""
+    """Write pieces, text as UTF-8, to an open file; gzipped without name and time, the same in all versions of Python."""
     stream = (
         gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=9, mtime=0) if zipped else nullcontext(file)
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 from placelab.flops.shapes import Shape, Unknown, at, broadcast, known, size
 
-FACTORS = {  # indices of the two factors among the inputs
+FACTORS = {  # indices of the two factors among the inputs, if not 0 and 1
     "QLinearMatMul": (0, 3),
     "addmm": (1, 2),
     "addmm_dtype": (1, 2),
@@ -21,7 +21,6 @@ FACTORS = {  # indices of the two factors among the inputs
     "baddbmm": (1, 2),
     "addbmm": (1, 2),
     "addmv": (1, 2),
-    "mkldnn_linear": (0, 1),
 }
 PACKED = {  # weights whose shape is not that of a matrix; the first factor's last dimension is summed over
     "MatMulNBits",
@@ -55,8 +54,8 @@ def matmul(name: str, inputs: Sequence[Shape], outputs: Sequence[Shape], attribu
         return 2.0 * size(at(outputs, 0)) * at(inputs, 0)[-1]
     if name in ("ger", "outer"):
         return float(size(at(inputs, 0)) * size(at(inputs, 1)))
-    if name.endswith("_backward"):
-        return 2 * _products(*_backward_factors(name, inputs), False, name.startswith("linear"))
+    if name.endswith("_backward"):  # (x, gradient, weight) or (gradient, x, other): twice the product of the last two
+        return 2 * _products(at(inputs, 1), at(inputs, 2), False, False)
     i, j = FACTORS.get(name, (0, 1))
     first, second = _maybe(inputs, i), _maybe(inputs, j)
     turned = any(attributes.get(key) for key in FIRST_TRANSPOSED)
@@ -90,11 +89,6 @@ def _products(first: Shape, second: Shape, first_transposed: bool, second_transp
     m = prod(a[-2:]) // max(k, 1)
     n = prod(b[-2:]) // max(k, 1)
     return 2.0 * prod(broadcast([tuple(a[:-2]), tuple(b[:-2])])) * m * n * k
-
-
-def _backward_factors(name: str, inputs: Sequence[Shape]) -> tuple[Shape, Shape]:
-    """The factors of ``linear_backward(x, gradient, weight)`` and ``matmul_backward(gradient, x, other)``."""
-    return (at(inputs, 0), at(inputs, 2)) if name == "linear_backward" else (at(inputs, 1), at(inputs, 2))
 
 
 MOST_FACTORS = 100

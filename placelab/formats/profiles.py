@@ -7,13 +7,14 @@ from types import ModuleType
 from typing import Any
 
 from placelab.errors import FormatError
-from placelab.files.limits import json_of, read_file, unzipped
+from placelab.files.limits import JSON, json_of, read_file, unzipped
 from placelab.formats.profile_columns import ProfileColumns, median_columns
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "a profile: a trace of PyTorch, ONNX Runtime or TensorFlow as JSON, or TensorFlow's RunMetadata"
 TRACES = ("torch.profiler_trace", "onnx.runtime_profile", "tensorflow.run_metadata")
 BINARY = "tensorflow.run_metadata"
+BY_GRAPH = "torch.profiler_trace"  # whose events may need the graph
 
 
 def read_profile(*paths: Any, graph: OpGraph | None = None) -> ProfileColumns:
@@ -43,14 +44,18 @@ def read_profile(*paths: Any, graph: OpGraph | None = None) -> ProfileColumns:
 def loads(data: bytes, where: str = "the upload", graph: OpGraph | None = None) -> ProfileColumns:
     """The profile in the bytes of a file; `where` names it in messages."""
     data = unzipped(data, where)
-    if data[:1] not in (b"{", b"["):
+    if not data.startswith(JSON):
         return _module(BINARY).loads(data, where)
-    found = _reader(json_of(data, where, EXPECTED))
+    return profile_of(json_of(data, where, EXPECTED), where, graph)
+
+
+def profile_of(document: Any, where: str, graph: OpGraph | None = None) -> ProfileColumns:
+    """The profile in parsed JSON; `where` names it in messages."""
+    found = _reader(document)
     if found is None:
         raise FormatError(f"{where} is not {EXPECTED}")
-    return (
-        found.loads(data, where, graph) if found.__name__.endswith("torch.profiler_trace") else found.loads(data, where)
-    )
+    options = {"graph": graph} if found is _module(BY_GRAPH) else {}
+    return found.profile_of(document, where, **options)
 
 
 def matches(document: Any) -> bool:

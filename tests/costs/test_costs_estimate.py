@@ -135,6 +135,12 @@ def touched(kind, inputs, outputs=(), persistent=0.0):
         ("ResourceApplyGradientDescent", [0, 4, 100], [], 0, 300),
         ("ResourceApplyMomentum", [0, 0, 4, 100], [], 0, 500),
         ("ResourceApplyAdam", [0, 0, 0, 4, 100], [], 0, 700),
+        ("ApplyAdadelta", [0, 0, 0, 4, 100], [], 0, 700),
+        ("ResourceApplyAdamWithAmsgrad", [0, 0, 0, 0, 4, 100], [], 0, 900),
+        ("ApplyAdagrad", [0, 0, 4, 100], [], 0, 500),
+        ("ApplyAdagradDA", [0, 0, 0, 100, 4], [], 0, 700),
+        ("ResourceApplyAddSign", [0, 0, 4, 4, 100], [], 0, 500),
+        ("ApplyPowerSign", [0, 0, 4, 4, 100], [], 0, 500),
         ("ApplyCenteredRMSProp", [0, 0, 0, 0, 4, 100], [], 0, 900),
         ("AssignVariableOp", [0, 100], [], 0, 200),
         ("AssignAddVariableOp", [0, 100], [], 0, 300),
@@ -237,12 +243,14 @@ def test_an_op_without_compute_is_named():
         (["h100", "h100"], {}, "each once"),
         ([], {}, "one device type at least"),
         (7, {}, "specs is 7"),
+        ({"x": 7}, {}, "no device is called 7"),
         ({"name": "x", "speed": 0.0}, {}, "speed of device 'x' is 0.0"),
         ({"name": "x", "speed": 1.0, "colour": "red"}, {}, "not a Spec"),
         ("h100", {"precision": 16}, "precision is 16"),
         ("h100", {"precision": "fp16"}, "precision is 'fp16'; expected one of float32, float16"),
         ("h100", {"overhead": -1.0}, "overhead is -1.0"),
         ("h100", {"overhead": float("nan")}, "overhead is nan"),
+        ("h100", {"overhead": 10**400}, "overhead is 1000"),
         ("h100", {"efficiency": 0}, "efficiency is 0"),
         ("h100", {"efficiency": 1.5}, "efficiency is 1.5"),
     ],
@@ -341,7 +349,7 @@ def test_scaling_scales_every_time_of_a_problem(compute, transfer):
     assert np.isclose(problems[1].transfer_time(0, 0, 1), transfer * problems[0].transfer_time(0, 0, 1))
 
 
-@pytest.mark.parametrize("factor", [-1, float("nan"), float("inf"), "2", True])
+@pytest.mark.parametrize("factor", [-1, float("nan"), float("inf"), pytest.param(10**400, id="huge"), "2", True])
 def test_a_factor_that_is_none_is_refused(factor):
     """The error is one sentence."""
     with pytest.raises(pl.FormatError, match="factor of transfer is"):

@@ -152,11 +152,13 @@ def test_specs_may_be_given_in_several_forms():
     [
         ({"speed": 0.0}, "speed of device 'x' is 0.0"),
         ({"speed": float("inf")}, "speed of device 'x' is inf"),
+        ({"speed": 10**400}, "speed of device 'x' is 1000"),
         ({"speed": "fast"}, "speed of device 'x' is 'fast'"),
         ({"speed": 1.0, "memory_bandwidth": -1}, "memory_bandwidth of device 'x' is -1"),
         ({"speed": 1.0, "matmul": {"float32": 0}}, "matmul float32 of device 'x' is 0"),
         ({"speed": 1.0, "matmul": 7}, "matmul of device 'x' is 7"),
         ({"speed": 1.0, "overhead": -1}, "overhead of device 'x' is -1"),
+        ({"speed": 1.0, "overhead": 10**400}, "overhead of device 'x' is 1000"),
         ({"speed": 1.0, "overhead": "long"}, "overhead of device 'x' is 'long'"),
     ],
 )

@@ -17,6 +17,7 @@ import placelab as pl
 from placelab import loading
 from placelab.costs import Profile
 from placelab.costs.source_table import sources
+from placelab.formats.tensorflow import run_metadata
 from placelab.loading import loads, opened, suffixes
 from placelab.problem import graph_json
 
@@ -84,7 +85,12 @@ def test_unknown_suffixes_name_those_that_are_known(tmp_path):
         pl.load(tmp_path)
 
 
-@pytest.mark.parametrize("what", ["x" * 10_000, "x" * 10_000 + ".json", "a\0b.json", "", ".json", "\ud800.onnx"])
+LONG = "x" * 10_000
+
+
+@pytest.mark.parametrize(
+    "what", [LONG, LONG + ".json", LONG + ".onnx", LONG + ".pt2", "a\0b.json", "", ".json", "\ud800.onnx"]
+)
 def test_no_path_is_a_traceback(what):
     """Names that are too long, and values that are no names, raise one sentence."""
     with pytest.raises(pl.FormatError) as caught:
@@ -130,7 +136,15 @@ def test_a_profile_is_opened_as_one(graph):
     """`opened` returns a profile; `loads`, which returns graphs, refuses it."""
     data = json.dumps({"traceEvents": [TIMELINE]}).encode()
     assert opened(data, "timeline.json").seconds == {"L0.0": 2e-6}
+    assert opened(b" \n" + data, "timeline.json").seconds == {"L0.0": 2e-6}
     assert isinstance(opened(graph_json.dumps(graph).encode(), "graph.json"), pl.OpGraph)
+
+
+def test_a_profile_may_begin_with_a_byte_order_mark(tmp_path):
+    """Windows editors write one before JSON; no binary profile begins so."""
+    path = tmp_path / "timeline.json"
+    path.write_text(json.dumps({"traceEvents": [TIMELINE]}), encoding="utf-8-sig")
+    assert Profile.load(path).seconds == run_metadata.read_profile(path).seconds == {"L0.0": 2e-6}
 
 
 def test_protobuf_files_are_told_apart(graph):

@@ -297,6 +297,15 @@ def test_what_shapes_do_not_decide_is_counted():
     assert g.metadata["costs"]["unsized"] == 1
 
 
+@pytest.mark.parametrize("key", ["ksize", "strides", "dilations"])
+@pytest.mark.parametrize("value", [5, True, "abcd", [1, 2]])
+def test_a_window_that_is_no_list_of_four_decides_no_shape(key, value):
+    """A damaged file may have a number, a text or another list there; the size is unknown then."""
+    attributes = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "SAME", key: value}
+    g = loads(graph(constant("a", 1, 8, 8, 3), node("p", "MaxPool", "a", types={"T": FLOAT}, **attributes)))
+    assert g.metadata["costs"]["unsized"] == 1
+
+
 def test_shapes_in_the_file_go_first():
     """`_output_shapes` are TensorFlow's own, and have priority."""
     g = loads(graph(constant("a", 4), node("r", "Relu", "a", types={"T": FLOAT}, shapes=[(3, 3)])))

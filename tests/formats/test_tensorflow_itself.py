@@ -98,12 +98,12 @@ def test_shapes_we_follow_are_tensorflows(folder, counted):
     from placelab.problem.graph_building import topological_order
 
     nodes = [node._replace(shapes=None) for node in binary((folder / "network.pb").read_bytes(), "network.pb").nodes]
-    source, consumer, _ = without_loops(nodes, *edges_of(nodes, "network.pb"))
+    edges, _ = without_loops(nodes, edges_of(nodes, "network.pb"))
     import numpy as np
 
-    pairs = np.array([(u, v) for (u, _), v in zip(source, consumer, strict=True)])
+    pairs = np.array([(u, v) for (u, _), v in edges])
     order = topological_order(len(nodes), pairs, [node.name for node in nodes])
-    sizes = Sizes(nodes, data_inputs(len(nodes), source, consumer), order.tolist(), BATCH)
+    sizes = Sizes(nodes, data_inputs(len(nodes), edges), order.tolist(), BATCH)
     followed = 0
     for v, node in enumerate(nodes):
         theirs = counted["outputs"][node.name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -46,6 +47,7 @@ def test_a_program_is_read_without_pytorch():
     assert graph.persistent.tolist() == [0, 64 * 8 * 4, 0, 0] and len(graph.group_names) == 1
     assert graph.metadata["parameters"] == {"token.weight": "token/embedding", "head.weight": "token/embedding"}
     assert (graph.title, graph.compute[2]) == ("small", 2 * 2 * 8 * 8)
+    assert loads(gzip.compress(samples.torch_archive()[0]), "folder/small.pt2.gz").title == "small"
 
 
 def test_no_member_but_json_is_opened(monkeypatch):

@@ -19,7 +19,8 @@ https://github.com/mlcommons/chakra, schema/protobuf/et_def.proto
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -27,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from placelab.errors import CycleError, FormatError
-from placelab.files.fields import cost, integer, read_from, records, text, title
+from placelab.files.fields import cost, integer, one_line, read_from, records, text, title
 from placelab.files.limits import json_of, unzipped
 from placelab.files.protobuf import MessageType, messages, parse, varint
 from placelab.formats.building import build
@@ -177,7 +178,7 @@ def _record(data: bytes, at: int, where: str) -> tuple[int, int]:
 
 
 def _node(node: Any) -> Node:
-    name = _line(node.name)
+    name = one_line(node.name)
     sizes: dict[str, float] = {}
     for attribute in node.attr:
         if attribute.name in SIZES:
@@ -205,7 +206,7 @@ def _written(values: str) -> float:
 
 def _json_node(entry: dict[str, Any], i: int) -> Node:
     number = integer(entry.get("Id"), f"Id of node {i}", 0, MAX_ID)
-    name = _line(text(entry.get("Name", ""), f"Name of node {number}"))
+    name = one_line(text(entry.get("Name", ""), f"Name of node {number}"))
     what = f"of node {number} ({name:.80})"
     return Node(
         number,
@@ -294,14 +295,12 @@ def _known(node: Node, number: dict[int, int]) -> list[int]:
 
 def _names(nodes: list[Node]) -> list[str]:
     """Each node's name; with its id appended if it is empty or shared."""
-    seen: dict[str, int] = {}
-    for node in nodes:
-        seen[node.name] = seen.get(node.name, 0) + 1
+    seen = Counter(node.name for node in nodes)
     taken = {name for name, times in seen.items() if times == 1}
     return [_own_name(node, seen, taken) for node in nodes]
 
 
-def _own_name(node: Node, seen: dict[str, int], taken: set[str]) -> str:
+def _own_name(node: Node, seen: Mapping[str, int], taken: set[str]) -> str:
     if node.name and seen[node.name] == 1:
         return node.name
     name = f"{node.name or node.kind}_{node.id}"
@@ -309,7 +308,3 @@ def _own_name(node: Node, seen: dict[str, int], taken: set[str]) -> str:
         name += "_"
     taken.add(name)
     return name
-
-
-def _line(name: str) -> str:
-    return " ".join(name.split())

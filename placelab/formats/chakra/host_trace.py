@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from placelab.errors import FormatError
-from placelab.files.fields import integer, read_from, records, text, title
+from placelab.files.fields import integer, one_line, read_from, records, text, title
 from placelab.flops.counting import count
 from placelab.formats.building import build
 from placelab.problem.graph import OpGraph
@@ -68,7 +68,7 @@ def graph_of(document: Any, where: str) -> OpGraph:
     with read_from(where):
         nodes = records(document["nodes"], "nodes")
         by_id = _numbered(nodes)
-        calls = [_call(node) for node in _sorted(by_id)]
+        calls = [_call(by_id[number]) for number in sorted(by_id)]  # callers before callees
         ops = _outermost(calls, by_id)
         if not ops:
             raise FormatError(f"it is not {EXPECTED}: no node is a call")
@@ -83,11 +83,6 @@ def _numbered(nodes: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
             raise FormatError(f"two nodes have the id {number}; ids must be unique")
         by_id[number] = node
     return by_id
-
-
-def _sorted(by_id: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Nodes in the order of their calls: callers before callees."""
-    return [by_id[number] for number in sorted(by_id)]
 
 
 def _outermost(calls: list[Call], by_id: dict[int, dict[str, Any]]) -> list[Call]:
@@ -110,7 +105,7 @@ def _caller(node: dict[str, Any]) -> Any:
 
 
 def _call(node: dict[str, Any]) -> Call:
-    name = _line(text(node.get("name"), f"name of node {node['id']}"))
+    name = one_line(text(node.get("name"), f"name of node {node['id']}"))
     what = f"of node {node['id']} ({name:.80})"
     inputs, outputs = _side(node, "inputs", what), _side(node, "outputs", what)
     kind = _kind(name, inputs.get("values", []))
@@ -123,10 +118,6 @@ def _call(node: dict[str, Any]) -> Call:
         dict(_tensors(outputs.get("values", []), what)),
         operations if operations is not None and 0 <= operations < math.inf else None,
     )
-
-
-def _line(name: str) -> str:
-    return " ".join(name.split())
 
 
 def _side(node: dict[str, Any], key: str, what: str) -> dict[str, Any]:
@@ -193,7 +184,7 @@ def _graph(calls: list[Call], schema: str, where: str) -> OpGraph:
         kind=[call.kind for call in calls],
         metadata={
             "name": title(where, "trace"),
-            "provenance": f"host trace of PyTorch, schema {_line(schema):.80}",
+            "provenance": f"host trace of PyTorch, schema {one_line(schema):.80}",
             "costs": {"compute": "FLOP", "unknown": dict(unknown), "unsized": 0},
         },
     )

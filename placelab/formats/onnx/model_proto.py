@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from placelab.errors import FormatError, PlacelabError, UnsupportedError
-from placelab.files.limits import GZIP, path_of, read_file, unzipped
+from placelab.files.limits import GZIP, open_file, path_of, read_file, unzipped
 from placelab.files.protobuf import parse
 from placelab.formats.onnx.model_graph import graph_of
 from placelab.formats.onnx.node_proto import body_graphs
@@ -56,18 +56,14 @@ def read(path: Any, *, dimensions: Mapping[str, int] | None = None) -> OpGraph:
     About 0.2 s, then O(nodes). onnx infers shapes in a separate process.
     """
     path = path_of(path)
-    if not path.is_file():
-        read_file(path, EXPECTED)  # raises the error
-    try:
-        with path.open("rb") as file:
-            if path.stat().st_size > MAX_FILE:
-                raise FormatError(f"{path} has {path.stat().st_size:,} bytes; models over {MAX_FILE:,} are not read")
-            if file.read(2) == GZIP or path.stat().st_size < mmap.PAGESIZE:
-                return loads(read_file(path, EXPECTED), str(path), dimensions=dimensions)
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                slim = without_weights(data, str(path))
-    except OSError as error:
-        raise FormatError(f"{path} cannot be read: {error.strerror}") from None
+    with open_file(path, EXPECTED) as file:
+        size = path.stat().st_size
+        if size > MAX_FILE:
+            raise FormatError(f"{path} has {size:,} bytes; models over {MAX_FILE:,} are not read")
+        if file.read(2) == GZIP or size < mmap.PAGESIZE:
+            return loads(read_file(path, EXPECTED), str(path), dimensions=dimensions)
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            slim = without_weights(data, str(path))
     return _graph_of(slim, str(path), dimensions or {})
 
 

@@ -7,6 +7,7 @@ from collections import ChainMap, Counter
 from collections.abc import Iterable, Iterator, MutableMapping
 from typing import Any
 
+from placelab.files.fields import one_line
 from placelab.flops.counting import count
 from placelab.formats.onnx.tensor_values import UNKNOWN, Value, values_of
 
@@ -20,11 +21,6 @@ def op_name(name: str) -> str:
     'layer1/conv1/Conv'
     """
     return one_line(name).strip("/")
-
-
-def one_line(text: str) -> str:
-    """`text` with single spaces for all white space."""
-    return " ".join(text.split())
 
 
 def body_graphs(node: Any) -> Iterator[Any]:

@@ -57,7 +57,12 @@ def read_profile(*paths: Any) -> ProfileColumns:
 
 def loads(data: bytes, where: str = "the upload") -> ProfileColumns:
     """The profile in the bytes of a file, gzipped or not; `where` names it in messages."""
-    return median_columns(_runs(json_of(data, where, EXPECTED), where))
+    return profile_of(json_of(data, where, EXPECTED), where)
+
+
+def profile_of(document: Any, where: str) -> ProfileColumns:
+    """The profile in parsed JSON; `where` names it in messages."""
+    return median_columns(_runs(document, where))
 
 
 def matches(document: Any) -> bool:

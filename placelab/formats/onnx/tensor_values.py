@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,16 +73,11 @@ def assume(graph: Any, dimensions: Mapping[str, int]) -> dict[str, int]:
                 dim.dim_value = assumed[name] = dimensions.get(name, 1)
     for info in (*graph.value_info, *graph.output):
         for dim in _dims(info):
-            if dim.HasField("dim_param"):
-                _settle(dim, assumed)
+            if dim.dim_param in assumed:
+                dim.dim_value = assumed[dim.dim_param]
+            else:
+                dim.ClearField("dim_param")
     return assumed
-
-
-def _settle(dim: Any, assumed: Mapping[str, int]) -> None:
-    if dim.dim_param in assumed:
-        dim.dim_value = assumed[dim.dim_param]
-    else:
-        dim.ClearField("dim_param")
 
 
 def _dims(info: Any) -> Iterable[Any]:
@@ -114,15 +109,9 @@ def _stored(sparse: Any) -> Value:
 def _checked(name: str, dims: Iterable[int], data_type: int) -> Value:
     shape = tuple(dims)
     if len(shape) > MAX_RANK or any(size < 0 for size in shape) or math.prod(shape) > MAX_ELEMENTS:
-        shown = ", ".join(map(str, _first(shape)))
+        shown = ", ".join(map(str, shape[:8])) + (", …" if len(shape) > 8 else "")
         raise FormatError(
             f"value {name!r:.80} has the shape ({shown}); expected at most {MAX_RANK} sizes, 0 or more each, "
             f"and {MAX_ELEMENTS:.0e} elements"
         )
     return Value(shape, BITS.get(data_type))
-
-
-def _first(shape: tuple[int, ...]) -> Iterator[Any]:
-    yield from shape[:8]
-    if len(shape) > 8:
-        yield "…"

@@ -78,9 +78,7 @@ def _listed(given: dict[str, Any]) -> str:
 
 
 def _spelling(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return _json(value, "an attribute") if isinstance(value, (dict, list)) else str(value)
+    return _json(value, "an attribute") if isinstance(value, (bool, dict, list)) else str(value)
 
 
 def _json(value: Any, what: str) -> str:

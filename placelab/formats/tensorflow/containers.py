@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from placelab.errors import FormatError
@@ -126,14 +127,10 @@ def _library(functions: Mapping[str, Any], load: Callable[[Any], Any], nodes: _N
     """Functions by name, each read at its first call."""
     if not functions:
         return None
-    known: dict[str, Function] = {}
 
+    @cache
     def function(name: str) -> Function | None:
-        if name not in functions:
-            return None
-        if name not in known:
-            known[name] = function_of(load(functions[name]), nodes.read)
-        return known[name]
+        return function_of(load(functions[name]), nodes.read) if name in functions else None
 
     return function
 

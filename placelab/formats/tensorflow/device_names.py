@@ -103,11 +103,8 @@ def _texts(text: str, name: DeviceName | None, tasks: Mapping[str, Iterable[str]
     if not where:
         types = () if name.id else tuple(kind for kind, group in HARDWARE.items() if group == device)
         return (text, device, *types, ANY) if device else ()
-    if name.id:
-        called = [f"{job}{task}/{device}" for job, task in where]
-    else:
-        called = [f"{job}{task}" for job, task in where]
-    return (text, *called, *(f"{job}:{task}" for job, task in where), ANY)
+    on_task = f"/{device}" if name.id else ""
+    return (text, *(f"{job}{task}{on_task}" for job, task in where), *(f"{job}:{task}" for job, task in where), ANY)
 
 
 def _mapped(texts: Iterable[str], devices: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

@@ -136,7 +136,7 @@ def _body(call: Node, function: Function) -> tuple[list[Node], Call]:
     returns = tuple(map(translated, function.returns))
     ends = [f"^{scope}{name}" for name in function.ends if name in local]
     ends += ["^" + text.partition(":")[0].lstrip("^") for text in returns if text]
-    return begin + body, Call(returns, tuple(dict.fromkeys([*ends, *(waits and first)])))
+    return begin + body, Call(returns, tuple(dict.fromkeys([*ends, *first])))
 
 
 _NO_OUTPUTS: tuple[Any, ...] = ((), (), (), (), None, None, "", {})  # fields of a NoOp after its device

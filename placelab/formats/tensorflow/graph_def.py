@@ -52,7 +52,7 @@ FREE = {"NoOp", "ControlTrigger"}  # kinds that compute nothing
 HALVES = {DATA_TYPE[f"DT_{name}"]: called for name, called in (("HALF", "float16"), ("BFLOAT16", "bfloat16"))}
 
 Batch = Annotated[int, Limits(1, (1 << 31) - 1)] | None
-Edges = tuple[list[Source], list[int]]  # source and consumer of each
+Edge = tuple[Source, int]  # the output that is read, and the op that reads it
 
 
 def read(path: Any, *, batch: Batch = 1, devices: Any = True) -> OpGraph:
@@ -112,25 +112,26 @@ def graph_of(contents: Contents, where: str, batch: int | None = 1, devices: Any
         raise FormatError(f"{where} holds no ops; expected {EXPECTED}")
     check_size(ops=len(nodes), outputs=sum(len(node.types) for node in nodes))
     calls = len(nodes) != len(contents.nodes)
-    nodes, (source, consumer) = needed(nodes, edges_of(nodes, where), outputs)
-    source, consumer, back = without_loops(nodes, source, consumer)
-    order = topological_order(len(nodes), _pairs(source, consumer), [node.name for node in nodes])
-    inputs = data_inputs(len(nodes), source, consumer)
+    nodes, edges = needed(nodes, edges_of(nodes, where), outputs)
+    edges, back = without_loops(nodes, edges)
+    pairs = np.array([(u, v) for (u, _), v in edges], dtype=np.int64).reshape(-1, 2)
+    order = topological_order(len(nodes), pairs, [node.name for node in nodes])
+    inputs = data_inputs(len(nodes), edges)
     sizes = Sizes(nodes, inputs, order.tolist(), batch)
     compute, unknown = operations(nodes, inputs, sizes)
     places = allowed(list(dict.fromkeys(node.device for node in nodes)), devices)
-    used = set(source)
+    used = {source for source, _ in edges}
     return build(
         [node.name for node in nodes],
         compute,
-        _pairs(source, consumer),
-        edge_bytes=[_bytes(sizes, u, k) for u, k in source],
-        edge_output=[max(k, 0) for _, k in source],
-        edge_control=[k == CONTROL for _, k in source],
+        pairs,
+        edge_bytes=[_bytes(sizes, u, k) for (u, k), _ in edges],
+        edge_output=[max(k, 0) for (_, k), _ in edges],
+        edge_control=[k == CONTROL for (_, k), _ in edges],
         outputs=[(v, k, size) for v, row in enumerate(sizes.bytes) for k, size in enumerate(row) if (v, k) not in used],
         persistent=[held(node) for node in nodes],
         kind=[node.kind for node in nodes],
-        groups=list(groups(nodes, source, consumer, back)),
+        groups=list(groups(nodes, edges, back)),
         devices={v: places[node.device] for v, node in enumerate(nodes) if node.device in places},
         metadata={
             "name": PurePath(where).name.partition(".")[0] or "graph",
@@ -148,22 +149,21 @@ def graph_of(contents: Contents, where: str, batch: int | None = 1, devices: Any
     )
 
 
-def edges_of(nodes: Sequence[Node], where: str) -> Edges:
+def edges_of(nodes: Sequence[Node], where: str) -> list[Edge]:
     """Every input as an edge, in the order of ops and inputs."""
     number = {node.name: v for v, node in enumerate(nodes)}
     if len(number) < len(nodes):
         twice = Counter(node.name for node in nodes).most_common(1)[0][0]
         raise FormatError(f"{where} has two ops called {twice!r:.200}; op names must be unique")
-    source, consumer = [], []
+    edges = []
     for v, node in enumerate(nodes):
         for text in node.inputs:
             u = number.get(text)
             found = (u, 0) if u is not None else _source(text, number)
             if found is None or found[1] >= (len(nodes[found[0]].types) or MAX_OUTPUTS):
                 raise FormatError(f"{where}: op {node.name!r:.200} reads {text!r:.200}, but {_missing(found, nodes)}")
-            source.append(found)
-            consumer.append(v)
-    return source, consumer
+            edges.append((found, v))
+    return edges
 
 
 def _source(text: str, number: Mapping[str, int]) -> Source | None:
@@ -178,14 +178,14 @@ def _missing(found: Source | None, nodes: Sequence[Node]) -> str:
     return "no op is called that" if found is None else f"that op has {len(nodes[found[0]].types)} outputs"
 
 
-def needed(nodes: list[Node], edges: Edges, outputs: Sequence[str]) -> tuple[list[Node], Edges]:
+def needed(nodes: list[Node], edges: list[Edge], outputs: Sequence[str]) -> tuple[list[Node], list[Edge]]:
     """The ops that these outputs need, and their edges; all ops if no output is given or found."""
     names = {text.partition(":")[0] for text in outputs}
     waiting = [v for v, node in enumerate(nodes) if node.name in names]
     if not waiting:
         return nodes, edges
     before: list[list[int]] = [[] for _ in nodes]
-    for (u, _), v in zip(*edges, strict=True):
+    for (u, _), v in edges:
         before[v].append(u)
     kept = np.zeros(len(nodes), dtype=bool)
     while waiting:
@@ -194,29 +194,28 @@ def needed(nodes: list[Node], edges: Edges, outputs: Sequence[str]) -> tuple[lis
             kept[v] = True
             waiting += before[v]
     rank = (np.cumsum(kept) - 1).tolist()
-    left = [((rank[u], k), rank[v]) for (u, k), v in zip(*edges, strict=True) if kept[v]]
-    return [node for node, keep in zip(nodes, kept, strict=True) if keep], ([s for s, _ in left], [v for _, v in left])
+    left = [((rank[u], k), rank[v]) for (u, k), v in edges if kept[v]]
+    return [node for node, keep in zip(nodes, kept, strict=True) if keep], left
 
 
-def without_loops(
-    nodes: Sequence[Node], source: list[Source], consumer: list[int]
-) -> tuple[list[Source], list[int], list]:
+def without_loops(nodes: Sequence[Node], edges: Sequence[Edge]) -> tuple[list[Edge], list[tuple[int, int]]]:
     """The edges without those back to the next iteration of a loop, and the latter as pairs of ops."""
-    ends = [kind in BACK[0] for kind in (node.kind for node in nodes)]
-    if True not in ends:
-        return source, consumer, []
-    back = [k >= 0 and ends[u] and nodes[v].kind in BACK[1] for (u, k), v in zip(source, consumer, strict=True)]
-    left = [pair for pair, goes_back in zip(zip(source, consumer, strict=True), back, strict=True) if not goes_back]
-    gone = [(u, v) for (u, _), v, goes_back in zip(source, consumer, back, strict=True) if goes_back]
-    return [s for s, _ in left], [v for _, v in left], gone
+    left, back = [], []
+    for edge in edges:
+        (u, k), v = edge
+        if k != CONTROL and nodes[u].kind in BACK[0] and nodes[v].kind in BACK[1]:
+            back.append((u, v))
+        else:
+            left.append(edge)
+    return left, back
 
 
-def data_inputs(n: int, source: Sequence[Source], consumer: Sequence[int]) -> list[list[Source]]:
+def data_inputs(n: int, edges: Sequence[Edge]) -> list[list[Source]]:
     """The outputs that each op reads, in order; control edges are left out."""
     inputs: list[list[Source]] = [[] for _ in range(n)]
-    for pair, v in zip(source, consumer, strict=True):
-        if pair[1] != CONTROL:
-            inputs[v].append(pair)
+    for source, v in edges:
+        if source[1] != CONTROL:
+            inputs[v].append(source)
     return inputs
 
 
@@ -244,23 +243,23 @@ def precision(nodes: Sequence[Node], compute: Sequence[float]) -> dict[str, str]
     return {"precision": half} if half else {}
 
 
-def groups(nodes: Sequence[Node], source: Sequence[Source], consumer: Sequence[int], back: list) -> Iterator[list[int]]:
+def groups(nodes: Sequence[Node], edges: Sequence[Edge], back: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
     """Pairs of ops that must share a device: by name, by a reference or resource, by control flow."""
     number = {node.name: v for v, node in enumerate(nodes)}
     for v, node in enumerate(nodes):
         yield from ([number[other], v] for other in node.together if number.get(other, v) != v)
-    for (u, k), v in zip(source, consumer, strict=True):
+    for (u, k), v in edges:
         types = nodes[u].types
         if 0 <= k < len(types) and size_of(types[k]) == 0:
             yield [u, v]
-    yield from _with_their_data(nodes, source, consumer)
+    yield from _with_their_data(nodes, edges)
     yield from ([u, v] for u, v in back)
 
 
-def _with_their_data(nodes: Sequence[Node], source: Sequence[Source], consumer: Sequence[int]) -> Iterator[list[int]]:
+def _with_their_data(nodes: Sequence[Node], edges: Sequence[Edge]) -> Iterator[list[int]]:
     """Pairs of a control flow op and the op of its first input or output, to whose device TensorFlow always moves it."""
     seen: set[int] = set()
-    for (u, k), v in zip(source, consumer, strict=True):
+    for (u, k), v in edges:
         if k == CONTROL:
             continue
         if nodes[v].kind in AFTER and v not in seen:
@@ -274,7 +273,3 @@ def _with_their_data(nodes: Sequence[Node], source: Sequence[Source], consumer: 
 def _bytes(sizes: Sizes, op: int, output: int) -> float:
     row = sizes.bytes[op]
     return row[output] if 0 <= output < len(row) else 0.0
-
-
-def _pairs(source: Sequence[Source], consumer: Sequence[int]) -> np.ndarray:
-    return np.array([(u, v) for (u, _), v in zip(source, consumer, strict=True)], dtype=np.int64).reshape(-1, 2)

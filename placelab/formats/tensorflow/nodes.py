@@ -101,8 +101,8 @@ def shape_of(message: Any) -> Shape:
 
 
 def _together(attributes: Any) -> tuple[str, ...]:
-    texts = [text.decode(errors="replace") for text in attributes["_class"].list.s if text.startswith(b"loc:@")]
-    return tuple(text[5:] for text in texts)
+    texts = attributes["_class"].list.s
+    return tuple(text[5:].decode(errors="replace") for text in texts if text.startswith(b"loc:@"))
 
 
 def _holds(attributes: Any) -> Shape:

@@ -8,8 +8,10 @@ shapes. The first unknown dimension of a shape is assumed to be the batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from itertools import zip_longest
 from math import ceil, prod
+from typing import Any
 
 from placelab.formats.tensorflow.nodes import Node, Shape
 from placelab.formats.tensorflow.op_types import size_of
@@ -44,14 +46,11 @@ class Sizes:
         self.raw: list[Shapes] = [()] * n
         self.filled: list[Shapes] = [()] * n
         self.bytes: list[tuple[float, ...]] = [()] * n
-        known: dict[tuple, tuple[Shape, float, bool, bool]] = {}
+        size = cache(partial(sized, batch=batch))
         for v in order:
             node = nodes[v]
             raw = self.raw[v] = node.shapes or self._inferred(node, inputs[v])
-            rows = []
-            for key in zip_longest(node.types, raw[: len(node.types)]):
-                row = known.get(key)
-                rows.append(row or known.setdefault(key, sized(*key, batch)))
+            rows = [size(kind, shape) for kind, shape in zip_longest(node.types, raw[: len(node.types)])]
             self.filled[v] = tuple([row[0] for row in rows])
             self.bytes[v] = tuple([row[1] for row in rows])
             self.unsized += sum([row[2] for row in rows])
@@ -154,18 +153,14 @@ def _windowed(image: Dimensions, others: Sequence[Shape], node: Node) -> Shape:
     """Convolutions and pooling over the two middle dimensions (NHWC) or the two last ones (NCHW)."""
     attributes = node.attributes
     pooling = "Pool" in node.kind
-    window = attributes.get("ksize") if pooling else others[0] if others else None
-    strides, padding = attributes.get("strides"), attributes.get("padding")
-    if (
-        len(image) != 4
-        or padding not in ("SAME", "VALID")
-        or not window
-        or not strides
-        or len(window) != 4
-        or len(strides) != 4
-    ):
+    window: Any = attributes.get("ksize") if pooling else others[0] if others else None
+    strides: Any = attributes.get("strides")
+    # A damaged file may have a number or a text where a list is expected.
+    if any(not isinstance(listed, tuple) or len(listed) != 4 for listed in (image, window, strides)):
         return None
-    if tuple(attributes.get("dilations", (1, 1, 1, 1))) != (1, 1, 1, 1) or min(strides) < 1:
+    undilated = attributes.get("dilations", (1, 1, 1, 1)) == (1, 1, 1, 1)
+    padding = attributes.get("padding")
+    if padding not in ("SAME", "VALID") or not undilated or min(strides) < 1:
         return None
     channels_last = attributes.get("data_format", "NHWC") == "NHWC"
     channel, places = (3, (1, 2)) if channels_last else (1, (2, 3))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from placelab.errors import FormatError
-from placelab.files.limits import MAX_OPS, json_of, read_file, unzipped
+from placelab.files.limits import JSON, MAX_OPS, json_of, read_file, unzipped
 from placelab.files.protobuf import BYTES, MessageType, fields, messages, parse, spans_of
 from placelab.formats.profile_columns import ProfileColumns, median_columns
 from placelab.formats.tensorflow.op_types import REFERENCE, size_of
@@ -73,7 +73,7 @@ def read_profile(*paths: Any) -> ProfileColumns:
 def loads(data: bytes, where: str = "the upload") -> ProfileColumns:
     """The profile in the bytes of one file; `where` names it in messages."""
     data = unzipped(data, where)
-    if data[:1] in (b"{", b"["):
+    if data.startswith(JSON):
         return profile_of(json_of(data, where, EXPECTED), where)
     return _profile(_runs(data, where), where)
 

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from placelab.errors import FormatError
 from placelab.files.fields import integer, read_from, record, records, text
-from placelab.files.limits import GZIP, MAX_OPS, MAX_RATIO, MAX_SMALL, MAX_TEXT, json_of, path_of, read_file, unzipped
+from placelab.files.limits import GZIP, MAX_OPS, json_of, most_unpacked, open_file, path_of, read_file, unzipped
 from placelab.flops.kinds import category
 from placelab.formats.torch.aten_ops import NUMBER, Op, Source, Tensor, assembled, unique
 from placelab.problem.graph import OpGraph
@@ -60,14 +60,9 @@ def read(path: Any) -> OpGraph:
         Another format, a file with several programs, or a malformed program.
     """
     path = path_of(path)
-    if not path.is_file():
-        read_file(path, EXPECTED)  # raises the error; a pipe or a device might never end
-    try:
-        with path.open("rb") as file:
-            packed = file.read(2) == GZIP
-            return loads(read_file(path, EXPECTED), str(path)) if packed else _graph(file, str(path))
-    except OSError as error:
-        raise FormatError(f"{path} cannot be read: {error.strerror}") from None
+    with open_file(path, EXPECTED) as file:
+        packed = file.read(2) == GZIP
+        return loads(read_file(path, EXPECTED), str(path)) if packed else _graph(file, str(path))
 
 
 def loads(data: bytes, where: str = "the upload") -> OpGraph:
@@ -122,7 +117,7 @@ def _json(archive: zipfile.ZipFile, name: str, where: str) -> Any:
     member = archive.getinfo(name)
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise FormatError(f"{where}: {name} is packed in a way that PyTorch does not write")
-    limit = min(max(MAX_SMALL, MAX_RATIO * member.compress_size), MAX_TEXT)
+    limit = most_unpacked(member.compress_size)
     with archive.open(member) as file:
         data = file.read(limit + 1)
     if len(data) > limit:
@@ -189,7 +184,7 @@ def graph_of(document: Any, shared: Mapping[str, str], where: str) -> OpGraph:
         raise FormatError(f"the program has {len(nodes):,} nodes; more than {MAX_OPS:,} are not read")
     for i, node in enumerate(nodes):
         _node(program, node, f"node {i}")
-    title = re.split(r"[/\\]", where)[-1].removesuffix(".pt2")
+    title = re.split(r"[/\\]", where)[-1].removesuffix(".gz").removesuffix(".pt2")
     version = str(document.get("torch_version", "of unknown version"))[:40]
     half = HALVES.get(max(program.held, key=program.held.__getitem__, default=0))
     metadata = {"name": title, "provenance": f"torch.export.save, PyTorch {version}"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -96,6 +97,7 @@ def assembled(
     for name, which in readers.items():
         persistent[which[0]] += sizes[name]
     flop = [0.0 if op.kind == "input" else _flop(op) for op in ops]
+    unknown = Counter(op.kind for op, found in zip(ops, flop, strict=True) if found is None)
     bound = {name: which for name, which in readers.items() if len(which) > 1 and sizes[name] > SHARED_BYTES}
     return build(
         [op.name for op in ops],
@@ -113,7 +115,7 @@ def assembled(
             "costs": {
                 **metadata.get("costs", {}),
                 "compute": "FLOP",
-                "unknown": _counted([op.kind for op, found in zip(ops, flop, strict=True) if found is None]),
+                "unknown": dict(sorted(unknown.items())),
                 "unsized": sum(tensor.shape is None for _, _, tensor in _outputs(ops)),
             },
             "parameters": {
@@ -140,13 +142,6 @@ def _readers(ops: Sequence[Op]) -> dict[str, list[int]]:
 def _flop(op: Op) -> float | None:
     shapes = [tensor.shape for tensor in op.outputs.values() if tensor.item]
     return count(op.kind, op.inputs, shapes, op.attributes) if shapes else 0.0  # numbers are computed on the host
-
-
-def _counted(kinds: Sequence[str]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for kind in kinds:
-        counts[kind] = counts.get(kind, 0) + 1
-    return dict(sorted(counts.items()))
 
 
 def unique(name: str, taken: dict[str, int]) -> str:

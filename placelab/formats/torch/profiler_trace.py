@@ -208,10 +208,10 @@ def _summed(events: Sequence[Event], parents: Sequence[int], owned: Mapping[int,
     """Each op's median over its runs, in which kernels, or else the host ops in its range, are summed."""
     owner = _owners(parents, owned)
     launched = {event.external: i for i, event in enumerate(events) if event.category in (HOST, RANGE)}
-    kernels = [(i, event) for i, event in enumerate(events) if event.category in ON_DEVICE]
+    kernels = [event for event in events if event.category in ON_DEVICE]
     spent = dict.fromkeys(owned, 0.0)
     device = {} if kernels else dict.fromkeys(owned.values(), "cpu")
-    for _, event in kernels:
+    for event in kernels:
         run = owner[launched[event.external]] if event.external in launched else -1
         if run >= 0:
             spent[run] += event.end - event.start

@@ -101,8 +101,8 @@ def _returning(module: Any, loss: Any) -> Iterator[None]:
 
 def _check_loss(traced: Any, title: str) -> None:
     results = next(node for node in traced.graph.nodes if node.op == "output").args[0]
-    results = [node for node in results[len(results) - len(traced.graph_signature.user_outputs) :]]
-    values = [getattr(node, "meta", {}).get("val") for node in results]
+    outputs = results[len(results) - len(traced.graph_signature.user_outputs) :]
+    values = [getattr(node, "meta", {}).get("val") for node in outputs]
     if len(values) != 1 or not _is_number(values[0]):
         raise FormatError(
             f"{title} returns {', '.join(_described(value) for value in values) or 'nothing'}; training needs one number to"

@@ -20,7 +20,7 @@ from typing import Any
 from xml.parsers import expat
 
 from placelab.errors import FormatError
-from placelab.files.fields import cost_of_text, read_from, title
+from placelab.files.fields import cost_of_text, one_line, read_from, title
 from placelab.files.limits import MAX_OPS, unzipped
 from placelab.formats.building import build
 from placelab.formats.workflows.files import numbered, unsized, workflow_edges
@@ -87,7 +87,7 @@ def _parsed(data: bytes) -> _Workflow:
     except (LookupError, ValueError) as error:  # an encoding that Python does not know
         if isinstance(error, FormatError):
             raise
-        raise FormatError(f"it is not XML: {' '.join(str(error).split()):.80}") from None
+        raise FormatError(f"it is not XML: {one_line(str(error)):.80}") from None
     return workflow
 
 
@@ -194,11 +194,11 @@ def _graph(workflow: _Workflow, where: str) -> OpGraph:
         [job.name for job in jobs],
         [(job.seconds or 0.0) * SPEED for job in jobs],
         **edges.columns(writes, workflow.size),
-        kind=[" ".join(job.kind.split()) for job in jobs],
+        kind=[one_line(job.kind) for job in jobs],
         metadata={
-            "name": " ".join(workflow.name.split()) or title(where, "workflow"),
+            "name": one_line(workflow.name) or title(where, "workflow"),
             "reference_speed": SPEED,
-            "provenance": " ".join(f"DAX {workflow.version:.20}".split()),
+            "provenance": one_line(f"DAX {workflow.version:.20}"),
             "costs": {
                 "compute": f"seconds × {SPEED:g}",
                 "unsized": unsized(writes, workflow.size),

@@ -85,7 +85,7 @@ def _graph(document: dict[str, Any]) -> OpGraph:
         **edges.columns(writes, size),
         temporary=[memory for _, memory in measured],
         kind=[_kind(text(task.get("name", ""), f"name of task {i}")) for i, task in enumerate(given)],
-        metadata=_metadata(document, execution, unsized(writes, size)),
+        metadata=_metadata(document, execution, speeds, unsized(writes, size)),
     )
 
 
@@ -170,17 +170,18 @@ def _speeds(execution: dict[str, Any]) -> dict[str, float]:
     return {name: SPEED * (mhz / middle) for name, mhz in clock.items()}
 
 
-def _metadata(document: dict[str, Any], execution: dict[str, Any], unsized: int) -> dict[str, Any]:
+def _metadata(
+    document: dict[str, Any], execution: dict[str, Any], speeds: dict[str, float], n_unsized: int
+) -> dict[str, Any]:
     metadata = {
         "name": text(document.get("name", "workflow"), "name"),
         "reference_speed": SPEED,
         "provenance": f"WfFormat {document['schemaVersion']}",
-        "costs": {"compute": f"seconds × {SPEED:g}", "unsized": unsized},
+        "costs": {"compute": f"seconds × {SPEED:g}", "unsized": n_unsized},
     }
     machines = {machine["nodeName"]: machine for machine in execution.get("machines", [])}
     if not 0 < len(machines) <= MAX_MACHINES:
         return metadata
-    speeds = _speeds(execution)
     memory = [cost(m.get("memoryInBytes", 0), f"memoryInBytes of machine {name!r:.80}") for name, m in machines.items()]
     cluster = {
         "speed": [speeds.get(name, SPEED) for name in machines],
