@@ -7,14 +7,15 @@ Costs follow Topcuoglu 2002 §5.1; all generators take them as the same keywords
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Annotated, Any, TypedDict, Unpack
 
 import numpy as np
 
-from placelab.errors import FormatError
+from placelab.errors import FormatError, expect
 from placelab.pipelines.training_steps import pipeline_training  # noqa: F401
 from placelab.problem.graph import OpGraph
 from placelab.seeds import generator
+from placelab.strategies import Limits, checked
 
 SPEED = 1e13  # operations/s and bytes/s of the preset `uniform`, to which ratios below refer
 BANDWIDTH = 12e9
@@ -42,8 +43,14 @@ class Costs(TypedDict, total=False):
     devices: Sequence[str]
 
 
+@checked
 def layered(
-    n_ops: int = 1000, *, shape: float = 1.0, degree: float = 2.0, seed: int = 0, **costs: Unpack[Costs]
+    n_ops: int = 1000,
+    *,
+    shape: Annotated[float, Limits(0, above=True)] = 1.0,
+    degree: Annotated[float, Limits(1, 1e6)] = 2.0,
+    seed: int = 0,
+    **costs: Unpack[Costs],
 ) -> OpGraph:
     """A random graph in layers.
 
@@ -66,8 +73,6 @@ def layered(
     O(n_ops · degree). Departs from Topcuoglu 2002 §5.1.1, which draws the out-degree.
     """
     n, rng = _count(n_ops, 1, "n_ops"), generator(seed)
-    if not shape > 0 or not degree >= 1:
-        raise FormatError(f"shape is {shape:g} and degree {degree:g}; expected above 0, and 1 or more")
     height = min(n, max(1, round(n**0.5 / shape)))
     cuts = 1 + np.sort(rng.choice(n - 1, height - 1, replace=False)) if height > 1 else np.array([], dtype=np.int64)
     start = np.concatenate([[0], cuts, [n]]).astype(np.int64)
@@ -181,14 +186,15 @@ def series_parallel(n_ops: int = 16, *, seed: int = 0, **costs: Unpack[Costs]) -
     return _graph(f"series-parallel {n}", _ops(n), np.array(edges, dtype=np.int64).reshape(-1, 2), rng, **costs)
 
 
-def random_dag(n_ops: int = 16, *, degree: float = 2.0, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
+@checked
+def random_dag(
+    n_ops: int = 16, *, degree: Annotated[float, Limits(0)] = 2.0, seed: int = 0, **costs: Unpack[Costs]
+) -> OpGraph:
     """Join any two ops, from the lower number to the higher, with equal probability: `degree` inputs per op on average.
 
     `degree` is clipped to ``(n_ops - 1) / 2``, at which every pair is joined. O(n_ops · degree).
     """
     n, rng = _count(n_ops, 1, "n_ops"), generator(seed)
-    if not degree >= 0:
-        raise FormatError(f"degree is {degree:g}; expected 0 or more")
     pairs = n * (n - 1) // 2
     drawn = np.array([], dtype=np.int64)
     if pairs:
@@ -286,7 +292,8 @@ def fft(points: int = 16, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
     return _graph(f"fft {n}", names, edges, generator(seed), output=output, level=level, **costs)
 
 
-def par(n: int = 32, *, compute: float = 1.0, size: float = 1.0) -> OpGraph:
+@checked
+def par(n: int = 32, *, compute: Annotated[float, Limits(0)] = 1.0, size: Annotated[float, Limits(0)] = 1.0) -> OpGraph:
     """Hashemi's Par-n: n concurrent layers, each of which needs one parameter from a server. All orders of the reads are optimal.
 
     Parameters
@@ -309,7 +316,8 @@ def par(n: int = 32, *, compute: float = 1.0, size: float = 1.0) -> OpGraph:
     return _parameter_server(f"par {n}", n, np.empty((0, 2), dtype=np.int64), compute, size)
 
 
-def seq(n: int = 32, *, compute: float = 1.0, size: float = 1.0) -> OpGraph:
+@checked
+def seq(n: int = 32, *, compute: Annotated[float, Limits(0)] = 1.0, size: Annotated[float, Limits(0)] = 1.0) -> OpGraph:
     """Hashemi's Seq-n: :func:`par` with each layer also needing the one before. One order of the n! is optimal.
 
     ``2 * n`` ops, ``2 * n - 1`` edges. Tensors between layers have `size` bytes and stay on the worker.
@@ -341,18 +349,14 @@ def _graph(
     *,
     output: np.ndarray | None = None,
     level: np.ndarray | None = None,
-    compute: float = 1e9,
-    ccr: float = 1.0,
-    heterogeneity: float = 0.0,
-    devices: Sequence[str] = (),
+    **given: Unpack[Costs],
 ) -> OpGraph:
     """The graph with costs drawn per op, or per `level` of ops; one tensor per op unless `output` numbers them."""
-    if not 0 <= heterogeneity <= 2 or not ccr >= 0:
-        raise FormatError(f"heterogeneity is {heterogeneity:g} and ccr {ccr:g}; expected 0 to 2, and 0 or more")
-    n = len(names)
+    n, by = len(names), costs(**given)
+    compute, heterogeneity = by["compute"], by["heterogeneity"]
     draw = rng.random((2, n))[:, np.arange(n) if level is None else level]
-    operations, size = 2 * compute * draw[0], 2 * ccr * compute * BANDWIDTH / SPEED * draw[1]
-    spread = {device: 1 + heterogeneity * (rng.random(n) - 0.5) for device in devices}
+    operations, size = 2 * compute * draw[0], 2 * by["ccr"] * compute * BANDWIDTH / SPEED * draw[1]
+    spread = {device: 1 + heterogeneity * (rng.random(n) - 0.5) for device in by["devices"]}
     return OpGraph.from_arrays(
         names,
         operations,
@@ -362,6 +366,19 @@ def _graph(
         time={device: operations / SPEED * factor for device, factor in spread.items()} or None,
         metadata={"name": name},
     )
+
+
+@checked
+def costs(
+    *,
+    compute: Annotated[float, Limits(0)] = 1e9,
+    ccr: Annotated[float, Limits(0)] = 1.0,
+    heterogeneity: Annotated[float, Limits(0, 2)] = 0.0,
+    devices: Sequence[str] = (),
+) -> Costs:
+    """The costs, checked, the missing ones by default."""
+    expect(devices, (list, tuple), "the devices of a generator")
+    return Costs(compute=compute, ccr=ccr, heterogeneity=heterogeneity, devices=devices)
 
 
 def _ops(n: int) -> list[str]:

@@ -16,10 +16,11 @@ import functools
 import inspect
 import typing
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import inf
-from types import MappingProxyType, NoneType, UnionType
+from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
 import numpy as np
@@ -226,9 +227,8 @@ def scheduler(
 ) -> Any:
     """Enter a function into the catalogue of schedulers; ``static=True`` for one that gives priorities once.
 
-    `needs` is a key of ``graph.metadata`` without which it raises UnsupportedError, such as ``"pipeline"``.
-
-    Entering a name again replaces it.
+    `needs` is a key of ``graph.metadata`` without which it raises UnsupportedError, such as ``"pipeline"``. Entering a name again
+    replaces it.
     """
     first = ("problem", "placement") if static else ("state", "device", "ready")
     return _enter(_schedulers, function, dict(name=name, source=source, static=static, needs=needs), first=first)
@@ -320,8 +320,7 @@ def _wanted(hint: Any, value: Any) -> str:
     return "" if good else words if limits is None else f"{words}, {limits}"
 
 
-def _limits(extra: Any) -> Limits | None:
-    """The limits in ``Annotated``: Limits, or a pair (least, most)."""
+def _limits(extra: Any) -> Limits | None:  # a pair is (least, most)
     if isinstance(extra, tuple) and len(extra) == 2 and all(isinstance(x, (int, float)) for x in extra):
         return Limits(*extra)
     return extra if isinstance(extra, Limits) else None
@@ -340,17 +339,19 @@ def options_of(function: Callable) -> dict[str, tuple[Any, Any]]:
 def checked(function: Callable, kinds: Sequence[type] = ()) -> Callable:
     """Wrap a function so that it checks its options when it is called, as :func:`keywords` does for calls by name.
 
-    Its first arguments must be of `kinds`.
+    Its first arguments must be of `kinds`. What it hands on in a ``**`` parameter is not checked.
     """
-    options, name = options_of(function), function.__name__
-    others = {*RESERVED, *inspect.signature(function).parameters} - set(options)
+    options, name, parameters = options_of(function), function.__name__, inspect.signature(function).parameters
+    hands_on = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    others = {*RESERVED, *parameters} - set(options)
 
     @functools.wraps(function)
     def call(*args: Any, **given: Any) -> Any:
         who = getattr(call, "name", name)
         for value, kind in zip(args, kinds, strict=False):
             expect(value, kind, who)
-        check_options(who, options, {key: value for key, value in given.items() if key not in others})
+        mine = options if hands_on else given.keys() - others
+        check_options(who, options, {key: value for key, value in given.items() if key in mine})
         return function(*args, **given)
 
     return call
@@ -394,7 +395,9 @@ def _check_parameters(function: Callable, parameters: list[inspect.Parameter], f
 
 
 def _hints(function: Callable) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(function, include_extras=True)
-    except NameError:  # an annotation that only a type checker can resolve
-        return {}
+    hints: dict[str, Any] = {}
+    for name, annotation in function.__annotations__.items():
+        with suppress(NameError):  # an annotation that only a type checker can resolve
+            one = SimpleNamespace(__annotations__={name: annotation})
+            hints |= typing.get_type_hints(one, function.__globals__, include_extras=True)
+    return hints

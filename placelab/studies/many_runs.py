@@ -27,15 +27,16 @@ if TYPE_CHECKING:
 CHUNK = 25  # runs between two reports
 
 
+@checked
 def iterations(
     problem: Problem,
     placement: Placement,
     scheduler: str | Scheduler | None = None,
     *,
-    runs: int = 1000,
+    runs: Annotated[int, Limits(1)] = 1000,
     seed: int = 0,
-    noise: float = 0.0,
-    handoff: float = 0.0,
+    noise: Annotated[float, Limits(0, 1)] = 0.0,
+    handoff: Annotated[float, Limits(0)] = 0.0,
     progress: Report | None = None,
     cancel: Callable[[], bool] | None = None,
     **options: Any,
@@ -98,7 +99,8 @@ def iterations(
 
     expect(problem, Problem, "iterations")
     expect(placement, Placement, "iterations")
-    _check(runs=runs, noise=noise, handoff=handoff)
+    if handoff == np.inf:
+        raise FormatError("handoff is inf; expected a finite number of seconds")
     if handoff:
         problem = _with_handoff(problem, placement, handoff)
     one = run_of(problem, placement, scheduler, 0, "mark", options)
@@ -112,17 +114,6 @@ def iterations(
     frame = pd.DataFrame([done[i] for i in sorted(done)], columns=run.columns)
     frame.attrs["si"] = problem.cluster.units.si
     return frame
-
-
-@checked
-def _check(
-    *,
-    runs: Annotated[int, Limits(1)] = 1,
-    noise: Annotated[float, Limits(0, 1)] = 0.0,
-    handoff: Annotated[float, Limits(0)] = 0.0,
-) -> None:
-    if handoff == np.inf:
-        raise FormatError("handoff is inf; expected a finite number of seconds")
 
 
 class _Runs:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from placelab import generators
-from placelab.errors import FormatError
+from placelab.errors import FormatError, UnsupportedError
 
 FAMILIES = [
     (generators.layered, (300,)),
@@ -251,19 +251,39 @@ def test_an_op_has_one_tensor_for_all_its_consumers():
     ("build", "words"),
     [
         (lambda: generators.layered(0), "n_ops is 0; expected a whole number, 1 or more"),
-        (lambda: generators.layered(10, degree=0.5), "degree 0.5"),
-        (lambda: generators.random_dag(6, degree=-1.0), "degree is -1; expected 0 or more"),
         (lambda: generators.out_tree(6, 0), "degree is 0; expected a whole number, 1 or more"),
         (lambda: generators.fft(6), "points is 6; expected a power of two"),
         (lambda: generators.gaussian_elimination(1), "m is 1"),
         (lambda: generators.stencil(2.5), "width is 2.5"),
-        (lambda: generators.fork_join(2, heterogeneity=3), "heterogeneity is 3"),
-        (lambda: generators.fork_join(2, ccr=float("nan")), "ccr nan"),
+        (
+            lambda: generators.fork_join(2, devices="cpu"),
+            "the devices of a generator needs a list or a tuple, found a str",
+        ),
     ],
 )
 def test_bad_knobs_are_one_sentence(build, words):
     """The message names the argument, what was found and what was expected."""
     with pytest.raises(FormatError, match=words):
+        build()
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: generators.layered(10, degree=0.5), "layered: degree is 0.5; expected a number, 1 to "),
+        (lambda: generators.layered(10, degree=float("inf")), "degree is inf"),
+        (lambda: generators.layered(10, shape="a"), "shape is 'a'; expected a number, above 0"),
+        (lambda: generators.random_dag(6, degree=-1.0), "degree is -1.0; expected a number, 0 or more"),
+        (lambda: generators.fork_join(2, heterogeneity=3), "costs: heterogeneity is 3; expected a number, 0 to 2"),
+        (lambda: generators.fork_join(2, ccr=float("nan")), "ccr is nan"),
+        (lambda: generators.fork_join(2, ccr="a"), "ccr is 'a'"),
+        (lambda: generators.fork_join(2, colour=1), "'costs' has no option 'colour'; its options: compute, ccr"),
+        (lambda: generators.par(2, size=-1), "par: size is -1"),
+    ],
+)
+def test_bad_options_are_those_of_strategies(build, words):
+    """The same error, from the same check."""
+    with pytest.raises(UnsupportedError, match=words):
         build()
 
 
