@@ -14,9 +14,9 @@ from placelab.explorer.computation import Computation
 from placelab.explorer.engine.curve import Curve
 from placelab.explorer.engine.failure import sentence
 from placelab.explorer.inputs import Inputs
+from placelab.explorer.panels.item import Item
 from placelab.explorer.panels.panel import Shared
 from placelab.explorer.panels.result_view import ResultView
-from placelab.explorer.panels.strip import Item
 from placelab.explorer.readable import Readable
 from placelab.explorer.saved_picture import SavedPicture
 from placelab.explorer.session import Session, costs_switched, memory_switched

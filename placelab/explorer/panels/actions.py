@@ -13,8 +13,8 @@ import ipywidgets as w
 from placelab.explorer import code
 from placelab.explorer.engine.failure import sentence
 from placelab.explorer.panels.buttons import button
+from placelab.explorer.panels.item import Item
 from placelab.explorer.panels.popover import Popover
-from placelab.explorer.panels.strip import Item
 from placelab.explorer.state import State, Steps
 from placelab.problem.markup import counted
 from placelab.schedule.schedule import Schedule

@@ -7,7 +7,7 @@ from html import escape
 
 import ipywidgets as w
 
-from placelab.explorer.panels.strip import Item
+from placelab.explorer.panels.item import Item
 
 ORDER = (
     "makespan",
