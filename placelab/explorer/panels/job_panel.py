@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -49,7 +49,7 @@ class JobPanel(Background):
         self._result: Result | None = None
         self.controls = JobControls(self._ask)
         self.step = button("One step", "The model alone, as it was", lambda: self._ask(None))
-        self.presets = [button(text, tip, self._asker(job)) for text, (job, tip) in PRESETS.items()]
+        self.presets = [button(text, tip, partial(self._ask, job)) for text, (job, tip) in PRESETS.items()]
         self.page = w.ToggleButton(description="Training run", tooltip=RUN_TIP, layout=w.Layout(width="auto"))
         self.page.add_class("pl-pages")
         self.page.observe(self._turn, "value")
@@ -82,27 +82,22 @@ class JobPanel(Background):
         self._result = result
         if not self.visible or result is None:
             return
-        if result.state is not None and result.state.job is None:
+        schedule, job = result.schedule, result.state.job
+        if job is None:
             self._say(INVITATION)
         else:
-            schedule = result.schedule
-            iterations = 1 if result.state is None or result.state.job is None else result.state.job.iterations
-            step = item(
-                "step", "Step", seconds(schedule.makespan / iterations), "Makespan over the number of iterations"
-            )
+            took = seconds(schedule.makespan / job.iterations)
+            step = item("step", "Step", took, "Makespan over the number of iterations")
             details = job_details(schedule)
             items = [each for each in job_items(schedule) if each["key"] != "activations" or not details]
             self.numbers.value = _table([step, *items, *details])
-        self.orders.follow(result.schedule)
-        self.run.follow(result.schedule, self.page.value)
+        self.orders.follow(schedule)
+        self.run.follow(schedule, self.page.value)
 
     def close(self) -> None:
         """End the threads."""
         super().close()
         self.orders.close()
-
-    def _asker(self, job: Job) -> Callable[[], None]:
-        return lambda: self._ask(job)
 
     def _ask(self, job: Job | None, field: str = "") -> None:
         self._asked = job, field
