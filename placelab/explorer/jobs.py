@@ -202,8 +202,7 @@ def _between(present: Cluster) -> dict[str, float]:
 
 
 def _written(arguments: Mapping[str, object]) -> str:
-    infinite = float("inf"), "float('inf')"
-    values = {name: infinite[1] if value == infinite[0] else repr(value) for name, value in arguments.items()}
+    values = {name: "float('inf')" if value == np.inf else repr(value) for name, value in arguments.items()}
     return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
@@ -220,7 +219,7 @@ def _machines(job: Job, present: Cluster) -> Preset:
         at = np.arange(n)
     like = _computing(present)
     like = like[np.arange(n) % len(like)]
-    speed, memory = start.speed.copy(), start.memory.copy()
+    memory = start.memory.copy()
     ratio = start.speed / start.speed[at[0]]  # of servers and streams to workers
     speed = ratio * present.speed[like].max()
     speed[at], memory[at] = present.speed[like], present.memory[like]
