@@ -51,7 +51,7 @@ class Model:
 
     def with_costs(self, kind: str) -> OpGraph:
         """The graph with costs of a kind, one of those of `State.costs`."""
-        return {"mayer": lambda: self.mayer, "seconds": lambda: self.seconds}.get(kind, lambda: self.graph)()
+        return getattr(self, kind) if kind in ("mayer", "seconds") else self.graph
 
     def with_scaled_costs(self, kind: str, compute: float, transfer: float) -> OpGraph:
         """The graph with costs of a kind, multiplied by two factors; the same object when asked again."""
@@ -211,12 +211,9 @@ class State:
 
     def _fitting(self, model: Model, preset: Preset) -> str:
         """Costs that fit a graph and a cluster, unless others than those that fit were chosen before."""
-        if self.costs != costs_for(self.model.graph, self.preset) and (self.costs, counts_plainly(model.graph)) != (
-            "seconds",
-            False,
-        ):
-            return self.costs
-        return costs_for(model.graph, preset)
+        chosen = self.costs != costs_for(self.model.graph, self.preset)
+        possible = self.costs != "seconds" or counts_plainly(model.graph)
+        return self.costs if chosen and possible else costs_for(model.graph, preset)
 
     def with_cluster(self, cluster: Cluster, layout: Layout) -> State:
         """The cluster after an edit. The memory model changes with it if it was its default; pins follow a device's new name."""
