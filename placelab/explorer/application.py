@@ -53,7 +53,7 @@ class Explorer(Readable):
     def __init__(self, state: State, problem: Problem, *, height: int | None = None) -> None:
         self._session = session = Session(state, problem)
         self._inputs = Inputs(
-            *(session,), change=self.change, undo=self.undo, redo=self.redo, shown=self._shown, keep=self._toggle_kept
+            session, change=self.change, undo=self.undo, redo=self.redo, shown=self._shown, keep=self._toggle_kept
         )
         self.message, self.pickers = self._inputs.message, self._inputs.pickers
         self.actions, self.canvas = self._inputs.actions, self._inputs.canvas
@@ -61,7 +61,7 @@ class Explorer(Readable):
         self._curve = Curve(lambda curve: self.canvas.set_trait("curve", curve), lambda: self._computation.active)
         self.shared = Shared(self.change, self._say, lambda: self.canvas.dragging)
         self._view = ResultView(
-            *(self.canvas, self.message, self.pickers, self.shared, self.change, self.undo, self._compute_again)
+            self.canvas, self.message, self.pickers, self.shared, self.change, self.undo, self._compute_again
         )
         self.gantt, self.line, self.rejection = self._view.gantt, self._view.line, self._view.rejection
         self.numbers, self.tabs = self._view.numbers, self._view.tabs

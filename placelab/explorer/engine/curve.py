@@ -131,13 +131,8 @@ class Curve(Background):
         )
 
 
-COLUMNS = {
-    "speed": "device",
-    "memory": "device",
-    "bandwidth": "pairs",
-    "latency": "pairs",
-    "shared": "link",
-}  # what is dragged, and where
+# What is dragged, and where.
+COLUMNS = {"speed": "device", "memory": "device", "bandwidth": "pairs", "latency": "pairs", "shared": "link"}
 
 
 def dragged_value(cluster: Cluster, message: Mapping[str, Any]) -> float:

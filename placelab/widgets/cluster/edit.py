@@ -232,10 +232,8 @@ def _twin(cluster: Cluster, like: int) -> Cluster:
     return twin.replace(**links)
 
 
-_ONLY = {
-    "bandwidth": 12e9,
-    "latency": 50e-6,
-}  # of a cluster of one device, which has no link to copy: those of Cluster.uniform
+# Of a cluster of one device, which has no link to copy: those of Cluster.uniform.
+_ONLY = {"bandwidth": 12e9, "latency": 50e-6}
 
 
 def _take(cluster: Cluster, devices: np.ndarray, new_name: str | None = None) -> Cluster:
