@@ -9,11 +9,10 @@ from math import ceil
 
 import numpy as np
 
-from placelab.kernels import ranks
-from placelab.planning.plan_arrays import successors
 from placelab.problem.graph import OpGraph
 from placelab.problem.grouped import members
 from placelab.problem.index_arrays import frozen
+from placelab.widgets.gantt.colouring import depths
 
 WIDE = 200  # children that a scope may have; those of a wider one are divided by depth
 ROOT = ""  # path of the scope of everything
@@ -183,7 +182,7 @@ def _divide(parent: list[int], paths: list[str], graph: OpGraph) -> dict[int, li
     wide = [scope for scope in children if len(children[scope]) > WIDE]
     if not wide:
         return children
-    n, depth = graph.n_ops, _depths(graph)
+    n, depth = graph.n_ops, depths(graph)
     mean, count = _mean_depths(parent, depth), len(parent)
     for scope in wide:
         found = sorted(children[scope], key=lambda v: (mean[v], v))
@@ -205,12 +204,6 @@ def _divide(parent: list[int], paths: list[str], graph: OpGraph) -> dict[int, li
 def _span(first: float, last: float) -> str:
     low, high = round(first), round(last)
     return f"depth {low}" if low == high else f"depth {low}–{high}"
-
-
-def _depths(graph: OpGraph) -> np.ndarray:
-    depth = np.zeros(graph.n_ops)
-    ranks.downward(frozen(np.ones(graph.n_ops)), successors(graph), 0.0, 0.0, depth)
-    return depth
 
 
 def _mean_depths(parent: list[int], depth: np.ndarray) -> list[float]:
