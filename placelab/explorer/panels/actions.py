@@ -65,7 +65,10 @@ class Actions:
         self.frame = Frame()
         self.keep = w.ToggleButton(description="◈ Keep", tooltip=KEEP_TIP, layout=w.Layout(width="auto"))
         self.keep.observe(lambda change: keep(change["new"]), "value")
-        self.downloads = {text: button(text, tip, partial(self._save, *how)) for text, (tip, *how) in DOWNLOADS.items()}
+        self.downloads = {
+            text: button(text, tip, partial(self._save, suffix, kind, write))
+            for text, (tip, suffix, kind, write) in DOWNLOADS.items()
+        }
         self.downloads |= {text: button(text, tip, partial(self._picture, text)) for text, tip in PICTURES.items()}
         self.download = Popover("⤓", "Download", *self.downloads.values())
         widgets = [self.undo, self.redo, self.code, self.download.box, self.keep, self.frame]
