@@ -101,7 +101,7 @@ def _text(value: Any, literal: bool) -> w.DOMWidget:
 def _literal(text: str) -> Any:
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return text
 
 
