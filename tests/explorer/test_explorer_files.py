@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from pathlib import Path
 
@@ -84,6 +85,21 @@ def test_the_path_field_offers_what_can_be_opened(here):
     Path("saved").mkdir()
     Path("saved/saved_model.pb").touch()
     assert openable_files(Path()) == ["a.onnx", "b.JSON.GZ", "d.pbtxt", "saved"]
+
+
+def test_the_path_field_passes_over_what_may_not_be_read(here, monkeypatch):
+    """A folder of somebody else's beside the notebook, or none that could be listed, does not keep the panel shut."""
+    Path("a.onnx").touch()
+    Path("secret").mkdir()
+    stat = os.stat
+
+    def refused(path, *arguments, **options):
+        if "secret" in str(path):
+            raise PermissionError(13, "Permission denied")
+        return stat(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "stat", refused)
+    assert openable_files(Path()) == ["a.onnx"] and openable_files(Path("gone")) == []
 
 
 def test_enter_reads_again_what_could_not_be_read(here):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from os.path import isfile  # of Path, it would raise where a folder may not be read
 from pathlib import Path
 from typing import Any
 
@@ -139,5 +140,9 @@ class ModelPicker:
 def openable_files(folder: Path) -> list[str]:
     """Paths in a folder that can be opened, by suffix or as a SavedModel, sorted; the first `OFFERED`."""
     known = tuple(suffixes())
-    models = [path for path in folder.iterdir() if path.name.lower().endswith(known) or (path / SAVED_MODEL).is_file()]
+    try:
+        found = list(folder.iterdir())
+    except OSError:  # it is gone, or may not be listed
+        return []
+    models = [path for path in found if path.name.lower().endswith(known) or isfile(path / SAVED_MODEL)]
     return sorted(map(str, models))[:OFFERED]
