@@ -56,14 +56,16 @@ class Model:
     def with_scaled_costs(self, kind: str, compute: float, transfer: float) -> OpGraph:
         """The graph with costs of a kind, multiplied by two factors; the same object when asked again."""
         key = (kind, compute, transfer)
-        if self._scaled.get("key") != key:
+        known, graph = self._latest.get("scaled", (None, self.graph))  # read at once: another thread may replace it
+        if known != key:
             graph = self.with_costs(kind)
-            scaled = graph if compute == transfer == 1.0 else costs.scale(graph, compute=compute, transfer=transfer)
-            self._scaled.update(key=key, graph=scaled)
-        return self._scaled["graph"]
+            if not compute == transfer == 1.0:
+                graph = costs.scale(graph, compute=compute, transfer=transfer)
+            self._latest["scaled"] = key, graph
+        return graph
 
     @cached_property
-    def _scaled(self) -> dict[str, Any]:
+    def _latest(self) -> dict[str, tuple[tuple[str, float, float], OpGraph]]:
         return {}
 
     @cached_property

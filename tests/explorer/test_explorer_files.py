@@ -183,6 +183,23 @@ def test_the_panel_marks_the_times_that_apply():
     shown.close()
 
 
+def test_threads_that_scale_costs_get_their_own():
+    """A thread that asks for one factor never gets the graph that another one has scaled in the midst of it."""
+    model = initial_state("topcuoglu").model
+    twice = model.with_scaled_costs("model", 2.0, 1.0)
+
+    class Interrupted(str):
+        """While it is compared, another thread asks for another factor."""
+
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            model.with_scaled_costs("model", 4.0, 1.0)
+            return str.__eq__(self, other)
+
+    assert model.with_scaled_costs(Interrupted("model"), 2.0, 1.0) is twice
+
+
 def test_factors_are_undone_and_copied(explorer):
     """Moving a slider is one step; the graph is that of `costs.scale`; the button shows the factors."""
     graph, costs = explorer.problem.graph, explorer.pickers.costs
