@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
@@ -85,16 +84,11 @@ class Scopes:
         """Numbers of the ops in a node, ascending."""
         if node < self.n_ops:
             return np.array([node])
-        return np.flatnonzero(self.within([node]) == node)
-
-    def within(self, chosen: Iterable[int]) -> np.ndarray:
-        """The outermost of the chosen scopes that each op is in, shape (n_ops,); -1 for none."""
-        wanted = set(chosen)
-        holder = np.full(self.n_nodes, -1)
-        for scope in range(self.n_ops, self.n_nodes):
-            above = holder[self.parent[scope]] if scope > self.root else -1
-            holder[scope] = above if above >= 0 else scope if scope in wanted else -1
-        return holder[self.parent[: self.n_ops]]
+        inside = np.zeros(self.n_nodes, bool)
+        inside[node] = True
+        for scope in range(node + 1, self.n_nodes):  # each after the scope it is in
+            inside[scope] = inside[self.parent[scope]]
+        return np.flatnonzero(inside[self.parent[: self.n_ops]])
 
 
 def scopes_of(graph: OpGraph) -> Scopes:
