@@ -53,8 +53,7 @@ class CostsPicker:
         self._used: set[str] = set()  # columns of times that apply to the devices shown
         self._tabled: tuple = ()  # graph and columns that the table was made for
         self.menu = w.Dropdown(options=list(COSTS), description="Costs", tooltip=TIP, layout=w.Layout(width="auto"))
-        self.toggle = w.ToggleButton(tooltip=SOURCES_TIP)
-        self.toggle.layout.width = "auto"
+        self.toggle = w.ToggleButton(tooltip=SOURCES_TIP, layout=w.Layout(width="auto"))
         self.sliders = {name: _slider(*words) for name, words in FACTORS.items()}
         self.reset = button("× 1", "Both factors 1 again", lambda: self._set(compute=1.0, transfer=1.0))
         self.sources = w.HTML().add_class("pl-sources")
