@@ -81,9 +81,7 @@ class WhatMatters(Background):
 
     def _catch_up(self) -> None:
         schedule, percent = self._schedule, self.view.percent
-        if schedule is None or not self.visible:
-            return
-        if not self._hand_is_off():
+        if schedule is None or not self.visible or not self._hand_is_off():
             return
         if self._known == (schedule, percent):
             self.view.stale, self.view.status = False, ""
