@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from inspect import cleandoc
 from pathlib import Path
@@ -143,6 +143,15 @@ def format_of(model: str) -> str:
         with suppress(OSError), path.open("rb") as file:
             return ONNX if file.read(1) == ONNX_VERSION else TENSORFLOW
     return ONNX if suffix == ".onnx" else TENSORFLOW
+
+
+def ending(path: Path, suffixes: Collection[str]) -> str:
+    """The first of the suffixes that a file to write ends in; raise FormatError if there is none, or no such folder."""
+    found = next((suffix for suffix in suffixes if path.name.lower().endswith(suffix)), None)
+    if found is None:
+        raise FormatError(f"{str(path)!a} has no format to write; files end in {', '.join(suffixes)}")
+    check_folder(path)
+    return found
 
 
 def check_folder(path: Path) -> None:

@@ -6,11 +6,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from placelab.cli.arguments import add_model, add_rules, check_folder, command, note_on_times, problem_of, several
+from placelab.cli.arguments import add_model, add_rules, command, ending, note_on_times, problem_of, several
 from placelab.cli.place_command import OPTIMAL
 from placelab.cli.terminal import printable, table
 from placelab.comparing import compare as compare_pairs
-from placelab.errors import FormatError
 from placelab.strategies import partitioners
 from placelab.units import Units, percent
 
@@ -35,7 +34,7 @@ def add_to(commands: Any) -> None:
 def compare(options: argparse.Namespace) -> None:
     """Place a model with several partitioners, simulate each under several schedulers, and list the pairs, best first."""
     if options.out:
-        _check_out(options.out)
+        ending(options.out, (".csv", ".csv.gz"))
     name, problem = problem_of(options)
     quick = [partitioner for partitioner, function in partitioners().items() if not function.slow]
     prepare = several(options.prepare)
@@ -52,12 +51,6 @@ def compare(options: argparse.Namespace) -> None:
 
 
 HEAD = ("partitioner", "scheduler", "makespan", "above bound", "")
-
-
-def _check_out(path: Path) -> None:
-    if not path.name.lower().endswith((".csv", ".csv.gz")):
-        raise FormatError(f"{str(path)!a} has no format to write; files end in .csv, .csv.gz")
-    check_folder(path)
 
 
 def _row(pair: dict[str, Any], written: Units) -> tuple[str, ...]:

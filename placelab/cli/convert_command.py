@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.cli.arguments import add_model, check_folder, command, model_of
+from placelab.cli.arguments import add_model, command, ending, model_of
 from placelab.cli.terminal import printable
 from placelab.errors import FormatError, PlacelabError
 from placelab.files.saving import save
@@ -55,12 +55,9 @@ def add_to(commands: Any) -> None:
 
 def convert(options: argparse.Namespace) -> None:
     """Write a model with its costs as placelab JSON, or as DOT or STG, which may hold less of it."""
-    suffix = next((suffix for suffix in WRITERS if options.out.name.lower().endswith(suffix)), None)
-    if suffix is None:
-        raise FormatError(f"{str(options.out)!a} has no format to write; files end in {', '.join(WRITERS)}")
-    check_folder(options.out)
+    write = WRITERS[ending(options.out, WRITERS)]
     graph = renamed(model_of(options), options.name)
-    WRITERS[suffix](graph, options.out)
+    write(graph, options.out)
     print(f"{options.out}: {graph.n_ops:,} ops, {graph.n_edges:,} edges")
     if text := note(graph, options.out):
         print(f"note: {printable(text)}")

@@ -11,11 +11,10 @@ from placelab.analysis.lower_bounds import critical_length, least_exec
 from placelab.analysis.measures import best_single
 from placelab.costs.source_table import sources
 from placelab.errors import PlacelabError
-from placelab.kernels import ranks
-from placelab.planning.plan_arrays import successors
 from placelab.problem.cluster import Cluster
-from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
+from placelab.widgets.gantt.colouring import depths
 
 
 def facts(graph: OpGraph, name: str, cluster: Cluster) -> dict[str, Any]:
@@ -51,11 +50,7 @@ def kinds(graph: OpGraph) -> list[dict[str, Any]]:
 
 def depth(graph: OpGraph) -> int:
     """Number of ops on the longest path."""
-    if not graph.n_ops:
-        return 0
-    rank = np.empty(graph.n_ops)
-    ranks.upward(frozen(np.ones(graph.n_ops)), successors(graph), 0.0, 0.0, rank)
-    return int(rank.max())
+    return 1 + int(depths(graph).max()) if graph.n_ops else 0
 
 
 def _tensors(graph: OpGraph) -> dict[str, Any]:

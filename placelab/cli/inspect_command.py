@@ -68,11 +68,7 @@ def _graph(fact: dict[str, Any], flag: str, written: Units) -> Iterator[tuple[st
     yield "groups", f"{counted(groups['groups'], 'group')}, {counted(groups['ops'], 'op')} in all"
     for rule in fact["devices"]:
         yield "devices", f"{counted(rule['ops'], 'op')} only on {', '.join(map(shortened, rule['devices']))}"
-    sum_of_all = (
-        written.amount(fact["operations"], "").strip()
-        if fact["operations"] is not None
-        else "more than a float can hold"
-    )
+    sum_of_all = _amount(fact["operations"], "", written).strip()
     for label, sentence in fact["costs"].items():
         hint = f"; {printable(flag)}" if flag and label == "open dimension" else ""
         yield printable(label), f"{sum_of_all} · " * (label == "operations") + printable(sentence) + hint
@@ -110,4 +106,8 @@ def _kinds(kinds: list[dict[str, Any]], most: int | None) -> str:
 
 
 def _bytes(value: float | None, written: Units) -> str:
-    return "more than a float can hold" if value is None else written.amount(value, "B")
+    return _amount(value, "B", written)
+
+
+def _amount(value: float | None, unit: str, written: Units) -> str:
+    return "more than a float can hold" if value is None else written.amount(value, unit)

@@ -43,8 +43,8 @@ def lab(options: argparse.Namespace) -> None:
 
 
 def free_port(first: int) -> int:
-    """The first free loopback port from ``first`` on; raise OSError when a hundred in a row are taken."""
-    for port in range(first, min(first + 100, 65536)):
+    """The first free loopback port from ``first`` on; raise OSError when there is none, or a hundred in a row are taken."""
+    for port in range(first, min(first + 100, 65536)) if first > 0 else ():  # 0 would be any port, which nobody is told
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does: a closed one may linger
             try:

@@ -39,9 +39,8 @@ def lessons(options: argparse.Namespace) -> None:
         if copy.exists():
             print(f"{copy} is there already and is kept")
             continue
-        copy.write_text(
-            path.read_text("utf-8") if options.instructor else students_copy(path.read_text("utf-8")), "utf-8"
-        )
+        text = path.read_text("utf-8")
+        copy.write_text(text if options.instructor else students_copy(text), "utf-8")
         print(copy)
 
 

@@ -14,8 +14,8 @@ from placelab.cli.arguments import (
     TENSORFLOW,
     add_model,
     add_rules,
-    check_folder,
     command,
+    ending,
     format_of,
     note_on_times,
     problem_of,
@@ -103,11 +103,7 @@ class Writer(NamedTuple):
 
 def writer(path: Path) -> Writer:
     """The writer of a file by its suffix; raise FormatError if there is none, or no such folder."""
-    found = next((write for suffix, write in WRITERS.items() if path.name.lower().endswith(suffix)), None)
-    if found is None:
-        raise FormatError(f"{str(path)!a} has no format to write; files end in {', '.join(WRITERS)}")
-    check_folder(path)
-    return found
+    return WRITERS[ending(path, WRITERS)]
 
 
 def _suffixes() -> str:

@@ -79,11 +79,10 @@ HEAD = ("partitioner", "scheduler", "best", "over the best", "failed")
 
 
 def _read(path: Path) -> Mapping[str, Any]:
+    data = read_file(path, EXPECTED)
     try:
-        given = tomllib.loads(read_file(path, EXPECTED).decode())
+        given = tomllib.loads(data.decode())
     except ValueError as error:  # no TOML, or no UTF-8
-        if isinstance(error, FormatError):
-            raise
         raise FormatError(f"{path} is no TOML: {error}") from None
     if unknown := sorted(set(given) - set(KEYS)):
         raise FormatError(f"{path} has an unknown key {unknown[0]!a}; there are {', '.join(KEYS)}")

@@ -14,9 +14,9 @@ from placelab.explorer.computation import Computation
 from placelab.explorer.engine.curve import Curve
 from placelab.explorer.engine.failure import sentence
 from placelab.explorer.inputs import Inputs
+from placelab.explorer.panels.item import Item
 from placelab.explorer.panels.panel import Shared
 from placelab.explorer.panels.result_view import ResultView
-from placelab.explorer.panels.strip import Item
 from placelab.explorer.readable import Readable
 from placelab.explorer.saved_picture import SavedPicture
 from placelab.explorer.session import Session, costs_switched, memory_switched
@@ -53,7 +53,7 @@ class Explorer(Readable):
     def __init__(self, state: State, problem: Problem, *, height: int | None = None) -> None:
         self._session = session = Session(state, problem)
         self._inputs = Inputs(
-            *(session,), change=self.change, undo=self.undo, redo=self.redo, shown=self._shown, keep=self._toggle_kept
+            session, change=self.change, undo=self.undo, redo=self.redo, shown=self._shown, keep=self._toggle_kept
         )
         self.message, self.pickers = self._inputs.message, self._inputs.pickers
         self.actions, self.canvas = self._inputs.actions, self._inputs.canvas
@@ -61,7 +61,7 @@ class Explorer(Readable):
         self._curve = Curve(lambda curve: self.canvas.set_trait("curve", curve), lambda: self._computation.active)
         self.shared = Shared(self.change, self._say, lambda: self.canvas.dragging)
         self._view = ResultView(
-            *(self.canvas, self.message, self.pickers, self.shared, self.change, self.undo, self._compute_again)
+            self.canvas, self.message, self.pickers, self.shared, self.change, self.undo, self._compute_again
         )
         self.gantt, self.line, self.rejection = self._view.gantt, self._view.line, self._view.rejection
         self.numbers, self.tabs = self._view.numbers, self._view.tabs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from pprint import pformat
 from typing import Any
 
@@ -20,6 +21,7 @@ COLUMNS = ("speed", "memory", "bandwidth", "latency", "names", "types", "hosts")
 WRITTEN = 12  # devices; matrices of larger clusters are written as changed entries, where these are few
 FEW = 60  # entries
 STEP = "cluster"  # code of a cluster that the cell has written already
+_text = partial(pformat, width=110, compact=True, sort_dicts=False)
 
 
 def cell(state: State) -> str:
@@ -129,10 +131,8 @@ def _changes(start: Preset, now: Cluster, changed: list[str]) -> list[str]:
 
 def _column(cluster: Cluster, label: str) -> str:
     value = getattr(cluster, label)
-    if label == "links":
-        return pformat(as_argument(value), width=110, compact=True, sort_dicts=False).replace("\n", "\n    ")
     if not isinstance(value, np.ndarray):
-        return pformat(list(value), width=110, compact=True).replace("\n", "\n    ")
+        return _text(as_argument(value) if label == "links" else list(value)).replace("\n", "\n    ")
     if value.ndim == 1:
         return "None" if np.isinf(value).all() else _row(value)
     apart = value[~np.eye(len(value), dtype=bool)]
@@ -150,9 +150,9 @@ def _problem(state: State) -> str:
     arguments = [f"memory={state.memory!r}", f"transfers={state.transfers!r}"]
     arguments += ["duplex=True"] if state.duplex else []
     arguments += [f"transfer_ops={number(state.transfer_ops)}"] if state.transfer_ops else []
-    arguments += [f"groups={pformat(list(state.groups), width=110, compact=True)}"] if state.groups else []
+    arguments += [f"groups={_text(list(state.groups))}"] if state.groups else []
     pins = [shortened(pins_on(where, state.cluster), state.graph) for where in state.pins]
-    calls = [f"problem = problem.pin({pformat(where, width=110, compact=True, sort_dicts=False)})" for where in pins]
+    calls = [f"problem = problem.pin({_text(where)})" for where in pins]
     return "\n".join([f"problem = pl.Problem(graph, cluster, {', '.join(arguments)})", *calls])
 
 

@@ -26,6 +26,12 @@ KINDS = (SERVERS, ALL_REDUCE, PIPELINE)
 PARTITIONER = "round-robin"  # the quickest; ops of a job are tied to their devices, so that all give the same placement
 STAGES = ("contiguous", "layers")  # partitioners that give stages
 ETHERNET = 1.25e9, 50e-6  # 10 Gbit: bytes/s, s
+COLUMNS = (
+    "speed",
+    "memory",
+    "bandwidth",
+    "latency",
+)  # of a cluster; what a hand can change, besides links that are shared
 HELPERS = ("ps", "stream")  # types of devices that do not compute a model
 
 
@@ -202,8 +208,7 @@ def _between(present: Cluster) -> dict[str, float]:
 
 
 def _written(arguments: Mapping[str, object]) -> str:
-    infinite = float("inf"), "float('inf')"
-    values = {name: infinite[1] if value == infinite[0] else repr(value) for name, value in arguments.items()}
+    values = {name: "float('inf')" if value == np.inf else repr(value) for name, value in arguments.items()}
     return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
@@ -220,13 +225,13 @@ def _machines(job: Job, present: Cluster) -> Preset:
         at = np.arange(n)
     like = _computing(present)
     like = like[np.arange(n) % len(like)]
-    speed, memory = start.speed.copy(), start.memory.copy()
+    memory = start.memory.copy()
     ratio = start.speed / start.speed[at[0]]  # of servers and streams to workers
     speed = ratio * present.speed[like].max()
     speed[at], memory[at] = present.speed[like], present.memory[like]
     bandwidth, latency = _links(start, present)
     carried = start.replace(speed=speed, memory=memory, bandwidth=bandwidth, latency=latency)
-    return Preset(f"{n} workers", carried, _replaced(code, start, carried))
+    return Preset(f"{n} workers", carried, code if _same(start, carried) else "")
 
 
 def _links(start: Cluster, present: Cluster) -> tuple[np.ndarray, np.ndarray]:
@@ -290,21 +295,16 @@ def _with_edits(cluster: Cluster, state: State) -> Cluster:
     here = np.array([i for i, name in enumerate(cluster.names) if name in number], dtype=np.int64)
     there = np.array([number[cluster.names[i]] for i in here], dtype=np.int64)
     columns: dict[str, np.ndarray] = {}
-    for label in ("speed", "memory", "bandwidth", "latency"):
+    for label in COLUMNS:
         made, old, new = (getattr(c, label) for c in (cluster, before, now))
         mine, theirs = (here, there) if made.ndim == 1 else (np.ix_(here, here), np.ix_(there, there))
         columns[label] = made.copy()
         columns[label][mine] = np.where(old[theirs] != new[theirs], new[theirs], made[mine])
     dragged = {link.name: link.bandwidth for link in now.links if link not in before.links}
     links = tuple(replace(link, bandwidth=dragged.get(link.name, link.bandwidth)) for link in cluster.links)
-    return (
-        cluster
-        if links == cluster.links and all(np.array_equal(v, getattr(cluster, c)) for c, v in columns.items())
-        else cluster.replace(**columns, links=links)
-    )
+    edited = cluster.replace(**columns, links=links)
+    return cluster if _same(cluster, edited) else edited
 
 
-def _replaced(code: str, start: Cluster, carried: Cluster) -> str:
-    """No expression where the present cluster has changed the preset: then its columns are written."""
-    labels = ("speed", "memory", "bandwidth", "latency")
-    return code if all(np.array_equal(getattr(start, c), getattr(carried, c)) for c in labels) else ""
+def _same(a: Cluster, b: Cluster) -> bool:
+    return a.links == b.links and all(np.array_equal(getattr(a, c), getattr(b, c)) for c in COLUMNS)

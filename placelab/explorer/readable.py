@@ -10,7 +10,7 @@ from placelab.explorer.computation import Computation
 from placelab.explorer.engine.failure import sentence
 from placelab.explorer.engine.solving import Result
 from placelab.explorer.panels.comparison import Comparison
-from placelab.explorer.panels.strip import Item
+from placelab.explorer.panels.item import Item
 from placelab.explorer.panels.tabs import Tabs
 from placelab.explorer.saved_picture import FIRST, SavedPicture
 from placelab.explorer.session import Session

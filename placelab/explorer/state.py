@@ -51,19 +51,21 @@ class Model:
 
     def with_costs(self, kind: str) -> OpGraph:
         """The graph with costs of a kind, one of those of `State.costs`."""
-        return {"mayer": lambda: self.mayer, "seconds": lambda: self.seconds}.get(kind, lambda: self.graph)()
+        return getattr(self, kind) if kind in ("mayer", "seconds") else self.graph
 
     def with_scaled_costs(self, kind: str, compute: float, transfer: float) -> OpGraph:
         """The graph with costs of a kind, multiplied by two factors; the same object when asked again."""
         key = (kind, compute, transfer)
-        if self._scaled.get("key") != key:
+        known, graph = self._latest.get("scaled", (None, self.graph))  # read at once: another thread may replace it
+        if known != key:
             graph = self.with_costs(kind)
-            scaled = graph if compute == transfer == 1.0 else costs.scale(graph, compute=compute, transfer=transfer)
-            self._scaled.update(key=key, graph=scaled)
-        return self._scaled["graph"]
+            if not compute == transfer == 1.0:
+                graph = costs.scale(graph, compute=compute, transfer=transfer)
+            self._latest["scaled"] = key, graph
+        return graph
 
     @cached_property
-    def _scaled(self) -> dict[str, Any]:
+    def _latest(self) -> dict[str, tuple[tuple[str, float, float], OpGraph]]:
         return {}
 
     @cached_property
@@ -211,12 +213,9 @@ class State:
 
     def _fitting(self, model: Model, preset: Preset) -> str:
         """Costs that fit a graph and a cluster, unless others than those that fit were chosen before."""
-        if self.costs != costs_for(self.model.graph, self.preset) and (self.costs, counts_plainly(model.graph)) != (
-            "seconds",
-            False,
-        ):
-            return self.costs
-        return costs_for(model.graph, preset)
+        chosen = self.costs != costs_for(self.model.graph, self.preset)
+        possible = self.costs != "seconds" or counts_plainly(model.graph)
+        return self.costs if chosen and possible else costs_for(model.graph, preset)
 
     def with_cluster(self, cluster: Cluster, layout: Layout) -> State:
         """The cluster after an edit. The memory model changes with it if it was its default; pins follow a device's new name."""

@@ -104,11 +104,10 @@ def _rows(table: pd.DataFrame, by: str, rows: int) -> tuple[list[str], np.ndarra
     """Name, saved and lost seconds, and moved ops of what changes most; what is left as one row."""
     first, rest = table.head(rows), table.iloc[rows:]
     names = [str(name) for name in first[by]] + ([f"{len(rest)} others"] if len(rest) else [])
-    columns = (
+    saved, lost, moved = (
         np.append(first[label].to_numpy(), [rest[label].sum()] if len(rest) else [])
         for label in ("saved", "lost", "moved")
     )
-    saved, lost, moved = columns
     return names, saved, lost, moved.astype(int)
 
 

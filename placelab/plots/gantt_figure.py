@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 IDLE = ("#56B4E9", "#E69F00", "#D55E00", "#8C8C8C")  # transfer, upstream, memory, end
 MANY = 3000  # glyphs from which WebGL draws them
+OPS, MOVED = (-0.36, 0.2), (0.24, 0.34)  # top and bottom of bars in their lane
 
 
 def gantt(schedule: Schedule, *, width: int = 1000, dark: bool | None = None) -> figure:
@@ -58,7 +59,7 @@ def gantt(schedule: Schedule, *, width: int = 1000, dark: bool | None = None) ->
 def _draw_ops(plot: figure, schedule: Schedule, size: float) -> None:
     graph = schedule.problem.graph
     colour, legend = _kinds(graph.kind, schedule.finish - schedule.start)
-    columns = _bars(schedule.start, schedule.finish, schedule.device, size, -0.36, 0.2)
+    columns = _bars(schedule.start, schedule.finish, schedule.device, size, OPS)
     columns |= dict(name=graph.names, kind=np.where(graph.kind == "", "unknown", graph.kind))
     columns["device"] = np.array(schedule.problem.cluster.names, dtype=object)[schedule.device]
     for i, label in enumerate(legend):
@@ -75,8 +76,8 @@ def _draw_transfers(plot: figure, schedule: Schedule, size: float) -> None:
     for rows, lane, label in ((schedule.transfers, "destination", "transfer"), (schedule.sends, "source", "Send op")):
         if not len(rows):
             continue
-        place = (0.24, 0.34) if label == "transfer" else (-0.36, 0.2)
-        columns = _bars(rows["start"], rows["finish"], rows[lane], size, *place)
+        place = MOVED if label == "transfer" else OPS
+        columns = _bars(rows["start"], rows["finish"], rows[lane], size, place)
         columns |= dict(
             name=names[made[rows["tensor"]]], source=devices[rows["source"]], destination=devices[rows["destination"]]
         )
@@ -89,27 +90,27 @@ def _draw_transfers(plot: figure, schedule: Schedule, size: float) -> None:
 def _draw_critical(plot: figure, schedule: Schedule, size: float) -> None:
     steps = critical_steps(schedule)
     ops, moved = steps[steps["kind"] == 0], steps[steps["kind"] == 1]
-    lanes = [(ops, schedule.device[ops["row"]], -0.36, 0.2)]
+    lanes = [(ops, schedule.device[ops["row"]], OPS)]
     if len(moved):
-        lanes.append((moved, schedule.transfers["destination"][moved["row"]], 0.24, 0.34))
-    for part, lane, top, bottom in lanes:
-        columns = _bars(part["start"], part["finish"], lane, size, top, bottom)
+        lanes.append((moved, schedule.transfers["destination"][moved["row"]], MOVED))
+    for part, lane, place in lanes:
+        columns = _bars(part["start"], part["finish"], lane, size, place)
         quad(plot, columns, fill_color=None, line_color=CRITICAL, line_width=1.5)
 
 
 def _draw_idle(plot: figure, schedule: Schedule, size: float) -> None:
     gaps = idle_gaps(schedule)
-    columns = _bars(gaps["start"], gaps["finish"], gaps["device"], size, -0.36, 0.2)
+    columns = _bars(gaps["start"], gaps["finish"], gaps["device"], size, OPS)
     columns["colour"] = np.array(IDLE, dtype=object)[gaps["reason"]]
     quad(plot, columns, fill_color="colour", line_color=None, fill_alpha=0.18)
 
 
 def _bars(
-    start: np.ndarray, finish: np.ndarray, lane: np.ndarray, size: float, top: float, bottom: float
+    start: np.ndarray, finish: np.ndarray, lane: np.ndarray, size: float, place: tuple[float, float]
 ) -> dict[str, Any]:
-    """Corners of bars, from `top` to `bottom` of each one's lane."""
+    """Corners of bars, at one place in each one's lane."""
     left, right = start / size, finish / size
-    return dict(left=left, right=right, took=right - left, top=lane + top, bottom=lane + bottom)
+    return dict(left=left, right=right, took=right - left, top=lane + place[0], bottom=lane + place[1])
 
 
 def _hover(plot: figure, bars: Any, lines: list[tuple[str, str]]) -> None:

@@ -49,8 +49,9 @@ def memory(schedule: Schedule, *, width: int = 1000, dark: bool | None = None) -
     drawn = capacity <= FAR * peak.max()
     top, end = max(peak.max(), capacity[drawn].max(initial=0.0)), schedule.makespan
     axes = Axes(time_unit(end, written), byte_unit(top, written), end, top)
-    panels = [_panel(schedule, d, axes, width, dark) for d in _fullest(peak, capacity)]
-    for panel, d in zip(panels, _fullest(peak, capacity), strict=True):
+    devices = _fullest(peak, capacity)
+    panels = [_panel(schedule, d, axes, width, dark) for d in devices]
+    for panel, d in zip(panels, devices, strict=True):
         capacity_text = f", capacity {written.amount(capacity[d], 'B')}" if np.isfinite(capacity[d]) else ""
         panel.title = f"{schedule.problem.cluster.names[d]}: peak {written.amount(peak[d], 'B')}{capacity_text}"
         panel.x_range, panel.y_range = panels[0].x_range, panels[0].y_range

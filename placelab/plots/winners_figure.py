@@ -84,7 +84,8 @@ def winners(frame: pd.DataFrame, x: str, y: str, *, dark: bool | None = None, wi
 
 def best(table: StrategyTable, frame: pd.DataFrame, x: str, y: str) -> dict[str, list[Any]]:
     """One entry per cell with a winner: its values as texts, the winner, its mean ratio, and the second best in words."""
-    where = frame.drop_duplicates("problem").set_index("problem")[[x, y]]
+    where = frame.drop_duplicates("problem")
+    where.index = where["problem"].map(str)  # as in the table, also where a file has given numbers back
     with np.errstate(divide="ignore"):
         logs = np.log(table.relative)
     groups: dict[tuple[str, str], list[int]] = {}

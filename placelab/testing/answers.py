@@ -43,7 +43,7 @@ def answer(found: Any, *arguments: Any, seconds: float | None = SECONDS) -> Any:
         return found
     name = title(found)
     if is_empty(found):
-        fail(f"{name} is still empty: fill in its body and run its cell again")
+        fail_empty(name)
     result = _called(found, arguments if _takes_any(found) else (), seconds)
     _expect_filled(result, name)
     return result
@@ -57,6 +57,11 @@ def fail(sentence: str, code: str = "", cause: BaseException | None = None) -> N
     error = AssertionError(f"{sentence}\n\n{code}" if code else sentence)
     vars(error).update(_render_traceback_=lambda: [str(error), *_own_lines(cause)])
     raise error from cause
+
+
+def fail_empty(name: str, cause: BaseException | None = None) -> NoReturn:
+    """Raise AssertionError for a function whose body is not written yet."""
+    fail(f"{name} is still empty: fill in its body and run its cell again", cause=cause)
 
 
 def _own_lines(cause: BaseException | None) -> list[str]:
@@ -158,7 +163,7 @@ def _called(function: Callable, arguments: tuple, seconds: float | None) -> Any:
 
 def _report(name: str, error: BaseException) -> NoReturn:
     if isinstance(error, NotImplementedError):
-        fail(f"{name} is still empty: fill in its body and run its cell again", cause=error)
+        fail_empty(name, error)
     if isinstance(error, AssertionError):  # of a check that runs within its limit
         raise error
     if not isinstance(error, Exception):

@@ -90,9 +90,8 @@ def check_strategy(
     name = f if isinstance(f, str) else title(f)
     own = np.array([_makespan(f, problem, seconds) for problem in several])
     rivals = dict.fromkeys((baseline, *beside))
-    times = {rival: np.array([_makespan(rival, problem, None) for problem in several]) for rival in rivals} | {
-        name: own
-    }
+    times = {rival: np.array([_makespan(rival, problem, None) for problem in several]) for rival in rivals}
+    times[name] = own
     ratio = {rival: time / times[baseline] for rival, time in times.items()}
     mean = float(np.exp(np.log(ratio[name]).mean()))
     if mean >= 1:

@@ -32,7 +32,7 @@ from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.simulation import simulate
 from placelab.strategies import Partitioner, Scheduler, _enter, find, partitioners, schedulers
-from placelab.testing.answers import answer, fail, is_empty
+from placelab.testing.answers import answer, fail, fail_empty, is_empty
 from placelab.testing.example_problems import examples, size
 from placelab.testing.problem_as_code import as_code
 
@@ -245,7 +245,7 @@ def _first_fault(
 ) -> None:
     name = f"{what} {f.name!r}"
     if is_empty(f):
-        fail(f"{name} is still empty: fill in its body and run its cell again")
+        fail_empty(name)
 
     def run() -> bool:
         for problem in examples() if problems is None else sorted(problems, key=size):
@@ -253,7 +253,7 @@ def _first_fault(
             try:
                 fault = next(faults(f, problem), None)
             except NotImplementedError as error:
-                fail(f"{name} is still empty: fill in its body and run its cell again", cause=error)
+                fail_empty(name, error)
             except Exception as error:
                 fault, cause = f"fails with {type(error).__name__}: {error}", error
             if fault is not None:

@@ -203,10 +203,9 @@ def check_transform(f: Any, problems: Iterable[Problem] | None = None, *, second
 def _placement(problem: Problem, given: Any, name: str) -> tuple[Placement, str]:
     """The placement, and code that makes it."""
     if isinstance(given, Placement):
-        if given.problem is not problem:
-            given = given.to_mapping()
-        else:
+        if given.problem is problem:
             return given, f"{as_code(problem)}\nplacement = pl.Placement(problem, {given.device.tolist()})"
+        given = given.to_mapping()
     if not isinstance(given, Mapping):
         fail(f"{name} is {described(given)}; a Placement or a mapping from ops to devices is expected")
     code = f"{as_code(problem)}\nplacement = pl.Placement.from_mapping(problem, {shown(dict(given))})"

@@ -42,9 +42,7 @@ class ComparisonTable(anywidget.AnyWidget):
     fraction = traitlets.Float(1.0).tag(sync=True)  # share of the rows to be compared that are
     action = traitlets.Unicode("").tag(sync=True)  # of the button: "halt", "compare", "search", or "" for none
     asked = traitlets.Dict().tag(sync=True)
-    unitless = traitlets.Bool(False).tag(
-        sync=True
-    )  # the problem counts in plain numbers, see placelab.problem.plain_numbers
+    unitless = traitlets.Bool(False).tag(sync=True)  # all quantities are plain numbers, see problem.plain_numbers
 
     def __init__(self, **traits: Any) -> None:
         super().__init__(**{"layout": w.Layout(width="100%", height="100%", min_width="0", min_height="0"), **traits})

@@ -27,6 +27,7 @@ import numpy as np
 
 from placelab.problem.problem import Problem
 from placelab.schedule.trace import Ranks, Trace
+from placelab.widgets.gantt.wire import joined
 
 VERSION = 1
 DECISIONS, RANKS = 0, 1
@@ -152,6 +153,5 @@ def _terms(problem: Problem, ranks: Ranks, op: int) -> tuple[np.ndarray, int]:
 
 
 def _message(header: list[Any], columns: list[np.ndarray], texts: dict[str, Any]) -> bytes:
-    text = json.dumps(texts).encode()
-    parts = [np.array([*header, len(text)], "<u4").tobytes(), *(column.tobytes() for column in columns), text]
-    return b"".join(part + b"\0" * (-len(part) % 8) for part in parts)
+    text = np.frombuffer(json.dumps(texts).encode(), np.uint8)
+    return joined([np.array([*header, len(text)], "<u4"), *columns, text])

@@ -22,9 +22,7 @@ class Frame(anywidget.AnyWidget):
     whole = traitlets.Unicode().tag(sync=True)  # id of the widget that the frame surrounds
 
     picture: traitlets.List[str] = traitlets.List().tag(sync=True)  # class and number of the newest saved picture
-    on_stale_picture: Callable[[], None] | None = (
-        None  # called when the page shows an earlier one, and receives no newer one
-    )
+    on_stale_picture: Callable[[], None] | None = None  # called when the page has an earlier one, and gets no newer one
 
     def __init__(self, **traits: Any) -> None:
         super().__init__(**traits)

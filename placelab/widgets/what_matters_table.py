@@ -42,9 +42,7 @@ class WhatMattersTable(anywidget.AnyWidget):
     status = traitlets.Unicode("").tag(sync=True)  # a few words; "" when there is nothing to say
     stale = traitlets.Bool(False).tag(sync=True)
     selection = traitlets.Int(-1).tag(sync=True)  # number of the op that all views show as selected
-    unitless = traitlets.Bool(False).tag(
-        sync=True
-    )  # the problem counts in plain numbers, see placelab.problem.plain_numbers
+    unitless = traitlets.Bool(False).tag(sync=True)  # all quantities are plain numbers, see problem.plain_numbers
 
     def __init__(self, **traits: Any) -> None:
         super().__init__(**{"layout": w.Layout(height="100%", min_height="0", min_width="0"), **traits})

@@ -58,6 +58,13 @@ def test_port_in_use_is_passed_over():
         assert port < lab_command.free_port(port) < port + 100
 
 
+@pytest.mark.parametrize("port", [-1, 0, 65536])
+def test_a_number_that_is_no_port_is_a_sentence(port):
+    """The address that is printed is the one that the server listens on."""
+    with pytest.raises(OSError, match=f"No free port from {port} on"):
+        lab_command.free_port(port)
+
+
 def test_lab_serves_loopback_behind_a_token(checkout):
     """The server answers at the printed address only: not without the token, not on another interface."""
     home = checkout / "home"

@@ -121,6 +121,20 @@ def test_two_strategies_side_by_side(panel):
     assert panel.view.note == "Not compared with broken: RuntimeError: <b>no</b>" and panel.view.counts[0] == 10
 
 
+def test_a_partitioner_that_exits_is_a_sentence(panel):
+    """It is a note beside the decisions of the one shown, as any other failure."""
+
+    @pl.partitioner
+    def leaves(problem, *, trace=False):
+        """Exits."""
+        raise SystemExit(3)
+
+    show(panel, solved("heft"))
+    panel.view.against = "leaves"
+    assert panel.settled(30)
+    assert panel.view.note == "Not compared with leaves: SystemExit: 3" and panel.view.counts[0] == 10
+
+
 def test_a_partitioner_that_loops_is_left(panel):
     """Choosing another one ends the wait for it."""
     begun, end = threading.Event(), threading.Event()

@@ -526,6 +526,16 @@ def test_controls_follow_the_signature(annotation, default, kind):
     assert read(widget) == default
 
 
+@pytest.mark.parametrize("text", ["{[]: 1}", "1 +", "-" * 100_000 + "1"])
+def test_what_is_no_literal_is_a_text(text):
+    """The strategy refuses it in a sentence, as any other wrong value."""
+    from placelab.explorer.panels.options import read
+
+    field = control("some_option", tuple, (1, 2.5), (1, 2.5))
+    field.value = text
+    assert read(field) == text
+
+
 def test_options_of_every_strategy_have_controls():
     """The whole catalogue can be shown, and its defaults are no changes."""
     for function in [*pl.partitioners().values(), *pl.schedulers().values()]:

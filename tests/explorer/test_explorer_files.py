@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from pathlib import Path
 
@@ -86,6 +87,21 @@ def test_the_path_field_offers_what_can_be_opened(here):
     assert openable_files(Path()) == ["a.onnx", "b.JSON.GZ", "d.pbtxt", "saved"]
 
 
+def test_the_path_field_passes_over_what_may_not_be_read(here, monkeypatch):
+    """A folder of somebody else's beside the notebook, or none that could be listed, does not keep the panel shut."""
+    Path("a.onnx").touch()
+    Path("secret").mkdir()
+    stat = os.stat
+
+    def refused(path, *arguments, **options):
+        if "secret" in str(path):
+            raise PermissionError(13, "Permission denied")
+        return stat(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "stat", refused)
+    assert openable_files(Path()) == ["a.onnx"] and openable_files(Path("gone")) == []
+
+
 def test_enter_reads_again_what_could_not_be_read(here):
     """If reading failed, Enter reads the path again, as the file may have changed; a file that was read is not read twice."""
     picked, sentences = [], []
@@ -165,6 +181,23 @@ def test_the_panel_marks_the_times_that_apply():
     pick(shown, "Cluster", "rtx2080ti_box")
     assert "✓ time on h100" not in sources(shown) and "✓ time on rtx2080ti" in sources(shown)
     shown.close()
+
+
+def test_threads_that_scale_costs_get_their_own():
+    """A thread that asks for one factor never gets the graph that another one has scaled in the midst of it."""
+    model = initial_state("topcuoglu").model
+    twice = model.with_scaled_costs("model", 2.0, 1.0)
+
+    class Interrupted(str):
+        """While it is compared, another thread asks for another factor."""
+
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            model.with_scaled_costs("model", 4.0, 1.0)
+            return str.__eq__(self, other)
+
+    assert model.with_scaled_costs(Interrupted("model"), 2.0, 1.0) is twice
 
 
 def test_factors_are_undone_and_copied(explorer):

@@ -215,6 +215,16 @@ def test_a_run_shows_where_time_goes_and_the_optimum_moves():
     assert page.chart.curve["seconds"]  # to drag back on
 
 
+@pytest.mark.parametrize("iterations", [0, -1, 10**400, 2.5, "x", None])
+def test_a_number_of_iterations_that_a_file_has_wrong_counts_as_one(iterations):
+    """The run has the time of the whole schedule for its step."""
+    graph = pl.generators.fork_join(3)
+    graph = graph.replace(metadata={**graph.metadata, "replica": {"iterations": iterations}})
+    page, schedule = TrainingRun(), pl.solve(pl.Problem(graph, pl.Cluster.uniform(2)))
+    page.follow(schedule, True)
+    assert page.run.step == schedule.makespan
+
+
 def test_the_interval_is_dragged_on_the_curve():
     """What the picture says moves the slider and the run, in whole steps; the limits are those of the slider."""
     page = TrainingRun()

@@ -119,6 +119,15 @@ def test_winners_by_hand():
         pl.plots.winners(table, "z", "y")
 
 
+def test_winners_of_a_table_that_was_a_file():
+    """Names that a file gives back as numbers, and names as a column of the plane, are problems, too."""
+    table = frame([[1, 2], [4, 1]], x=[2, 10])
+    read = table.assign(problem=table["problem"].str.strip("p").astype(int))
+    for x, y in (("x", "problem"), ("problem", "problem"), ("x", "x")):
+        cells = columns_of(pl.plots.winners(read, x, y), "cells")
+        assert [(data["x"], data["y"]) for data in cells] == [([str(read[x][i])], [str(read[y][i])]) for i in (0, 2)]
+
+
 def test_a_real_study_is_drawn():
     """All four figures, dark and light."""
     problems = pl.grid(pl.generators.fft(4), [2, 3], bandwidth=[1e9, 1e10])

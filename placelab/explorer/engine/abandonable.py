@@ -64,11 +64,9 @@ class Caller:
         thread = self._thread or self._start()
         self._calls.put(call)
         while True:
-            try:
+            with suppress(Empty):
                 value, error = self._outcomes.get(timeout=POLL)
                 break
-            except Empty:
-                pass
             try:
                 until.check()
             except Abandoned:

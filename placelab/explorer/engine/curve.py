@@ -13,11 +13,10 @@ import numpy as np
 
 from placelab.errors import PlacelabError
 from placelab.explorer.engine.abandonable import Caller
-from placelab.explorer.engine.solving import function_of, place_state
+from placelab.explorer.engine.solving import function_of, place_state, simulate_state
 from placelab.explorer.engine.worker import Background, Worker
 from placelab.explorer.state import State
 from placelab.problem.cluster import Cluster
-from placelab.simulation import simulate
 from placelab.strategies import PLANNED, partitioners
 from placelab.widgets.cluster.edit import apply
 
@@ -132,13 +131,8 @@ class Curve(Background):
         )
 
 
-COLUMNS = {
-    "speed": "device",
-    "memory": "device",
-    "bandwidth": "pairs",
-    "latency": "pairs",
-    "shared": "link",
-}  # what is dragged, and where
+# What is dragged, and where.
+COLUMNS = {"speed": "device", "memory": "device", "bandwidth": "pairs", "latency": "pairs", "shared": "link"}
 
 
 def dragged_value(cluster: Cluster, message: Mapping[str, Any]) -> float:
@@ -169,9 +163,7 @@ def makespan(state: State) -> float:
     """The makespan of a state [s]; NaN where it cannot be placed or simulated."""
     extra = {"preview": True} if "preview" in function_of(state).reserved else {}
     try:
-        problem = state.problem()
-        placement, _ = place_state(state, problem, **extra)
-        options = state.options_of("scheduler")
-        return simulate(problem, placement, state.scheduler, seed=state.seed, **options).makespan
+        placement, _ = place_state(state, state.problem(), **extra)
+        return simulate_state(state, placement).makespan
     except PlacelabError:
         return float("nan")

@@ -86,10 +86,9 @@ def place_state(state: State, problem: Problem, **extra: Any) -> tuple[Placement
 
 def with_runnable_scheduler(state: State, placement: Placement) -> State:
     """The state, its scheduler replaced when that is ``planned`` and the placement has no plan."""
-    lacks = placement.planned is None and state.scheduler == PLANNED
-    return (
-        replace(state, scheduler=default_scheduler(placement), requested_scheduler=state.scheduler) if lacks else state
-    )
+    if placement.planned is not None or state.scheduler != PLANNED:
+        return state
+    return replace(state, scheduler=default_scheduler(placement), requested_scheduler=PLANNED)
 
 
 def simulate_state(state: State, placement: Placement) -> Schedule:

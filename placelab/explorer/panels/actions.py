@@ -13,8 +13,8 @@ import ipywidgets as w
 from placelab.explorer import code
 from placelab.explorer.engine.failure import sentence
 from placelab.explorer.panels.buttons import button
+from placelab.explorer.panels.item import Item
 from placelab.explorer.panels.popover import Popover
-from placelab.explorer.panels.strip import Item
 from placelab.explorer.state import State, Steps
 from placelab.problem.markup import counted
 from placelab.schedule.schedule import Schedule
@@ -65,7 +65,10 @@ class Actions:
         self.frame = Frame()
         self.keep = w.ToggleButton(description="◈ Keep", tooltip=KEEP_TIP, layout=w.Layout(width="auto"))
         self.keep.observe(lambda change: keep(change["new"]), "value")
-        self.downloads = {text: button(text, tip, self._saver(text)) for text, (tip, *_) in DOWNLOADS.items()}
+        self.downloads = {
+            text: button(text, tip, partial(self._save, suffix, kind, write))
+            for text, (tip, suffix, kind, write) in DOWNLOADS.items()
+        }
         self.downloads |= {text: button(text, tip, partial(self._picture, text)) for text, tip in PICTURES.items()}
         self.download = Popover("⤓", "Download", *self.downloads.values())
         widgets = [self.undo, self.redo, self.code, self.download.box, self.keep, self.frame]
@@ -87,9 +90,6 @@ class Actions:
             path = Path(code.file_name(state))
             model.graph.save(path)
             self.code.note = f"The graph is saved as {path}, beside the notebook."
-
-    def _saver(self, text: str) -> Callable[[], None]:
-        return lambda: self._save(*DOWNLOADS[text][1:])
 
     def _picture(self, text: str) -> None:
         """Have the browser draw the chart as it shows it."""

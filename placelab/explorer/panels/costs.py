@@ -12,6 +12,7 @@ import ipywidgets as w
 from placelab.costs.source_table import sources
 from placelab.explorer.panels.buttons import button
 from placelab.explorer.panels.choose import choose
+from placelab.explorer.panels.popover import opens
 from placelab.explorer.state import Change, State
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
@@ -52,8 +53,7 @@ class CostsPicker:
         self._used: set[str] = set()  # columns of times that apply to the devices shown
         self._tabled: tuple = ()  # graph and columns that the table was made for
         self.menu = w.Dropdown(options=list(COSTS), description="Costs", tooltip=TIP, layout=w.Layout(width="auto"))
-        self.toggle = w.ToggleButton(tooltip=SOURCES_TIP)
-        self.toggle.layout.width = "auto"
+        self.toggle = w.ToggleButton(tooltip=SOURCES_TIP, layout=w.Layout(width="auto"))
         self.sliders = {name: _slider(*words) for name, words in FACTORS.items()}
         self.reset = button("× 1", "Both factors 1 again", lambda: self._set(compute=1.0, transfer=1.0))
         self.sources = w.HTML().add_class("pl-sources")
@@ -64,8 +64,8 @@ class CostsPicker:
             slider.observe(
                 lambda change, name=name: self._set(f"scale {name}", **{name: _rounded(change["new"])}), "value"
             )
-        self.toggle.observe(self._reveal, "value")
-        self._reveal()
+        opens(self.toggle, self.panel)
+        self.toggle.observe(lambda _: self._fill_table(), "value")
 
     def show(self, state: State) -> None:
         """Show the costs of `state`, without calling `change`."""
@@ -97,10 +97,6 @@ class CostsPicker:
     def _set(self, key: str = "", **changes: Any) -> None:
         if not self._quiet:
             self._change(lambda state: replace(state, **changes), key)
-
-    def _reveal(self, _: Any = None) -> None:
-        self.panel.layout.display = "flex" if self.toggle.value else "none"
-        self._fill_table()
 
 
 def _slider(label: str, tip: str) -> w.FloatLogSlider:

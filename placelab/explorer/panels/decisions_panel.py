@@ -102,7 +102,7 @@ class DecisionsPanel(Background):
             return run_abandonable(place, lambda: self._worker.woken), ""
         except Abandoned:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return None, f"{failed}: {_sentence(error)}"
 
 
@@ -117,7 +117,7 @@ def _why_none(result: Result) -> str:
     return "" if "trace" in function.reserved else SEARCHES if own else OWN
 
 
-def _sentence(error: Exception) -> str:
+def _sentence(error: BaseException) -> str:
     """The error in one line; the kind of one that is not placelab's own."""
     kind = "" if isinstance(error, PlacelabError) else f"{type(error).__name__}: "
     return (kind + str(error).partition("\n")[0]).rstrip(": ")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
@@ -112,7 +112,7 @@ def contents(before: Schedule | None, after: Schedule | None) -> tuple[str, list
     numbers = {name: i for i, name in enumerate(after.problem.graph.names.tolist())}
     rows = [
         *_scopes(diff, numbers),
-        *_groups(diff, "kind", diff.by_kind(), numbers),
+        *_groups(diff, "kind", diff.by_kind(), numbers, diff.ops["kind"]),
         *_ops(diff, numbers),
         *figures,
     ]
@@ -140,12 +140,12 @@ def _scopes(diff: Difference, numbers: dict[str, int]) -> Iterator[Row]:
 
 
 def _groups(
-    diff: Difference, what: str, table: pd.DataFrame, numbers: dict[str, int], keys: list[str] | None = None
+    diff: Difference, what: str, table: pd.DataFrame, numbers: dict[str, int], keys: Sequence[str] | pd.Series
 ) -> Iterator[Row]:
     """Rows of kinds or scopes; a click selects the op in them that changed most."""
     ops = diff.ops
     change = (ops["critical_a"] - ops["critical_b"]).abs().where(ops["name"].isin(numbers), -1.0)
-    most = change.groupby(keys if keys is not None else ops[what]).idxmax()
+    most = change.groupby(keys).idxmax()
     for row in table.head(MOST).to_dict("records"):
         name = ops["name"][most[row[what]]]
         yield dict(

@@ -9,12 +9,12 @@ import numpy as np
 from placelab.analysis import worker_measures as workers
 from placelab.analysis.collectives import arrival_skew
 from placelab.analysis.stage_measures import bubbles, stages
+from placelab.explorer.panels.item import Item, item
 from placelab.pipelines.pipeline_columns import pipeline_of
 from placelab.planning.read_orders import replica_column
 from placelab.schedule.schedule import Schedule
 from placelab.units import percent
 
-Item = dict[str, str]  # as in placelab.explorer.panels.strip
 LISTED = 32  # devices that a tooltip names
 EFFICIENCY = (
     "Ordering efficiency E = (U − t) / (U − L) of the worker where it is least: U its computing and communication one after the "
@@ -61,10 +61,10 @@ def _replicas(schedule: Schedule) -> list[Item]:
     wait = workers.straggling(end)
     title = f"{EFFICIENCY} {listed}. A perfect overlap would gain {percent(gain)} over none."
     ends = f"{STRAGGLING} Ends: {units.time(end.min())} to {units.time(end.max())}"
-    late = _item("straggling", "Straggling", percent(wait), ends, "bad" if wait >= 0.1 else "")
+    late = item("straggling", "Straggling", percent(wait), ends, "bad" if wait >= 0.1 else "")
     if _summed(schedule):  # a worker of an all-reduce waits for what others send: E tells nothing of its own order
         return [late]
-    return [_item("efficiency", "E", f"{each.min():.2f}", title, "good" if each.min() >= 0.9 else ""), late]
+    return [item("efficiency", "E", f"{each.min():.2f}", title, "good" if each.min() >= 0.9 else ""), late]
 
 
 def _pipeline(schedule: Schedule) -> list[Item]:
@@ -73,8 +73,8 @@ def _pipeline(schedule: Schedule) -> list[Item]:
     share = idle["bubble"] / end
     title = f"{BUBBLE}: {units.time(idle['bubble'])}. {SPAN} {units.time(idle['bubble_span'])}"
     return [
-        _item("bubble", "Bubble", percent(share), title, "bad" if share >= 0.25 else ""),
-        _item("activations", "Micro-batches held", f"{idle['peak_activations']:.0f}", f"{HELD}: the most of any stage"),
+        item("bubble", "Bubble", percent(share), title, "bad" if share >= 0.25 else ""),
+        item("activations", "Micro-batches held", f"{idle['peak_activations']:.0f}", f"{HELD}: the most of any stage"),
     ]
 
 
@@ -90,12 +90,12 @@ def _stages(schedule: Schedule) -> list[Item]:
         worst = values.reshape(replicas, -1).max(axis=0)
         value = short or shortened([text(x) for x in worst.tolist()])
         listed = ", ".join(f"{name} {text(x)}" for name, x in zip(names[:LISTED], values.tolist(), strict=False))
-        return _item(key, label, value, f"{says}: {listed}{', …' * (len(names) > LISTED)}")
+        return item(key, label, value, f"{says}: {listed}{', …' * (len(names) > LISTED)}")
 
     span = units.time(bubbles(schedule)["bubble_span"])
     most = f"{'most of any replica, ' * (replicas > 1)}from the first stage on"
     items = [
-        _item("span", "Bubble in spans", span, SPAN),
+        item("span", "Bubble in spans", span, SPAN),
         row("held", "Held, by stage", table["activations"].to_numpy(), "{:.0f}".format, f"{HELD}; {most}"),
         row(
             "busy",
@@ -134,16 +134,12 @@ def _buckets(schedule: Schedule) -> list[Item]:
     worst = int(np.argmax(skew))
     last = float((table["end"] - table["latest"]).max())
     return [
-        _item("buckets", "Buckets", f"{len(table)}", "Gradients that are summed together"),
-        _item("skew", "Arrival skew", f"≤ {units.time(float(skew[worst]))}", f"{SKEW}: {listed}"),
-        _item(
+        item("buckets", "Buckets", f"{len(table)}", "Gradients that are summed together"),
+        item("skew", "Arrival skew", f"≤ {units.time(float(skew[worst]))}", f"{SKEW}: {listed}"),
+        item(
             "reduce",
             "All-reduce",
             f"≤ {units.time(last)}",
             "The longest, from the last worker's readiness until all have the sum",
         ),
     ]
-
-
-def _item(key: str, label: str, value: str, title: str = "", tone: str = "") -> Item:
-    return {"key": key, "label": label, "value": value, "title": title, "tone": tone}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -13,8 +13,9 @@ from placelab.explorer.engine.solving import Result
 from placelab.explorer.engine.worker import Background, Worker
 from placelab.explorer.jobs import Job, one_step, with_job
 from placelab.explorer.panels.buttons import button
+from placelab.explorer.panels.item import Item, item
 from placelab.explorer.panels.job_controls import PRESETS, JobControls
-from placelab.explorer.panels.job_numbers import Item, job_details, job_items
+from placelab.explorer.panels.job_numbers import job_details, job_items
 from placelab.explorer.panels.orders import Orders
 from placelab.explorer.panels.panel import Shared
 from placelab.explorer.panels.training_run import TrainingRun
@@ -48,7 +49,7 @@ class JobPanel(Background):
         self._result: Result | None = None
         self.controls = JobControls(self._ask)
         self.step = button("One step", "The model alone, as it was", lambda: self._ask(None))
-        self.presets = [button(text, tip, self._asker(job)) for text, (job, tip) in PRESETS.items()]
+        self.presets = [button(text, tip, partial(self._ask, job)) for text, (job, tip) in PRESETS.items()]
         self.page = w.ToggleButton(description="Training run", tooltip=RUN_TIP, layout=w.Layout(width="auto"))
         self.page.add_class("pl-pages")
         self.page.observe(self._turn, "value")
@@ -81,27 +82,22 @@ class JobPanel(Background):
         self._result = result
         if not self.visible or result is None:
             return
-        if result.state is not None and result.state.job is None:
+        schedule, job = result.schedule, result.state.job
+        if job is None:
             self._say(INVITATION)
         else:
-            schedule = result.schedule
-            iterations = 1 if result.state is None or result.state.job is None else result.state.job.iterations
-            step = _item(
-                "step", "Step", seconds(schedule.makespan / iterations), "Makespan over the number of iterations"
-            )
+            took = seconds(schedule.makespan / job.iterations)
+            step = item("step", "Step", took, "Makespan over the number of iterations")
             details = job_details(schedule)
-            items = [item for item in job_items(schedule) if item["key"] != "activations" or not details]
+            items = [each for each in job_items(schedule) if each["key"] != "activations" or not details]
             self.numbers.value = _table([step, *items, *details])
-        self.orders.follow(result.schedule)
-        self.run.follow(result.schedule, self.page.value)
+        self.orders.follow(schedule)
+        self.run.follow(schedule, self.page.value)
 
     def close(self) -> None:
         """End the threads."""
         super().close()
         self.orders.close()
-
-    def _asker(self, job: Job) -> Callable[[], None]:
-        return lambda: self._ask(job)
 
     def _ask(self, job: Job | None, field: str = "") -> None:
         self._asked = job, field
@@ -151,14 +147,10 @@ def _remade(state: State, job: Job | None) -> State:
     return one_step(state) if job is None else with_job(state, job)
 
 
-def _item(key: str, label: str, value: str, title: str) -> Item:
-    return {"key": key, "label": label, "value": value, "title": title, "tone": ""}
-
-
 def _table(items: list[Item]) -> str:
     rows = (
-        f'<tr title="{escape(item["title"])}" class="{escape(item["tone"])}" data-key="{escape(item["key"])}">'
-        f"<th scope='row'>{escape(item['label'])}</th><td>{escape(item['value'])}</td></tr>"
-        for item in items
+        f'<tr title="{escape(each["title"])}" class="{escape(each["tone"])}" data-key="{escape(each["key"])}">'
+        f"<th scope='row'>{escape(each['label'])}</th><td>{escape(each['value'])}</td></tr>"
+        for each in items
     )
     return f"<table>{''.join(rows)}</table>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from os.path import isfile  # of Path, it would raise where a folder may not be read
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import ipywidgets as w
 from placelab.costs import Profile
 from placelab.explorer.panels.choose import choose
 from placelab.explorer.panels.opening import Opening
+from placelab.explorer.panels.popover import opens
 from placelab.explorer.state import Model, model_names, model_of
 from placelab.loading import SAVED_MODEL, opened, suffixes
 from placelab.units import si
@@ -62,9 +64,11 @@ class ModelPicker:
         self.upload.on_refused = self._refused
         hint = w.HTML(HINT).add_class("pl-about")
         self.panel = w.HBox([self.path, self.upload, hint]).add_class("pl-row").add_class("pl-open")
-        self._reveal()
         self.menu.observe(self._chosen, "value")
-        self.toggle.observe(self._reveal, "value")
+        self.toggle.observe(
+            self._list_files, "value"
+        )  # before the field is seen: new options clear what is typed in it
+        opens(self.toggle, self.panel)
         self.path.observe(lambda change: self._typed(change["new"]), "value")
         self.path.on_msg(self._entered)
 
@@ -128,14 +132,17 @@ class ModelPicker:
         self._say(reason, "bad")
         self.menu.value = self._title
 
-    def _reveal(self, _: Any = None) -> None:
-        if self.toggle.value:  # before the field is seen: new options clear what is typed in it
+    def _list_files(self, _: Any) -> None:
+        if self.toggle.value:
             self.path.options = openable_files(Path())
-        self.panel.layout.display = "flex" if self.toggle.value else "none"
 
 
 def openable_files(folder: Path) -> list[str]:
     """Paths in a folder that can be opened, by suffix or as a SavedModel, sorted; the first `OFFERED`."""
     known = tuple(suffixes())
-    models = [path for path in folder.iterdir() if path.name.lower().endswith(known) or (path / SAVED_MODEL).is_file()]
+    try:
+        found = list(folder.iterdir())
+    except OSError:  # it is gone, or may not be listed
+        return []
+    models = [path for path in found if path.name.lower().endswith(known) or isfile(path / SAVED_MODEL)]
     return sorted(map(str, models))[:OFFERED]

@@ -7,17 +7,9 @@ from html import escape
 
 import ipywidgets as w
 
-from placelab.explorer.panels.strip import Item
+from placelab.explorer.panels.item import Item
 
-ORDER = (
-    "makespan",
-    "speedup",
-    "gap",
-    "memory",
-    "legal",
-    "critical",
-    "moved",
-)  # where there is no room, the last drop out
+ORDER = ("makespan", "speedup", "gap", "memory", "legal", "critical", "moved")  # without room, the last drop out
 LABELS = {"makespan": "", "critical": "Path", "memory": "Peak", "legal": ""}  # shorter ones, for one line
 
 
@@ -54,7 +46,7 @@ class Numbers:
         self.warning.layout.display = "" if warning else "none"
 
 
-def _figure(item: Item, rest: str = "") -> str:
+def _figure(item: Item, rest: str) -> str:
     label, value = LABELS.get(item["key"], item["label"]), item["value"]
     if item["key"] == "critical":
         value = value.replace(" % ·", " ·")

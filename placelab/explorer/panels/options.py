@@ -34,9 +34,8 @@ def control(name: str, annotation: Any, default: Any, value: Any) -> w.DOMWidget
     widget = _of_type(annotation, default, value)
     widget.description, widget.tooltip = label, f"{name}: default {default!r}"
     if isinstance(widget, (w.IntText, w.FloatText)):
-        widget.layout.width = (
-            f"{max(64, 7 * len(label), 30 + 9 * len(str(default)))}px"  # as wide as its label, and its value
-        )
+        widest = max(64, 7 * len(label), 30 + 9 * len(str(default)))  # as its label, and its value
+        widget.layout.width = f"{widest}px"
     widget.description_allow_html = False
     widget.add_class("pl-option")
     return widget
@@ -102,7 +101,7 @@ def _text(value: Any, literal: bool) -> w.DOMWidget:
 def _literal(text: str) -> Any:
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return text
 
 

@@ -72,7 +72,7 @@ class Orders(Background):
 
         try:
             frame = iterations(
-                *(schedule.problem, schedule.placement, "random-reads"), runs=RUNS, progress=report, cancel=outdated
+                schedule.problem, schedule.placement, "random-reads", runs=RUNS, progress=report, cancel=outdated
             )
         except PlacelabError as error:
             self.shown.value = escape(str(error))

@@ -108,11 +108,8 @@ class Pickers:
         try:
             self.models.show(state.model)
             self._show_cluster(state)
-            self.transfers.value = next(
-                t
-                for t, rules in TRANSFERS.items()
-                if rules == (state.transfers, state.duplex and TRANSFER_MODELS[state.transfers].duplex)
-            )
+            rules = state.transfers, state.duplex and TRANSFER_MODELS[state.transfers].duplex
+            self.transfers.value = next(title for title, those in TRANSFERS.items() if those == rules)
             self.memory.value, self.seed.value = state.memory, state.seed
             self.costs.show(state)
             self.prepare.show(state)

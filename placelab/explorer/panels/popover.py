@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import ipywidgets as w
+
+
+def opens(toggle: w.ToggleButton, panel: w.Box) -> None:
+    """Show a panel while a toggle is pressed."""
+
+    def reveal(_: object = None) -> None:
+        panel.layout.display = "flex" if toggle.value else "none"
+
+    toggle.observe(reveal, "value")
+    reveal()
 
 
 class Popover:
@@ -23,12 +31,8 @@ class Popover:
         self.toggle.add_class("pl-opens")
         self.panel = w.VBox(list(content)).add_class("pl-popover")
         self.box = w.HBox([self.toggle, self.panel]).add_class("pl-pops")
-        self.toggle.observe(self._reveal, "value")
-        self._reveal()
+        opens(self.toggle, self.panel)
 
     def close(self) -> None:
         """Hide the panel."""
         self.toggle.value = False
-
-    def _reveal(self, _: Any = None) -> None:
-        self.panel.layout.display = "flex" if self.toggle.value else "none"

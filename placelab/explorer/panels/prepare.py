@@ -10,6 +10,7 @@ from typing import Any
 import ipywidgets as w
 
 from placelab.explorer.panels.options import Controls
+from placelab.explorer.panels.popover import opens
 from placelab.explorer.state import Change, State
 from placelab.strategies import Transform, transforms
 
@@ -40,8 +41,7 @@ class PreparePicker:
         self.about = w.HTML().add_class("pl-about")
         self.panel = w.HBox().add_class("pl-row").add_class("pl-open")
         self.box = w.VBox([self.toggle, self.about]).add_class("pl-prepare")
-        self.toggle.observe(self._reveal, "value")
-        self._reveal()
+        opens(self.toggle, self.panel)
 
     def show(self, state: State) -> None:
         """Show the transformations of `state`, without calling `change`."""
@@ -93,6 +93,3 @@ class PreparePicker:
             self._change(lambda s: s.with_option_values("transform", name, values), f"transform {name} {option}")
 
         return moved
-
-    def _reveal(self, _: Any = None) -> None:
-        self.panel.layout.display = "flex" if self.toggle.value else "none"

@@ -18,6 +18,7 @@ from placelab.units import SI, Units
 
 LISTED = 16  # devices named one by one
 OFFERED = 3  # strategies that would place it
+LONGEST = 40  # characters of an op's name on a button
 
 
 class Rejection:
@@ -40,9 +41,8 @@ class Rejection:
         self._select, self._op, self._written = select, -1, SI
         self.text, self.hint, self.offers = w.HTML(), w.HTML(), w.HBox().add_class("pl-remedies")
         self._show_op = button("", "Select it in all views", lambda: self._select(self._op))
-        ignore = button(
-            "Ignore memory", "Memory model none: place as if every device had room for everything", self._ignore_memory
-        )
+        tip = "Memory model none: place as if every device had room for everything"
+        ignore = button("Ignore memory", tip, lambda: change(lambda s: replace(s, memory="none"), ""))
         back = button("Undo", "Back to what was there before", undo)
         self._change = change
         self._remedies = RemedySearch(self._offer)
@@ -93,9 +93,6 @@ class Rejection:
         tip = "The least memory with which the strategies shown would place it, to 1 %: this factor for every device"
         return button(f"Memory × {factor:.3g}", tip, lambda: self._change(lambda s: with_memory(s, factor), ""))
 
-    def _ignore_memory(self) -> None:
-        self._change(_without_memory, "")
-
 
 def explained(error: InfeasibleError, problem: Problem, partitioner: str) -> str:
     """The panel's text: a headline, and a row for each device."""
@@ -138,9 +135,5 @@ def _row(name: str, error: InfeasibleError, capacity: float, written: Units) -> 
     return f"<tr><td>{escape(name)}</td><td>{escape(why)}</td><td>{written.amount(capacity, 'B') if known else ''}</td></tr>"
 
 
-def _short(name: str, most: int = 40) -> str:
-    return name if len(name) <= most else f"…{name[1 - most :]}"
-
-
-def _without_memory(state: State) -> State:
-    return replace(state, memory="none")
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST else f"…{name[1 - LONGEST :]}"

@@ -47,7 +47,7 @@ class SearchLine:
         fraction = search.progress.fraction
         self.bar.value = min(max(fraction or 0.0, 0.0), 1.0)
         (self.bar.add_class if fraction is None else self.bar.remove_class)("pl-unknown")
-        self._write(f"<div><b>{escape(search.title)}</b> {escape(described(search))}</div>")
+        self.text.value = f"<div><b>{escape(search.title)}</b> {escape(described(search))}</div>"
         self.cancel.disabled = search.halted
         self._reveal(bar=True, cancel=True)
 
@@ -56,7 +56,7 @@ class SearchLine:
         self._search = None
         lead = ' class="pl-preview"' if notes and notes[0].lower().startswith("preview") else ""
         spans = " ".join(f"<span{lead if i == 0 else ''}>{escape(note)}</span>" for i, note in enumerate(notes))
-        self._write(f'<div role="status">{spans}</div>' if spans else "")
+        self.text.value = f'<div role="status">{spans}</div>' if spans else ""
         self._reveal(again=stopped)
 
     def halt(self) -> None:
@@ -64,10 +64,6 @@ class SearchLine:
         if search := self._search:
             search.halt()
             self.cancel.disabled = True
-
-    def _write(self, text: str) -> None:
-        if self.text.value != text:
-            self.text.value = text
 
     def _reveal(self, bar: bool = False, cancel: bool = False, again: bool = False) -> None:
         for widget, visible in ((self.bar, bar), (self.cancel, cancel), (self.again, again)):

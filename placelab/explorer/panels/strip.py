@@ -10,13 +10,13 @@ from placelab.analysis.approximation import ratios
 from placelab.analysis.lower_bounds import best_bound, bounds
 from placelab.analysis.measures import metrics
 from placelab.analysis.validation import Violation
+from placelab.explorer.panels.item import Item, item
 from placelab.explorer.panels.job_numbers import job_items
 from placelab.schedule.placement import PROVEN
 from placelab.schedule.schedule import Schedule
 from placelab.units import Units, percent
 
 OPTIMAL = 1e-9  # a makespan this close above its bound differs from it by rounding
-Item = dict[str, str]  # key, label, value, title, tone, as in the `numbers` trait of the Gantt chart
 
 
 def strip(schedule: Schedule, violations: Sequence[Violation] | None) -> tuple[list[Item], str]:
@@ -31,12 +31,12 @@ def numbers(schedule: Schedule, m: dict[str, float], violations: Sequence[Violat
     job = job_items(schedule)
     written = schedule.problem.cluster.units
     return [
-        _item("makespan", "Makespan", written.time(m["makespan"]), "When the last op has finished"),
+        item("makespan", "Makespan", written.time(m["makespan"]), "When the last op has finished"),
         *([] if job and np.isnan(m["speedup"]) else [_speedup(m["speedup"], schedule)]),  # no device runs a job alone
         _gap(m["bound_gap"], schedule),
         _critical(m, written),
         *job,
-        _item("moved", "Moved", written.amount(m["bytes_moved"], "B"), f"{m['transfers']:,} transfers between devices"),
+        item("moved", "Moved", written.amount(m["bytes_moved"], "B"), f"{m['transfers']:,} transfers between devices"),
         *_memory(schedule),
         _legal(violations),
     ]
@@ -50,8 +50,8 @@ def with_change(items: Sequence[Item], schedule: Schedule, kept: Schedule | None
     sign, tone = ("▼", "good") if change < 0 else ("▲", "bad") if change > 0 else ("=", "")
     text = f"{sign} {percent(abs(change))} of ◈ {kept.problem.cluster.units.time(kept.makespan)}"
     return [
-        {**item, "value": f"{item['value']} {text}", "tone": tone} if item["key"] == "makespan" else item
-        for item in items
+        {**each, "value": f"{each['value']} {text}", "tone": tone} if each["key"] == "makespan" else each
+        for each in items
     ]
 
 
@@ -64,8 +64,8 @@ def with_proof(items: Sequence[Item], schedule: Schedule, bound: float) -> list[
     least = schedule.problem.cluster.units.time(bound)
     title = f"No schedule of this problem is faster than {least}, as another pair of strategies has proven."
     text, tone = ("proven optimal", "good") if gap < OPTIMAL else (at_most(gap), "")
-    proven = _item("gap", "Above optimum", text, title, tone)
-    return [proven if item["key"] == "gap" else item for item in items]
+    proven = item("gap", "Above optimum", text, title, tone)
+    return [proven if each["key"] == "gap" else each for each in items]
 
 
 def link_load(schedule: Schedule) -> np.ndarray:
@@ -91,16 +91,12 @@ def at_most(share: float) -> str:
     return text if text.startswith("<") else f"≤ {text}"
 
 
-def _item(key: str, label: str, value: str, title: str = "", tone: str = "") -> Item:
-    return {"key": key, "label": label, "value": value, "title": title, "tone": tone}
-
-
 def _speedup(speedup: float, schedule: Schedule) -> Item:
     if np.isnan(speedup):
-        return _item("speedup", "Speed-up", "–", "No device may run all ops alone")
+        return item("speedup", "Speed-up", "–", "No device may run all ops alone")
     tone = "good" if speedup > 1.005 else "bad" if speedup < 0.995 else ""
     alone = schedule.problem.cluster.units.time(speedup * schedule.makespan)
-    return _item(
+    return item(
         "speedup", "Speed-up", f"× {speedup:.3g}", f"The best single device would take {alone}, memory aside", tone
     )
 
@@ -117,8 +113,8 @@ def _gap(gap: float, schedule: Schedule) -> Item:
         [f"No schedule of this problem is faster than its lower bounds: {listed}.", _ratio(schedule)]
     ).strip()
     if gap < OPTIMAL:
-        return _item("gap", "Above optimum", "proven optimal", title, "good")
-    return _item("gap", "Above optimum", at_most(gap) if np.isfinite(gap) else "–", title)
+        return item("gap", "Above optimum", "proven optimal", title, "good")
+    return item("gap", "Above optimum", at_most(gap) if np.isfinite(gap) else "–", title)
 
 
 def _ratio(schedule: Schedule) -> str:
@@ -134,7 +130,7 @@ def _critical(m: dict[str, float], written: Units) -> Item:
         f"{name} {percent(part / m['makespan'] if m['makespan'] else 0.0)}" for name, part in parts.items()
     )
     title = "What the makespan is made of: " + ", ".join(f"{name} {written.time(part)}" for name, part in parts.items())
-    return _item("critical", "Critical path", value, title)
+    return item("critical", "Critical path", value, title)
 
 
 def _memory(schedule: Schedule) -> list[Item]:
@@ -145,17 +141,15 @@ def _memory(schedule: Schedule) -> list[Item]:
     peak, tone = schedule.peak_memory[d], "bad" if len(schedule.oom) else ""
     limit = written.amount(capacity[d], "B")
     title = f"{names[d]} comes closest to its capacity of {limit}, memory model {schedule.problem.memory}"
-    return [_item("memory", "Peak memory", f"{written.amount(peak, 'B')} · {percent(peak / capacity[d])}", title, tone)]
+    return [item("memory", "Peak memory", f"{written.amount(peak, 'B')} · {percent(peak / capacity[d])}", title, tone)]
 
 
 def _legal(violations: Sequence[Violation] | None) -> Item:
     if violations is None:
-        return _item("legal", "Validator", "…", "Checked on release")
+        return item("legal", "Validator", "…", "Checked on release")
     if not violations:
-        return _item("legal", "Validator", "✓ legal", "Every rule of the problem holds, checked from raw times", "good")
-    return _item(
-        "legal", "Validator", f"✗ {len(violations)} broken", "; ".join(v.detail for v in violations[:3]), "bad"
-    )
+        return item("legal", "Validator", "✓ legal", "Every rule of the problem holds, checked from raw times", "good")
+    return item("legal", "Validator", f"✗ {len(violations)} broken", "; ".join(v.detail for v in violations[:3]), "bad")
 
 
 def _worse(m: dict[str, float], schedule: Schedule) -> str:

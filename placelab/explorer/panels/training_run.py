@@ -15,6 +15,7 @@ from placelab.schedule.schedule import Schedule
 from placelab.units import percent, seconds
 from placelab.widgets.training_chart import TrainingChart
 
+MOST = 2**53  # iterations; a file may claim more, or what is no number
 FAR = 10.0  # a step so many times longer or shorter than the one that the sliders were made for makes them anew
 FINE = 0.001  # the browser rounds the interval that was dragged on the curve to the slider's steps
 # name of the value: label, what it means, least and greatest value and the one at first, in steps
@@ -77,8 +78,8 @@ class TrainingRun:
         """Take the step time of a schedule; draw the run if it is seen."""
         graph = schedule.problem.graph
         replica = graph.metadata.get("replica")
-        n = replica.get("iterations", 1) if isinstance(replica, dict) else 1
-        self._step = schedule.makespan / n
+        n = replica.get("iterations") if isinstance(replica, dict) else 1
+        self._step = schedule.makespan / (n if isinstance(n, int) and 0 < n < MOST else 1)
         if self._step > 0 and not 1 / FAR <= self._unit / self._step <= FAR:
             self._reset()
         if seen:

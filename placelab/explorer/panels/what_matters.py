@@ -81,9 +81,7 @@ class WhatMatters(Background):
 
     def _catch_up(self) -> None:
         schedule, percent = self._schedule, self.view.percent
-        if schedule is None or not self.visible:
-            return
-        if not self._hand_is_off():
+        if schedule is None or not self.visible or not self._hand_is_off():
             return
         if self._known == (schedule, percent):
             self.view.stale, self.view.status = False, ""
@@ -128,12 +126,8 @@ class WhatMatters(Background):
         status = f"{left_out} links that carry less are left out" if left_out else ""
         with self.view.hold_sync():
             self.view.unitless = not schedule.problem.cluster.units.si
-            self.view.makespan, self.view.stale, self.view.fraction, self.view.status = (
-                schedule.makespan,
-                False,
-                0.0,
-                status,
-            )
+            self.view.makespan, self.view.status = schedule.makespan, status
+            self.view.stale, self.view.fraction = False, 0.0
             self._put(rows, keys)
         ops = [_op(schedule, part) for part in todo]
 

@@ -55,15 +55,11 @@ class ClusterCanvas(anywidget.AnyWidget):
     peak: traitlets.List[float] = traitlets.List().tag(sync=True)  # peak bytes of each device; empty when not known
     load: traitlets.List[list[float]] = traitlets.List().tag(sync=True)  # busy fraction of links; empty: not known
     selected = traitlets.Int(-1).tag(sync=True)  # device number or -1
-    curve = traitlets.Dict().tag(
-        sync=True
-    )  # makespan over the value being dragged; {}: none, see explorer.engine.curve
+    curve = traitlets.Dict().tag(sync=True)  # makespan over the value being dragged; see explorer.engine.curve
     error = traitlets.Unicode("").tag(sync=True)  # why the last edit was refused
     fixed: traitlets.List[int] = traitlets.List().tag(sync=True)  # devices whose speed changes no time, which is shown
     sharing = traitlets.Bool(True).tag(sync=True)  # whether the transfer model knows shared links
-    embedded = traitlets.Bool(False).tag(
-        sync=True
-    )  # inside a larger view, which has the undo buttons and gives the height
+    embedded = traitlets.Bool(False).tag(sync=True)  # in a larger view, which has the undo buttons and gives the height
     can_undo = traitlets.Bool(False).tag(sync=True)
     can_redo = traitlets.Bool(False).tag(sync=True)
 

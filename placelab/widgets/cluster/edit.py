@@ -133,19 +133,17 @@ def _remove(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
 
 
 def _rename(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
-    device, name = _device(cluster, edit), edit.get("name")
-    if not isinstance(name, str) or not name.strip() or len(name) > 80:
-        raise PlacelabError(f"device {cluster.names[device]!r} needs a name of 1 to 80 characters")
-    return cluster.replace(names=_put(cluster.names, device, name.strip())), layout
+    device = _device(cluster, edit)
+    name = _name(edit, f"device {cluster.names[device]!r}")
+    return cluster.replace(names=_put(cluster.names, device, name)), layout
 
 
 def _rename_host(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
-    host, name = _known_host(cluster, edit.get("host")), edit.get("name")
-    if not isinstance(name, str) or not name.strip() or len(name) > 80:
-        raise PlacelabError(f"host {host!r} needs a name of 1 to 80 characters")
-    if name.strip() in cluster.hosts and name.strip() != host:
-        raise PlacelabError(f"another host is called {name.strip()!r}; drag devices there to join the two")
-    return cluster.replace(hosts=[name.strip() if h == host else h for h in cluster.hosts]), layout
+    host = _known_host(cluster, edit.get("host"))
+    name = _name(edit, f"host {host!r}")
+    if name in cluster.hosts and name != host:
+        raise PlacelabError(f"another host is called {name!r}; drag devices there to join the two")
+    return cluster.replace(hosts=[name if h == host else h for h in cluster.hosts]), layout
 
 
 def _view(cluster: Cluster, layout: Layout, edit: Mapping[str, Any]) -> State:
@@ -232,10 +230,8 @@ def _twin(cluster: Cluster, like: int) -> Cluster:
     return twin.replace(**links)
 
 
-_ONLY = {
-    "bandwidth": 12e9,
-    "latency": 50e-6,
-}  # of a cluster of one device, which has no link to copy: those of Cluster.uniform
+# Of a cluster of one device, which has no link to copy: those of Cluster.uniform.
+_ONLY = {"bandwidth": 12e9, "latency": 50e-6}
 
 
 def _take(cluster: Cluster, devices: np.ndarray, new_name: str | None = None) -> Cluster:
@@ -295,6 +291,13 @@ def _number(edit: Mapping[str, Any], field: str, label: str) -> float:
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) < 1e300:
         raise PlacelabError(f"{label} is {repr(value)[:40]}; expected a number")
     return float(value)
+
+
+def _name(edit: Mapping[str, Any], of: str) -> str:
+    name = edit.get("name")
+    if not isinstance(name, str) or not name.strip() or len(name) > 80:
+        raise PlacelabError(f"{of} needs a name of 1 to 80 characters")
+    return name.strip()
 
 
 def _known_host(cluster: Cluster, host: Any) -> str:

@@ -50,20 +50,21 @@ def pack_kinds(graph: OpGraph) -> Colours:
 
 
 def pack_scopes(graph: OpGraph) -> Colours:
-    """The outermost scopes that are not the same for all ops, those with the most compute first."""
+    """The outermost scopes that are not the same for all ops: those with the most compute, then all others as one."""
     paths = [name.split("/" if "/" in name else ".")[:-1] for name in graph.names]
     scopes = [""] * len(paths)
     for depth in range(1, 1 + max(map(len, paths))):
         scopes = ["/".join(path[:depth]) for path in paths]
         if len(set(scopes) - {""}) > 1:
             break
-    return _by_work(np.array(scopes), graph.compute)
+    found, index = np.unique(scopes, return_inverse=True)
+    colour, legend = colours_by_work(found.tolist(), index, graph.compute)
+    return colour.tobytes(), legend
 
 
 def pack_layers(graph: OpGraph) -> Colours:
-    """How many ops come before each op on the longest path to it, in at most `COLOURS` steps."""
-    depth = np.empty(graph.n_ops)
-    ranks.downward(frozen(np.ones(graph.n_ops)), successors(graph), 0.0, 0.0, depth)
+    """The depth of each op, in at most `COLOURS` steps."""
+    depth = depths(graph)
     n = int(depth.max()) + 1
     step = -(-n // COLOURS)
     first = range(0, n, step)
@@ -71,11 +72,18 @@ def pack_layers(graph: OpGraph) -> Colours:
     return (depth // step).astype(np.uint8).tobytes(), names
 
 
+def depths(graph: OpGraph) -> np.ndarray:
+    """How many ops come before each op on the longest path to it, shape (n_ops,)."""
+    depth = np.empty(graph.n_ops)
+    ranks.downward(frozen(np.ones(graph.n_ops)), successors(graph), 0.0, 0.0, depth)
+    return depth
+
+
 def job_ways(graph: OpGraph) -> list[str]:
     """Those of ``JOB_WAYS`` that a graph has: a pipeline's micro-batches, replicas, and phase where there is one of both."""
-    has = dict.fromkeys(("micro-batch", "phase") if pipeline_of(graph) is not None else ())
-    has |= dict.fromkeys(("replica", "phase") if replica_column(graph, "worker") is not None else ())
-    return [way for way in JOB_WAYS if way in has]
+    has = {"micro-batch": pipeline_of(graph) is not None, "replica": replica_column(graph, "worker") is not None}
+    has["phase"] = any(has.values())
+    return [way for way in JOB_WAYS if has[way]]
 
 
 def pack_job(way: str, graph: OpGraph) -> Colours:
@@ -121,10 +129,3 @@ def pack_slack(schedule: Schedule) -> Colours:
     index = np.where(free > 0, 1 + np.searchsorted(SHARES, free / (schedule.makespan or 1.0), side="right"), 0)
     names = ["no slack", *(f"slack < {share:.0%}" for share in SHARES), f"slack ≥ {SHARES[-1]:.0%} of the makespan"]
     return index.astype(np.uint8).tobytes(), names
-
-
-def _by_work(labels: np.ndarray, compute: np.ndarray) -> Colours:
-    """The labels with the most compute have colours of their own; the rest and "" share the last one."""
-    found, index = np.unique(labels, return_inverse=True)
-    colour, legend = colours_by_work(found.tolist(), index, compute)
-    return colour.tobytes(), legend

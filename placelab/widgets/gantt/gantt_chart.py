@@ -100,9 +100,7 @@ class Gantt(anywidget.AnyWidget):
     kept = traitlets.Bytes().tag(sync=True)  # a schedule drawn behind, see `keep`
     keep_axis = traitlets.Bool(False).tag(sync=True)  # the time axis stays when the makespan changes; both ways
     colour_by = traitlets.Enum(WAYS, "kind").tag(sync=True)  # what the colours of the ops mean; both ways
-    colour_ways = traitlets.List(traitlets.Unicode()).tag(
-        sync=True
-    )  # more ways to colour, which the graph of a job has
+    colour_ways = traitlets.List(traitlets.Unicode()).tag(sync=True)  # more ways, which the graph of a job has
     colours = traitlets.Bytes().tag(sync=True)  # colour index per op, uint8, where only Python can work it out
     colour_names = traitlets.List(traitlets.Unicode()).tag(sync=True)  # meaning of each of these indices
     links_shown = traitlets.Bool(False).tag(sync=True)  # lanes of links are drawn; both ways
@@ -110,9 +108,7 @@ class Gantt(anywidget.AnyWidget):
     incoming = traitlets.List(traitlets.Int()).tag(sync=True)  # the selected op, and the transfers to it, by row
     candidates = traitlets.List(traitlets.Dict()).tag(sync=True)  # ghosts of bars: device (number), start, finish [s]
     embedded = traitlets.Bool(False).tag(sync=True)  # numbers and warning are shown elsewhere
-    unitless = traitlets.Bool(False).tag(
-        sync=True
-    )  # the problem counts in plain numbers, see placelab.problem.plain_numbers
+    unitless = traitlets.Bool(False).tag(sync=True)  # all quantities are plain numbers, see problem.plain_numbers
 
     _shown: Schedule | None = None
     _postponed = False  # the last `show` was during a drag, which postpones the memory curves and their lanes

@@ -35,6 +35,8 @@ u2 device (65535: nowhere), f4 start, f4 finish; row = op number of the schedule
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from placelab.analysis.explanation import GAP, idle_gaps
@@ -79,7 +81,7 @@ def pack_schedule(schedule: Schedule, critical: bool = True, idle: bool = True) 
         *(gaps["device"].astype("<u2"), *_span(gaps["start"], gaps["finish"])),
         *(gaps["reason"].astype("<u1"), gaps["op"].astype("<u4")),
     ]
-    return b"".join(_padded(column) for column in columns)
+    return joined(columns)
 
 
 def pack_memory(schedule: Schedule, curves: bool = True, most: float = np.inf) -> bytes:
@@ -112,7 +114,7 @@ def pack_memory(schedule: Schedule, curves: bool = True, most: float = np.inf) -
         *(_differences(time), _differences(level.astype("<u2"))),
         *(short["device"].astype("<u2"), *_span(short["start"], short["finish"]), short["bytes"].astype("<f4")),
     ]
-    return b"".join(_padded(column) for column in columns)
+    return joined(columns)
 
 
 def _curves(schedule: Schedule, most: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -162,7 +164,7 @@ def pack_kept(kept: Schedule, shown: Problem) -> bytes:
     place[row], start[row], finish[row] = device, kept.start, kept.finish
     header = np.array([VERSION, size, shown.cluster.n_devices, 0], "<u4")
     columns = header, np.array([kept.makespan], "<f8"), place, start + np.float32(0), finish
-    return b"".join(_padded(column) for column in columns)
+    return joined(columns)
 
 
 def _span(start: np.ndarray, finish: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -170,6 +172,6 @@ def _span(start: np.ndarray, finish: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return start.astype("<f4") + np.float32(0), (finish - start).astype("<f4")
 
 
-def _padded(column: np.ndarray) -> bytes:
-    data = column.tobytes()
-    return data + b"\0" * (-len(data) % 8)
+def joined(columns: Iterable[np.ndarray]) -> bytes:
+    """Columns in one buffer, each from a multiple of 8 bytes on."""
+    return b"".join(data + b"\0" * (-len(data) % 8) for data in (column.tobytes() for column in columns))

@@ -149,8 +149,7 @@ def place(order: list[list[int]], width: Sequence[float], height: Sequence[float
         whole = sum(wide) + ACROSS * (len(wide) - 1)
         for lines in range(1, min(len(columns), 12) + 1):
             cut = _lines(wide, max(whole / lines, *wide))
-            if cut is None or (grid := _grid(columns, cut, wide, width, height)) is None:
-                continue
+            grid = _grid(columns, cut, wide, width, height)
             scale = min(aspect / grid.width, 1 / grid.height) * LINE_COST ** (max(cut) + 1)
             if scale > most * 1.0001:
                 best, most = grid, scale

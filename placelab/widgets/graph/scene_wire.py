@@ -18,7 +18,7 @@ from placelab.kernels.explain import OP
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.schedule import Schedule
-from placelab.widgets.gantt.wire import VERSION
+from placelab.widgets.gantt.wire import VERSION, joined
 from placelab.widgets.graph.scene import Scene
 from placelab.widgets.graph.scopes import Scopes
 
@@ -98,7 +98,7 @@ def pack_values(schedule: Schedule, colour: str) -> bytes:
         schedule.device.astype("<u2"),
         marks,
     ]
-    return b"".join(data + b"\0" * (-len(data) % 8) for data in (column.tobytes() for column in columns))
+    return joined(columns)
 
 
 def _marks(schedule: Schedule, colour: str) -> np.ndarray:

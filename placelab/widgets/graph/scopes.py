@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 
 import numpy as np
 
-from placelab.kernels import ranks
-from placelab.planning.plan_arrays import successors
 from placelab.problem.graph import OpGraph
 from placelab.problem.grouped import members
 from placelab.problem.index_arrays import frozen
+from placelab.widgets.gantt.colouring import depths
 
 WIDE = 200  # children that a scope may have; those of a wider one are divided by depth
 ROOT = ""  # path of the scope of everything
@@ -86,16 +84,11 @@ class Scopes:
         """Numbers of the ops in a node, ascending."""
         if node < self.n_ops:
             return np.array([node])
-        return np.flatnonzero(self.within([node]) == node)
-
-    def within(self, chosen: Iterable[int]) -> np.ndarray:
-        """The outermost of the chosen scopes that each op is in, shape (n_ops,); -1 for none."""
-        wanted = set(chosen)
-        holder = np.full(self.n_nodes, -1)
-        for scope in range(self.n_ops, self.n_nodes):
-            above = holder[self.parent[scope]] if scope > self.root else -1
-            holder[scope] = above if above >= 0 else scope if scope in wanted else -1
-        return holder[self.parent[: self.n_ops]]
+        inside = np.zeros(self.n_nodes, bool)
+        inside[node] = True
+        for scope in range(node + 1, self.n_nodes):  # each after the scope it is in
+            inside[scope] = inside[self.parent[scope]]
+        return np.flatnonzero(inside[self.parent[: self.n_ops]])
 
 
 def scopes_of(graph: OpGraph) -> Scopes:
@@ -183,7 +176,7 @@ def _divide(parent: list[int], paths: list[str], graph: OpGraph) -> dict[int, li
     wide = [scope for scope in children if len(children[scope]) > WIDE]
     if not wide:
         return children
-    n, depth = graph.n_ops, _depths(graph)
+    n, depth = graph.n_ops, depths(graph)
     mean, count = _mean_depths(parent, depth), len(parent)
     for scope in wide:
         found = sorted(children[scope], key=lambda v: (mean[v], v))
@@ -205,12 +198,6 @@ def _divide(parent: list[int], paths: list[str], graph: OpGraph) -> dict[int, li
 def _span(first: float, last: float) -> str:
     low, high = round(first), round(last)
     return f"depth {low}" if low == high else f"depth {low}–{high}"
-
-
-def _depths(graph: OpGraph) -> np.ndarray:
-    depth = np.zeros(graph.n_ops)
-    ranks.downward(frozen(np.ones(graph.n_ops)), successors(graph), 0.0, 0.0, depth)
-    return depth
 
 
 def _mean_depths(parent: list[int], depth: np.ndarray) -> list[float]:
