@@ -246,9 +246,13 @@ def infeasible(problem: Problem, op: int, short: np.ndarray) -> InfeasibleError:
     closest = np.lexsort((np.arange(len(names)), np.where(allowed, short, np.inf)))
     followed = np.isnan(short) & allowed
     missing = {names[d]: float(short[d]) for d in closest if allowed[d] and not followed[d]}
-    absent = lambda d: "is not where its group is" if followed[d] else "is not allowed"  # noqa: E731
-    state = lambda d: f"is short by {short[d]:.6g} bytes" if names[d] in missing else absent(d)  # noqa: E731
-    devices = {names[d]: state(d) for d in closest}
+
+    def lack(d: int) -> str:
+        if followed[d]:
+            return "is not where its group is"
+        return f"is short by {short[d]:.6g} bytes" if allowed[d] else "is not allowed"
+
+    devices = {names[d]: lack(d) for d in closest}
     op_name, group, fixed = str(problem.graph.names[op]), "", ""
     what = f"op {op_name!r}"
     if len(members) > 1:

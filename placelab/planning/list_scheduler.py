@@ -16,8 +16,9 @@ from placelab.planning.memory_waits import memory_waits
 from placelab.planning.plan_arrays import transfer_delay
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
-from placelab.schedule.trace import PLANNED_FINISH, Trace
+from placelab.schedule.trace import EARLIEST_START, PLANNED_FINISH, Trace
 
+TIMES: dict[str, Literal["", "start", "finish"]] = {PLANNED_FINISH: "finish", EARLIEST_START: "start"}
 Decision = tuple[int, int, Any, str]  # op, device, score per candidate device, reason
 
 
@@ -367,6 +368,14 @@ def planned_order(start: np.ndarray, finish: np.ndarray, placed: np.ndarray | No
     if placed is None:
         return np.lexsort((finish, start)).astype(np.int32)
     return placed[np.lexsort((finish[placed], start[placed]))].astype(np.int32)
+
+
+def decided(problem: Problem, order: np.ndarray) -> np.ndarray:
+    """The ops of an order that were decisions: without those that follow their group."""
+    group = problem.group[order]
+    first = group < 0
+    first[np.unique(group, return_index=True)[1]] = True
+    return order[first]
 
 
 def _trace(decisions: list[Decision], n_devices: int, score_name: str) -> Trace:
