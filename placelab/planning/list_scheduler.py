@@ -385,5 +385,4 @@ def _trace(decisions: list[Decision], n_devices: int, score_name: str) -> Trace:
     reasons = tuple(dict.fromkeys(reason for _, _, _, reason in decisions))
     op, device = (np.array([decision[i] for decision in decisions], dtype=np.int32) for i in (0, 1))
     reason = np.array([reasons.index(reason) for _, _, _, reason in decisions], dtype=np.int32)
-    times: Literal["", "finish"] = "finish" if score_name == PLANNED_FINISH else ""
-    return Trace(op, device, score, reason, reasons, score_name, times)
+    return Trace(op, device, score, reason, reasons, score_name, TIMES.get(score_name, ""))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from placelab.planning.list_scheduler import ListScheduler
-from placelab.planning.list_scheduling import anew_in_memory, retold
+from placelab.planning.list_scheduling import anew_in_memory
 from placelab.planning.memory_plan import can_bind
 from placelab.planning.ranks import mean_transfer
 from placelab.problem.problem import Problem
@@ -35,7 +35,7 @@ def within_memory(s: ListScheduler, trace: bool) -> Placement:
     problem, placement = s.problem, s.placement(EARLIEST_START)
     if can_bind(problem) and len(planned_schedule(problem, s.device, s.start, s.finish).oom):
         return anew_in_memory(problem, np.array(s._placed, np.int32), s.device, trace)
-    return retold(placement, times="start")
+    return placement
 
 
 def enter(s: ListScheduler, v: int, d: int, start: float, reason: str, scores: Mapping[int, float]) -> float:
