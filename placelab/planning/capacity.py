@@ -9,6 +9,7 @@ import numpy as np
 
 from placelab.errors import InfeasibleError
 from placelab.kernels import blocks
+from placelab.kernels.first_fit import first_fit
 from placelab.kernels.traffic import unit_inputs
 from placelab.planning import plan_arrays
 from placelab.problem.graph import frozen
@@ -158,6 +159,24 @@ class Assignment:
         unit_inputs(self.units_block, plan_arrays.predecessors(graph), graph.tensor_bytes, read, ptr, source, size)
         links = cluster.latency.reshape(-1), frozen(1 / cluster.bandwidth.reshape(-1))
         return blocks.UnitInputs(frozen(ptr), frozen(source), frozen(size), *links)
+
+    def first_fit(
+        self, queue: np.ndarray, target: np.ndarray, reasons: tuple[str, str], sequence: np.ndarray | None = None
+    ) -> Placement:
+        """Units one after the other, each on its target or on the first device behind it that may and can hold it.
+
+        Parameters
+        ----------
+        queue, target
+            The units in order; the place in `sequence` that each is meant for, or -1 for the one behind the unit before.
+        reasons
+            Why a unit is where it was meant to be, and why it is not.
+        sequence
+            The devices in the order in which they are tried, round and round; default: by number.
+        """
+        devices = np.arange(self.problem.cluster.n_devices) if sequence is None else sequence
+        placed = first_fit(*self.arguments, *(frozen(x.astype(np.int32)) for x in (queue, target, devices)))
+        return self.placement(placed, reasons, "devices passed over")
 
     def placement(self, placed: int, reasons: tuple[str, ...], score_name: str) -> Placement:
         """The placement that a kernel decided. Raise InfeasibleError when it stopped before the last unit.
