@@ -8,6 +8,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 LONGEST = 1000  # characters of a message: the name of an op in a file may have millions
 LONGEST_LIST = 4000  # of one that says what is wrong device by device
 
@@ -80,6 +82,17 @@ def expect(value: Any, kind: type | tuple[type, ...], who: str) -> None:
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
         raise FormatError(f"{who} needs {' or '.join(map(_a, kinds))}, found {described(value)}")
+
+
+def count(value: Any, what: str) -> int:
+    """The value as an int; FormatError unless it is a whole number, 1 or more. `what` names it in the message.
+
+    >>> count(np.int64(3), "workers")
+    3
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise FormatError(f"{what} is {value!r:.60}; expected a whole number, 1 or more")
+    return int(value)
 
 
 def described(value: Any) -> str:

@@ -33,7 +33,12 @@ def system_mtbf(devices: Iterable[float]) -> float:
     >>> system_mtbf([3.6e6] * 100)
     36000.0
     """
-    each = np.array([*devices], dtype=np.float64)
+    try:
+        each = np.array([*devices], dtype=np.float64)
+    except (TypeError, ValueError):
+        raise FormatError(
+            f"times between failures are {devices!r:.60}; expected seconds above 0, one per device"
+        ) from None
     if not len(each) or not (each > 0).all():
         raise FormatError(f"times between failures are {each.tolist()!r:.60}; expected seconds above 0, one per device")
     rate = math.fsum(1 / each)
@@ -105,8 +110,14 @@ def expected_segment_time(work: Any, *, save: float, restore: float, mtbf: float
     """
     mean = span(mtbf, "mtbf", "more than 0")
     again = mean + span(detect, "detect")
+    try:
+        seconds = np.asarray(work, dtype=np.float64)
+    except (TypeError, ValueError):
+        seconds = np.array(np.nan)
+    if not (seconds >= 0).all():
+        raise FormatError(f"work is {work!r:.60}; expected seconds, 0 or more: a number or an array")
     with np.errstate(over="ignore"):
-        expected = np.exp(span(restore, "restore") / mean) * again * np.expm1((work + span(save, "save")) / mean)
+        expected = np.exp(span(restore, "restore") / mean) * again * np.expm1((seconds + span(save, "save")) / mean)
     return expected if np.ndim(expected) else float(expected)
 
 

@@ -242,6 +242,8 @@ def _given(failures: Iterable[float] | None, mtbf: float | None) -> np.ndarray:
         return frozen(np.empty(0))
     if mtbf is not None:
         raise FormatError("mtbf and failures are both given; give one of them")
+    if not isinstance(failures, Iterable):
+        raise FormatError(f"failures is {failures!r:.60}; expected the times of failures, ascending")
     times = [span(time, "the time of a failure") for time in failures]
     if times != sorted(times):
         raise FormatError("the times of failures are not ascending; sort them")

@@ -6,11 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from placelab.kernels.first_fit import first_fit
 from placelab.planning.capacity import Assignment
 from placelab.planning.importance import by_speed, relative_rank, relative_speed
 from placelab.planning.ranks import by_falling
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.strategies import partitioner
@@ -45,7 +43,6 @@ def batch_split(problem: Problem, *, quota: Literal["speed", "equal"] = "speed",
     order, sequence = by_falling(relative_rank(problem.graph))[0], by_speed(problem)
     share = relative_speed(problem)[sequence] if quota == "speed" else np.ones(len(sequence))
     target = np.searchsorted(np.cumsum(share) / share.sum() * n, np.arange(n) + 0.5, side="left")
-    target = np.minimum(target, len(sequence) - 1).astype(np.int32)
+    target = np.minimum(target, len(sequence) - 1)
     queue, position = assignment.units.queue(order)
-    placed = first_fit(*assignment.arguments, queue, frozen(target[position]), sequence)
-    return assignment.placement(placed, REASONS, "devices passed over")
+    return assignment.first_fit(queue, target[position], REASONS, sequence)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.kernels.first_fit import first_fit
 from placelab.planning.capacity import Assignment
 from placelab.planning.importance import relative_speed
 from placelab.planning.ranks import mean_exec
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.strategies import partitioner
@@ -32,12 +30,7 @@ def contiguous(problem: Problem, *, trace: bool = False) -> Placement:
     """
     assignment = Assignment(problem, trace)
     target = pieces(mean_exec(problem), relative_speed(problem))[assignment.units.first]
-    queue, sequence = (
-        np.arange(assignment.units.n, dtype=np.int32),
-        np.arange(problem.cluster.n_devices, dtype=np.int32),
-    )
-    placed = first_fit(*assignment.arguments, frozen(queue), frozen(target), frozen(sequence))
-    return assignment.placement(placed, REASONS, "devices passed over")
+    return assignment.first_fit(np.arange(assignment.units.n), target, REASONS)
 
 
 def pieces(work: np.ndarray, share: np.ndarray) -> np.ndarray:

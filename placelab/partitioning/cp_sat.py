@@ -95,10 +95,4 @@ def cp_sat(
         )
     incumbent = Incumbent(problem, "searching", progress, left_out(problem))
     warm(incumbent, FIRST)
-    stopped = search(problem, incumbent, effort, time_limit, seed, cancel)
-    if incumbent.placement is None:
-        raise UnsupportedError(
-            f"cp-sat found no plan that stays within memory over time (memory model {problem.memory!r}); place with 'm-etf' or "
-            "'m-sct', or pose the problem with memory='reserved'"
-        )
-    return incumbent.result(stopped)
+    return incumbent.result("cp-sat", search(problem, incumbent, effort, time_limit, seed, cancel))

@@ -30,14 +30,19 @@ def cpop(problem: Problem, *, trace: bool = False) -> Placement:
     in ``heft``; same complexity.
     """
     up = upward_rank(problem)
-    path = critical_path(problem, up)
-    preferred = np.full(problem.graph.n_ops, -1, dtype=np.int32)
-    device = path_device(problem, path)
-    preferred[path] = device
-    preferred[path[~problem.may_run[path, device]]] = -1
     priority = up + downward_rank(problem)
-    placement = in_order(problem, precedence_order(problem.graph, rounded(priority)), preferred, trace=trace)
+    order = precedence_order(problem.graph, rounded(priority))
+    placement = in_order(problem, order, path_together(problem, up), trace=trace)
     return with_ranks(placement, lambda: upward_ranks(problem, up), priority, "upward + downward rank [s]")
+
+
+def path_together(problem: Problem, up: np.ndarray) -> np.ndarray:
+    """The device of the critical path, for the ops on it that may run there; -1 for all others; int32 of shape (n_ops,)."""
+    path = critical_path(problem, up)
+    device = path_device(problem, path)
+    preferred = np.full(problem.graph.n_ops, -1, dtype=np.int32)
+    preferred[path[problem.may_run[path, device]]] = device
+    return preferred
 
 
 def critical_path(problem: Problem, up: np.ndarray) -> np.ndarray:

@@ -35,9 +35,14 @@ def dls(problem: Problem, *, trace: bool = False) -> Placement:
     Groups and transfers as in ``heft``; memory, too, where ops keep the order of the plan made without regard to it. O(edges
     · devices + ops · devices · log ops).
     """
+    return by_level(problem, LEAST, REASON, trace)
+
+
+def by_level(problem: Problem, rule: int, reason: str, trace: bool) -> Placement:
+    """Place ready ops by a rule that compares dynamic levels (:mod:`placelab.kernels.choose_ready`); `reason` of a choice."""
     median, level = median_exec(problem), np.empty(problem.graph.n_ops)
     kernels.upward(frozen(median), plan_arrays.successors(problem.graph), 0.0, 0.0, level)
-    placement = by_choice(problem, LEAST, REASON, head=level + median, trace=trace)
+    placement = by_choice(problem, rule, reason, head=level + median, trace=trace)
     way = frozen(np.zeros(problem.graph.n_edges))
     return with_ranks(placement, lambda: Ranks("static level [s]", frozen(level), frozen(median), way))
 

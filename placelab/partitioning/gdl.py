@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from placelab.kernels import ranks as kernels
 from placelab.kernels.choose_ready import LEVEL
-from placelab.partitioning.dls import median_exec
-from placelab.planning import plan_arrays
-from placelab.planning.list_scheduling import by_choice
-from placelab.planning.rank_sums import with_ranks
-from placelab.problem.graph import frozen
+from placelab.partitioning.dls import by_level
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
-from placelab.schedule.trace import Ranks
 from placelab.strategies import partitioner
 
 REASON = "no ready op has a higher generalized dynamic level, and it finishes soonest there"
@@ -36,8 +28,4 @@ def gdl(problem: Problem, *, trace: bool = False) -> Placement:
     Ties: op number, device number. Groups and transfers as in ``heft``. Where the plan made without regard to memory exceeds a
     capacity, ops are planned again in its order. O(edges · devices + ops · ready ops · devices).
     """
-    median, level = median_exec(problem), np.empty(problem.graph.n_ops)
-    kernels.upward(frozen(median), plan_arrays.successors(problem.graph), 0.0, 0.0, level)
-    placement = by_choice(problem, LEVEL, REASON, head=level + median, trace=trace)
-    way = frozen(np.zeros(problem.graph.n_edges))
-    return with_ranks(placement, lambda: Ranks("static level [s]", frozen(level), frozen(median), way))
+    return by_level(problem, LEVEL, REASON, trace)

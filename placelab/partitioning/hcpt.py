@@ -30,12 +30,10 @@ def hcpt(problem: Problem, *, trace: bool = False) -> Placement:
     ``heft``; same complexity.
     """
     up = upward_rank(problem)
-    rank = rounded(up + downward_rank(problem))
-    alst = rounded(up.max() - up)
-    order = listed(problem.graph, rank == rank.max(), alst)
+    rank, latest = rounded(up + downward_rank(problem)), up.max() - up
+    order = listed(problem.graph, rank == rank.max(), rounded(latest))
     placement = in_order(problem, order, trace=trace)
-    late = up.max() - up
-    return with_ranks(placement, lambda: upward_ranks(problem, up), -late, "minus the latest start [s]")
+    return with_ranks(placement, lambda: upward_ranks(problem, up), -latest, "minus the latest start [s]")
 
 
 def listed(graph: OpGraph, critical: np.ndarray, alst: np.ndarray) -> np.ndarray:

@@ -73,10 +73,4 @@ def ilp(
         )
     incumbent = Incumbent(problem, "solving the program", progress, left_out(problem))
     warm(incumbent, (heft,))
-    stopped = search(problem, incumbent, time_limit, seed, cancel)
-    if incumbent.placement is None:
-        raise UnsupportedError(
-            f"ilp found no plan that stays within memory over time (memory model {problem.memory!r}); place with 'm-etf' or "
-            "'m-sct', or pose the problem with memory='reserved'"
-        )
-    return incumbent.result(stopped)
+    return incumbent.result("ilp", search(problem, incumbent, time_limit, seed, cancel))

@@ -7,12 +7,10 @@ from typing import Annotated
 
 import numpy as np
 
-from placelab.kernels.first_fit import first_fit
 from placelab.partitioning.contiguous import pieces
 from placelab.planning.capacity import Assignment
 from placelab.planning.importance import relative_speed
 from placelab.planning.ranks import mean_exec, rounded, upward_rank
-from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.strategies import Limits, partitioner
@@ -56,10 +54,8 @@ def layers(problem: Problem, *, depth: Annotated[int, Limits(0)] = 0, trace: boo
     order = np.argsort(-rank, kind="stable")  # layers are numbered by their first unit
     target = np.empty(len(rank), dtype=np.int32)
     target[order] = pieces(np.bincount(layer, work)[order], share)
-    queue = np.lexsort((np.arange(assignment.units.n), np.argsort(order)[layer])).astype(np.int32)
-    devices = np.arange(problem.cluster.n_devices, dtype=np.int32)
-    placed = first_fit(*assignment.arguments, frozen(queue), frozen(target[layer[queue]]), frozen(devices))
-    return assignment.placement(placed, REASONS, "devices passed over")
+    queue = np.lexsort((np.arange(assignment.units.n), np.argsort(order)[layer]))
+    return assignment.first_fit(queue, target[layer[queue]], REASONS)
 
 
 def scopes(name: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from placelab.kernels.list_schedule import FINISH, LENGTH, START, aimed
-from placelab.partitioning.cpop import critical_path, path_device
+from placelab.partitioning.cpop import path_together
 from placelab.planning import plan_arrays
 from placelab.planning.list_scheduler import ListScheduler
 from placelab.planning.list_scheduling import AIMS, PATH, in_order
@@ -59,11 +59,8 @@ def parametric(
     """
     up = upward_rank(problem)
     order = _order(problem, priority, up)
-    preferred = np.full(problem.graph.n_ops, -1, dtype=np.int32)
-    if pin_critical_path:
-        path = critical_path(problem, up)
-        device = path_device(problem, path)
-        preferred[path[problem.may_run[path, device]]] = device
+    nowhere = np.full(problem.graph.n_ops, -1, dtype=np.int32)
+    preferred = path_together(problem, up) if pin_critical_path else nowhere
     rule = RULES[place]
     if sufferage:
         placement = _by_sufferage(problem, order, preferred, insertion, rule, trace)

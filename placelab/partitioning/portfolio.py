@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 
@@ -30,10 +30,6 @@ from placelab.schedule.placement import Placement
 from placelab.simulation import simulate
 from placelab.strategies import Limits, Partitioner, keywords, partitioner, partitioners, schedulers
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-COLUMNS = ("partitioner", "scheduler", "makespan", "oom", "error")
 ROUNDS = 40  # calls of the kernel that the moves of a walk are spread over
 LEAST = 25  # moves of a call: what they lead to is simulated
 EXCHANGE = 0.5  # share of the moves after which the worse half of the walks goes on from the best plan
@@ -138,18 +134,19 @@ def portfolio(
     >>> list(found.table.partitioner)[-1]
     'local search'
     """
+    import pandas as pd
+
     late = _deadline(time_limit, cancel)
     plans, rows = _catalogue(problem, seed, progress, late)
     search = Search(problem, plans, seed, moves or usual_moves(problem))
     while search.goes_on and not late():
         search.round()
         progress(Progress("local search", TRYING + (1 - TRYING) * search.share, search.best.makespan, search.bound))
-    best = search.best
-    rows.append(_row("local search", best))
+    best, table = search.best, pd.DataFrame([*rows, _row("local search", search.best)])
     notes = [_first_note(problem, plans), search.note(plans[0], stopped=search.goes_on)]
     notes += ["every plan that was found is out of memory at some time"] if best.short > 0 else []
     placement = Placement(problem, best.device, best.order, best.makespan, not_before=best.not_before)
-    return replace(placement, notes=tuple(notes), table=_table(rows))
+    return replace(placement, notes=tuple(notes), table=table)
 
 
 def _deadline(time_limit: float, cancel: Callable[[], bool]) -> Callable[[], bool]:
@@ -384,12 +381,6 @@ def _row(name: str, plan: Plan | None = None, error: str = "") -> dict:
     if plan is None:
         return dict(partitioner=name, scheduler="", makespan=np.nan, oom=False, error=error)
     return dict(partitioner=name, scheduler=plan.scheduler, makespan=plan.makespan, oom=plan.short > 0, error="")
-
-
-def _table(rows: list[dict]) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def _first_note(problem: Problem, plans: list[Plan]) -> str:

@@ -57,10 +57,9 @@ class Pipeline:
         if self.replicas == 1:
             return self
         own = self.replica == replica
-        none = np.full(len(own), -1)
         return Pipeline(
-            np.where(own, self.microbatch, none),
-            np.where(own, self.stage, none),
+            np.where(own, self.microbatch, -1),
+            np.where(own, self.stage, -1),
             np.where(own, self.phase, ""),
             np.zeros_like(self.replica),
         )

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from placelab.errors import FormatError
+from placelab.errors import FormatError, count
 from placelab.pipelines.unrolling import Carried, Part, Receive, unrolled
 from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
@@ -81,7 +81,7 @@ def pipeline_training(
     >>> pl.simulate(problem, pl.place(problem, "heft"), "1f1b").makespan  # (m + p - 1)(F + B)
     33.0
     """
-    m, v = _count(microbatches, "microbatches"), _count(chunks, "chunks")
+    m, v = count(microbatches, "microbatches"), count(chunks, "chunks")
     seconds = {"F": forward, "B" if weight is not None else "BW": backward} | ({} if weight is None else {"W": weight})
     p = _stages(stages, seconds.values(), activation, v)
     if layout not in ("loop", "v"):
@@ -116,10 +116,9 @@ def _micro_batch(
         Part(back, s, device[s], seconds[back][s] + again[s], temporary=kept[s] if alone else 0.0)
         for s in reversed(range(n))
     ]
-    at = {(part.phase, part.stage): k for k, part in enumerate(parts)}
     if back == "B":
         parts += [Part("W", s, device[s], seconds["W"][s]) for s in range(n)]
-        at |= {("W", s): 2 * n + s for s in range(n)}
+    at = {(part.phase, part.stage): k for k, part in enumerate(parts)}
     tensors = []
     for s in range(n):
         f, b = at["F", s], at[back, s]
@@ -140,7 +139,7 @@ def _stages(stages: Any, seconds: Any, activation: Any, v: int) -> int:
     """p, from `stages` or from the length of an array."""
     lengths = {len(np.atleast_1d(value)) for value in (*seconds, activation) if np.ndim(value)}
     if stages is not None:
-        p = _count(stages, "stages")
+        p = count(stages, "stages")
     elif lengths:
         p = min(lengths)
     else:
@@ -175,9 +174,3 @@ def _finite(value: Any, label: str) -> np.ndarray:
     if given.ndim > 1 or not (np.isfinite(given) & (given >= 0)).all():
         raise FormatError(f"{label} is {value!r:.60}; expected finite numbers, 0 or more")
     return given
-
-
-def _count(value: Any, label: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise FormatError(f"{label} is {value!r:.60}; expected a whole number, 1 or more")
-    return int(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from graphlib import TopologicalSorter
 from typing import Any, Literal
 
 import numpy as np
@@ -58,10 +59,10 @@ def unrolled(
     tensors: Sequence[Carried],
     m: int,
     cluster: Cluster,
-    receive: Receive = "async",
-    metadata: dict[str, Any] | None = None,
+    receive: Receive,
+    metadata: dict[str, Any],
 ) -> OpGraph:
-    """The graph of `m` micro-batches, its columns in the metadata.
+    """The graph of `m` micro-batches, with `metadata` and its columns.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def unrolled(
         temporary=[part.temporary for part in columns],
         kind=[part.phase for part in columns],
         devices={v: (cluster.names[part.device],) for v, part in enumerate(columns)},
-        metadata={**(metadata or {}), KEY: pipeline},
+        metadata={**metadata, KEY: pipeline},
     )
 
 
@@ -189,8 +190,6 @@ def _with_receives(
 
 def _ordered(parts: list[Part], tensors: list[Carried]) -> tuple[list[Part], list[Carried]]:
     """Parts renumbered topologically."""
-    from graphlib import TopologicalSorter
-
     needs: dict[int, set[int]] = {k: set() for k in range(len(parts))}
     for tensor in tensors:
         for v in tensor.consumers:

@@ -7,8 +7,8 @@ import numpy as np
 from placelab.errors import InfeasibleError
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import infeasible
-from placelab.planning.list_scheduler import planned_order
-from placelab.planning.memory_plan import resumed
+from placelab.planning.list_scheduler import decided, planned_order
+from placelab.planning.memory_plan import next_op, resumed
 from placelab.planning.memory_waits import memory_waits
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
@@ -86,13 +86,10 @@ class AppendPlan:
         rank
             Place of each op in the order of priority, shape (n_ops,).
         """
-        problem, graph = self.problem, self.problem.graph
+        problem, v = self.problem, next_op(self.problem.graph, self.device, rank)
         memory, done = resumed(problem, self.limits.memory, self.device), self.device >= 0
         free = np.zeros(problem.cluster.n_devices)
         np.maximum.at(free, self.device[done], self.plan.finish[done])
-        missing = np.bincount(graph.consumer[~done[graph.producer]], minlength=graph.n_ops)
-        ready = np.flatnonzero(~done & (missing == 0))
-        v = int(ready[np.argmin(rank[ready])])
         short = np.full(len(free), np.nan)
         home = self.device[problem.members(v)]
         for d in home[home >= 0][:1] if (home >= 0).any() else problem.feasible(v):
@@ -120,7 +117,7 @@ class AppendPlan:
         """The finished plan; `reason` indexes `reasons` per op, shape (n_ops,)."""
         trace, plan = None, self.plan
         if self.traced:
-            op = plan.order[self._decided()]
+            op = decided(self.problem, plan.order)
             score = frozen(plan.score.reshape(self.problem.graph.n_ops, -1)[op])
             trace = Trace(op, plan.device[op], score, reason[op].astype(np.int32), reasons, EARLIEST_START, "start")
         planned = planned_order(plan.start, plan.finish, plan.order)
@@ -128,10 +125,3 @@ class AppendPlan:
         times = plan.device, plan.start, plan.finish
         waits = memory_waits(self.problem, *times, planned, there) if self._memory else None
         return Placement(self.problem, plan.device, planned, float(plan.finish.max()), trace, not_before=waits)
-
-    def _decided(self) -> np.ndarray:
-        """Placed ops that were decisions, in order, without those that follow their group."""
-        group = self.problem.group[self.plan.order]
-        first = group < 0
-        first[np.unique(group, return_index=True)[1]] = True
-        return first

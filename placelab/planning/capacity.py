@@ -9,6 +9,7 @@ import numpy as np
 
 from placelab.errors import InfeasibleError
 from placelab.kernels import blocks
+from placelab.kernels.first_fit import first_fit
 from placelab.kernels.traffic import unit_inputs
 from placelab.planning import plan_arrays
 from placelab.problem.graph import frozen
@@ -159,6 +160,24 @@ class Assignment:
         links = cluster.latency.reshape(-1), frozen(1 / cluster.bandwidth.reshape(-1))
         return blocks.UnitInputs(frozen(ptr), frozen(source), frozen(size), *links)
 
+    def first_fit(
+        self, queue: np.ndarray, target: np.ndarray, reasons: tuple[str, str], sequence: np.ndarray | None = None
+    ) -> Placement:
+        """Units one after the other, each on its target or on the first device behind it that may and can hold it.
+
+        Parameters
+        ----------
+        queue, target
+            The units in order; the place in `sequence` that each is meant for, or -1 for the one behind the unit before.
+        reasons
+            Why a unit is where it was meant to be, and why it is not.
+        sequence
+            The devices in the order in which they are tried, round and round; default: by number.
+        """
+        devices = np.arange(self.problem.cluster.n_devices) if sequence is None else sequence
+        placed = first_fit(*self.arguments, *(frozen(x.astype(np.int32)) for x in (queue, target, devices)))
+        return self.placement(placed, reasons, "devices passed over")
+
     def placement(self, placed: int, reasons: tuple[str, ...], score_name: str) -> Placement:
         """The placement that a kernel decided. Raise InfeasibleError when it stopped before the last unit.
 
@@ -246,9 +265,13 @@ def infeasible(problem: Problem, op: int, short: np.ndarray) -> InfeasibleError:
     closest = np.lexsort((np.arange(len(names)), np.where(allowed, short, np.inf)))
     followed = np.isnan(short) & allowed
     missing = {names[d]: float(short[d]) for d in closest if allowed[d] and not followed[d]}
-    absent = lambda d: "is not where its group is" if followed[d] else "is not allowed"  # noqa: E731
-    state = lambda d: f"is short by {short[d]:.6g} bytes" if names[d] in missing else absent(d)  # noqa: E731
-    devices = {names[d]: state(d) for d in closest}
+
+    def lack(d: int) -> str:
+        if followed[d]:
+            return "is not where its group is"
+        return f"is short by {short[d]:.6g} bytes" if allowed[d] else "is not allowed"
+
+    devices = {names[d]: lack(d) for d in closest}
     op_name, group, fixed = str(problem.graph.names[op]), "", ""
     what = f"op {op_name!r}"
     if len(members) > 1:

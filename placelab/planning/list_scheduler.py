@@ -16,8 +16,9 @@ from placelab.planning.memory_waits import memory_waits
 from placelab.planning.plan_arrays import transfer_delay
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
-from placelab.schedule.trace import PLANNED_FINISH, Trace
+from placelab.schedule.trace import EARLIEST_START, PLANNED_FINISH, Trace
 
+TIMES: dict[str, Literal["", "start", "finish"]] = {PLANNED_FINISH: "finish", EARLIEST_START: "start"}
 Decision = tuple[int, int, Any, str]  # op, device, score per candidate device, reason
 
 
@@ -369,6 +370,14 @@ def planned_order(start: np.ndarray, finish: np.ndarray, placed: np.ndarray | No
     return placed[np.lexsort((finish[placed], start[placed]))].astype(np.int32)
 
 
+def decided(problem: Problem, order: np.ndarray) -> np.ndarray:
+    """The ops of an order that were decisions: without those that follow their group."""
+    group = problem.group[order]
+    first = group < 0
+    first[np.unique(group, return_index=True)[1]] = True
+    return order[first]
+
+
 def _trace(decisions: list[Decision], n_devices: int, score_name: str) -> Trace:
     score = np.full((len(decisions), n_devices), np.nan)
     for row, (_, _, scores, _) in zip(score, decisions, strict=True):
@@ -376,5 +385,4 @@ def _trace(decisions: list[Decision], n_devices: int, score_name: str) -> Trace:
     reasons = tuple(dict.fromkeys(reason for _, _, _, reason in decisions))
     op, device = (np.array([decision[i] for decision in decisions], dtype=np.int32) for i in (0, 1))
     reason = np.array([reasons.index(reason) for _, _, _, reason in decisions], dtype=np.int32)
-    times: Literal["", "finish"] = "finish" if score_name == PLANNED_FINISH else ""
-    return Trace(op, device, score, reason, reasons, score_name, times)
+    return Trace(op, device, score, reason, reasons, score_name, TIMES.get(score_name, ""))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from placelab.kernels import blocks, choose_least, choose_ready
 from placelab.kernels import list_schedule as kernels
 from placelab.kernels import list_schedule_in_memory as in_memory
 from placelab.planning import plan_arrays
-from placelab.planning.list_scheduler import ListScheduler, planned_order
-from placelab.planning.memory_plan import MemoryPlan, can_bind, resumed
+from placelab.planning.list_scheduler import TIMES, ListScheduler, decided, planned_order
+from placelab.planning.memory_plan import MemoryPlan, can_bind, next_op, resumed
 from placelab.planning.memory_waits import memory_waits
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
@@ -74,20 +74,11 @@ def in_order(
     Placement
         With plan, estimate and, if asked for, trace.
     """
-    if preferred is None:
-        preferred = np.full(problem.graph.n_ops, -1, dtype=np.int32)
-    order, preferred = frozen(order), frozen(preferred)
+    order, preferred = frozen(order), _no_preference(problem) if preferred is None else frozen(preferred)
     placement = _in_order_kernel(problem, order, preferred, insertion, trace, aim)
     if placement is None:
         placement = _in_memory(problem, frozen(_places(order)), preferred, insertion, trace, aim)
-    if placement.trace is None or (aim is FINISH and meaning is None):
-        return placement
-    reason, score_name = meaning or AIMS[aim.rule]
-    times: Literal["", "start", "finish"] = ""
-    if not len(aim.extra):
-        times = ("finish", "start", "")[aim.rule]
-    record = replace(placement.trace, reasons=(reason, ONLY, PATH), score_name=score_name, times=times)
-    return replace(placement, trace=record)
+    return _told(placement, meaning or AIMS[aim.rule])
 
 
 def by_choice(
@@ -126,11 +117,8 @@ def by_choice(
         choose_least.choose_least(ahead, *arguments, *work, plan)
     placement = _placement(problem, plan, None, trace)
     if placement is None:
-        preferred = frozen(np.full(problem.graph.n_ops, -1, dtype=np.int32))
-        placement = _in_memory(problem, frozen(_places(plan.order)), preferred, False, trace)
-    if placement.trace is None:
-        return placement
-    return replace(placement, trace=replace(placement.trace, reasons=(reason, ONLY, PATH)))
+        placement = _in_memory(problem, frozen(_places(plan.order)), _no_preference(problem), False, trace)
+    return retold(placement, reasons=(reason, ONLY, PATH))
 
 
 def kept_in_memory(problem: Problem, plan: blocks.Plan, meaning: Meaning, trace: bool) -> Placement:
@@ -142,13 +130,7 @@ def kept_in_memory(problem: Problem, plan: blocks.Plan, meaning: Meaning, trace:
     placement = _placement(problem, plan, None, trace)
     if placement is None:
         return anew_in_memory(problem, plan.order, plan.device, trace)
-    if placement.trace is None:
-        return placement
-    times: Literal["", "start", "finish"] = ""
-    if meaning[1] in (EARLIEST_START, PLANNED_FINISH):
-        times = "start" if meaning[1] == EARLIEST_START else "finish"
-    record = replace(placement.trace, reasons=(meaning[0], ONLY, PATH), score_name=meaning[1], times=times)
-    return replace(placement, trace=record)
+    return _told(placement, meaning)
 
 
 def anew_in_memory(problem: Problem, order: np.ndarray, device: np.ndarray, trace: bool) -> Placement:
@@ -157,10 +139,24 @@ def anew_in_memory(problem: Problem, order: np.ndarray, device: np.ndarray, trac
     An op without room on its device goes where it finishes soonest. Ops fill idle gaps.
     """
     placement = _in_memory(problem, frozen(_places(order)), frozen(device), True, trace)
+    return retold(placement, reasons=(SOONEST, ONLY, "there without regard to memory, too"))
+
+
+def retold(placement: Placement, **words: Any) -> Placement:
+    """The placement with other words in its trace, if it has one: fields of :class:`placelab.schedule.trace.Trace`."""
     if placement.trace is None:
         return placement
-    reasons = SOONEST, ONLY, "there without regard to memory, too"
-    return replace(placement, trace=replace(placement.trace, reasons=reasons))
+    return replace(placement, trace=replace(placement.trace, **words))
+
+
+def _told(placement: Placement, meaning: Meaning) -> Placement:
+    reason, score_name = meaning
+    return retold(placement, reasons=(reason, ONLY, PATH), score_name=score_name, times=TIMES.get(score_name, ""))
+
+
+def _no_preference(problem: Problem) -> np.ndarray:
+    """The preferred devices where no op has one."""
+    return frozen(np.full(problem.graph.n_ops, -1, dtype=np.int32))
 
 
 def _places(order: np.ndarray) -> np.ndarray:
@@ -177,8 +173,7 @@ def as_ready(problem: Problem, *, trace: bool = False) -> Placement:
     """
     placement = _as_ready_kernel(problem, trace)
     if placement is None:
-        preferred = frozen(np.full(problem.graph.n_ops, -1, dtype=np.int32))
-        placement = _in_memory(problem, frozen(np.empty(0, dtype=np.int32)), preferred, False, trace)
+        placement = _in_memory(problem, frozen(np.empty(0, dtype=np.int32)), _no_preference(problem), False, trace)
     return placement
 
 
@@ -241,7 +236,7 @@ def _in_order_kernel(
     preferred: np.ndarray,
     insertion: bool,
     trace: bool,
-    aim: blocks.Aim = FINISH,
+    aim: blocks.Aim,
 ) -> Placement | None:
     """The placement made without regard to memory, or None where it exceeds a capacity."""
     plan = plan_arrays.plan(problem, trace, order)
@@ -288,13 +283,9 @@ def _refuse(
     for v in plan.order[:placed].tolist():
         s.enter(v, int(plan.device[v]), float(plan.start[v]), float(plan.finish[v]))
     s._memory = memory
-    done = s.device >= 0
-    missing = np.bincount(graph.consumer[~done[graph.producer]], minlength=graph.n_ops)
     became = np.zeros(graph.n_ops)
     np.maximum.at(became, graph.consumer, s.finish[graph.producer])
-    key = place if len(place) else became
-    ready = np.flatnonzero(~done & (missing == 0))
-    s.feasible(int(ready[np.argmin(key[ready])]))
+    s.feasible(next_op(graph, s.device, place if len(place) else became))
 
 
 def _placement(problem: Problem, plan: blocks.Plan, preferred: np.ndarray | None, trace: bool) -> Placement | None:
@@ -312,10 +303,7 @@ def _finished(problem: Problem, plan: blocks.Plan, preferred: np.ndarray | None,
 
 def _trace(problem: Problem, plan: blocks.Plan, preferred: np.ndarray | None) -> Trace:
     """One row per op, per group that of its first op, in the order they were placed."""
-    group = problem.group[plan.order]
-    first = group < 0
-    first[np.unique(group, return_index=True)[1]] = True
-    op = plan.order[first]
+    op = decided(problem, plan.order)
     score = plan.score.reshape(problem.graph.n_ops, -1)[op]
     reason = np.where((~np.isnan(score)).sum(axis=1) > 1, 0, 1).astype(np.int32)
     if preferred is not None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from placelab.kernels import blocks
 from placelab.kernels.memory_over_time import SIZE
-from placelab.problem.graph import frozen
+from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
 
@@ -195,6 +195,22 @@ def resumed(problem: Problem, plan: blocks.Memory, device: np.ndarray) -> Memory
     for used, last in zip(memory.used, plan.curve.last.tolist(), strict=True):
         used.times, used.level = _steps(plan.curve, last)
     return memory
+
+
+def next_op(graph: OpGraph, device: np.ndarray, rank: np.ndarray) -> int:
+    """Of the ops that a partial plan has not placed, but all their inputs, that of least rank; ties: the lower number.
+
+    Parameters
+    ----------
+    device
+        Of each op placed so far, shape (n_ops,), -1 for the others.
+    rank
+        Of each op, shape (n_ops,).
+    """
+    left = device < 0
+    waits = np.bincount(graph.consumer[left[graph.producer]], minlength=graph.n_ops) > 0
+    ready = np.flatnonzero(left & ~waits)
+    return int(ready[np.argmin(rank[ready])])
 
 
 def _steps(curve: blocks.Curve, last: int) -> tuple[list[float], list[float]]:

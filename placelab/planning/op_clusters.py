@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from placelab.planning.list_scheduling import ONLY, SOONEST, in_order
+from placelab.planning.list_scheduling import ONLY, SOONEST, in_order, retold
 from placelab.planning.rank_sums import upward_ranks, with_ranks
 from placelab.planning.ranks import by_falling, rounded
 from placelab.problem.problem import Problem
@@ -30,9 +28,7 @@ def in_clusters(problem: Problem, cluster: np.ndarray, up: np.ndarray, trace: bo
     device = longest_first(problem, cluster)
     preferred = np.where(problem.runs_on(device), device, -1).astype(np.int32)
     placement = in_order(problem, by_falling(rounded(up))[0], preferred, trace=trace)
-    if placement.trace is not None:
-        placement = replace(placement, trace=replace(placement.trace, reasons=REASONS))
-    return with_ranks(placement, lambda: upward_ranks(problem, up))
+    return with_ranks(retold(placement, reasons=REASONS), lambda: upward_ranks(problem, up))
 
 
 def longest_first(problem: Problem, cluster: np.ndarray) -> np.ndarray:

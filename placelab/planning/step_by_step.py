@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -36,9 +35,7 @@ def within_memory(s: ListScheduler, trace: bool) -> Placement:
     problem, placement = s.problem, s.placement(EARLIEST_START)
     if can_bind(problem) and len(planned_schedule(problem, s.device, s.start, s.finish).oom):
         return anew_in_memory(problem, np.array(s._placed, np.int32), s.device, trace)
-    if placement.trace is None:
-        return placement
-    return replace(placement, trace=replace(placement.trace, times="start"))
+    return placement
 
 
 def enter(s: ListScheduler, v: int, d: int, start: float, reason: str, scores: Mapping[int, float]) -> float:

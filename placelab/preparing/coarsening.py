@@ -13,7 +13,7 @@ from placelab.analysis.lower_bounds import least_exec
 from placelab.planning.capacity import needs, units
 from placelab.preparing.chain import Expand
 from placelab.preparing.contraction import contract
-from placelab.preparing.merging import Merging
+from placelab.preparing.merging import Merging, root_of
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
@@ -94,10 +94,7 @@ class _Growth:
 
     def unit_of(self, v: int) -> int:
         """The unit of op v, as the number of one of its ops."""
-        while self.unit[v] != v:
-            self.unit[v] = self.unit[self.unit[v]]
-            v = self.unit[v]
-        return v
+        return root_of(self.unit, v)
 
     def may_share(self, u: int, v: int) -> bool:
         """Whether some device is allowed for both and has room for them and their groups."""

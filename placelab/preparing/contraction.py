@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from placelab.errors import FormatError, InfeasibleError, expect
+from placelab.planning.capacity import units
 from placelab.preparing.chain import Expand
 from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
@@ -56,9 +57,7 @@ def contract(problem: Problem, block: np.ndarray, what: str) -> tuple[Problem, E
     of, first = _numbered(block)
     if len(first) == graph.n_ops:
         return problem, same_ops(problem)
-    members = np.argsort(of, kind="stable")
-    start = np.concatenate([[0], np.cumsum(np.bincount(of))[:-1]])
-    merged = problem.replace(graph=_merged_graph(problem, of, first, members, start))
+    merged = problem.replace(graph=_merged_graph(problem, of, first))
     small = with_rules(merged, problem, graph.names[first[of]])
     number = np.array([small.graph._index[name] for name in graph.names[first]], dtype=np.int32)
     return small, expansion(problem, small, number[of], what)
@@ -125,10 +124,7 @@ def expanded_trace(trace: Trace, problem: Problem, small: Problem, of: np.ndarra
 
     Without times and ranks of ops, which are those of merged ones.
     """
-    leader = np.arange(problem.graph.n_ops)
-    grouped = problem.group >= 0
-    leader[grouped] = problem.group_ops[problem.group_ptr[:-1]][problem.group[grouped]]
-    unit = np.flatnonzero(leader == np.arange(len(leader)))
+    unit = units(problem).first
     row_of = np.full(small.graph.n_ops, -1)
     for i in range(len(trace.op) - 1, -1, -1):
         row_of[small.members(trace.op[i])] = i
@@ -139,7 +135,7 @@ def expanded_trace(trace: Trace, problem: Problem, small: Problem, of: np.ndarra
     alone = np.bincount(row, minlength=len(trace.op))[row] == 1
     reasons = (*trace.reasons, *(f"{reason}, for all ops it was placed with as one" for reason in trace.reasons))
     return Trace(
-        unit.astype(np.int32),
+        unit,
         trace.device[row],
         trace.score[row],
         (trace.reason[row] + np.where(alone, 0, len(trace.reasons))).astype(np.int32),
@@ -159,10 +155,9 @@ def _numbered(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return number[inverse], first[order]
 
 
-def _merged_graph(
-    problem: Problem, of: np.ndarray, first: np.ndarray, members: np.ndarray, start: np.ndarray
-) -> OpGraph:
+def _merged_graph(problem: Problem, of: np.ndarray, first: np.ndarray) -> OpGraph:
     graph, n = problem.graph, len(first)
+    members, start = by_block(of)
     source, destination = of[graph.producer], of[graph.consumer]
     leaves = source != destination
     outside = np.zeros(graph.n_tensors, dtype=bool)
@@ -178,7 +173,7 @@ def _merged_graph(
         edge_bytes=graph.edge_bytes[leaves],
         edge_output=graph.edge_tensor[leaves],
         edge_control=graph.tensor_control[graph.edge_tensor[leaves]],
-        outputs=list(zip(made[unused].tolist(), unused.tolist(), graph.tensor_bytes[unused].tolist(), strict=True)),
+        outputs=output_rows(graph, unused, of),
         persistent=total(graph.persistent),
         temporary=np.maximum.reduceat(in_turn(graph, members, of, np.flatnonzero(~outside & ~alone[made])), start),
         memory=total(graph.memory),
@@ -186,9 +181,26 @@ def _merged_graph(
         **_times(problem, of, n),
         groups=[np.unique(of[ops]) for ops in _members(problem)],
         group_names=problem.group_names,
-        devices=devices_of_blocks(problem, first, members, start),
+        devices=devices_of_blocks(problem, of, first),
         metadata=graph.metadata,
     )
+
+
+def output_rows(graph: OpGraph, tensors: np.ndarray, number: np.ndarray) -> list[tuple[int, int, float]]:
+    """Tensors of a graph as ``OpGraph.from_arrays(outputs=…)`` takes them, where its op v has the number ``number[v]``."""
+    producer, size = number[graph.tensor_producer[tensors]], graph.tensor_bytes[tensors]
+    return list(zip(producer.tolist(), tensors.tolist(), size.tolist(), strict=True))
+
+
+def by_block(of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ops by block, which are numbered from 0 without gaps, then number; and where each block begins."""
+    return np.argsort(of, kind="stable"), np.concatenate([[0], np.cumsum(np.bincount(of))[:-1]])
+
+
+def allowed_for_all(may_run: np.ndarray, of: np.ndarray) -> np.ndarray:
+    """Whether all ops of each block may run on each device, shape (n_blocks, n_devices)."""
+    members, start = by_block(of)
+    return np.logical_and.reduceat(may_run[members], start)
 
 
 def in_turn(graph: OpGraph, members: np.ndarray, of: np.ndarray, inner: np.ndarray) -> np.ndarray:
@@ -224,13 +236,11 @@ def _times(problem: Problem, of: np.ndarray, n: int) -> dict[str, Any]:
     return time_columns.arguments(graph, lambda time: np.stack([summed(seconds) for seconds in time.T], axis=1))
 
 
-def devices_of_blocks(
-    problem: Problem, first: np.ndarray, members: np.ndarray, start: np.ndarray
-) -> dict[int, tuple[str, ...]]:
+def devices_of_blocks(problem: Problem, of: np.ndarray, first: np.ndarray) -> dict[int, tuple[str, ...]]:
     """Names of the devices that all members of a block may use, for blocks that may not use every device."""
     if not problem.restricted:
         return {}
-    mask = np.logical_and.reduceat(problem.may_run[members], start)
+    mask = allowed_for_all(problem.may_run, of)
     empty = np.flatnonzero(~mask.any(axis=1))
     if len(empty):
         name = problem.graph.names[first[empty[0]]]

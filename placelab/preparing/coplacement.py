@@ -8,7 +8,7 @@ import numpy as np
 
 from placelab.preparing.chain import Expand
 from placelab.preparing.contraction import expanded_trace, same_ops
-from placelab.preparing.gradients import forward_ops
+from placelab.preparing.gradients import gradient_ties
 from placelab.preparing.group_memory import fitting, kept_ties
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
@@ -43,18 +43,16 @@ def coplace(problem: Problem, *, chains: bool = True, gradients: bool = True) ->
     what it was, since the ops did; a bound is one for placements that keep the ties, and is dropped.
     O((n_ops + n_edges) log n_ops) where all groups fit.
     """
-    ties = []
-    if gradients:
-        forward = forward_ops(problem.graph)
-        paired = np.flatnonzero(forward >= 0)
-        ties.append(np.stack([paired, forward[paired]], axis=1))
-    if chains:
-        ties += _chains(problem.graph)
-    return tied(problem, np.concatenate([np.empty((0, 2), dtype=np.int64), *ties]), "coplace")
+    ties = [np.empty((0, 2), dtype=np.int64)]
+    ties += [gradient_ties(problem.graph)] if gradients else []
+    ties += [_chains(problem.graph)] if chains else []
+    return tied(problem, np.concatenate(ties), "coplace")
 
 
 def tied(problem: Problem, ties: np.ndarray, what: str) -> tuple[Problem, Expand]:
     """The problem with pairs of ops tied together, as far as the groups that result fit somewhere; shape (n_ties, 2)."""
+    if not len(ties):
+        return problem, same_ops(problem)
     joined = components(problem, ties)
     large = ~fitting(problem, joined)
     kept = ties[~large[joined[ties[:, 0]]]]
@@ -66,8 +64,6 @@ def tied(problem: Problem, ties: np.ndarray, what: str) -> tuple[Problem, Expand
     groups = np.split(problem.graph.names[members], np.cumsum(np.bincount(together))[:-1])
     new = np.zeros(len(groups), dtype=bool)
     new[together[kept[:, 0]]] = True
-    if not len(ties):
-        return problem, same_ops(problem)
     small = problem.replace(groups=[groups[i].tolist() for i in np.flatnonzero(new)])
     note = f"{what}: groups placed together: {new.sum():,}{_refused(joined[ties[:, 0]], large, joined[kept[:, 0]])}"
 
@@ -79,12 +75,12 @@ def tied(problem: Problem, ties: np.ndarray, what: str) -> tuple[Problem, Expand
     return small, expand
 
 
-def _chains(graph: OpGraph) -> list[np.ndarray]:
+def _chains(graph: OpGraph) -> np.ndarray:
     """(u, v) for each op u whose tensors are read by v alone."""
     data = ~graph.tensor_control[graph.edge_tensor]
     pairs = np.unique(graph.edges[data], axis=0)
     readers = np.bincount(pairs[:, 0], minlength=graph.n_ops)
-    return [pairs[readers[pairs[:, 0]] == 1]]
+    return pairs[readers[pairs[:, 0]] == 1]
 
 
 def components(problem: Problem, ties: np.ndarray) -> np.ndarray:

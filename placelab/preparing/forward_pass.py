@@ -10,9 +10,9 @@ from placelab.errors import expect
 from placelab.planning.capacity import needs
 from placelab.planning.ranks import precedence_order
 from placelab.preparing.chain import Expand
-from placelab.preparing.contraction import devices_of_blocks, expansion, in_turn, same_ops, with_rules
+from placelab.preparing.contraction import devices_of_blocks, expansion, in_turn, output_rows, same_ops, with_rules
 from placelab.preparing.coplacement import tied
-from placelab.preparing.gradients import forward_ops, leaders
+from placelab.preparing.gradients import gradient_ties, leaders
 from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
@@ -45,9 +45,7 @@ def forward_only(problem: Problem) -> tuple[Problem, Expand]:
     if (lead < 0).any():
         return problem, same_ops(problem)
     if not _fits_one_device(problem):
-        forward = forward_ops(problem.graph)
-        paired = np.flatnonzero(forward >= 0)
-        return tied(problem, np.stack([paired, forward[paired]], axis=1), "forward-only, memory being short, all ops")
+        return tied(problem, gradient_ties(problem.graph), "forward-only, memory being short, all ops")
     return _forward_problem(problem, lead), partial(_expanded, problem, lead)
 
 
@@ -89,31 +87,23 @@ def _fits_one_device(problem: Problem) -> bool:
     held, peak = needs(problem, np.zeros(n))
     if problem.memory == "dynamic":
         peak = in_turn(graph, np.arange(n), np.zeros(n, dtype=np.int64), np.arange(graph.n_tensors))
-    limit = problem.capacity * (1 + TOLERANCE)
-    fits = np.broadcast_to(held.sum() + peak.max() <= limit, problem.cluster.n_devices)
+    fits = held.sum() + peak.max() <= problem.capacity * (1 + TOLERANCE)
     return bool((fits & problem.runs_all).any())
 
 
 def _forward_problem(problem: Problem, lead: np.ndarray) -> Problem:
-    n = problem.graph.n_ops
-    ops = np.flatnonzero(lead == np.arange(n))
-    of = np.searchsorted(ops, lead)
-    members = np.argsort(of, kind="stable")
-    start = np.concatenate([[0], np.cumsum(np.bincount(of))[:-1]])
-    kept = _forward_graph(problem, ops, of, devices_of_blocks(problem, ops, members, start))
+    ops = np.flatnonzero(lead == np.arange(problem.graph.n_ops))
+    kept = _forward_graph(problem, ops, np.searchsorted(ops, lead))
     return with_rules(problem.replace(graph=kept), problem, problem.graph.names[lead])
 
 
-def _forward_graph(problem: Problem, ops: np.ndarray, of: np.ndarray, devices: dict) -> OpGraph:
+def _forward_graph(problem: Problem, ops: np.ndarray, of: np.ndarray) -> OpGraph:
     """The ops `ops` alone; ``of[v]`` is the place in `ops` of the one that op v follows."""
     graph, n = problem.graph, len(ops)
     inside = np.isin(graph.consumer, ops)
     is_unused = np.isin(graph.tensor_producer, ops)
     is_unused[graph.edge_tensor[inside]] = False
     unused = np.flatnonzero(is_unused & ~graph.tensor_control)
-    outputs = zip(
-        of[graph.tensor_producer[unused]].tolist(), unused.tolist(), graph.tensor_bytes[unused].tolist(), strict=True
-    )
     forward = problem.group_ops[np.isin(problem.group_ops, ops)]
     return OpGraph.from_arrays(
         graph.names[ops],
@@ -122,7 +112,7 @@ def _forward_graph(problem: Problem, ops: np.ndarray, of: np.ndarray, devices: d
         edge_bytes=graph.edge_bytes[inside],
         edge_output=graph.edge_tensor[inside],
         edge_control=graph.tensor_control[graph.edge_tensor[inside]],
-        outputs=list(outputs),
+        outputs=output_rows(graph, unused, of),
         persistent=np.bincount(of, graph.persistent, minlength=n),
         temporary=graph.temporary[ops],
         memory=np.bincount(of, graph.memory, minlength=n),
@@ -130,6 +120,6 @@ def _forward_graph(problem: Problem, ops: np.ndarray, of: np.ndarray, devices: d
         **time_columns.arguments(graph, lambda time: time[ops]),
         groups=[of[forward[problem.group[forward] == g]] for g in range(problem.n_groups)],
         group_names=problem.group_names,
-        devices=devices,
+        devices=devices_of_blocks(problem, of, ops),
         metadata={key: value for key, value in graph.metadata.items() if key != "forward"},
     )

@@ -47,6 +47,13 @@ def forward_ops(graph: OpGraph) -> np.ndarray:
     return forward
 
 
+def gradient_ties(graph: OpGraph) -> np.ndarray:
+    """Each gradient op and its forward op, shape (n_pairs, 2)."""
+    forward = forward_ops(graph)
+    paired = np.flatnonzero(forward >= 0)
+    return np.stack([paired, forward[paired]], axis=1)
+
+
 def in_backward_scope(graph: OpGraph) -> np.ndarray:
     """Whether each op's name says that ``tf.gradients`` added it, shape (n_ops,)."""
     return np.array(
@@ -68,8 +75,17 @@ def backward_part(graph: OpGraph) -> np.ndarray:
 
     Shape (n_ops,), bool. All inputs of forward ops are forward ops. O(n_ops + n_edges).
     """
-    backward = in_backward_scope(graph) | (forward_ops(graph) >= 0)
-    after = backward.tolist()
+    return depending(graph, gradient_ops(graph))
+
+
+def gradient_ops(graph: OpGraph) -> np.ndarray:
+    """Whether each op is a gradient op, by its name or by the graph's metadata; shape (n_ops,)."""
+    return in_backward_scope(graph) | (forward_ops(graph) >= 0)
+
+
+def depending(graph: OpGraph, seeds: np.ndarray) -> np.ndarray:
+    """Whether each op is a seed, or depends on one; shape (n_ops,). O(n_ops + n_edges)."""
+    after = seeds.tolist()
     for u, v in zip(graph.producer.tolist(), graph.consumer.tolist(), strict=True):
         after[v] = after[v] or after[u]
     return np.array(after)
@@ -97,7 +113,15 @@ def leaders(graph: OpGraph, group: np.ndarray) -> np.ndarray:
         return np.full(graph.n_ops, -1, dtype=np.int32)
     lead = np.where(backward, _first_forward(forward_ops(graph), backward), np.arange(graph.n_ops)).tolist()
     bound = _group_leaders(group.tolist(), backward.tolist(), lead)
-    follow = lambda v, other: _follow(v, other, lead, group, bound)  # noqa: E731
+
+    def follow(v: int, other: int) -> None:
+        if lead[v] >= 0:
+            return
+        g = int(group[v])
+        lead[v] = bound.get(g, lead[other])
+        if g >= 0 and lead[v] >= 0:
+            bound.setdefault(g, lead[v])
+
     for v in np.flatnonzero(backward).tolist():
         if group[v] in bound:
             lead[v] = bound[group[v]]
@@ -126,12 +150,3 @@ def _group_leaders(group: list[int], backward: list[bool], lead: list[int]) -> d
             if g >= 0 and backward[v] == wanted and lead[v] >= 0:
                 bound.setdefault(g, lead[v])
     return bound
-
-
-def _follow(v: int, other: int, lead: list[int], group: np.ndarray, bound: dict[int, int]) -> None:
-    if lead[v] >= 0:
-        return
-    g = int(group[v])
-    lead[v] = bound.get(g, lead[other]) if g >= 0 else lead[other]
-    if g >= 0 and lead[v] >= 0:
-        bound.setdefault(g, lead[v])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.planning.capacity import needs
+from placelab.preparing.contraction import allowed_for_all
+from placelab.preparing.merging import root_of
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
@@ -29,10 +31,8 @@ def fitting(problem: Problem, of: np.ndarray) -> np.ndarray:
     needed = np.bincount(of, needs(problem, of)[0], minlength=n)
     if problem.memory_model.working:
         needed = needed + _peaks(problem.graph, of, n)
-    may = np.ones((n, 1), dtype=bool)
-    if problem.restricted:
-        may = _common(problem.may_run, of)
-    return np.any((needed[:, None] <= _limit(problem)) & may, axis=1)
+    may = allowed_for_all(problem.may_run, of) if problem.restricted else np.ones((n, 1), dtype=bool)
+    return np.any((needed[:, None] <= problem.capacity * (1 + TOLERANCE)) & may, axis=1)
 
 
 def kept_ties(problem: Problem, ties: np.ndarray, units: np.ndarray) -> np.ndarray:
@@ -50,11 +50,11 @@ def kept_ties(problem: Problem, ties: np.ndarray, units: np.ndarray) -> np.ndarr
     As :func:`fitting`, but in each of 256 pieces of the topological order all tensors count that are held in some part of it,
     which is never less. O(n_ties · (256 + n_devices)).
     """
-    held, limit = _curves(problem, units), _limit(problem)
-    may = _common(problem.may_run, units) if problem.restricted else None
+    held, limit = _curves(problem, units), problem.capacity * (1 + TOLERANCE)
+    may = allowed_for_all(problem.may_run, units) if problem.restricted else None
     root, kept = list(range(len(held))), np.zeros(len(ties), dtype=bool)
     for i, (a, b) in enumerate(units[ties].tolist()):
-        a, b = _root(root, a), _root(root, b)
+        a, b = root_of(root, a), root_of(root, b)
         if a == b:
             continue
         both = held[a] + held[b]
@@ -65,23 +65,6 @@ def kept_ties(problem: Problem, ties: np.ndarray, units: np.ndarray) -> np.ndarr
             if may is not None:
                 may[a] = common
     return kept
-
-
-def _root(root: list[int], a: int) -> int:
-    while root[a] != a:
-        root[a] = a = root[root[a]]
-    return a
-
-
-def _limit(problem: Problem) -> np.ndarray:
-    return np.broadcast_to(problem.capacity * (1 + TOLERANCE), problem.cluster.n_devices)
-
-
-def _common(may_run: np.ndarray, of: np.ndarray) -> np.ndarray:
-    """Whether all ops of each group may run on each device, shape (n_groups, n_devices)."""
-    order = np.argsort(of, kind="stable")
-    start = np.concatenate([[0], np.cumsum(np.bincount(of))[:-1]])
-    return np.logical_and.reduceat(may_run[order], start)
 
 
 def _spans(graph: OpGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

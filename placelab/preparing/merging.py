@@ -31,11 +31,7 @@ class Merging:
 
     def root(self, v: int) -> int:
         """Number of the merged op that holds op v."""
-        parent = self.parent
-        while parent[v] != v:
-            parent[v] = parent[parent[v]]
-            v = parent[v]
-        return v
+        return root_of(self.parent, v)
 
     def blocks(self) -> np.ndarray:
         """Number of each op's merged op, shape (n_ops,)."""
@@ -105,6 +101,14 @@ class Merging:
             for x, position in zip(sequence, free, strict=True):
                 place[x] = position
             place[v] = place[u]
+
+
+def root_of(parent: list[int], v: int) -> int:
+    """The root of v in a forest, whose ways are halved as they are gone; a root is its own parent."""
+    while parent[v] != v:
+        parent[v] = parent[parent[v]]
+        v = parent[v]
+    return v
 
 
 def _reached(

@@ -162,16 +162,11 @@ class Model:
         """State the variables and constraints; O(units · devices + arcs · devices²) of them."""
         table, model = self.table, self.cp.CpModel()
         self.model = model
-        of, head, latest = table.units.of, table.head, self.most - table.tail
-        may = table.allowed.copy()
-        np.logical_and.at(may, of, head <= latest)
+        may, first, last = table.windows(self.most - table.tail)
         self.here: list[list[Any]] = [[model.new_bool_var("") if yes else None for yes in row] for row in may.tolist()]
         for row in self.here:
             model.add_exactly_one(y for y in row if y is not None)
-        window = zip(
-            np.where(may[of], head, np.inf).min(axis=1), np.where(may[of], latest, -np.inf).max(axis=1), strict=True
-        )
-        self.start = [model.new_int_var(int(first), max(int(first), int(last)), "") for first, last in window]
+        self.start = [model.new_int_var(int(a), int(b), "") for a, b in zip(first, last, strict=True)]
         self.makespan = model.new_int_var(self.least, self.most, "")
         self.end = [self._intervals(v) for v in range(table.n_ops)]
         self._no_overlap()

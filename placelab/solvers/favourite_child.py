@@ -169,9 +169,8 @@ def matched(arcs: Arcs) -> Favourites:
     """Favourite children without a linear program, see `preview` in :func:`favourite_children`. O(arcs log arcs)."""
     begun = time.perf_counter()
     arc = np.flatnonzero(arcs.cost > 0)
-    order = arc[np.lexsort((arc, -arcs.through[arc]))].astype(np.int32)
-    child, parent = _alone(arcs), _alone(arcs)
-    kernels.match(frozen(order), arcs.tail, arcs.head, child, parent)
+    order = arc[np.lexsort((arc, -arcs.through[arc]))]
+    child, parent = _paired(arcs, order)
     x = np.where(child[arcs.tail] == arcs.head, 0.0, 1.0)
     w = float(arcs.longest(x)[1].max())
     return Favourites(child, parent, w, frozen(x[arcs.of_edge]), MATCHING, time.perf_counter() - begun)
@@ -256,14 +255,16 @@ def _solution(
 def _rounded(arcs: Arcs, threshold: float, w: float, x: np.ndarray, seconds: float) -> Favourites:
     """Favourite children where x is below the threshold, the smallest x first."""
     near = np.flatnonzero((x < threshold - EDGE) & (arcs.cost > 0))
-    order = near[np.lexsort((near, x[near]))].astype(np.int32)
-    child, parent = _alone(arcs), _alone(arcs)
-    kernels.match(frozen(order), arcs.tail, arcs.head, child, parent)
+    order = near[np.lexsort((near, x[near]))]
+    child, parent = _paired(arcs, order)
     return Favourites(child, parent, w, frozen(x[arcs.of_edge]), PROGRAM, seconds)
 
 
-def _alone(arcs: Arcs) -> np.ndarray:
-    return np.full(len(arcs.time), -1, np.int32)
+def _paired(arcs: Arcs, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Child and parent of each op by arcs in this order, each taken if both its ends are still without."""
+    child, parent = np.full((2, len(arcs.time)), -1, np.int32)
+    kernels.match(frozen(order.astype(np.int32)), arcs.tail, arcs.head, child, parent)
+    return child, parent
 
 
 def _is_known(graph: OpGraph, key: bytes) -> bool:

@@ -108,15 +108,12 @@ class Program:
 
         self.cp, self.problem, self.table = cp, problem, table
         latest = 1 + SAME - table.tail
-        may = table.allowed.copy()
-        np.logical_and.at(may, table.units.of, table.head <= latest)
+        may, self.first, last = table.windows(latest)
         ops = may[table.units.of]
-        self.first = np.where(ops, table.head, np.inf).min(axis=1)
-        self.last = np.maximum(np.where(ops, latest, -np.inf).max(axis=1), self.first)
         self.time = np.where(ops, table.time, 0.0)
         self.last_end = np.where(ops, latest + self.time, -np.inf).max(axis=1)
         self.y = cp.Variable(may.shape, boolean=True)
-        self.start = cp.Variable(table.n_ops, bounds=[self.first, self.last])
+        self.start = cp.Variable(table.n_ops, bounds=[self.first, last])
         self.makespan = cp.Variable(bounds=[min(table.longest_path, 1.0), 1 + SAME])
         self.here = self.y[table.units.of]
         self.exec = cp.sum(cp.multiply(self.time, self.here), axis=1)

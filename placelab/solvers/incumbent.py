@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from placelab.errors import InfeasibleError, PlacelabError
+from placelab.errors import InfeasibleError, PlacelabError, UnsupportedError
 from placelab.planning.list_scheduler import planned_order
 from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, silent
@@ -83,9 +83,21 @@ class Incumbent:
         makespan = None if self.placement is None else self.makespan
         self.report(Progress(self.doing, self.fraction, makespan, min(self.bound, self.makespan)))
 
-    def result(self, stopped: str) -> Placement:
-        """The best plan with its bound and notes on what is proven; `stopped` names the limit that ended the search, or is ""."""
-        assert self.placement is not None  # a search begins with a plan or finds one
+    def result(self, who: str, stopped: str) -> Placement:
+        """The best plan with its bound and notes on what is proven.
+
+        Parameters
+        ----------
+        who
+            Name of the strategy, for the UnsupportedError where no plan was found.
+        stopped
+            The limit that ended the search, or "".
+        """
+        if self.placement is None:
+            raise UnsupportedError(
+                f"{who} found no plan that stays within memory over time (memory model {self.problem.memory!r}); place with "
+                "'m-etf' or 'm-sct', or pose the problem with memory='reserved'"
+            )
         bound = min(self.bound, self.makespan)
         placement = replace(self.placement, bound=bound)
         found = self._distance(bound) + (f", stopped {stopped}" if stopped else "")

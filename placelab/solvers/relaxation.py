@@ -176,7 +176,7 @@ class _Rows:
     x is at least 1 where `least` is, and at most 0 where `most` is not; 1 where the transfer costs nothing.
     """
 
-    def __init__(self, arcs: Arcs, scale: float, least: np.ndarray, most: np.ndarray) -> None:
+    def __init__(self, arcs: Arcs, scale: float, least: np.ndarray | bool, most: np.ndarray | bool) -> None:
         import cvxpy as cp
         from scipy import sparse
 
@@ -240,10 +240,7 @@ def least_makespan(
     if not len(kept):
         return Optimum(arcs, arcs.low, x, arc, stop, stop, leaves, enters)
     scale = _scale(arcs)
-    rows, w = (
-        _Rows(arcs, scale, np.zeros(len(kept), bool), np.ones(len(kept), bool)),
-        cp.Variable(bounds=[arcs.low / scale, None]),
-    )
+    rows, w = _Rows(arcs, scale, least=False, most=True), cp.Variable(bounds=[arcs.low / scale, None])
     (forks, fork), (joins, join) = (rows.spare(end[kept]) for end in (arcs.tail, arcs.head))
     holds = [rows.slack() >= 0, w - rows.ends() >= 0, fork >= 0, join >= 0]
     lp = cp.Problem(cp.Minimize(w), holds)

@@ -98,6 +98,17 @@ class Tables:
             path[u, v] = True
         return frozen(path)
 
+    def windows(self, latest: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Devices left to each unit, and first and last start of each op, where no op on a device starts after `latest` there.
+
+        `latest` and devices have the shapes of ``head`` and ``allowed``. The last start is never before the first.
+        """
+        may = self.allowed.copy()
+        np.logical_and.at(may, self.units.of, self.head <= latest)
+        ops = may[self.units.of]
+        first = np.where(ops, self.head, np.inf).min(axis=1)
+        return may, first, np.maximum(np.where(ops, latest, -np.inf).max(axis=1), first)
+
     @property
     def serial(self) -> float:
         """Upper bound on the least makespan: all ops and transfers one after the other, each at its longest [s]."""

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from placelab.errors import FormatError, expect
-from placelab.preparing.contraction import on_graph
+from placelab.preparing.contraction import on_graph, output_rows
 from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
@@ -132,9 +132,6 @@ def _training(graph: OpGraph, mirrored: OpGraph) -> OpGraph:
     ends = np.flatnonzero(np.diff(graph.succ_ptr) == 0)
     both = lambda label: np.concatenate([getattr(graph, label), getattr(mirrored, label)])  # noqa: E731
     unused = np.flatnonzero(np.diff(graph.tensor_ptr) == 0)
-    outputs = zip(
-        graph.tensor_producer[unused].tolist(), unused.tolist(), graph.tensor_bytes[unused].tolist(), strict=True
-    )
     pairs = [*(np.concatenate([group, twin[group]]) for group in _groups(graph)), *np.stack([ops, twin], axis=1)]
     sets = {
         int(v) + first: made.device_sets[made.device_set[v]]
@@ -152,7 +149,7 @@ def _training(graph: OpGraph, mirrored: OpGraph) -> OpGraph:
         edge_control=np.concatenate(
             [*(g.tensor_control[g.edge_tensor] for g in (graph, mirrored)), np.ones(len(ends), bool)]
         ),
-        outputs=list(outputs),
+        outputs=output_rows(graph, unused, ops),
         persistent=both("persistent"),
         temporary=both("temporary"),
         memory=both("memory"),

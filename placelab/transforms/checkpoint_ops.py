@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from placelab.errors import FormatError, expect
-from placelab.preparing.contraction import on_graph
+from placelab.preparing.contraction import on_graph, output_rows
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 
@@ -78,7 +78,7 @@ def checkpoint_nodes(problem: Problem, *, disk: Any, save: bool = True, restore:
         edge_bytes=np.concatenate([graph.edge_bytes, np.zeros(more)]),
         edge_output=np.concatenate([graph.edge_tensor, np.zeros(more, dtype=np.int64)]),
         edge_control=np.concatenate([graph.tensor_control[graph.edge_tensor], np.ones(more, bool)]),
-        outputs=[(r + int(graph.tensor_producer[t]), int(t), float(graph.tensor_bytes[t])) for t in unused],
+        outputs=output_rows(graph, unused, r + np.arange(n)),
         persistent=padded(graph.persistent),
         temporary=padded(graph.temporary),
         memory=padded(graph.memory),

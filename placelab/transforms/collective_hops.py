@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from placelab.errors import FormatError
+from placelab.files.limits import MAX_OPS
 
 ALGORITHMS = ("ring", "tree", "halving")
 
@@ -52,12 +53,17 @@ def hops(algorithm: str, n: int) -> Hops:
     Raises
     ------
     FormatError
-        Another algorithm; ``"halving"`` where n is no power of two.
+        Another algorithm; ``"halving"`` where n is no power of two; too many hops.
     """
     if algorithm not in ALGORITHMS:
         raise FormatError(f"algorithm is {algorithm!r:.60}; expected one of {', '.join(ALGORITHMS)}")
     if algorithm == "halving" and n & (n - 1):
         raise FormatError(f"halving takes a power of two workers, found {n}; choose ring or tree")
+    many = {"ring": 2 * n * (n - 1), "tree": 2 * (n - 1), "halving": 2 * n * (n.bit_length() - 1)}[algorithm]
+    if many > MAX_OPS:
+        raise FormatError(
+            f"an all-reduce over {n:,} replicas by {algorithm} has {many:,} hops; at most {MAX_OPS:,} ops are made"
+        )
     return {"ring": _ring, "tree": _tree, "halving": _halving}[algorithm](n)
 
 

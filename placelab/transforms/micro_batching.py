@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from placelab.errors import FormatError, UnsupportedError, expect
+from placelab.errors import UnsupportedError, count, expect
 from placelab.pipelines.pipeline_columns import KEY, ONCE
 from placelab.pipelines.unrolling import Carried, Part, Receive, unrolled
 from placelab.problem.graph import OpGraph
@@ -91,14 +91,13 @@ def microbatches(
     19.5
     """
     expect(placement, Placement, "microbatches")
-    if isinstance(m, bool) or not isinstance(m, (int, np.integer)) or m < 1:
-        raise FormatError(f"microbatches: m is {m!r:.60}; expected a whole number, 1 or more")
+    m = count(m, "microbatches: m")
     problem, graph = placement.problem, placement.problem.graph
     placed = Placed(problem, summed_where_read(graph, placement.device))
     phase = phases(graph, placed.device, split)
-    parts, tensors = _folded(placed, phase, int(m), bool(recompute))
+    parts, tensors = _folded(placed, phase, m, bool(recompute))
     name = f"{graph.title}, {m} micro-batches"
-    made = unrolled(parts, tensors, int(m), problem.cluster, recv, {"name": name})
+    made = unrolled(parts, tensors, m, problem.cluster, recv, {"name": name})
     added = added_bytes(graph, placed.device, phase)
     if added.any():
         made = _with_added(made, problem.cluster.names, added)

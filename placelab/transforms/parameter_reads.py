@@ -8,6 +8,7 @@ import numpy as np
 
 from placelab.errors import FormatError
 from placelab.planning.read_orders import read_ops
+from placelab.preparing.contraction import output_rows
 from placelab.preparing.gradients import backward_part
 from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
@@ -187,8 +188,7 @@ def _unused(graph: OpGraph, ops: np.ndarray, sent: np.ndarray, number: np.ndarra
     free[ops] = True
     unused = free[graph.tensor_producer] & ~graph.tensor_control
     unused[sent] = False
-    t = np.flatnonzero(unused)
-    return list(zip(number[graph.tensor_producer[t]].tolist(), t.tolist(), graph.tensor_bytes[t].tolist(), strict=True))
+    return output_rows(graph, np.flatnonzero(unused), number)
 
 
 def _graph(

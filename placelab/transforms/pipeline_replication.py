@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from placelab.errors import FormatError, UnsupportedError, expect
+from placelab.errors import FormatError, UnsupportedError, count, expect
 from placelab.files.limits import MAX_OPS
 from placelab.pipelines.pipeline_columns import KEY, Pipeline, required
 from placelab.problem.clusters import replicated
@@ -105,13 +105,11 @@ def pipeline_replica(
     17.0
     """
     expect(problem, Problem, "pipeline_replica")
-    if isinstance(replicas, bool) or not isinstance(replicas, (int, np.integer)) or replicas < 1:
-        raise FormatError(f"replicas is {replicas!r:.60}; expected a whole number, 1 or more")
+    r = count(replicas, "replicas")
     pipeline, how = required(problem.graph, "pipeline_replica"), Reduction(algorithm, bucket_bytes)
     if not how.bucket_bytes > 0:
         raise FormatError("bucket_bytes is 0; expected more, or inf for one bucket per stage")
-    r, steps = int(replicas), hops(algorithm, int(replicas))
-    device = _devices(problem)
+    steps, device = hops(algorithm, r), _devices(problem)
     if pipeline.replicas > 1:
         raise UnsupportedError(f"{problem.graph.title} has replicas already; give pipeline_replica the one pipeline")
     if r == 1:

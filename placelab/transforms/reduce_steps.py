@@ -118,11 +118,8 @@ def _reductions(
         if gradients is not None:
             parameter, op = model.gradients
             mine = gradients[:, op[bucket[parameter] == b] if gradients.shape[1] > 1 else [0]]
-        label, before = (
-            f"it{k}/bucket{b}",
-            whole if how.streams else None,
-        )  # a stream runs one collective after the other
-        common = dict(iteration=k, bucket=b)
+        before = whole if how.streams else None  # a stream runs one collective after the other
+        label, common = f"it{k}/bucket{b}", dict(iteration=k, bucket=b)
         whole = all_reduce(ops, label, size[b], steps, mine, n * how.streams + every, after=before, **common)
         made[b] = ops.add(
             [f"{label}/update@{w}" for w in every],

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from placelab.preparing.contraction import output_rows
 from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
 
@@ -62,9 +63,7 @@ class ReplicaOps:
         self.tensors.append((model.edge_bytes[here], tensor, model.tensor_control[tensor]))
         free = (number[model.tensor_producer] >= 0) & ~model.tensor_control
         free[tensor] = False
-        unused = np.flatnonzero(free)
-        producers = number[model.tensor_producer[unused]].tolist()
-        self.unused += zip(producers, unused.tolist(), model.tensor_bytes[unused].tolist(), strict=True)
+        self.unused += output_rows(model, np.flatnonzero(free), number)
 
     def graph(self, devices: list[str], metadata: dict[str, Any], **replica: Any) -> OpGraph:
         """The graph, each op tied to its device; `replica` joins the columns under ``metadata["replica"]``."""
@@ -73,9 +72,7 @@ class ReplicaOps:
         cost, first = column["cost"], column["iteration"] == 0
         known = cost >= 0
         of = lambda values, otherwise=0.0: np.where(known, values[cost], otherwise)  # noqa: E731
-        persistent = of(model.persistent) * first + column["held"]
         size, output, control = (np.concatenate(parts) for parts in zip(*self.tensors, strict=True))
-        temporary = of(model.temporary)
         ties = [(device,) for device in devices]
         facts = {key: column[key].tolist() for key in ("iteration", "worker", "role", "op")}
         if (column["bucket"] >= 0).any():
@@ -88,8 +85,8 @@ class ReplicaOps:
             edge_output=output,
             edge_control=control,
             outputs=self.unused,
-            persistent=persistent,
-            temporary=temporary,
+            persistent=of(model.persistent) * first + column["held"],
+            temporary=of(model.temporary),
             memory=of(model.memory) * first + column["held"],
             kind=self.kinds,
             **time_columns.arguments(model, lambda time: np.where(known[:, None], time[cost], np.nan)),

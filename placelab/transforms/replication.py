@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from placelab.errors import FormatError, expect
+from placelab.errors import FormatError, count, expect
 from placelab.problem.graph import OpGraph
 from placelab.transforms.backward_graph import backward
 from placelab.transforms.model_copies import Model
@@ -137,9 +137,7 @@ def model_replica(
     it0/w/update ps:0
     """
     expect(graph, OpGraph, "model_replica")
-    for label, n in (("workers", workers), ("servers", servers), ("iterations", iterations)):
-        if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
-            raise FormatError(f"{label} is {n!r:.60}; expected a whole number, 1 or more")
+    w, s, k = count(workers, "workers"), count(servers, "servers"), count(iterations, "iterations")
     if sync not in SYNCS:
         raise FormatError(f"sync is {sync!r:.60}; expected one of {', '.join(SYNCS)}")
     if sync == "allreduce" and not training:
@@ -147,7 +145,7 @@ def model_replica(
     forward = forward_with_reads(graph, cut=training)
     step = backward(forward.graph, _of_ops(ratio, graph, forward), transfer_ratio=1.0) if training else forward.graph
     model = Model(forward, step, bool(training))
-    w, k, wait = int(workers), int(iterations), bool(barrier)
+    wait = bool(barrier)
     if sync == "allreduce":
         ops = reduce_steps(
             model,
@@ -159,14 +157,14 @@ def model_replica(
         )
         others = [f"worker:{i}/stream" for i in range(w)]
     else:
-        server = servers_of(model.size, int(servers), assign)
+        server = servers_of(model.size, s, assign)
         ops = server_steps(model, w, server, joint=sync == "ps", barrier=wait, iterations=k, update=update)
-        others = [f"ps:{s}" for s in range(servers)]
+        others = [f"ps:{i}" for i in range(s)]
     return ops.graph(
         [*(f"worker:{i}" for i in range(w)), *others],
         {**forward.graph.metadata, "name": f"{graph.title}, {w} workers"},
         workers=w,
-        servers=0 if sync == "allreduce" else int(servers),
+        servers=0 if sync == "allreduce" else s,
         sync=sync,
         iterations=k,
         training=bool(training),

@@ -6,6 +6,7 @@ import numpy as np
 
 from placelab.analysis.lower_bounds import transfers_of
 from placelab.errors import FormatError, expect
+from placelab.preparing.contraction import output_rows
 from placelab.problem import time_columns
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
@@ -89,9 +90,6 @@ def _part(placement: Placement, d: int, tensor: np.ndarray, destination: np.ndar
     )
     carried = np.concatenate([graph.edge_tensor[here], tensor[out]])
     unused = np.flatnonzero((device[graph.tensor_producer] == d) & (np.diff(graph.tensor_ptr) == 0))
-    outputs = zip(
-        of[graph.tensor_producer[unused]].tolist(), unused.tolist(), graph.tensor_bytes[unused].tolist(), strict=True
-    )
     padded = lambda column, fill: np.concatenate([np.full(r, fill), column[own], np.full(s, fill)])  # noqa: E731
     memory = padded(graph.memory, 0.0)
     memory[:r] = graph.tensor_bytes[tensor[into]]
@@ -103,7 +101,7 @@ def _part(placement: Placement, d: int, tensor: np.ndarray, destination: np.ndar
         edge_bytes=graph.tensor_bytes[carried],
         edge_output=carried,
         edge_control=graph.tensor_control[carried],
-        outputs=list(outputs),
+        outputs=output_rows(graph, unused, of),
         persistent=padded(graph.persistent, 0.0),
         temporary=padded(graph.temporary, 0.0),
         memory=memory,

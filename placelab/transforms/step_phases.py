@@ -8,7 +8,7 @@ import numpy as np
 
 from placelab.errors import UnsupportedError
 from placelab.flops.kinds import FREE, category, name_of
-from placelab.preparing.gradients import backward_part, forward_ops, in_backward_scope
+from placelab.preparing.gradients import backward_part, depending, gradient_ops
 from placelab.problem.graph import OpGraph
 
 INPUTS = ("input", "Placeholder", "PlaceholderWithDefault", "IteratorGetNext")
@@ -29,15 +29,15 @@ def phases(graph: OpGraph, device: np.ndarray, split: bool) -> np.ndarray:
         The graph has no backward pass, or nothing but one.
     """
     back = backward_part(graph)
-    gradient = in_backward_scope(graph) | (forward_ops(graph) >= 0)
+    gradient = gradient_ops(graph)
     if not back.any() or back.all():
         raise UnsupportedError(
             f"microbatches needs a training step with a forward and a backward pass, and {graph.title} has no "
             f"{'forward' if back.all() else 'backward'} op; transforms.backward makes one of a forward graph"
         )
-    update = _after(graph, back & (optimisers(graph) | ~gradient))
+    update = depending(graph, back & (optimisers(graph) | ~gradient))
     update |= _summed(graph, device, back, update)
-    fed = _after(graph, np.isin(graph.kind, INPUTS))
+    fed = depending(graph, np.isin(graph.kind, INPUTS))
     phase = np.where(back, "BW", "F").astype(object)
     if split:
         phase[back] = np.where(_awaited(graph, device, back & ~update), "B", "W")[back]
@@ -100,14 +100,6 @@ def _summed(graph: OpGraph, device: np.ndarray, back: np.ndarray, update: np.nda
     for u, v in edges:
         summed[v] = summed[v] or (last[v] and ops[u] and (summed[u] or on[u] != on[v]))
     return np.array(summed, dtype=bool)
-
-
-def _after(graph: OpGraph, seeds: np.ndarray) -> np.ndarray:
-    """Whether each op is a seed, or depends on one."""
-    after = seeds.tolist()
-    for u, v in graph.edges.tolist():
-        after[v] = after[v] or after[u]
-    return np.array(after, dtype=bool)
 
 
 def _awaited(graph: OpGraph, device: np.ndarray, ops: np.ndarray) -> np.ndarray:

@@ -79,9 +79,16 @@ def test_a_system_fails_when_one_device_does():
     """Rates add up; a device that never fails adds none."""
     assert system_mtbf([100.0, 300.0]) == 75 and system_mtbf([50.0, np.inf]) == 50
     assert system_mtbf([np.inf]) == np.inf
-    for wrong in ([], [0.0], [1.0, -1.0], [np.nan]):
+    for wrong in ([], [0.0], [1.0, -1.0], [np.nan], 5.0, ["a"], None):
         with pytest.raises(pl.FormatError, match="times between failures"):
             system_mtbf(wrong)
+
+
+@pytest.mark.parametrize("work", ["a", -5.0, [1.0, -1.0], np.nan, None, [[1.0], [2.0, 3.0]]])
+def test_work_is_no_less_than_nothing(work):
+    """One sentence, no negative time."""
+    with pytest.raises(pl.FormatError, match=r"work is .*; expected seconds, 0 or more: a number or an array"):
+        expected_segment_time(work, save=1.0, restore=1.0, mtbf=5.0)
 
 
 def test_errors_name_the_argument():

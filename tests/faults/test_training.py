@@ -223,6 +223,7 @@ def test_what_cannot_detect_is_refused(schedule):
         (dict(mtbf=0.0), "mtbf is 0.0"),
         (dict(mtbf=1.0, failures=[1.0]), "mtbf and failures are both given"),
         (dict(failures=[2.0, 1.0]), "not ascending; sort them"),
+        (dict(failures=5.0), "failures is 5.0; expected the times of failures, ascending"),
         (dict(failures=[math.inf]), "the time of a failure is inf"),
         (dict(detect=-1.0), "detect is -1.0"),
         (dict(failures=[1.0], detect=lambda t: math.nan), "the delay of detection is nan"),

@@ -54,6 +54,19 @@ def test_quickest_looks_at_the_op_alone():
     assert set(pl.place(problem, "parametric", place="quickest").device) == {1}
 
 
+@pytest.mark.parametrize("sufferage", [False, True])
+def test_starts_that_were_compared_are_told_as_times(sufferage):
+    """The trace says when each op would run on each device, and so on its own, however ops are ordered."""
+    problem = pl.datasets.problem("topcuoglu")
+    placement = pl.place(problem, "parametric", place="est", sufferage=sufferage, trace=True)
+    trace, row = placement.trace, range(problem.graph.n_ops)
+    schedule = pl.simulate(problem, placement, "planned")
+    start, finish = trace.spans(problem)
+    assert trace.times == "start"
+    assert start[row, trace.device].tolist() == schedule.start[trace.op].tolist()
+    assert finish[row, trace.device].tolist() == schedule.finish[trace.op].tolist()
+
+
 def test_all_members_keep_the_contract():
     """All 72 plan legally within groups, restrictions and memory."""
     for problem in problems.many(6, seed=88, ops=9):
