@@ -31,10 +31,11 @@ from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
-from placelab.simulation import simulate
-from placelab.strategies import Order, partitioner, partitioners, scheduler, schedulers
+from placelab.simulation.event_simulation import simulate
+from placelab.strategies import partitioner, partitioners, scheduler, schedulers
 from placelab.studies.adversary_search import Adversary, adversarial
 from placelab.studies.many_runs import iterations
 from placelab.studies.members_table import list_members

@@ -22,7 +22,7 @@ from placelab.progress import Progress, Report, never, silent
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.seeds import seed_number
-from placelab.simulation import simulate
+from placelab.simulation.event_simulation import simulate
 from placelab.strategies import Partitioner, Scheduler, find
 from placelab.strategies import partitioners as all_partitioners
 from placelab.strategies import schedulers as all_schedulers

@@ -14,7 +14,7 @@ from placelab.problem.problem import Problem
 from placelab.progress import Report, never, silent
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
-from placelab.simulation import Run, run_of, simulated
+from placelab.simulation.event_simulation import Run, run_of, simulated
 from placelab.strategies import RESERVED, Partitioner, Scheduler, find, keywords, partitioners
 
 

@@ -2,7 +2,7 @@
 
 A partitioner is ``f(problem, *, options) -> Placement``. A scheduler is either a rule asked at run time,
 ``f(state, device, ready) -> op``, or, with ``static=True``, ``f(problem, placement, *, options)`` that returns op priorities
-(n_ops,), or (op priorities, transfer priorities), or an :class:`Order`. Larger priorities go first. A transform is
+(n_ops,), or (op priorities, transfer priorities), or a :class:`placelab.Order`. Larger priorities go first. A transform is
 ``f(problem, *, options) -> (smaller problem, expand)``, with ``expand`` from a placement of the smaller problem to one of the
 problem.
 
@@ -28,11 +28,11 @@ import numpy as np
 from placelab.errors import FormatError, UnsupportedError, described, expect
 from placelab.names import is_name
 from placelab.problem.problem import Problem
-from placelab.schedule.placement import Placement, checked_times
+from placelab.schedule.placement import Placement
 from placelab.seeds import seed_number
 
 if TYPE_CHECKING:
-    from placelab.simulation import State
+    from placelab.simulation.event_simulation import State
 
 
 class Strategy(Protocol):
@@ -68,7 +68,7 @@ class Partitioner(Strategy, Protocol):
 
 
 class StaticScheduler(Strategy, Protocol):
-    """Choose the order once: op priorities (n_ops,), (op priorities, transfer priorities), or an :class:`Order`."""
+    """Choose the order once: op priorities (n_ops,), (op priorities, transfer priorities), or a :class:`placelab.Order`."""
 
     static: Literal[True]
     needs: str
@@ -98,7 +98,6 @@ _partitioners: dict[str, Partitioner] = {}
 _schedulers: dict[str, Scheduler] = {}
 _transforms: dict[str, Transform] = {}
 on_change: list[Callable[[], None]] = []  # called when an entry is new or replaced, so that pickers can follow
-RULES = ("priority", "fifo", "msr", "planned")
 KINDS: dict[Any, tuple[tuple[type, ...], str]] = {
     bool: ((bool, np.bool_), "True or False"),
     int: ((int, np.integer), "a whole number"),
@@ -140,77 +139,6 @@ class Limits:
         if self.above:
             return f"above {self.least:,}" + ("" if self.most == inf else f", and {self.most:,} or less")
         return f"{self.least:,} or more" if self.most == inf else f"{self.least:,} to {self.most:,}"
-
-
-@dataclass(frozen=True, eq=False)
-class Order:
-    """An order of ops and transfers, which a static scheduler returns to the simulator.
-
-    Attributes
-    ----------
-    rule
-        ``"priority"``: the executable op of the largest priority, compared exactly (round sums of floats with
-        :func:`placelab.planning.ranks.rounded`); of equals the one executable first, at one instant a Send before an op, then
-        the lower number. ``"fifo"``: the one executable first, ties by `op` (smaller first) or op number. ``"msr"``: Mayer eq. 13
-        with `weights`, ties as for priorities. ``"planned"``: each device runs its ops in the sequence of `op` (a permutation)
-        and waits for the next one, and for its time in `not_before` [s], shape (n_ops,), if given.
-    op
-        Priorities, FIFO's tie numbers, or the planned sequence; shape (n_ops,).
-    transfer
-        Priorities of tensors on links, shape (n_tensors,), or (n_tensors, n_devices) by destination, or (n_transfers, 1), a
-        row per transfer in the order of ``Schedule.transfers`` (by producer, destination, tensor), which needs no more memory
-        than there are transfers; None: first come, first served.
-    send
-        Priorities of Send ops, like `transfer`; None: the transfer's, else the largest of its consumers'.
-    weights
-        α, β, γ, δ of MSR.
-    static
-        MSR: count an input as outstanding by in-degree (``|pred| = 1``, as printed) instead of at run time.
-    """
-
-    rule: str
-    op: np.ndarray | None = None
-    transfer: np.ndarray | None = None
-    send: np.ndarray | None = None
-    weights: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 5.0)
-    static: bool = False
-    not_before: np.ndarray | None = None
-
-    def __post_init__(self) -> None:
-        if self.rule not in RULES:
-            raise FormatError(f"an order has the rule {self.rule!r}; expected one of {', '.join(RULES)}")
-        for label in ("op", "transfer", "send"):
-            if getattr(self, label) is not None:
-                object.__setattr__(self, label, _priorities(getattr(self, label), label))
-        if self.op is None:
-            if self.rule in ("priority", "planned"):
-                raise FormatError(f"an order of rule {self.rule!r} needs a number per op, found none")
-        elif self.rule == "planned" and not _is_permutation(self.op):
-            raise FormatError("a planned order must name each op once, by number")
-        if self.not_before is not None:
-            object.__setattr__(self, "not_before", checked_times(self.not_before, self.op))
-        if np.shape(_priorities(self.weights, "weight")) != (4,):
-            raise FormatError(f"weights are {self.weights!r}; expected four numbers")
-        object.__setattr__(self, "static", bool(self.static))
-
-
-def _priorities(value: Any, label: str) -> np.ndarray:
-    try:
-        given = np.asarray(value)
-        if given.dtype.kind not in "biufO":
-            raise TypeError
-        numbers = given if given.dtype.kind in "iuf" else given.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise FormatError(f"a scheduler gave {label} priorities that are not numbers: {value!r:.60}") from None
-    if np.isnan(numbers).any():
-        raise FormatError(f"a scheduler gave {label} priorities of which one is not a number, but NaN")
-    return numbers
-
-
-def _is_permutation(order: np.ndarray) -> bool:
-    if order.ndim != 1 or order.dtype.kind not in "iu" or not len(order) or order.min() < 0:
-        return False
-    return order.max() < len(order) and bool(np.bincount(order, minlength=len(order)).all())
 
 
 def partitioner(function: Callable | None = None, *, name: str = "", source: str = "", slow: bool = False) -> Any:

@@ -12,9 +12,9 @@ from reference_fair import FairNetwork
 
 from placelab.errors import InfeasibleError
 from placelab.problem.problem import Problem
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TRANSFER, Schedule
-from placelab.strategies import Order
 
 OP, SEND, TRANSFER_ITEM, CLOCK, BEGIN = 0, 1, 2, 3, 4
 ROOM = 1 + 1e-9  # capacities are compared with this much rounding

@@ -13,7 +13,7 @@ from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, never, silent
 from placelab.schedule.schedule import Schedule
-from placelab.simulation_batch import makespans_of, run_again
+from placelab.simulation.batches import makespans_of, run_again
 
 if TYPE_CHECKING:
     import pandas as pd

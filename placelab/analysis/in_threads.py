@@ -1,7 +1,7 @@
 """Call a function for many arguments in threads, and hand out the results as they come.
 
 Whatever simulates one problem many times does it through :func:`in_batches`, a batch being one call of the simulator's kernel
-(:mod:`placelab.simulation_batch`), or through :func:`results`. Kernels run side by side; what Python does around them takes
+(:mod:`placelab.simulation.batches`), or through :func:`results`. Kernels run side by side; what Python does around them takes
 turns.
 """
 

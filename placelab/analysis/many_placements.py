@@ -13,11 +13,11 @@ from placelab.kernels.cores import cores
 from placelab.problem.index_arrays import frozen
 from placelab.problem.problem import Problem
 from placelab.progress import never
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
-from placelab.simulation import times_under
-from placelab.simulation_arrays import NO_RESULTS, NO_ROWS, RULES, arguments
-from placelab.simulation_batch import batch, is_movable, room
-from placelab.strategies import Order
+from placelab.simulation.batches import batch, is_movable, room
+from placelab.simulation.event_simulation import times_under
+from placelab.simulation.kernel_arrays import NO_RESULTS, NO_ROWS, RULES, arguments
 
 ENOUGH = 20_000  # ops that a thread is worth
 

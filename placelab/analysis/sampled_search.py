@@ -16,10 +16,11 @@ from placelab.planning.list_scheduler import planned_order
 from placelab.planning.ranks import rounded, upward_rank
 from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.seeds import generator
-from placelab.simulation import simulate, times_under
-from placelab.strategies import Limits, Order, keywords, partitioners
+from placelab.simulation.event_simulation import simulate, times_under
+from placelab.strategies import Limits, keywords, partitioners
 
 COLUMNS = ("samples", "best", "mean", "placement_time")
 FEWER = 100  # samples per unit and device, at most

@@ -31,7 +31,7 @@ from placelab.placing import place as place_ops
 from placelab.problem.graph import OpGraph
 from placelab.schedule import placement_json
 from placelab.schedule.schedule import Schedule
-from placelab.simulation import simulate
+from placelab.simulation.event_simulation import simulate
 from placelab.strategies import PLANNED, UNPLANNED
 from placelab.units import counted, percent
 

@@ -31,7 +31,7 @@ from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
-from placelab.simulation import simulate
+from placelab.simulation.event_simulation import simulate
 from placelab.strategies import partitioners
 from placelab.widgets.gantt.gantt_chart import Gantt
 

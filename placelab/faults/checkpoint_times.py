@@ -10,7 +10,7 @@ from placelab.errors import expect
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
-from placelab.simulation import simulate
+from placelab.simulation.event_simulation import simulate
 from placelab.transforms.checkpoint_ops import RESTORE, SAVE, checkpoint_nodes, disk_rates
 
 

@@ -1,8 +1,8 @@
 """Arguments of the simulator's kernel, one NamedTuple per concept; those that planners take, too, are in :mod:`.blocks`.
 
-:mod:`placelab.simulation_arrays` makes them. Notation: n ops, k devices, x transfers. An item is what a device executes: op v, or
-the Send of transfer i by the number n + i; there are n or n + x of them. Without Sends, arrays of Sends are empty. A pair of
-devices is numbered ``source * k + destination``. Arrays that are only read are read-only.
+:mod:`placelab.simulation.kernel_arrays` makes them. Notation: n ops, k devices, x transfers. An item is what a device executes:
+op v, or the Send of transfer i by the number n + i; there are n or n + x of them. Without Sends, arrays of Sends are empty. A
+pair of devices is numbered ``source * k + destination``. Arrays that are only read are read-only.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, never, silent
 from placelab.schedule.placement import Placement
-from placelab.simulation import simulate
+from placelab.simulation.event_simulation import simulate
 from placelab.strategies import Limits, Partitioner, keywords, partitioner, partitioners, schedulers
 
 ROUNDS = 40  # calls of the kernel that the moves of a walk are spread over

@@ -13,8 +13,8 @@ from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.index_arrays import pointers
 from placelab.problem.once import once
 from placelab.problem.problem import Problem
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
-from placelab.strategies import Order
 
 KINDS = ("read", "ReadVariableOp")
 SERVER = "ps"  # type of devices that serve parameters

@@ -17,7 +17,7 @@ from placelab.problem.problem import Problem
 from placelab.progress import never
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
-from placelab.simulation import simulate
+from placelab.simulation.event_simulation import simulate
 
 LEAST, MOST = 8, 24  # rounds
 WORK = 100_000  # rounds times ops, between these: large graphs get few, as a hand may be waiting

@@ -7,8 +7,9 @@ from typing import Literal
 import numpy as np
 
 from placelab.problem.problem import Problem
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
-from placelab.strategies import Order, scheduler
+from placelab.strategies import scheduler
 
 
 @scheduler(static=True, source="Mayer et al. 2017 §5.1")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from placelab.errors import UnsupportedError
 from placelab.problem.problem import Problem
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.scheduling.pipeline_orders import Ranks, Slot, in_sequence, one_by_one, ranks_of
-from placelab.strategies import Order, scheduler
+from placelab.strategies import scheduler
 
 
 @scheduler(static=True, needs="pipeline", source="Narayanan et al. 2021, Megatron-LM")

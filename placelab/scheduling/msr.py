@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from placelab.problem.problem import Problem
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
-from placelab.strategies import Order, scheduler
+from placelab.strategies import scheduler
 
 
 @scheduler(static=True, source="Mayer et al. 2017 §4.2, eq. 13")

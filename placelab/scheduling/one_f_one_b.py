@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from placelab.problem.problem import Problem
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.scheduling.pipeline_orders import Ranks, Slot, in_sequence, one_by_one, single
-from placelab.strategies import Order, scheduler
+from placelab.strategies import scheduler
 
 
 @scheduler(static=True, needs="pipeline", name="1f1b", source="Narayanan et al. 2019, PipeDream-Flush")

@@ -6,8 +6,9 @@ import numpy as np
 
 from placelab.planning.ranks import largest_per_transfer, path_computation_time, rounded, transfer_computation_time
 from placelab.problem.problem import Problem
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
-from placelab.strategies import Order, scheduler
+from placelab.strategies import scheduler
 
 
 @scheduler(static=True, source="Mayer et al. 2017 §4.1, eq. 12")

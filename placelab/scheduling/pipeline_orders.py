@@ -14,8 +14,8 @@ import numpy as np
 from placelab.errors import UnsupportedError
 from placelab.pipelines.pipeline_columns import Pipeline, required
 from placelab.problem.problem import Problem
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
-from placelab.strategies import Order
 
 Slot = tuple[str, int, int]  # phase ("F", "B", "W", "BW"), micro-batch, stage
 RECEIVE = {"F": "RF", "B": "RB", "BW": "RB"}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from placelab.errors import UnsupportedError
 from placelab.problem.problem import Problem
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
-from placelab.strategies import Order, scheduler
+from placelab.strategies import scheduler
 
 
 @scheduler(static=True, source="Topcuoglu et al. 2002; Thesis ch. 4")

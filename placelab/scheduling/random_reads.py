@@ -6,8 +6,9 @@ import numpy as np
 
 from placelab.planning.read_orders import Reads
 from placelab.problem.problem import Problem
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
-from placelab.strategies import Order, scheduler
+from placelab.strategies import scheduler
 
 
 @scheduler(static=True, source="Hashemi et al. 2018, baseline")

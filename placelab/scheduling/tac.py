@@ -8,8 +8,9 @@ from placelab.kernels.read_orders import Oracle, Outstanding, order_by_costs
 from placelab.planning.read_orders import Reads
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
-from placelab.strategies import Order, scheduler
+from placelab.strategies import scheduler
 
 UNITS = 2.0**50  # of all times together
 

@@ -7,8 +7,9 @@ import numpy as np
 from placelab.kernels.read_orders import least_shared
 from placelab.planning.read_orders import Reads
 from placelab.problem.problem import Problem
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
-from placelab.strategies import Order, scheduler
+from placelab.strategies import scheduler
 
 
 @scheduler(static=True, source="Hashemi et al. 2018, eq. 3")

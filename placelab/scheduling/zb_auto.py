@@ -9,11 +9,12 @@ from typing import Annotated, Literal
 
 from placelab.pipelines.timing import Work, replay, work_of
 from placelab.problem.problem import Problem
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.scheduling.greedy_pipeline import Choices, greedy
 from placelab.scheduling.pipeline_orders import Ranks, Slot, check_split, in_sequence, ranks_of, sequence, zero_bubble
 from placelab.scheduling.zb_v import down_and_up, is_v
-from placelab.strategies import Limits, Order, scheduler
+from placelab.strategies import Limits, scheduler
 
 ROUNDING = 1e-12  # relative
 

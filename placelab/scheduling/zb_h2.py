@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from placelab.problem.problem import Problem
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.scheduling.pipeline_orders import in_sequence, single, zero_bubble
-from placelab.strategies import Order, scheduler
+from placelab.strategies import scheduler
 
 
 @scheduler(static=True, needs="pipeline", source="Qi et al. 2024 §2")

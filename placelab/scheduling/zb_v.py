@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from placelab.errors import UnsupportedError
 from placelab.problem.problem import Problem
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.scheduling.pipeline_orders import Ranks, Slot, check_split, in_sequence, ranks_of
-from placelab.strategies import Order, scheduler
+from placelab.strategies import scheduler
 
 
 @scheduler(static=True, needs="pipeline", source="Qi et al. 2024 §6")

@@ -13,7 +13,7 @@ from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, silent
 from placelab.schedule.placement import PROVEN, Placement
 from placelab.schedule.schedule import Schedule
-from placelab.simulation import simulate
+from placelab.simulation.event_simulation import simulate
 
 
 class Incumbent:

@@ -16,8 +16,8 @@ from placelab.progress import Progress, Report, never, silent
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.seeds import seed_number
-from placelab.simulation import Run, run_of, static_order
-from placelab.simulation_batch import schedule_or_raise, simulate_all
+from placelab.simulation.batches import schedule_or_raise, simulate_all
+from placelab.simulation.event_simulation import Run, run_of, static_order
 from placelab.strategies import Limits, Scheduler, checked
 from placelab.transforms.perturbation import perturb
 

@@ -11,7 +11,7 @@ from placelab.partitioning.parametric import Place, Priority
 from placelab.placing import place
 from placelab.problem.problem import Problem
 from placelab.progress import never
-from placelab.simulation import simulate
+from placelab.simulation.event_simulation import simulate
 from placelab.strategies import Scheduler
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from placelab.preparing.chain import Steps
 from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, never, silent
 from placelab.schedule.schedule import Schedule
-from placelab.simulation import Run
-from placelab.simulation_batch import simulate_all
+from placelab.simulation.batches import simulate_all
+from placelab.simulation.event_simulation import Run
 from placelab.strategies import Partitioner, Scheduler, Strategy, find, partitioners, schedulers
 from placelab.studies.parameter import Parameter, parameter
 

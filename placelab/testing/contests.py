@@ -14,7 +14,7 @@ from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.seeds import generator
-from placelab.simulation import simulate
+from placelab.simulation.event_simulation import simulate
 from placelab.strategies import find, partitioners
 from placelab.testing.answers import SECONDS, answer, fail, title
 from placelab.testing.example_problems import size

@@ -30,7 +30,7 @@ from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
-from placelab.simulation import simulate
+from placelab.simulation.event_simulation import simulate
 from placelab.strategies import Partitioner, Scheduler, _enter, find, partitioners, schedulers
 from placelab.testing.answers import answer, fail, fail_empty, is_empty
 from placelab.testing.example_problems import examples, size

@@ -15,7 +15,7 @@ from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
-from placelab.simulation import simulate
+from placelab.simulation.event_simulation import simulate
 from placelab.testing.answers import SECONDS, answer, case_as_code, fail, shown, title
 from placelab.testing.contracts import placement_faults
 from placelab.testing.example_problems import examples, size

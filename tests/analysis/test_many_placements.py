@@ -14,7 +14,7 @@ from placelab.analysis import many_placements
 from placelab.analysis.many_placements import makespans
 from placelab.planning.list_scheduler import planned_order
 from placelab.planning.ranks import rounded
-from placelab.simulation import times_under
+from placelab.simulation.event_simulation import times_under
 
 PROBLEM = pl.Problem(
     pl.OpGraph.from_arrays(["a", "b", "c"], [1.0, 2.0, 3.0], [(0, 1)], edge_bytes=[4.0], groups=[[0, 2]]),

@@ -18,9 +18,9 @@ from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.problem.resource_models import MEMORY_MODELS
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TRANSFER, Schedule
-from placelab.strategies import Order
 
 # a (2 s on x) → b (3 s on y), c (1 s on y), both by one tensor of 2 bytes; z takes no time, on x.
 FORK = OpGraph.from_arrays(

@@ -31,7 +31,7 @@ strategies
 pipelines
 planning
 scheduling
-simulation_arrays simulation simulation_batch
+simulation
 solvers
 analysis
 preparing transforms

@@ -13,7 +13,8 @@ import pytest
 import placelab as pl
 from placelab import strategies
 from placelab.planning.read_orders import Reads
-from placelab.strategies import Order, scheduler
+from placelab.schedule.order import Order
+from placelab.strategies import scheduler
 
 
 @pytest.fixture(autouse=True, scope="module")

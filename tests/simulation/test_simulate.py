@@ -30,9 +30,10 @@ from placelab.generators import par, seq
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.problem.resource_models import TRANSFER_MODELS
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
-from placelab.strategies import Order, scheduler
+from placelab.strategies import scheduler
 
 RULES = ("fifo", "priority", "msr", "planned")
 

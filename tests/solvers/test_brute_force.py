@@ -14,8 +14,8 @@ from placelab.errors import InfeasibleError
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
-from placelab.strategies import Order
 
 
 def least_makespan(problem: Problem) -> float:

@@ -14,7 +14,7 @@ from placelab.placing import place
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
-from placelab.simulation import simulate
+from placelab.simulation.event_simulation import simulate
 from placelab.strategies import PLANNED, Partitioner, default_scheduler, partitioners, transforms
 from placelab.transforms import pipeline
 

@@ -13,9 +13,9 @@ from problems import placed, placements
 import placelab as pl
 from placelab.errors import InfeasibleError
 from placelab.kernels import events
-from placelab.simulation import run_of
-from placelab.simulation_batch import makespans_of, simulate_all
-from placelab.strategies import Order
+from placelab.schedule.order import Order
+from placelab.simulation.batches import makespans_of, simulate_all
+from placelab.simulation.event_simulation import run_of
 
 SCHEDULERS = {
     "fifo": {},

@@ -14,9 +14,10 @@ from placelab.kernels.codes import CHANNEL, FREE, PARALLEL, PORTS
 from placelab.planning import plan_arrays
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
+from placelab.schedule.order import Order
 from placelab.schedule.schedule import Schedule
-from placelab.simulation import Run, Way, schedule_of, simulated, static_order
-from placelab.simulation_arrays import (
+from placelab.simulation.event_simulation import Run, Way, schedule_of, simulated, static_order
+from placelab.simulation.kernel_arrays import (
     F8,
     I4,
     I8,
@@ -32,7 +33,7 @@ from placelab.simulation_arrays import (
     transfer_ranks,
     wires,
 )
-from placelab.strategies import Order, schedulers
+from placelab.strategies import schedulers
 
 MOVABLE = (PARALLEL, PORTS, CHANNEL)  # contention under which ops may be on other devices in each run of a call
 

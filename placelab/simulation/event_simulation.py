@@ -17,10 +17,11 @@ from placelab.kernels.memory_in_use import fits
 from placelab.kernels.simulation_blocks import Results
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
+from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TRANSFER, Schedule
-from placelab.simulation_arrays import RULES, Arguments, Moves, arguments, moves
-from placelab.strategies import Order, Rule, Scheduler, StaticScheduler, default_scheduler, find, keywords, schedulers
+from placelab.simulation.kernel_arrays import RULES, Arguments, Moves, arguments, moves
+from placelab.strategies import Rule, Scheduler, StaticScheduler, default_scheduler, find, keywords, schedulers
 
 OOM = ("mark", "raise", "wait")
 

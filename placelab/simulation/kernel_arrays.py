@@ -1,7 +1,7 @@
 """The blocks that the simulator's kernel takes (:mod:`placelab.kernels.simulation_blocks`), made from a placement and an order.
 
 One function per block, or per few that belong together. What the kernel only reads is frozen; what it writes, for the runs of a
-batch as well (:mod:`placelab.simulation_batch`), is fresh at each call.
+batch as well (:mod:`placelab.simulation.batches`), is fresh at each call.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from placelab.planning.ranks import in_classes
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
-from placelab.strategies import Order
+from placelab.schedule.order import Order
 
 I4, I8, F8 = np.int32, np.int64, np.float64
 RULES = {"priority": events.PRIORITY, "fifo": events.FIFO, "msr": events.MSR, "planned": events.PLANNED}

@@ -1,0 +1,1 @@
+"""Simulate placements: one run, and many in one call of the kernel."""
