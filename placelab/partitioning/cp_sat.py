@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated
 
 from placelab.errors import UnsupportedError
 from placelab.partitioning.cpop import cpop
@@ -15,7 +16,7 @@ from placelab.progress import Report, never, silent
 from placelab.schedule.placement import Placement
 from placelab.solvers.cp_sat_model import left_out, search
 from placelab.solvers.incumbent import Incumbent, warm
-from placelab.strategies import partitioner
+from placelab.strategies import Limits, partitioner
 
 FIRST = (heft, m_etf, m_sct, cpop, tf_greedy)
 
@@ -24,8 +25,8 @@ FIRST = (heft, m_etf, m_sct, cpop, tf_greedy)
 def cp_sat(
     problem: Problem,
     *,
-    effort: float = 10.0,
-    time_limit: float = 120.0,
+    effort: Annotated[float, Limits(0)] = 10.0,
+    time_limit: Annotated[float, Limits(0)] = 120.0,
     max_size: int = 2000,
     seed: int = 0,
     progress: Report = silent,

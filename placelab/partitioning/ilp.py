@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated
 
 from placelab.errors import UnsupportedError
 from placelab.partitioning.heft import heft
@@ -11,7 +12,7 @@ from placelab.progress import Report, never, silent
 from placelab.schedule.placement import Placement
 from placelab.solvers.ilp_model import left_out, search
 from placelab.solvers.incumbent import Incumbent, warm
-from placelab.strategies import partitioner
+from placelab.strategies import Limits, partitioner
 
 
 @partitioner(source="Srivastava 2018 §4.4", slow=True)
@@ -19,7 +20,7 @@ def ilp(
     problem: Problem,
     *,
     max_ops: int = 12,
-    time_limit: float = 60.0,
+    time_limit: Annotated[float, Limits(0)] = 60.0,
     seed: int = 0,
     progress: Report = silent,
     cancel: Callable[[], bool] = never,

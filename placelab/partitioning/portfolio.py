@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from time import perf_counter
 from typing import Annotated
 
 import numpy as np
 
+from placelab.analysis.catalogue_plans import Plan, catalogue_plans, row_of, run
 from placelab.analysis.in_threads import results
 from placelab.analysis.lower_bounds import best_bound, least_exec
-from placelab.errors import InfeasibleError, UnsupportedError
 from placelab.kernels import blocks
 from placelab.kernels import local_search as kernels
 from placelab.kernels import ranks as rank_kernels
@@ -21,14 +20,12 @@ from placelab.kernels import search_blocks as searching
 from placelab.kernels.cores import cores
 from placelab.planning import plan_arrays
 from placelab.planning.capacity import Assignment
-from placelab.planning.list_scheduler import planned_order
 from placelab.planning.memory_plan import can_bind
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, never, silent
 from placelab.schedule.placement import Placement
-from placelab.simulation.event_simulation import simulate
-from placelab.strategies import Limits, Partitioner, keywords, partitioner, partitioners, schedulers
+from placelab.strategies import Limits, partitioner
 
 ROUNDS = 40  # calls of the kernel that the moves of a walk are spread over
 LEAST = 25  # moves of a call: what they lead to is simulated
@@ -38,28 +35,9 @@ STALE, LATEST = 8, 0.8  # rounds without a gain after which a walk takes another
 ENOUGH = 2000  # moves per op with which it may get that much longer; in proportion with fewer
 CHUNK = 64  # positions between two saved states
 CHECK = 20  # moves that a call of the kernel counts for where memory must be checked after it
-EZ = 2e7  # edges · (ops + edges) up to which `ez` is tried, which is slow elsewhere
 TRYING = 0.2  # share of the progress that the catalogue is
 EXACT = 1e-6  # relative: nothing is searched for below that
 MODULUS = 2**31 - 2  # seeds of the kernel's generator are 1 to this
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """A placement with an order, and what came of running it."""
-
-    device: np.ndarray
-    order: np.ndarray  # ops by finish
-    makespan: float
-    short: float  # bytes missing, summed over the spans in which a device is out of memory
-    partitioner: str  # whose placement it was
-    scheduler: str  # whose order it was
-    not_before: np.ndarray | None = None  # of a plan that waits for memory
-
-    @property
-    def cost(self) -> tuple[float, float]:
-        """What is compared: memory, then time."""
-        return self.short, self.makespan
 
 
 @partitioner(
@@ -69,7 +47,7 @@ def portfolio(
     problem: Problem,
     *,
     moves: Annotated[int, Limits(0)] = 0,
-    time_limit: float = 60.0,
+    time_limit: Annotated[float, Limits(0)] = 60.0,
     seed: int = 0,
     progress: Report = silent,
     cancel: Callable[[], bool] = never,
@@ -137,80 +115,27 @@ def portfolio(
     import pandas as pd
 
     late = _deadline(time_limit, cancel)
-    plans, rows = _catalogue(problem, seed, progress, late)
+    plans, rows = catalogue_plans(problem, seed, _scaled(progress), late)
     search = Search(problem, plans, seed, moves or usual_moves(problem))
     while search.goes_on and not late():
         search.round()
         progress(Progress("local search", TRYING + (1 - TRYING) * search.share, search.best.makespan, search.bound))
-    best, table = search.best, pd.DataFrame([*rows, _row("local search", search.best)])
+    best, table = search.best, pd.DataFrame([*rows, row_of("local search", search.best)])
     notes = [_first_note(problem, plans), search.note(plans[0], stopped=search.goes_on)]
     notes += ["every plan that was found is out of memory at some time"] if best.short > 0 else []
     placement = Placement(problem, best.device, best.order, best.makespan, not_before=best.not_before)
     return replace(placement, notes=tuple(notes), table=table)
 
 
+def _scaled(progress: Report) -> Report:
+    """Report the progress of the catalogue as a part of the whole."""
+    return lambda one: progress(replace(one, fraction=TRYING * (one.fraction or 0.0)))
+
+
 def _deadline(time_limit: float, cancel: Callable[[], bool]) -> Callable[[], bool]:
     """Whether to stop now."""
     end = perf_counter() + time_limit
     return lambda: cancel() or perf_counter() > end
-
-
-# -------------------------------------------------------------------- the catalogue
-
-
-def _catalogue(
-    problem: Problem, seed: int, progress: Report, late: Callable[[], bool]
-) -> tuple[list[Plan], list[dict]]:
-    """Plans of all quick partitioners, best first, and a row for each; until one works, all are tried."""
-    plans: list[Plan] = []
-    rows: list[dict] = []
-    refused: list[Exception] = []
-    known: dict[tuple[bytes, ...], Plan] = {}
-    n, m = problem.graph.n_ops, problem.graph.n_edges
-    small = {"ez"} if m * (n + m) <= EZ else set()
-    quick = [function for function in partitioners().values() if function.name in small or not function.slow]
-    for i, function in enumerate(quick):
-        if plans and late():
-            rows.append(_row(function.name, error="not tried: stopped before"))
-            continue
-        least = min((plan.makespan for plan in plans), default=None)
-        progress(Progress(f"trying {function.name}", TRYING * i / len(quick), least))
-        try:
-            plans.append(_try(problem, function, seed, known))
-            rows.append(_row(function.name, plans[-1]))
-        except Exception as error:  # a user's strategy may raise anything
-            rows.append(_row(function.name, error=str(error) or type(error).__name__))
-            refused.append(error)
-    if not plans:
-        raise next((error for error in refused if isinstance(error, InfeasibleError)), refused[0])
-    return sorted(plans, key=lambda plan: plan.cost), rows
-
-
-def _try(problem: Problem, function: Partitioner, seed: int, known: dict[tuple[bytes, ...], Plan]) -> Plan:
-    """The best plan that a partitioner's placement makes, whichever static scheduler orders it; those `known` are not run."""
-    asked = dict(seed=seed, trace=False, preview=False, progress=silent, cancel=never)
-    placement = function(problem, **keywords(function, {}, **asked))
-    plans = []
-    for scheduler in schedulers().values():
-        if scheduler.static:
-            with suppress(UnsupportedError):  # planned, without a plan
-                schedule = simulate(problem, placement, scheduler, seed=seed)
-                order = planned_order(schedule.start, schedule.finish)
-                waits = placement.not_before if scheduler.name == "planned" else None
-                key = (schedule.device.tobytes(), order.tobytes(), b"" if waits is None else waits.tobytes())
-                if key not in known:
-                    known[key] = run(problem, schedule.device, order, "", "", waits)
-                plans.append(replace(known[key], partitioner=function.name, scheduler=scheduler.name))
-    return min(plans, key=lambda plan: plan.cost)
-
-
-def run(
-    problem: Problem, device: np.ndarray, order: np.ndarray, by: str, rule: str, waits: np.ndarray | None = None
-) -> Plan:
-    """What comes of a placement, an order and its times for ops that wait, by the simulator's ``planned``."""
-    schedule = simulate(problem, Placement(problem, device, order, not_before=waits), "planned")
-    by_finish = np.lexsort((np.argsort(order), schedule.start, schedule.finish)).astype(np.int32)
-    return Plan(schedule.device, by_finish, schedule.makespan, float(schedule.oom["bytes"].sum()), by, rule, waits)
 
 
 # -------------------------------------------------------------------- the search
@@ -375,12 +300,6 @@ def _moved(n: int) -> searching.Moved:
 
 
 # -------------------------------------------------------------------- what is said about it
-
-
-def _row(name: str, plan: Plan | None = None, error: str = "") -> dict:
-    if plan is None:
-        return dict(partitioner=name, scheduler="", makespan=np.nan, oom=False, error=error)
-    return dict(partitioner=name, scheduler=plan.scheduler, makespan=plan.makespan, oom=plan.short > 0, error="")
 
 
 def _first_note(problem: Problem, plans: list[Plan]) -> str:

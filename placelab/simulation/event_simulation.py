@@ -135,6 +135,10 @@ class Run(NamedTuple):
         """This run with other costs, of a problem made by :meth:`Problem.with_costs`."""
         return self._replace(placement=replace(self.placement, problem=problem, bound=None, notes=()))
 
+    def by(self, scheduler: Scheduler) -> Run:
+        """This run by another scheduler, with its default options."""
+        return self._replace(way=self.way._replace(scheduler=scheduler, options={}))
+
 
 def run_of(
     problem: Problem,

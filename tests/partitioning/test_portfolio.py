@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 import placelab as pl
 from placelab import strategies
+from placelab.analysis.catalogue_plans import Plan, run
 from placelab.analysis.validation import validate
 from placelab.kernels import local_search as kernels
 from placelab.kernels import replaying
 from placelab.kernels.cores import at_most
 from placelab.partitioning import portfolio as search
-from placelab.partitioning.portfolio import STALE, Plan, Search, run
+from placelab.partitioning.portfolio import STALE, Search
 from placelab.planning.list_scheduler import planned_order
 
 
