@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from placelab.cli.arguments import check_folder, command
+from placelab.cli.arguments import check_folder, command, ending
 from placelab.cli.terminal import printable, table
 from placelab.errors import FormatError
 from placelab.files.limits import read_file
@@ -52,6 +52,7 @@ def add_to(commands: Any) -> None:
 def study(options: argparse.Namespace) -> None:
     """Compare strategies on many problems, as a TOML file says, and go on where an earlier run was ended."""
     if options.out:
+        ending(options.out, (".csv", ".csv.gz"))
         check_folder(options.out)
     given = _read(options.file)
     axes = dict(given["grid"])

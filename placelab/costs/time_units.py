@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from placelab.costs.origin import provenance
 from placelab.errors import expect
 from placelab.problem.graph import OpGraph
 from placelab.problem.plain_numbers import counts_plainly
+from placelab.strategies import Limits, checked
 
 SPEED, BANDWIDTH = 1e13, 12e9  # operations/s and bytes/s of the preset `uniform`, on which a unit takes `unit` seconds
 
 
-def in_seconds(graph: OpGraph, *, unit: float = 1e-3) -> OpGraph:
+@checked
+def in_seconds(graph: OpGraph, *, unit: Annotated[float, Limits(0, above=True)] = 1e-3) -> OpGraph:
     """Turn plain numbers into seconds, operations and bytes, for clusters in SI units.
 
     Parameters

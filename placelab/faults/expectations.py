@@ -154,7 +154,10 @@ def expected_training_time(
     3572.6
     """
     length, n = step_time(step), count(iterations, "iterations")
-    asked = np.asarray(n if every is None else every)
+    try:
+        asked = np.asarray(n if every is None else every)
+    except ValueError:  # lists of different lengths
+        asked = np.empty(0)
     if asked.dtype.kind not in "iu" or (asked < 1).any():
         raise FormatError(f"every is {every!r:.60}; expected whole numbers of steps, 1 or more")
     apart = np.minimum(asked, n)

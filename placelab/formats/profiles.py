@@ -38,6 +38,8 @@ def read_profile(*paths: Any, graph: OpGraph | None = None) -> ProfileColumns:
     >>> graph = pl.load("model.onnx")                                                              # doctest: +SKIP
     >>> pl.costs.measured(graph, read_profile("profile.json", graph=graph), speed=1e12)            # doctest: +SKIP
     """
+    if not paths:
+        raise FormatError("read_profile needs the path of a profile, or of several")
     return median_columns([loads(read_file(path, EXPECTED), str(path), graph) for path in paths])
 
 

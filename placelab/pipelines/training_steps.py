@@ -11,6 +11,8 @@ from placelab.pipelines.unrolling import Carried, Part, Receive, unrolled
 from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
 
+MOST = 4096  # stages: the cluster has a bandwidth for each pair of devices
+
 
 def pipeline_training(
     forward: Any,
@@ -144,6 +146,8 @@ def _stages(stages: Any, seconds: Any, activation: Any, v: int) -> int:
         p = min(lengths)
     else:
         raise FormatError("the number of stages is not known; give stages, or an array of seconds with one per stage")
+    if p * v > MOST:
+        raise FormatError(f"{p:,} devices with {v} stages each have {p * v:,} stages; at most {MOST:,} are made")
     if wrong := lengths - {p, p * v}:
         raise FormatError(
             f"an array has {min(wrong)} entries; expected one per stage: {p}" + (f" or {p * v}" * (v > 1))

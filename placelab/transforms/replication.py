@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from placelab.errors import FormatError, count, expect
+from placelab.files.limits import MAX_OPS
 from placelab.problem.graph import OpGraph
 from placelab.transforms.backward_graph import backward
 from placelab.transforms.model_copies import Model
@@ -144,6 +145,8 @@ def model_replica(
         raise FormatError("an all-reduce sums gradients, of which there are none with training=False; choose sync='ps'")
     forward = forward_with_reads(graph, cut=training)
     step = backward(forward.graph, _of_ops(ratio, graph, forward), transfer_ratio=1.0) if training else forward.graph
+    if (n := k * w * step.n_ops) > MAX_OPS:
+        raise FormatError(f"{w:,} workers and {k:,} iterations have over {n:,} ops; at most {MAX_OPS:,} are made")
     model = Model(forward, step, bool(training))
     wait = bool(barrier)
     if sync == "allreduce":

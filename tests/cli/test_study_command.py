@@ -51,3 +51,11 @@ def test_what_is_wrong_is_one_sentence(text, words, tmp_path):
     (tmp_path / "study.toml").write_text(text)
     with pytest.raises(SystemExit, match=f"^placelab: [^\n]*{words}"):
         main(["study", str(tmp_path / "study.toml"), "--processes", "0"])
+
+
+def test_only_csv_is_written(tmp_path):
+    """Another suffix is refused before anything is computed."""
+    (tmp_path / "study.toml").write_text("[grid]\ngraph = 'topcuoglu'\ndevices = 2")
+    with pytest.raises(SystemExit, match=r"^placelab: [^\n]*rows.xyz"):
+        main(["study", str(tmp_path / "study.toml"), "--out", str(tmp_path / "rows.xyz")])
+    assert [path.name for path in tmp_path.iterdir()] == ["study.toml"]

@@ -203,3 +203,5 @@ def test_a_profile_loads_from_files_of_any_framework(tmp_path):
     (tmp_path / "x.json").write_text("{}")
     with pytest.raises(pl.FormatError, match="is not a profile"):
         Profile.load(tmp_path / "x.json")
+    with pytest.raises(pl.PlacelabError, match="needs the path of a profile"):
+        Profile.load()

@@ -99,3 +99,5 @@ def test_errors_name_the_argument():
         pl.checkpoint_interval(0, 100)
     with pytest.raises(pl.FormatError, match="every is 0; expected whole numbers of steps"):
         expected_training_time(10, 300, every=0, mtbf=100)
+    with pytest.raises(pl.FormatError, match=r"every is \[\[1\], \[2, 3\]\]; expected whole numbers of steps"):
+        expected_training_time(10, 300, every=[[1], [2, 3]], mtbf=100)

@@ -460,11 +460,11 @@ def test_functions_in_text():
 
 def test_files_may_be_gzipped(tmp_path):
     """By name or by content."""
-    path = tmp_path / "model.pb.gz"
+    path = tmp_path / "model.v2.pb.gz"
     path.write_bytes(gzip.compress(samples.training()))
     g = read(path)
     assert g.n_ops == 10
-    assert g.metadata["name"] == "model"
+    assert g.metadata["name"] == "model.v2"
 
 
 def test_text_is_recognised():

@@ -120,6 +120,7 @@ def test_a_receive_that_blocks_holds_its_device():
         (dict(forward=[1.0], backward=1.0, microbatches=1, layout="w"), "layout is 'w'; expected 'loop' or 'v'"),
         (dict(forward=[1.0], backward=1.0, microbatches=1, recv="no"), "recv is 'no'; expected 'async' or 'blocking'"),
         (dict(forward=[1.0], backward=1.0, microbatches=10**7), "at most 2,000,000 are made"),
+        (dict(forward=1.0, backward=1.0, microbatches=1, stages=10**7), "10,000,000 stages; at most 4,096 are made"),
     ],
 )
 def test_what_makes_no_pipeline_is_refused(given, words):

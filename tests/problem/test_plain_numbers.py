@@ -91,6 +91,8 @@ def test_in_seconds_keeps_ratios():
     graph = pl.load("topcuoglu")
     scaled = pl.costs.in_seconds(graph)
     assert not counts_plainly(scaled) and pl.costs.in_seconds(scaled) is scaled
+    with pytest.raises(pl.UnsupportedError, match="in_seconds: unit is 'ms'; expected a number, above 0"):
+        pl.costs.in_seconds(graph, unit="ms")
     cluster = pl.datasets.own_cluster(graph)
     before = pl.solve(pl.Problem(graph, cluster), "heft")
     after = pl.solve(pl.Problem(scaled, cluster.replace(speed=[1e13] * 3, bandwidth=12e9)), "heft")

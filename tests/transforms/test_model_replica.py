@@ -258,6 +258,7 @@ def test_a_read_that_needs_the_worker_is_refused():
     [
         (dict(workers=0), "workers is 0"),
         (dict(workers=2, servers=1.5), "servers is 1.5"),
+        (dict(workers=10**6, iterations=10), "1,000,000 workers and 10 iterations have over .* ops; at most 2,000,000"),
         (dict(workers=2, iterations=True), "iterations is True"),
         (dict(workers=2, sync="gossip"), "sync is 'gossip'; expected one of ps, ps-async, allreduce"),
         (dict(workers=2, assign="hash"), "assign is 'hash'"),

@@ -23,12 +23,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import PurePath
 from typing import Annotated, Any
 
 import numpy as np
 
 from placelab.errors import FormatError, PlacelabError
+from placelab.files.fields import title
 from placelab.files.limits import read_file, text_of, unzipped
 from placelab.flops.counting import count
 from placelab.formats.building import build
@@ -134,7 +134,7 @@ def graph_of(contents: Contents, where: str, batch: int | None = 1, devices: Any
         groups=list(groups(nodes, edges, back)),
         devices={v: places[node.device] for v, node in enumerate(nodes) if node.device in places},
         metadata={
-            "name": PurePath(where).name.partition(".")[0] or "graph",
+            "name": title(where, "graph"),
             "provenance": contents.provenance | ({"calls": "replaced by the ops of their functions"} if calls else {}),
             "costs": {
                 "compute": "FLOP",
