@@ -259,9 +259,7 @@ class Contention(NamedTuple):
 class Rows(NamedTuple):
     """What differs from run to run, a row for each, one after the other; (0,) where it is what the other arguments have."""
 
-    device: (
-        np.ndarray
-    )  # int32 (runs * n,): device of each op; durations are then those of Batch.times, if they have no rows
+    device: np.ndarray  # int32 (runs * n,): device of each op; without rows of durations, these are then by Batch.times
     duration: np.ndarray  # float64 (runs * n,): seconds
     latency: np.ndarray  # float64 (runs * k * k,): seconds
     bandwidth: np.ndarray  # float64 (runs * k * k,): bytes per second
@@ -280,9 +278,7 @@ class Batch(NamedTuple):
     rows: Rows
     makespan: np.ndarray  # float64 (runs,): seconds, a result; NaN of a plan that contradicts the graph
     results: Results  # a row for each run in each array, or arrays of length 0 that keep none
-    queue: (
-        np.ndarray
-    )  # int64 (k * k,): queue in which a transfer of each pair waits; (0,) but for CHANNEL and rows of devices
+    queue: np.ndarray  # int64 (k * k,): queue of each pair's transfers; (0,) but for CHANNEL with rows of devices
     times: Times
     succ: Successors
     sorting: Sorting
