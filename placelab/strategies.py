@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from math import inf
 from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -93,6 +93,7 @@ class Transform(Strategy, Protocol):
 
 Scheduler = StaticScheduler | Rule
 AnyStrategy = TypeVar("AnyStrategy", bound=Strategy)
+Function = TypeVar("Function", bound=Callable)
 
 _partitioners: dict[str, Partitioner] = {}
 _schedulers: dict[str, Scheduler] = {}
@@ -264,7 +265,7 @@ def options_of(function: Callable) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def checked(function: Callable, kinds: Sequence[type] = ()) -> Callable:
+def checked(function: Function, kinds: Sequence[type] = ()) -> Function:
     """Wrap a function so that it checks its options when it is called, as :func:`keywords` does for calls by name.
 
     Its first arguments must be of `kinds`. What it hands on in a ``**`` parameter is not checked.
@@ -282,7 +283,7 @@ def checked(function: Callable, kinds: Sequence[type] = ()) -> Callable:
         check_options(who, options, {key: value for key, value in given.items() if key in mine})
         return function(*args, **given)
 
-    return call
+    return cast(Function, call)
 
 
 def _enter(catalogue: dict, function: Callable | None, facts: dict[str, Any], first: tuple[str, ...]) -> Any:
