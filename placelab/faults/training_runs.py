@@ -24,6 +24,7 @@ KINDS = ("useful", "saving", "lost", "detecting", "restoring")
 COLUMNS = {"kind": "i8", "start": "f8", "finish": "f8", "iteration": "i8"}
 INTERVAL = np.dtype([*COLUMNS.items()])
 MOST_FAILURES = 1e6  # expected in one run: beyond, it would take a minute and more
+MOST_RUNS = 10_000_000  # beyond, they would take gigabytes, and a quarter of an hour
 ROWS, DRAWN = 1024, 32
 
 Delay = float | Detection | Callable[[float], float]
@@ -172,6 +173,8 @@ def simulate_training(
         _check_feasible(job, mean)
     noticed, ask = _detection(detect)
     several, first = count(runs, "runs"), seed_number(seed)
+    if several > MOST_RUNS:
+        raise FormatError(f"runs is {several:,}; at most {MOST_RUNS:,} are simulated")
     total, failed = np.zeros((several, len(KINDS))), np.zeros(several, dtype=np.int64)
     rows = np.empty(0, INTERVAL)
     for i in range(several):

@@ -228,6 +228,7 @@ def test_what_cannot_detect_is_refused(schedule):
         (dict(detect=-1.0), "detect is -1.0"),
         (dict(failures=[1.0], detect=lambda t: math.nan), "the delay of detection is nan"),
         (dict(runs=0), "runs is 0"),
+        (dict(runs=10**13), "runs is 10,000,000,000,000; at most 10,000,000 are simulated"),
         (dict(seed=-1), "seed is -1"),
         (dict(mtbf=0.5), "a run would take .* failures: .* save more often"),
         (dict(mtbf=1e-6), "a run would take inf failures"),
