@@ -269,7 +269,7 @@ def rounded(rank: np.ndarray, largest: float | None = None) -> np.ndarray:
     Notes
     -----
     Wherever a strategy of this library orders ops by a rank, it orders by this. Priorities that a scheduler hands to the
-    simulator are compared exactly, as given (:class:`placelab.strategies.Order`). O(n), and O(b log b) for the b ranks near a
+    simulator are compared exactly, as given (:class:`placelab.Order`). O(n), and O(b log b) for the b ranks near a
     border.
 
     Examples

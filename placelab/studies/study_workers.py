@@ -194,7 +194,7 @@ def on_cluster(tasks: Iterable[Task], problems: Mapping[str, Problem], plan: Pla
         needed = dict.fromkeys(task.problem for task in some)
         if new := {name: problems[name] for name in needed if name not in held}:
             packed = pickle.dumps(new, pickle.HIGHEST_PROTOCOL)
-            held.update(dict.fromkeys(new, connected.submit(pickle.loads, packed, pure=False)))
+            held.update(dict.fromkeys(new, connected.submit(_unpacked, packed, pure=False)))
         return executor.submit(_run_there, list({held[name] for name in needed}), kept_plan, some)
 
     def take(future: Future, given: list[Task]) -> list[list[Row]]:
@@ -225,6 +225,14 @@ def on_cluster(tasks: Iterable[Task], problems: Mapping[str, Problem], plan: Pla
 
 def _same(value: Any) -> Any:
     return value
+
+
+def _unpacked(packed: bytes) -> dict[str, Problem]:
+    """What `packed` holds. As a function of placelab it is known to a new worker only when that has imported placelab.
+
+    Under ``pickle.loads`` alone the worker's thread imported it beside the loop that read the next task: a deadlock of imports.
+    """
+    return pickle.loads(packed)
 
 
 def _run_there(problems: list[dict[str, Problem]], plan: Plan, tasks: list[Task]) -> list[list[Row]]:
