@@ -83,7 +83,8 @@ def what_if(
     Notes
     -----
     Exact: each row is what ``simulate`` gives for a problem with these costs, to the last bit; a scheduler that looks at costs
-    sees the changed ones. One simulation per row, on all cores; a user's own scheduler runs in one thread.
+    sees the changed ones. Links that several pairs share (``Cluster.links``) keep their bandwidth. One simulation per row, on all
+    cores; a user's own scheduler runs in one thread.
 
     References
     ----------

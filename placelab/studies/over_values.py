@@ -76,12 +76,13 @@ def sensitivity(
     Raises
     ------
     FormatError, UnsupportedError
-        No such parameter, device or strategy; a parameter that makes no difference to this problem. What fails for one value
-        is a row.
+        No such parameter, device or strategy; the memory of a problem that counts none, or links where there are none. What
+        fails for one value is a row.
 
     Notes
     -----
-    Placed and simulated anew for each value, on all cores where placelab's own strategies do so within seconds.
+    Placed and simulated anew for each value, on all cores where placelab's own strategies do so within seconds. Bandwidths are
+    those of pairs of devices: links that several pairs share (``Cluster.links``) keep theirs.
 
     References
     ----------
