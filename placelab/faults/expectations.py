@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from placelab.schedule.schedule import Schedule
 
 POINTS = 1000  # numbers of steps between checkpoints that `over_intervals` tries
+SHORT = 4e-3  # √(2C/μ) below which a save is short
 
 
 def system_mtbf(devices: Iterable[float]) -> float:
@@ -71,17 +72,28 @@ def checkpoint_interval(save: float, mtbf: float, *, method: Literal["exact", "d
     [2078.461, 2038.6534, 2038.6549]
     """
     cost, mean = span(save, "save", "more than 0"), span(mtbf, "mtbf", "more than 0")
-    young = math.sqrt(2 * cost * mean)
+    young = math.sqrt(2) * math.sqrt(cost) * math.sqrt(mean)
     if method == "young":
         return young
     if method == "daly":
         x = cost / (2 * mean)
         return young * (1 + math.sqrt(x) / 3 + x / 9) - cost if x < 1 else mean
     if method == "exact":
-        from scipy.special import lambertw
-
-        return float(mean * (1 + lambertw(-math.exp(-cost / mean - 1)).real))
+        return _exact(cost, mean)
     raise FormatError(f"method is {method!r:.60}; expected 'exact', 'daly' or 'young'")
+
+
+def _exact(cost: float, mean: float) -> float:
+    r"""Interval of the method ``"exact"``. For short saves W is near its branch point, where few of its digits are right.
+
+    There its series in :math:`x = \sqrt{2 C / \mu}` is used, whose next term is below 1e-16 of the whole.
+    """
+    x = math.sqrt(2) * math.sqrt(cost) / math.sqrt(mean)
+    if x < SHORT:
+        return mean * x * (1 - x / 3 + x**2 / 36 + x**3 / 270 + x**4 / 4320)
+    from scipy.special import lambertw
+
+    return float(mean * (1 + lambertw(-math.exp(-cost / mean - 1)).real))
 
 
 def expected_segment_time(work: Any, *, save: float, restore: float, mtbf: float, detect: float = 0.0) -> Any:
@@ -116,8 +128,10 @@ def expected_segment_time(work: Any, *, save: float, restore: float, mtbf: float
         seconds = np.array(np.nan)
     if not (seconds >= 0).all():
         raise FormatError(f"work is {work!r:.60}; expected seconds, 0 or more: a number or an array")
-    with np.errstate(over="ignore"):
-        expected = np.exp(span(restore, "restore") / mean) * again * np.expm1((seconds + span(save, "save")) / mean)
+    spent = seconds + span(save, "save")
+    with np.errstate(over="ignore", invalid="ignore"):
+        expected = np.exp(span(restore, "restore") / mean) * again * np.expm1(spent / mean)
+    expected = np.where(spent > 0, expected, 0.0)
     return expected if np.ndim(expected) else float(expected)
 
 

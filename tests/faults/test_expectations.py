@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,20 @@ def test_methods_agree_where_saves_are_short_and_end_where_they_are_long():
     )
     assert pl.checkpoint_interval(500, 200, method="daly") == 200
     assert 199 < pl.checkpoint_interval(2000, 200) <= 200
+
+
+@pytest.mark.parametrize(("save", "mtbf"), [(1e-3, 1e13), (1e-6, 1e9), (1.0, 1e7), (1.0, 2e5), (1e-300, 1e300)])
+def test_the_interval_is_exact_for_short_saves(save, mtbf):
+    """It solves s + ln(1 - s) = -C/μ, where s is the interval over μ, however small C/μ is."""
+    s = pl.checkpoint_interval(save, mtbf) / mtbf
+    assert math.fsum(s**n / n for n in range(2, 9)) == pytest.approx(save / mtbf, rel=1e-9)
+    assert pl.checkpoint_interval(save, mtbf) == pytest.approx(math.sqrt(2 * save * mtbf), rel=1e-2)
+
+
+def test_nothing_to_do_takes_no_time_whatever_a_restore_takes():
+    """Also where the restore alone exceeds the range of numbers."""
+    assert expected_segment_time(0, save=0, restore=1e6, mtbf=1) == 0
+    assert expected_segment_time([0, 1], save=0, restore=1e6, mtbf=1).tolist() == [0, np.inf]
 
 
 def test_the_expected_time_of_a_segment():
