@@ -60,7 +60,7 @@ class Rows:
         pa, parquet = _arrow()
         columns = {name: [row[name] for row in self.waiting] for name in STORED}
         sink = pa.BufferOutputStream()
-        parquet.write_table(pa.table(columns, schema=_schema(pa)), sink)
+        parquet.write_table(pa.table(columns, schema=_schema(pa)), sink, write_page_checksum=True)
         save(sink.getvalue().to_pybytes(), self.folder / f"{uuid4().hex}.parquet", sync=True)
         self.waiting, self.written = [], monotonic()
 
@@ -80,10 +80,10 @@ def rows_of(part: Path) -> list[Row]:
     """The rows of a file of a study; FormatError when it is none."""
     pa, parquet = _arrow()
     try:
-        table = parquet.ParquetFile(part).read(columns=list(STORED)).select(STORED).cast(_schema(pa))
+        file = parquet.ParquetFile(part, page_checksum_verification=True)
+        return file.read(columns=list(STORED)).select(STORED).cast(_schema(pa)).to_pylist()
     except (pa.ArrowException, OSError, KeyError, ValueError):
         raise FormatError(f"{part} is no part of a study; remove it, and its rows are computed again") from None
-    return table.to_pylist()
 
 
 def _folder(path: Any) -> Path:

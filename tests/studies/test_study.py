@@ -127,6 +127,24 @@ def test_the_own_strategy_is_another_one_when_its_code_changes(problems, tmp_pat
         assert len(rows) == 4 * (device + 1)
 
 
+def test_a_damaged_part_is_refused_or_whole(tmp_path):
+    """Whatever bit of a file is turned: one sentence that names the file, or the rows that were written."""
+    row = dict.fromkeys(study_rows.TEXTS, "é") | dict.fromkeys(study_rows.NUMBERS, 0.5)
+    written = study_rows.Rows(tmp_path)
+    written.add([row | dict.fromkeys(study_rows.FLAGS, True) | dict(key=f"ö{i}", seed=i) for i in range(10)])
+    written.write()
+    (part,) = study_rows.parts_of(tmp_path)
+    data, rows = part.read_bytes(), study_rows.rows_of(part)
+    assert [one["key"] for one in rows] == [f"ö{i}" for i in range(10)]
+    for i in range(len(data)):
+        part.write_bytes(data[:i] + bytes([data[i] ^ 1 << i % 8]) + data[i + 1 :])
+        try:
+            found = study_rows.rows_of(part)
+        except FormatError as error:
+            found = str(error)
+        assert found in (rows, f"{part} is no part of a study; remove it, and its rows are computed again")
+
+
 def test_failures_are_rows_with_a_reason(problems, monkeypatch):
     """Whatever a strategy raises, and an infeasible problem."""
     monkeypatch.setattr(strategies, "_partitioners", dict(strategies._partitioners))
