@@ -66,7 +66,8 @@ def check_range(problem: Problem) -> None:
     with np.errstate(over="ignore"):
         longest, largest = np.fmax.reduce(problem.cost, initial=1.0), graph.tensor_bytes.max(initial=1.0)
         work = longest * graph.n_ops / problem.divisor.min()
-        moved = k * graph.n_tensors * (cluster.latency.max() + largest / cluster.bandwidth.min())
+        narrowest = cluster.narrowest if problem.transfer_model.shared else cluster.bandwidth
+        moved = k * graph.n_tensors * (cluster.latency.max() + largest / narrowest.min())
         held = sum(column.max() for column in (graph.persistent, graph.temporary, graph.memory)) * graph.n_ops
         totals = {
             "times of ops [s]": work + sends / cluster.speed.min(),

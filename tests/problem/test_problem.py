@@ -187,6 +187,18 @@ def test_numbers_that_add_up_to_infinity_are_refused():
             pl.Problem(graph, cluster)
 
 
+def test_times_of_shared_links_that_add_up_to_infinity_are_refused():
+    """Under ``fair``, which alone knows them, in new problems and in those with other costs."""
+    chain = pl.OpGraph.from_arrays(["a", "b"], [1.0, 1.0], [(0, 1)], edge_bytes=1e300)
+    wide = pl.Cluster([1.0, 1.0], bandwidth=1e300, links={"card": (1e200, [(0, 1)])})
+    narrow = wide.replace(links={"card": (1e-20, [(0, 1)])})
+    assert pl.solve(pl.Problem(chain, narrow), "round-robin").makespan == 3
+    fair = pl.Problem(chain, wide, transfers="fair")
+    for refused in (lambda: fair.replace(cluster=narrow), lambda: fair.with_costs(cluster=narrow)):
+        with pytest.raises(pl.FormatError, match="more than a float can hold"):
+            refused()
+
+
 @pytest.mark.parametrize(
     "device", [None, "x", ["gpu:0"] * 3, [0.5] * 3, [2**40] * 3, np.array([2**32] * 3), [np.nan] * 3]
 )
