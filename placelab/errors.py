@@ -73,25 +73,25 @@ class UnsupportedError(PlacelabError):
 
 
 def expect(value: Any, kind: type | tuple[type, ...], who: str) -> None:
-    """Raise FormatError unless `value`, an argument of `who`, is a `kind`, or one of several.
+    """Raise FormatError unless `value`, an argument of `who`, is a `kind`, or one of several; True and False are no numbers.
 
     >>> expect("heft", (int, float), "speed")
     Traceback (most recent call last):
     placelab.errors.FormatError: speed needs an int or a float, found a str
     """
-    if not isinstance(value, kind):
-        kinds = kind if isinstance(kind, tuple) else (kind,)
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    if not isinstance(value, kind) or (isinstance(value, bool) and bool not in kinds):
         raise FormatError(f"{who} needs {' or '.join(map(_a, kinds))}, found {described(value)}")
 
 
-def count(value: Any, what: str) -> int:
-    """The value as an int; FormatError unless it is a whole number, 1 or more. `what` names it in the message.
+def count(value: Any, what: str, least: int = 1) -> int:
+    """The value as an int; FormatError unless it is a whole number, `least` or more. `what` names it in the message.
 
     >>> count(np.int64(3), "workers")
     3
     """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise FormatError(f"{what} is {value!r:.60}; expected a whole number, 1 or more")
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise FormatError(f"{what} is {value!r:.60}; expected a whole number, {least} or more")
     return int(value)
 
 

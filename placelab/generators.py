@@ -7,11 +7,11 @@ Costs follow Topcuoglu 2002 §5.1; all generators take them as the same keywords
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, TypedDict, Unpack
+from typing import Annotated, TypedDict, Unpack
 
 import numpy as np
 
-from placelab.errors import FormatError, expect
+from placelab.errors import FormatError, count, expect
 from placelab.pipelines.training_steps import pipeline_training  # noqa: F401
 from placelab.problem.graph import OpGraph
 from placelab.seeds import generator
@@ -72,7 +72,7 @@ def layered(
     -----
     O(n_ops · degree). Departs from Topcuoglu 2002 §5.1.1, which draws the out-degree.
     """
-    n, rng = _count(n_ops, 1, "n_ops"), generator(seed)
+    n, rng = count(n_ops, "n_ops"), generator(seed)
     height = min(n, max(1, round(n**0.5 / shape)))
     cuts = 1 + np.sort(rng.choice(n - 1, height - 1, replace=False)) if height > 1 else np.array([], dtype=np.int64)
     start = np.concatenate([[0], cuts, [n]]).astype(np.int64)
@@ -91,7 +91,7 @@ def fork_join(width: int = 8, stages: int = 1, *, seed: int = 0, **costs: Unpack
 
     ``stages * (width + 1) + 1`` ops, ``2 * stages * width`` edges.
     """
-    w, s = _count(width, 1, "width"), _count(stages, 1, "stages")
+    w, s = count(width, "width"), count(stages, "stages")
     fork = np.repeat(np.arange(s) * (w + 1), w)
     branch = fork + 1 + np.tile(np.arange(w), s)
     names = [f"stage{i}/{'fork' if j == 0 else f'branch{j - 1}'}" for i in range(s) for j in range(w + 1)] + ["join"]
@@ -104,7 +104,7 @@ def stencil(width: int = 8, steps: int = 8, *, seed: int = 0, **costs: Unpack[Co
 
     ``width * steps`` ops, ``(steps - 1) * (3 * width - 2)`` edges.
     """
-    w, s = _count(width, 1, "width"), _count(steps, 1, "steps")
+    w, s = count(width, "width"), count(steps, "steps")
     cell = np.arange(w * (s - 1))
     reader = cell[:, None] + w + np.array([-1, 0, 1])
     inside = reader // w == (cell // w + 1)[:, None]
@@ -115,20 +115,20 @@ def stencil(width: int = 8, steps: int = 8, *, seed: int = 0, **costs: Unpack[Co
 
 def independent(n_ops: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
     """`n_ops` ops without edges: scheduling them is bin packing."""
-    n = _count(n_ops, 1, "n_ops")
+    n = count(n_ops, "n_ops")
     return _graph(f"independent {n}", _ops(n), np.empty((0, 2), dtype=np.int64), generator(seed), **costs)
 
 
 def fork(n_ops: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
     """One op, whose tensor the other ``n_ops - 1`` ops read. ``n_ops - 1`` edges."""
-    n = _count(n_ops, 1, "n_ops")
+    n = count(n_ops, "n_ops")
     leaf = np.arange(1, n)
     return _graph(f"fork {n}", _ops(n), np.stack([leaf * 0, leaf], axis=1), generator(seed), **costs)
 
 
 def join(n_ops: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
     """``n_ops - 1`` ops, whose tensors the last op reads. ``n_ops - 1`` edges."""
-    n = _count(n_ops, 1, "n_ops")
+    n = count(n_ops, "n_ops")
     leaf = np.arange(n - 1)
     return _graph(f"join {n}", _ops(n), np.stack([leaf, leaf * 0 + n - 1], axis=1), generator(seed), **costs)
 
@@ -149,7 +149,7 @@ def in_tree(n_ops: int = 15, degree: int = 2, *, seed: int = 0, **costs: Unpack[
 
 
 def _tree(n_ops: int, degree: int) -> tuple[int, np.ndarray]:
-    n, b = _count(n_ops, 1, "n_ops"), _count(degree, 1, "degree")
+    n, b = count(n_ops, "n_ops"), count(degree, "degree")
     child = np.arange(1, n)
     return n, np.stack([(child - 1) // b, child], axis=1)
 
@@ -159,7 +159,7 @@ def pipeline(stages: int = 4, items: int = 8, *, seed: int = 0, **costs: Unpack[
 
     ``stages * items`` ops, ``2 * stages * items - stages - items`` edges.
     """
-    s, n = _count(stages, 1, "stages"), _count(items, 1, "items")
+    s, n = count(stages, "stages"), count(items, "items")
     number = np.arange(s * n).reshape(n, s)
     along = np.stack([number[:, :-1].ravel(), number[:, 1:].ravel()], axis=1)
     across = np.stack([number[:-1].ravel(), number[1:].ravel()], axis=1)
@@ -173,7 +173,7 @@ def series_parallel(n_ops: int = 16, *, seed: int = 0, **costs: Unpack[Costs]) -
     Starts from one edge and adds ops one by one to a random edge: into it (in series) or beside it, from its tail to its head
     (in parallel), with equal probability. Between ``n_ops - 1`` and ``2 * n_ops - 3`` edges (n_ops > 1). O(n_ops).
     """
-    n, rng = _count(n_ops, 1, "n_ops"), generator(seed)
+    n, rng = count(n_ops, "n_ops"), generator(seed)
     edges = [(0, 1)] if n > 1 else []
     for v in range(2, n):
         i = int(rng.integers(len(edges)))
@@ -194,7 +194,7 @@ def random_dag(
 
     `degree` is clipped to ``(n_ops - 1) / 2``, at which every pair is joined. O(n_ops · degree).
     """
-    n, rng = _count(n_ops, 1, "n_ops"), generator(seed)
+    n, rng = count(n_ops, "n_ops"), generator(seed)
     pairs = n * (n - 1) // 2
     drawn = np.array([], dtype=np.int64)
     if pairs:
@@ -227,7 +227,7 @@ def structures(n_ops: int = 10, *, seed: int = 0, **costs: Unpack[Costs]) -> dic
     >>> {graph.n_ops for graph in structures(10, ccr=2.0).values()}
     {10}
     """
-    n = _count(n_ops, 3, "n_ops")
+    n = count(n_ops, "n_ops", 3)
     side = max(w for w in range(1, int(n**0.5) + 1) if n % w == 0)
     return {
         "independent": independent(n, seed=seed, **costs),
@@ -249,7 +249,7 @@ def gaussian_elimination(m: int = 8, *, seed: int = 0, **costs: Unpack[Costs]) -
     The updates of columns k + 1 … m read step k's pivot; the next step's task on a column reads its update.
     ``(m² + m - 2) / 2`` ops, ``m² - m - 1`` edges.
     """
-    m = _count(m, 2, "m")
+    m = count(m, "m", 2)
     k, j = np.triu_indices(m)  # row k: pivot (k, k), then the update of each later column j
     k, j = k[:-1], j[:-1]
     number = np.zeros((m, m), dtype=np.int64)
@@ -274,7 +274,7 @@ def fft(points: int = 16, *, seed: int = 0, **costs: Unpack[Costs]) -> OpGraph:
     have the same cost and all tensors between two levels the same size, so that all paths are equally long.
     ``2 points - 1 + points log₂ points`` ops, ``2 (points - 1) + 2 points log₂ points`` edges.
     """
-    n = _count(points, 1, "points")
+    n = count(points, "points")
     if n & (n - 1):
         raise FormatError(f"points is {n}; expected a power of two")
     depth = n.bit_length() - 1
@@ -312,7 +312,7 @@ def par(n: int = 32, *, compute: Annotated[float, Limits(0)] = 1.0, size: Annota
     ----------
     Hashemi, Jyothi, Campbell (2018) §3.
     """
-    n = _count(n, 1, "n")
+    n = count(n, "n")
     return _parameter_server(f"par {n}", n, np.empty((0, 2), dtype=np.int64), compute, size)
 
 
@@ -322,7 +322,7 @@ def seq(n: int = 32, *, compute: Annotated[float, Limits(0)] = 1.0, size: Annota
 
     ``2 * n`` ops, ``2 * n - 1`` edges. Tensors between layers have `size` bytes and stay on the worker.
     """
-    n = _count(n, 1, "n")
+    n = count(n, "n")
     layer = np.arange(n, 2 * n)
     return _parameter_server(f"seq {n}", n, np.stack([layer[:-1], layer[1:]], axis=1), compute, size)
 
@@ -383,9 +383,3 @@ def costs(
 
 def _ops(n: int) -> list[str]:
     return [f"op{v}" for v in range(n)]
-
-
-def _count(value: Any, least: int, label: str) -> int:
-    if not isinstance(value, (int, np.integer)) or value < least:
-        raise FormatError(f"{label} is {value!r}; expected a whole number, {least} or more")
-    return int(value)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import FormatError
+from placelab.errors import count
 
 
 def seed_number(seed: Any) -> int:
@@ -15,9 +15,7 @@ def seed_number(seed: Any) -> int:
     >>> seed_number(np.int64(3))
     3
     """
-    if not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise FormatError(f"seed is {seed!r}; expected a whole number, 0 or more")
-    return int(seed)
+    return count(seed, "seed", 0)
 
 
 def generator(seed: Any) -> np.random.Generator:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from placelab.errors import FormatError, UnsupportedError, expect
+from placelab.errors import FormatError, UnsupportedError, count, expect
 from placelab.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ def allreduce_time(
     >>> [allreduce_time(8, 4, bandwidth=1, latency=0.5, algorithm=a) for a in ("ring", "tree", "halving")]
     [15.0, 34.0, 14.0]
     """
-    if not isinstance(workers, (int, np.integer)) or workers < 1:
-        raise FormatError(f"workers is {workers!r:.60}; expected a whole number, 1 or more")
-    n, alpha, rate = int(workers), _links(latency, workers, "latency"), _links(bandwidth, workers, "bandwidth")
+    n = count(workers, "workers")
+    alpha, rate = _links(latency, n, "latency"), _links(bandwidth, n, "bandwidth")
+    expect(size, (int, float, np.number), "size")
     if not size >= 0 or not (rate > 0).all() or not (alpha >= 0).all():
         raise FormatError("an all-reduce needs bytes and latencies of 0 or more, and bandwidths above 0")
     steps = (n - 1).bit_length()

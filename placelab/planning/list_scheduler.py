@@ -210,7 +210,7 @@ class ListScheduler:
     # ---------------------------------------------------------------- parts
 
     def _op(self, op: int | str) -> int:
-        if not isinstance(op, (str, int, np.integer)):
+        if isinstance(op, bool) or not isinstance(op, (str, int, np.integer)):
             raise FormatError(f"{op!r} is no op; expected a name or a number")
         v = self.problem.graph.index(op) if isinstance(op, str) else int(op)
         if not 0 <= v < len(self._home):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import FormatError, formerly
+from placelab.errors import FormatError, count, formerly
 from placelab.names import is_name
 from placelab.problem.cluster_html import show_cluster
 from placelab.problem.index_arrays import frozen
@@ -107,7 +107,7 @@ class Cluster:
         latency: float = 50e-6,
     ) -> Cluster:
         """`n` equal devices on one host, each pair joined by its own link."""
-        return cls([speed] * _count(n, "devices"), memory=memory, bandwidth=bandwidth, latency=latency)
+        return cls([speed] * count(n, "number of devices"), memory=memory, bandwidth=bandwidth, latency=latency)
 
     @classmethod
     @formerly("speed", "memory", "inside", "between", "kind")
@@ -129,7 +129,7 @@ class Cluster:
         if not isinstance(hosts, Mapping):
             raise FormatError(f"hosts is {hosts!r}; expected names and numbers of devices, like {{'host0': 4}}")
         local, remote = _link(inside, "inside"), _link(between, "between")
-        host = [name for name, n in hosts.items() for _ in range(_count(n, f"devices of host {name!r}"))]
+        host = [name for name, n in hosts.items() for _ in range(count(n, f"number of devices of host {name!r}"))]
         names = [
             f"{name}/{kind}:{i}" if len(hosts) > 1 else f"{kind}:{i}" for name, n in hosts.items() for i in range(n)
         ]
@@ -170,7 +170,7 @@ class Cluster:
 
     def index(self, name: str | int | np.integer) -> int:
         """Number of the device called `name` (a number is returned as it is); FormatError when there is none."""
-        if isinstance(name, (int, np.integer)) and 0 <= name < self.n_devices:
+        if isinstance(name, (int, np.integer)) and not isinstance(name, bool) and 0 <= name < self.n_devices:
             return int(name)
         if not isinstance(name, str) or name not in self.names:
             known = ", ".join(self.names[:8]) + (", …" if self.n_devices > 8 else "")
@@ -231,12 +231,6 @@ def _link(value: Any, label: str) -> np.ndarray:
     if pair.shape != (2,):
         raise FormatError(f"{label} is {value!r}; expected (bandwidth [bytes/s], latency [s])")
     return pair
-
-
-def _count(n: int, label: str) -> int:
-    if not isinstance(n, (int, np.integer)) or n < 1:
-        raise FormatError(f"number of {label} is {n!r}; expected a whole number, 1 or more")
-    return int(n)
 
 
 def _memory(memory: Any, k: int) -> np.ndarray:

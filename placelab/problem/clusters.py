@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from placelab.errors import FormatError, formerly
-from placelab.problem.cluster import Cluster, _count
+from placelab.errors import FormatError, count, formerly
+from placelab.problem.cluster import Cluster
 from placelab.problem.shared_links import SharedLink, links_among
 from placelab.seeds import generator
 
@@ -24,7 +24,7 @@ def mayer50(*, seed: int = 0, devices: int = 50) -> Cluster:
     are restricted to.
     """
     rng = generator(seed)
-    k = _count(devices, "devices")
+    k = count(devices, "number of devices")
     speed = rng.integers(10, 100, k, endpoint=True)
     rate = np.triu(rng.integers(10, 60, (k, k), endpoint=True), 1)
     types = np.where(rng.permutation(k) < round(k * 19 / 50), "GPU", "CPU")
@@ -59,7 +59,7 @@ def parameter_server(workers: int = 4, *, servers: int = 1) -> Cluster:
     each worker (Hashemi 2018); with ``transfers="sequential", duplex=True`` each machine has one network card, so that a
     server's is shared by its workers: one transfer out and one in at a time.
     """
-    w, s = _count(workers, "workers"), _count(servers, "servers")
+    w, s = count(workers, "number of workers"), count(servers, "number of servers")
     names = [f"ps:{i}" for i in range(s)] + [f"worker:{i}" for i in range(w)]
     return Cluster(
         [1e12] * s + [1e13] * w,
@@ -72,19 +72,21 @@ def parameter_server(workers: int = 4, *, servers: int = 1) -> Cluster:
     )
 
 
-def data_parallel(workers: int = 8, *, hosts: int = 2) -> Cluster:
+def data_parallel(workers: int = 8, *, hosts: int | None = None) -> Cluster:
     """`workers` GPUs, as many on each of `hosts` servers, each with a communication stream, for all-reduces between them.
 
-    For graphs of :func:`placelab.transforms.model_replica` with ``sync="allreduce"``, whose collectives run on the devices
-    ``worker:w/stream`` (type ``stream``), without memory limit. 10¹⁴ operations/s and 80 GB per GPU; NVLink inside a server
-    (300 GB/s, 5 µs), 100 Gbit/s Ethernet between (12.5 GB/s, 20 µs); no latency between a GPU and its own stream.
+    By default on two servers, an odd number on one. For graphs of :func:`placelab.transforms.model_replica` with
+    ``sync="allreduce"``, whose collectives run on the devices ``worker:w/stream`` (type ``stream``), without memory limit.
+    10¹⁴ operations/s and 80 GB per GPU; NVLink inside a server (300 GB/s, 5 µs), 100 Gbit/s Ethernet between (12.5 GB/s,
+    20 µs); no latency between a GPU and its own stream.
 
     Raises
     ------
     FormatError
         The servers cannot have equally many workers.
     """
-    n, h = _count(workers, "workers"), _count(hosts, "hosts")
+    n = count(workers, "number of workers")
+    h = 2 - n % 2 if hosts is None else count(hosts, "number of hosts")
     if n % h:
         raise FormatError(f"{n} workers cannot be shared equally by {h} hosts; change one of the two")
     host = np.tile(np.arange(n) // (n // h), 2)
@@ -124,7 +126,7 @@ def replicated(
         ``stream``, as fast as their device, without memory limit. A device and its stream are linked without cost. Shared links
         are there once per replica, ``replica:w/link``, for its streams, too.
     """
-    r, k = _count(replicas, "replicas"), cluster.n_devices
+    r, k = count(replicas, "number of replicas"), cluster.n_devices
     apart = ~np.eye(k, dtype=bool)
     rate = cluster.bandwidth[apart].min(initial=np.inf) if bandwidth is None else bandwidth
     delay = cluster.latency[apart].max(initial=0.0) if latency is None else latency

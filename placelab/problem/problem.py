@@ -106,7 +106,8 @@ class Problem:
         _choice("transfer model", transfers, TRANSFER_MODELS)
         if not isinstance(duplex, (bool, np.bool_)):
             raise FormatError(f"duplex is {duplex!r}; expected True or False")
-        if not isinstance(transfer_ops, (int, float, np.number)) or not 0 <= transfer_ops <= sys.float_info.max:
+        number = isinstance(transfer_ops, (int, float, np.number)) and not isinstance(transfer_ops, bool)
+        if not number or not 0 <= transfer_ops <= sys.float_info.max:
             raise FormatError(f"transfer_ops is {transfer_ops!r}; expected a finite number of operations, 0 or more")
         group, group_names = merged_groups(graph, groups_of(groups))
         rules = {name: (texts_of(cluster, devices),) for name, devices in rules_of(allowed, "allowed").items()}

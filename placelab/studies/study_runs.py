@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from placelab.comparing import COLUMNS, Row, fitting_schedulers, gap_to, seeds_of
-from placelab.errors import FormatError
+from placelab.errors import FormatError, count
 from placelab.preparing.chain import Steps, pipeline
 from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, never, silent
@@ -119,8 +119,8 @@ def planned(
     named = named_problems(problems)
     if not named:
         raise FormatError("study has no problems; give it at least one")
-    if processes is not None and (not isinstance(processes, int) or processes < 0):
-        raise FormatError(f"processes is {processes!r}; expected a whole number, 0 or more")
+    if processes is not None:
+        count(processes, "processes", 0)
     where = choices(all_partitioners(), all_partitioners() if partitioners is None else partitioners, "partitioner")
     when = choices(all_schedulers(), all_schedulers() if schedulers is None else schedulers, "scheduler")
     pipeline(prepare)  # raises what is wrong with it before the work
@@ -177,10 +177,10 @@ def _running(
     needed = {task.problem: problems[task.problem] for task in todo}
     if client is not None:
         return on_cluster(todo, needed, plan, stop, client)
-    count = os.cpu_count() or 1 if processes is None else processes
-    if count == 0 or not todo:
+    most = os.cpu_count() or 1 if processes is None else processes
+    if most == 0 or not todo:
         return in_this_process(todo, needed, plan, stop)
-    return in_processes(todo, needed, plan, stop, min(count, len(todo)))
+    return in_processes(todo, needed, plan, stop, min(most, len(todo)))
 
 
 def of_study(work: Work, known: Mapping[str, Row]) -> Iterator[Row]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from placelab import generators
 from placelab.analysis.validation import validate
-from placelab.errors import described
+from placelab.errors import count, described
 from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -36,7 +36,7 @@ def contest_problems(seed: int, n: int = 6) -> list[Problem]:
         lambda **costs: generators.gaussian_elimination(int(rng.integers(5, 9)), **costs),
     )
     found = []
-    for i in range(n):
+    for i in range(count(n, "n")):
         draw = int(rng.integers(2**31))
         graph = families[i % len(families)](seed=draw, ccr=float(rng.choice([0.5, 1.0, 3.0])))
         devices = int(rng.integers(3, 5))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from placelab.errors import FormatError
+from placelab.errors import FormatError, expect
 from placelab.transforms.collective_hops import Hops, hops
 from placelab.transforms.model_copies import Model
 from placelab.transforms.replica_ops import GATHER, READ, READY, REDUCE, STEP, UPDATE, ReplicaOps
@@ -27,7 +27,8 @@ class Reduction:
     def __post_init__(self) -> None:
         if self.window not in WINDOWS:
             raise FormatError(f"window is {self.window!r:.60}; expected one of {', '.join(WINDOWS)}")
-        if not isinstance(self.bucket_bytes, (int, float, np.number)) or not self.bucket_bytes >= 0:
+        expect(self.bucket_bytes, (int, float, np.number), "bucket_bytes")
+        if not self.bucket_bytes >= 0:
             raise FormatError(f"bucket_bytes is {self.bucket_bytes!r:.60}; expected bytes, 0 or more")
 
 

@@ -106,7 +106,14 @@ def test_a_data_parallel_cluster_has_a_stream_per_worker():
     assert c.bandwidth[4, 5] == c.bandwidth[0, 1] == 300e9 and c.bandwidth[4, 6] == c.bandwidth[0, 2] == 12.5e9
     assert np.isinf(c.memory[4:]).all() and (c.memory[:4] == 80e9).all()
     with pytest.raises(pl.FormatError, match="5 workers cannot be shared equally by 2 hosts"):
-        pl.clusters.data_parallel(5)
+        pl.clusters.data_parallel(5, hosts=2)
+
+
+@pytest.mark.parametrize("workers", range(1, 10))
+def test_any_number_of_workers_has_a_data_parallel_cluster(workers):
+    """Without a number of hosts, an odd number of workers is on one and an even number on two."""
+    cluster = pl.clusters.data_parallel(workers)
+    assert cluster.n_devices == 2 * workers and len(set(cluster.hosts)) == 2 - workers % 2
 
 
 @pytest.mark.parametrize(
