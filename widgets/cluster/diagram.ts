@@ -36,7 +36,15 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
     point(null);
     const hint = s("g.hint");
     cards = scene.cards.map((rect, device) => card(adjust, device, rect, small));
-    if (!small) cards.forEach(({ element }, device) => element.append(...signs(shares.filter((share) => share.bearers.includes(device)), scene.cards[device]!)));
+    if (!small)
+      cards.forEach(({ element }, device) =>
+        element.append(
+          ...signs(
+            shares.filter((share) => share.bearers.includes(device)),
+            scene.cards[device]!,
+          ),
+        ),
+      );
     const hosts = small ? [] : hostLinks(adjust, scene, shares);
     const own = small || selected < 0 || selected >= scene.cards.length ? [] : deviceLinks(adjust, scene, selected);
     links = [...hosts, ...own];
@@ -66,17 +74,24 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
 
   function update(): void {
     const { model, cluster } = adjust.editor;
-    const peak = model.get("peak"), selected = model.get("selected");
-    const measured = model.get("load"), load = measured.length === cluster.devices.length ? measured : []; // else of another cluster
+    const peak = model.get("peak"),
+      selected = model.get("selected");
+    const measured = model.get("load"),
+      load = measured.length === cluster.devices.length ? measured : []; // else of another cluster
     cards.forEach((c, device) => c.update(peak[device] ?? NaN, device === selected));
     for (const link of links) link.update(load);
   }
 
   function light({ devices, links: carrying }: Activity): void {
     svg.classList.toggle("playing", devices.length + carrying.length > 0);
-    const computing = new Set(devices), used = new Set(carrying.map(String));
+    const computing = new Set(devices),
+      used = new Set(carrying.map(String));
     cards.forEach((c, device) => c.element.classList.toggle("active", computing.has(device)));
-    for (const { lines, pairs } of links) lines.at(-1)!.classList.toggle("carries", pairs.some((pair) => used.has(String(pair))));
+    for (const { lines, pairs } of links)
+      lines.at(-1)!.classList.toggle(
+        "carries",
+        pairs.some((pair) => used.has(String(pair))),
+      );
   }
 
   function point(share: Share | null): void {
@@ -109,11 +124,26 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
 
 function plate(box: Scene["boxes"][number], small: boolean): SVGGElement {
   const room = box.w - (small || box.members.length === 1 ? 24 : 170);
-  const name = s("text.host-name", { x: box.x + (small ? 9 : 14), y: box.y + (small ? 15 : 22) }, fitted(box.host, room, "600 12px sans-serif"));
+  const name = s(
+    "text.host-name",
+    { x: box.x + (small ? 9 : 14), y: box.y + (small ? 15 : 22) },
+    fitted(box.host, room, "600 12px sans-serif"),
+  );
   const label = `host ${box.host}: Enter or double-click to rename`;
   name.append(s("title", {}, label));
-  set(name, { tabindex: 0, role: "button", "aria-label": label, "data-key": `host:${box.host}`, "data-host": box.host });
-  const element = s("g.host", {}, s("rect", { x: box.x, y: box.y, width: box.w, height: box.h, rx: small ? 8 : 12 }), name);
+  set(name, {
+    tabindex: 0,
+    role: "button",
+    "aria-label": label,
+    "data-key": `host:${box.host}`,
+    "data-host": box.host,
+  });
+  const element = s(
+    "g.host",
+    {},
+    s("rect", { x: box.x, y: box.y, width: box.w, height: box.h, rx: small ? 8 : 12 }),
+    name,
+  );
   element.dataset.host = box.host;
   return element;
 }

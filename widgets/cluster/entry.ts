@@ -10,7 +10,13 @@ const GAP = 3;
 export interface Entry {
   readonly element: HTMLElement;
   /** `commit` takes the text and returns why it is refused, or null; focus returns to `owner`. */
-  open(over: DOMRect, text: string, label: string, owner: HTMLElement | SVGElement, commit: (text: string) => string | null): void;
+  open(
+    over: DOMRect,
+    text: string,
+    label: string,
+    owner: HTMLElement | SVGElement,
+    commit: (text: string) => string | null,
+  ): void;
 }
 
 /** `room` is where it may be placed, in coordinates of `root`. */
@@ -29,7 +35,9 @@ export function entry(root: HTMLElement, room: () => Rect): Entry {
         if (!shut) return;
         shut = null;
         element.hidden = true;
-        const back = owner.isConnected ? owner : root.querySelector<SVGElement>(`[data-key="${CSS.escape(key ?? "")}"]`);
+        const back = owner.isConnected
+          ? owner
+          : root.querySelector<SVGElement>(`[data-key="${CSS.escape(key ?? "")}"]`);
         if (focus) back?.focus({ preventScroll: true });
       };
       const bounds = boxOf(root);

@@ -18,7 +18,8 @@ export function pill(adjust: Adjust, target: Target, most = Infinity): Pill {
   const text = s("text", { y: 4 });
   const element = s("g", { class: `pill ${target.quantity.name}` }, back, text);
   const tell = adjust.slider(element, target);
-  let shown = "", width = 0;
+  let shown = "",
+    width = 0;
   const measure = () => {
     const now = adjust.text(target);
     if (now === shown) return;

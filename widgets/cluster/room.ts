@@ -7,13 +7,21 @@ const EDGE = 4; // pixels kept free
 
 /** The part of `body`, inside `root`, that no scrolled or clipping element around it hides; in coordinates of `root`. */
 export function roomIn(root: HTMLElement, body: Element): Rect {
-  const zoom = zoomOf(root), own = boxOf(root);
-  let left = Math.max(own.left, 0), top = Math.max(boxOf(body).top, 0);
-  let right = Math.min(own.right, innerWidth / zoom), bottom = Math.min(own.bottom, innerHeight / zoom);
+  const zoom = zoomOf(root),
+    own = boxOf(root);
+  let left = Math.max(own.left, 0),
+    top = Math.max(boxOf(body).top, 0);
+  let right = Math.min(own.right, innerWidth / zoom),
+    bottom = Math.min(own.bottom, innerHeight / zoom);
   for (let around = root.parentElement; around; around = around.parentElement) {
     if (getComputedStyle(around).overflow === "visible") continue;
     const clip = boxOf(around, zoom);
-    [left, top, right, bottom] = [Math.max(left, clip.left), Math.max(top, clip.top), Math.min(right, clip.right), Math.min(bottom, clip.bottom)];
+    [left, top, right, bottom] = [
+      Math.max(left, clip.left),
+      Math.max(top, clip.top),
+      Math.min(right, clip.right),
+      Math.min(bottom, clip.bottom),
+    ];
   }
   return { x: left - own.left + EDGE, y: top - own.top + EDGE, w: right - left - 2 * EDGE, h: bottom - top - 2 * EDGE };
 }

@@ -49,7 +49,8 @@ export function ruler(root: HTMLElement, room: () => Rect, curve: () => Curve | 
       const [middle, level] = [origin.x - bounds.left, origin.y - bounds.top];
       const { end = quantity.high } = quantity;
       const start = from === Infinity ? end : from || (quantity.zero ?? 1);
-      const width = Math.min(WIDTH, space.w), left = fit(middle - width / 2, width, space.x, space.w);
+      const width = Math.min(WIDTH, space.w),
+        left = fit(middle - width / 2, width, space.x, space.w);
       const half = textWidth(text, "bold 12px sans-serif") / 2 + 8;
       const at = clamp(middle + pixels - left, half, width - half);
       const x = (value: number) => at - pixels + Math.log10(value / start) * PER_DECADE;
@@ -58,9 +59,12 @@ export function ruler(root: HTMLElement, room: () => Rect, curve: () => Curve | 
       const begin = x(start);
       const marks = decades(reach(8), Math.min(reach(width - 8), end)).flatMap(({ value, major }) => [
         s("line", { x1: x(value), x2: x(value), y1: major ? 26 : 32, y2: 38 }),
-        ...(major && Math.abs(x(value) - at) > half + 24 && x(value) > NAME && x(value) < width - NAME ? [s("text", { x: x(value), y: 22 }, writeRound(quantity, value))] : []),
+        ...(major && Math.abs(x(value) - at) > half + 24 && x(value) > NAME && x(value) < width - NAME
+          ? [s("text", { x: x(value), y: 22 }, writeRound(quantity, value))]
+          : []),
       ]);
-      const known = curve(), height = HEIGHT + (known ? CURVE : 0);
+      const known = curve(),
+        height = HEIGHT + (known ? CURVE : 0);
       element.replaceChildren(
         s("rect.back", { x: 0.5, y: 8.5, width: width - 1, height: height - 10, rx: 6 }),
         ...marks,

@@ -27,7 +27,9 @@ export function sharesOf(cluster: Cluster): Share[] {
 function bearersOf({ devices }: Cluster, pairs: readonly Pair[]): number[] {
   const all = ends(pairs);
   for (const part of [(device: number) => String(device), (device: number) => devices[device]!.host]) {
-    const common = [...new Set(all.map(part))].filter((name) => pairs.every(([a, b]) => part(a) === name || part(b) === name));
+    const common = [...new Set(all.map(part))].filter((name) =>
+      pairs.every(([a, b]) => part(a) === name || part(b) === name),
+    );
     if (common.length === 1) return all.filter((device) => part(device) === common[0]);
   }
   return all;

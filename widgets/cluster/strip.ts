@@ -21,18 +21,25 @@ export interface Strip {
 export function strip(adjust: Adjust, show: (share: Share | null) => void): Strip {
   const element = h("div.shares", { role: "group", "aria-label": "shared links", hidden: true });
   let updates: (() => void)[] = [];
-  let under: Share | null = null, focused: Share | null = null;
+  let under: Share | null = null,
+    focused: Share | null = null;
   const reveal = () => show(under ?? focused);
 
   function item(share: Share): HTMLElement {
-    const { cluster } = adjust.editor, { link } = share;
+    const { cluster } = adjust.editor,
+      { link } = share;
     const between = `shared between ${pairsText(cluster, link)}`;
     const value = pill(adjust, sharedOf(link.name));
     const drawing = s("svg", { height: PILL + 2 }, value.element);
     const sign = h("span.sign", { "aria-hidden": "true" }, share.sign);
     Object.assign(sign.style, { background: share.colour, color: inkOn(share.colour) });
-    const one = h("span.share", { role: "group", "aria-label": `shared link ${link.name}, ${between}`, title: `${link.name}: ${between}` },
-      sign, fitted(link.name, NAME, "12px sans-serif"), drawing);
+    const one = h(
+      "span.share",
+      { role: "group", "aria-label": `shared link ${link.name}, ${between}`, title: `${link.name}: ${between}` },
+      sign,
+      fitted(link.name, NAME, "12px sans-serif"),
+      drawing,
+    );
     updates.push(() => {
       set(drawing, { width: value.width + 2 });
       value.update(1, PILL / 2 + 1);

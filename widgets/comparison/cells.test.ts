@@ -85,7 +85,11 @@ describe("rows", () => {
   });
 
   it("are sorted by the measure, equal ones as they were", () => {
-    const rows = [row("a", [cell(1, { moved: 7 })]), row("b", [cell(2, { moved: 0 })]), row("c", [cell(1, { moved: 7 })])];
+    const rows = [
+      row("a", [cell(1, { moved: 7 })]),
+      row("b", [cell(2, { moved: 0 })]),
+      row("c", [cell(1, { moved: 7 })]),
+    ];
     expect([names(bestFirst(rows, "makespan")), names(bestFirst(rows, "moved"))]).toEqual(["acb", "bac"]);
   });
 });

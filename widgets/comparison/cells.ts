@@ -87,13 +87,23 @@ export function isEmpty(row: Row): boolean {
 }
 
 /** Everything about a pair, one line each, for the box beside the pointer and for screen readers. */
-export function explain(cell: Cell | null, state: Row["state"], least: number, marks: readonly string[], units: Units = SI): string[] {
+export function explain(
+  cell: Cell | null,
+  state: Row["state"],
+  least: number,
+  marks: readonly string[],
+  units: Units = SI,
+): string[] {
   if (!cell) return [state === "running" ? "Being compared now" : state === "done" ? "No result" : "Not compared yet"];
   const stale = cell.stale ? ["Of the problem before the change"] : [];
   if (cell.error) return [cell.error, ...stale];
   const makespan = cell.makespan ?? NaN;
   const ratio = makespan > least * 1.0005 ? `, ${(makespan / least).toPrecision(3)} × the best` : "";
-  const gap = isOptimal(cell) ? "proven optimal" : cell.gap === null || cell.flaw ? "" : `${atMost(cell.gap)} above the optimum`;
+  const gap = isOptimal(cell)
+    ? "proven optimal"
+    : cell.gap === null || cell.flaw
+      ? ""
+      : `${atMost(cell.gap)} above the optimum`;
   const also = [...marks, gap, cell.flaw].filter(Boolean).join(", ");
   return [
     units.time(makespan) + ratio,

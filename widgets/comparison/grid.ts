@@ -22,7 +22,11 @@ export class Grid {
   private readonly head = h("tr");
   private readonly body = h("tbody");
   private readonly scale = h("i", { "aria-hidden": "true" });
-  private readonly corner = h("th", {}, h("span.scale", { title: `Colours: the best to ${WORST} times that` }, "1 ×", this.scale, `${WORST} ×`));
+  private readonly corner = h(
+    "th",
+    {},
+    h("span.scale", { title: `Colours: the best to ${WORST} times that` }, "1 ×", this.scale, `${WORST} ×`),
+  );
   private readonly tip = h("div.tip", { hidden: true, "aria-hidden": "true" });
   private readonly scroll: HTMLElement;
   private readonly views = new Map<string, RowView>();
@@ -55,7 +59,12 @@ export class Grid {
     const { schedulers, rows, measure, dark, shown, units } = content;
     const best = bestOf(rows, measure);
     const look: Look = {
-      schedulers, measure, dark, shown, best, units,
+      schedulers,
+      measure,
+      dark,
+      shown,
+      best,
+      units,
       least: best?.value ?? NaN,
       leastMakespan: bestOf(rows, "makespan")?.value ?? NaN,
     };
@@ -74,7 +83,11 @@ export class Grid {
   private reveal(): void {
     const cell = this.body.querySelector("td.shown");
     if (!cell) return;
-    const [{ top, bottom }, around, head] = [cell, this.scroll, this.corner].map((e) => boxOf(e)) as [DOMRect, DOMRect, DOMRect];
+    const [{ top, bottom }, around, head] = [cell, this.scroll, this.corner].map((e) => boxOf(e)) as [
+      DOMRect,
+      DOMRect,
+      DOMRect,
+    ];
     this.scroll.scrollTop += Math.min(top - head.bottom, 0) + Math.max(bottom - around.bottom, 0);
   }
 
@@ -85,7 +98,10 @@ export class Grid {
     const sorted = bestFirst(rows, measure).map(({ name }) => this.views.get(name)!);
     const kept = this.order.filter((view) => sorted.includes(view));
     this.order = this.over ? [...kept, ...sorted.filter((view) => !kept.includes(view))] : sorted;
-    if (this.order.some((view, i) => view.element !== this.body.children[i]) || this.body.children.length > this.order.length)
+    if (
+      this.order.some((view, i) => view.element !== this.body.children[i]) ||
+      this.body.children.length > this.order.length
+    )
       this.body.replaceChildren(...this.order.map((view) => view.element));
     if (place && focus) this.at = { ...this.at, row: Math.max(this.order.indexOf(place), 0) };
     this.rove();
@@ -127,7 +143,11 @@ export class Grid {
   }
 
   private key(event: KeyboardEvent): void {
-    const to = moved(this.at, event, this.order.map(({ stops }) => stops.length));
+    const to = moved(
+      this.at,
+      event,
+      this.order.map(({ stops }) => stops.length),
+    );
     if (to) {
       this.at = to;
       this.rove();

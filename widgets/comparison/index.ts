@@ -17,7 +17,11 @@ function render({ model, el }: { model: Model<ComparisonTraits>; el: HTMLElement
     model.save_changes();
   });
   el.append(view.element);
-  const ends = [redraw(model, READ, (traits) => view.show(traits)), watchTheme(() => view.redraw()), () => view.dispose()];
+  const ends = [
+    redraw(model, READ, (traits) => view.show(traits)),
+    watchTheme(() => view.redraw()),
+    () => view.dispose(),
+  ];
   return () => ends.forEach((end) => end());
 }
 

@@ -1,9 +1,7 @@
 /** A row of the table: a partitioner's name and its cells, or one wide cell with a button. */
 import { h, set } from "../shared/dom.js";
 import type { Units } from "../shared/format.js";
-import {
-  bestOf, explain, isEmpty, isIdle, isOptimal, type Measure, ratioOf, textOf, valueOf,
-} from "./cells.js";
+import { bestOf, explain, isEmpty, isIdle, isOptimal, type Measure, ratioOf, textOf, valueOf } from "./cells.js";
 import { shade } from "./shade.js";
 import type { Cell, Row } from "./traits.js";
 
@@ -105,7 +103,8 @@ export class RowView {
   private put(cells: HTMLElement[], stops: HTMLElement[]): void {
     this.stops = stops;
     const children = [this.head, ...cells];
-    const same = this.element.children.length === children.length && children.every((c, i) => c === this.element.children[i]);
+    const same =
+      this.element.children.length === children.length && children.every((c, i) => c === this.element.children[i]);
     if (!same) this.element.replaceChildren(...children);
   }
 }
@@ -120,5 +119,7 @@ const BEST: Record<Measure, string> = {
 /** Text of a cell with its marks, thin spaces between: ★ the best, ✓ proven optimal, ⚠ does not count. */
 function written(cell: Cell, measure: Measure, best: boolean, units: Units): string {
   const optimal = measure === "makespan" && isOptimal(cell);
-  return [best ? "★" : "", textOf(cell, measure, units), optimal ? "✓" : "", cell.flaw ? "⚠" : ""].filter(Boolean).join("\u2009");
+  return [best ? "★" : "", textOf(cell, measure, units), optimal ? "✓" : "", cell.flaw ? "⚠" : ""]
+    .filter(Boolean)
+    .join("\u2009");
 }

@@ -16,7 +16,8 @@ describe.each([false, true])("the scale (dark: %s)", (dark) => {
 
   it("goes one way in lightness, away from the best, so that every colour vision can order it", () => {
     const light = shades.map(({ fill }) => luminance(fill));
-    for (let i = 1; i < light.length; i++) expect(dark ? light[i - 1]! - light[i]! : light[i]! - light[i - 1]!).toBeGreaterThanOrEqual(-1e-3);
+    for (let i = 1; i < light.length; i++)
+      expect(dark ? light[i - 1]! - light[i]! : light[i]! - light[i - 1]!).toBeGreaterThanOrEqual(-1e-3);
     expect(Math.abs(light[0]! - light.at(-1)!)).toBeGreaterThan(0.6);
   });
 

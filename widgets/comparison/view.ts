@@ -12,7 +12,10 @@ const ACTIONS: Record<string, readonly [text: string, title: string]> = {
   compare: ["Compare", "Compare all pairs of partitioner and scheduler"],
   search: ["Search all", "Compare the partitioners that search for seconds or minutes, too"],
 };
-const RIVAL = ["Find a small problem on which the pair shown loses to the best pair", "Shift and a click on another pair: to that one"];
+const RIVAL = [
+  "Find a small problem on which the pair shown loses to the best pair",
+  "Shift and a click on another pair: to that one",
+];
 const TICK = 1000; // ms
 
 export class ComparisonView {
@@ -21,7 +24,12 @@ export class ComparisonView {
   private readonly status = h("span.status", { role: "status" });
   private readonly action = h("button", { type: "button" });
   private readonly rival = h("button", { type: "button", "aria-label": RIVAL[0], title: RIVAL.join(". ") }, "⚔");
-  private readonly bar = h("div.progress", { role: "progressbar", "aria-label": "Partitioners compared", "aria-valuemin": 0, "aria-valuemax": 100 });
+  private readonly bar = h("div.progress", {
+    role: "progressbar",
+    "aria-label": "Partitioners compared",
+    "aria-valuemin": 0,
+    "aria-valuemax": 100,
+  });
   private readonly inputs: HTMLInputElement[] = [];
   private readonly grid: Grid;
   private traits: Omit<ComparisonTraits, "asked"> | null = null;
@@ -31,13 +39,33 @@ export class ComparisonView {
     this.grid = new Grid(ask);
     const group = `measure-${Math.random().toString(36).slice(2)}`; // radio buttons of two explorers are apart
     const choices = Object.entries(MEASURES).map(([value, [label, title]]) => {
-      const input = h("input", { type: "radio", name: group, value, "aria-label": `Compare by ${label.toLowerCase()}` });
+      const input = h("input", {
+        type: "radio",
+        name: group,
+        value,
+        "aria-label": `Compare by ${label.toLowerCase()}`,
+      });
       listen(input, "change", () => pick(value as Measure));
       this.inputs.push(input);
       return h("label", { title }, input, h("span", {}, label));
     });
-    const head = h("div.head", {}, this.best, this.status, this.action, this.rival, h("div.measures", { role: "radiogroup", "aria-label": "Measure" }, ...choices));
-    this.element = h("div.placelab.pl-comparison", { "data-lm-suppress-shortcuts": "true" }, style(THEME_CSS, css), head, this.bar, this.grid.element);
+    const head = h(
+      "div.head",
+      {},
+      this.best,
+      this.status,
+      this.action,
+      this.rival,
+      h("div.measures", { role: "radiogroup", "aria-label": "Measure" }, ...choices),
+    );
+    this.element = h(
+      "div.placelab.pl-comparison",
+      { "data-lm-suppress-shortcuts": "true" },
+      style(THEME_CSS, css),
+      head,
+      this.bar,
+      this.grid.element,
+    );
     const askOfBest = (kind: "show" | "against") => {
       const best = this.traits && bestOf(this.traits.rows, "makespan");
       if (best) ask({ kind, partitioner: best.row.name, scheduler: this.traits!.schedulers[best.column]! });
@@ -49,11 +77,17 @@ export class ComparisonView {
 
   show(traits: Omit<ComparisonTraits, "asked">): void {
     this.traits = traits;
-    const { rows, schedulers, shown, status, fraction, action } = traits, units = unitsOf(traits.unitless);
+    const { rows, schedulers, shown, status, fraction, action } = traits,
+      units = unitsOf(traits.unitless);
     const measure = (traits.measure in MEASURES ? traits.measure : "makespan") as Measure;
     const best = bestOf(rows, "makespan");
     const cell = best && best.row.cells[best.column]!;
-    const gap = !cell || cell.gap === null ? "" : isOptimal(cell) ? ", proven optimal" : `, ${atMost(cell.gap)} above the optimum`;
+    const gap =
+      !cell || cell.gap === null
+        ? ""
+        : isOptimal(cell)
+          ? ", proven optimal"
+          : `, ${atMost(cell.gap)} above the optimum`;
     this.best.textContent = best ? `★ ${best.row.name} + ${schedulers[best.column]} ${units.time(best.value)}` : "★ –";
     this.best.title = best ? `Show the best pair${gap}` : "No pair places and runs the model";
     this.best.disabled = !best;

@@ -48,9 +48,7 @@ interface Rows<R> {
   readonly rows: readonly R[];
 }
 
-export type Page =
-  | (Rows<DecisionRow> & { readonly mode: "decisions" })
-  | (Rows<RankRow> & { readonly mode: "ranks" });
+export type Page = (Rows<DecisionRow> & { readonly mode: "decisions" }) | (Rows<RankRow> & { readonly mode: "ranks" });
 
 const NONE = 2 ** 32 - 1; // row of no decision
 

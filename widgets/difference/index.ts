@@ -8,10 +8,12 @@ import { DifferenceView } from "./view.js";
 const READ = ["rows", "groups", "group", "summary", "stale", "selection", "unitless"] as const;
 
 function render({ model, el }: { model: Model<DifferenceTraits>; el: HTMLElement }): () => void {
-  const send = <K extends "group" | "selection">(name: K) => (value: DifferenceTraits[K]) => {
-    model.set(name, value);
-    model.save_changes();
-  };
+  const send =
+    <K extends "group" | "selection">(name: K) =>
+    (value: DifferenceTraits[K]) => {
+      model.set(name, value);
+      model.save_changes();
+    };
   const view = new DifferenceView(send("group"), send("selection"));
   el.append(view.element);
   const ends = [redraw(model, READ, (traits) => view.show(traits)), watchTheme(() => view.redraw())];

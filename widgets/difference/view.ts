@@ -14,7 +14,9 @@ export class DifferenceView {
   readonly element: HTMLElement;
   private readonly summary = h("span.summary", { role: "status" });
   private readonly choice = h("span.choice", { role: "group", "aria-label": "What to compare" });
-  private readonly heads = ["Name", "Moved", "Kept", "Now", "Saved or lost"].map((text) => h("th", { scope: "col" }, text));
+  private readonly heads = ["Name", "Moved", "Kept", "Now", "Saved or lost"].map((text) =>
+    h("th", { scope: "col" }, text),
+  );
   private readonly body = h("tbody");
   private readonly table: HTMLElement;
   private shown: Row[] = [];
@@ -22,14 +24,22 @@ export class DifferenceView {
   private picked = ""; // name of the row that made the selection
   private traits: DifferenceTraits | null = null;
 
-  constructor(private readonly choose: (group: string) => void, private readonly select: (op: number) => void) {
+  constructor(
+    private readonly choose: (group: string) => void,
+    private readonly select: (op: number) => void,
+  ) {
     this.table = h(
-      "table", { role: "grid", "aria-label": "What differs from the kept schedule; Enter selects an op" },
-      h("thead", {}, h("tr", {}, ...this.heads)), this.body,
+      "table",
+      { role: "grid", "aria-label": "What differs from the kept schedule; Enter selects an op" },
+      h("thead", {}, h("tr", {}, ...this.heads)),
+      this.body,
     );
     this.element = h(
-      "div.placelab.pl-table.pl-difference", { "data-lm-suppress-shortcuts": "true" }, style(THEME_CSS, TABLE_CSS, css),
-      h("div.head", {}, this.choice, this.summary), h("div.scroll", {}, this.table),
+      "div.placelab.pl-table.pl-difference",
+      { "data-lm-suppress-shortcuts": "true" },
+      style(THEME_CSS, TABLE_CSS, css),
+      h("div.head", {}, this.choice, this.summary),
+      h("div.scroll", {}, this.table),
     );
     listen(this.body, "click", (event) => this.pick(this.numberOf(event.target)));
     listen(this.body, "keydown", (event) => this.key(event));
@@ -43,8 +53,10 @@ export class DifferenceView {
     this.element.classList.toggle("stale", traits.stale);
     this.table.hidden = !traits.rows.length;
     this.element.classList.toggle("empty", !traits.rows.length);
-    if (before?.groups !== traits.groups) this.choice.replaceChildren(...traits.groups.map((group) => this.button(group)));
-    for (const button of this.choice.children) set(button, { "aria-pressed": String((button as HTMLElement).dataset.group === traits.group) });
+    if (before?.groups !== traits.groups)
+      this.choice.replaceChildren(...traits.groups.map((group) => this.button(group)));
+    for (const button of this.choice.children)
+      set(button, { "aria-pressed": String((button as HTMLElement).dataset.group === traits.group) });
     if (before?.rows !== traits.rows || before.group !== traits.group) this.fill();
     this.mark();
   }
@@ -121,9 +133,21 @@ function drawn({ what, name, moved, before, after, saved, op }: Row, most: numbe
   const text = saved === null ? "" : saved === 0 ? "0" : `${saved > 0 ? "−" : "+"}${units.time(Math.abs(saved))}`;
   const shown = name || `(no ${what})`;
   return h(
-    "tr", { tabindex: -1, class: op < 0 ? "fixed" : "" },
-    h("td.name", { title: shown }, shown), h("td.moved", { title: moved }, moved), h("td.number", { title: before }, before),
+    "tr",
+    { tabindex: -1, class: op < 0 ? "fixed" : "" },
+    h("td.name", { title: shown }, shown),
+    h("td.moved", { title: moved }, moved),
+    h("td.number", { title: before }, before),
     h("td.number", { title: after }, after),
-    h("td.change", {}, h("span", {}, h("span.bar", { "aria-hidden": "true" }, bar), h("b", { class: saved !== null && saved < 0 ? "lost" : "" }, text))),
+    h(
+      "td.change",
+      {},
+      h(
+        "span",
+        {},
+        h("span.bar", { "aria-hidden": "true" }, bar),
+        h("b", { class: saved !== null && saved < 0 ? "lost" : "" }, text),
+      ),
+    ),
   );
 }

@@ -19,7 +19,10 @@ function render({ model, el }: { model: Channel; el: HTMLElement }): () => void 
   const input = h("input", { type: "file", multiple: true, hidden: true, accept: model.get("accept") });
   const button = h(
     "button.jupyter-widgets.jupyter-button.widget-button",
-    { style: "width: auto", title: "Files of this browser's machine; they can be dropped anywhere on the explorer, too" },
+    {
+      style: "width: auto",
+      title: "Files of this browser's machine; they can be dropped anywhere on the explorer, too",
+    },
     "Upload…",
   );
   el.append(button, input);
@@ -60,7 +63,8 @@ function render({ model, el }: { model: Channel; el: HTMLElement }): () => void 
 
   listen(button, "click", () => input.click(), { signal });
   listen(input, "change", () => take(input.files), { signal });
-  for (const type of ["dragover", "dragleave", "drop"] as const) listen(document, type, drag, { signal, capture: true });
+  for (const type of ["dragover", "dragleave", "drop"] as const)
+    listen(document, type, drag, { signal, capture: true });
   model.on("msg:custom", next);
   return () => {
     ending.abort();

@@ -10,7 +10,10 @@ class Notebook implements NotebookModel {
   cells: { outputs?: { length: number; get(index: number): { data: Record<string, unknown> } } }[];
 
   constructor(...ids: string[]) {
-    this.cells = [{}, ...ids.map((model_id) => ({ outputs: { length: 1, get: () => ({ data: { [VIEW]: { model_id } } }) } }))];
+    this.cells = [
+      {},
+      ...ids.map((model_id) => ({ outputs: { length: 1, get: () => ({ data: { [VIEW]: { model_id } } }) } })),
+    ];
   }
 
   getMetadata(key: string): unknown {
@@ -49,7 +52,10 @@ test("what JupyterLab or others have saved stays as it is", () => {
   const notebook = new Notebook("a");
   const slider = { model_name: "IntSliderModel", state: { value: 3 } };
   const itself = { model_name: "VBoxModel", state: { children: [] } };
-  notebook.metadata.widgets = { [STATE]: { version_major: 2, version_minor: 0, state: { slider, a: itself } }, other: 1 };
+  notebook.metadata.widgets = {
+    [STATE]: { version_major: 2, version_minor: 0, state: { slider, a: itself } },
+    other: 1,
+  };
   keepPlaceholder(notebook, "a");
   expect(notebook.written).toBe(0);
   keepPlaceholder(notebook, "b");
@@ -60,5 +66,6 @@ test("what JupyterLab or others have saved stays as it is", () => {
 test("the notebook of a widget manager, of JupyterLab's alone", () => {
   const notebook = new Notebook();
   expect(notebookOf({ context: { model: notebook } })).toBe(notebook);
-  for (const other of [undefined, {}, { context: {} }, { context: { model: { cells: [] } } }]) expect(notebookOf(other)).toBeUndefined();
+  for (const other of [undefined, {}, { context: {} }, { context: { model: { cells: [] } } }])
+    expect(notebookOf(other)).toBeUndefined();
 });

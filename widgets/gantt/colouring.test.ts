@@ -6,7 +6,13 @@ import { colouring } from "./colouring.js";
 import { chartOf, PAIR } from "./example.js";
 
 const chart = chartOf(PAIR);
-const labels = { names: [], kinds: Uint8Array.of(2, 1, 0, 7), kindNames: ["a", "b", "c"], devices: ["x", "y"], units: SI };
+const labels = {
+  names: [],
+  kinds: Uint8Array.of(2, 1, 0, 7),
+  kindNames: ["a", "b", "c"],
+  devices: ["x", "y"],
+  units: SI,
+};
 const nothing = { index: new Uint8Array(), names: [] as string[] };
 const coloured = (way: string, sent = nothing) => {
   const { index, names, palette } = colouring(way, chart, labels, sent);

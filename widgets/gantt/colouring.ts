@@ -3,7 +3,18 @@ import { RAMPS } from "../shared/ramp.js";
 import { KINDS } from "../shared/palette.js";
 import { deviceOf, type Chart, type Labels } from "./scene.js";
 
-export const WAYS = ["kind", "scope", "layer", "device", "op", "critical path", "slack", "micro-batch", "replica", "phase"] as const;
+export const WAYS = [
+  "kind",
+  "scope",
+  "layer",
+  "device",
+  "op",
+  "critical path",
+  "slack",
+  "micro-batch",
+  "replica",
+  "phase",
+] as const;
 export type Way = (typeof WAYS)[number];
 /** Ways that only Python can work out: it sends the indices when they are asked for. */
 export const SENT: readonly Way[] = ["scope", "layer", "slack", "micro-batch", "replica", "phase"];
@@ -29,9 +40,14 @@ export function colouring(way: string, chart: Chart, labels: Labels, sent: Omit<
   if (way === "device") {
     const names = Array.from({ length: Math.min(chart.columns.nDevices, OTHER) }, (_, d) => deviceOf(labels, d));
     const again = chart.columns.nDevices > OTHER ? " …" : "";
-    return { index: Uint8Array.from(ops.device, (d) => d % OTHER), names: names.map((name) => name + again), palette: KINDS };
+    return {
+      index: Uint8Array.from(ops.device, (d) => d % OTHER),
+      names: names.map((name) => name + again),
+      palette: KINDS,
+    };
   }
-  if (way === "op") return { index: Uint8Array.from(ops.device, (_, op) => op % OTHER), names: ["each op"], palette: KINDS };
+  if (way === "op")
+    return { index: Uint8Array.from(ops.device, (_, op) => op % OTHER), names: ["each op"], palette: KINDS };
   if (way === "critical path") {
     const index = new Uint8Array(nOps).fill(OTHER);
     critical.row.forEach((row, i) => critical.kind[i] === 0 && (index[row] = 0));

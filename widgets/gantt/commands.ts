@@ -89,7 +89,11 @@ export class Commands {
   #toggle(what: Shown, on: boolean): void {
     this.ask.toggle(what, on);
     const not = on ? "" : "not ";
-    const said = { memory: `memory is ${not}shown`, links: `links are ${not}shown`, axis: `the time axis is ${not}kept` };
+    const said = {
+      memory: `memory is ${not}shown`,
+      links: `links are ${not}shown`,
+      axis: `the time axis is ${not}kept`,
+    };
     this.report.note(said[what]);
   }
 

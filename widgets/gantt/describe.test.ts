@@ -10,7 +10,8 @@ const labels = {
   names: ["net/conv", "relu", "fc", "loss"],
   kinds: new Uint8Array(4),
   kindNames: [],
-  devices: ["gpu:0", "gpu:1"], units: SI,
+  devices: ["gpu:0", "gpu:1"],
+  units: SI,
 };
 
 suite("words", () => {

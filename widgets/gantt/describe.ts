@@ -42,7 +42,12 @@ export function describeLink(chart: Chart, all: Links, labels: Labels, link: num
     const under = links.flatMap((one) => carriedAt(all, bars, one, t));
     const carried = under.map((bar) => columns.transfers.producer[bar - bars.nOps - bars.nSends]!);
     const more = carried.length > 2 ? ` and ${carried.length - 2} more` : "";
-    return carried.length ? `output of ${carried.slice(0, 2).map((op) => nameOf(labels, op)).join(", ")}${more}` : "nothing";
+    return carried.length
+      ? `output of ${carried
+          .slice(0, 2)
+          .map((op) => nameOf(labels, op))
+          .join(", ")}${more}`
+      : "nothing";
   };
   const key = ([a, b]: readonly [number, number]) => `${a} ${b}`;
   const shared = (labels.shared ?? []).flatMap(({ name, pairs }) => {

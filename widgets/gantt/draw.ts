@@ -108,7 +108,8 @@ function drawGutter(context: CanvasRenderingContext2D, scene: Scene): void {
   const { layout, paint, chart, labels, scroll } = scene;
   const { ratio, gutter } = layout;
   const two = layout.below >= 30 * ratio;
-  const size = clamp(layout.below - 2, 11 * ratio, 12 * ratio), every = Math.ceil((size + 1) / layout.row); // of low rows, some have a name
+  const size = clamp(layout.below - 2, 11 * ratio, 12 * ratio),
+    every = Math.ceil((size + 1) / layout.row); // of low rows, some have a name
   context.textBaseline = "middle";
   context.save();
   context.beginPath();

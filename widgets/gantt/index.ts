@@ -73,7 +73,13 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
     el.classList.toggle("pl-gantt-fill", model.get("height") < 0);
     view.resize(model.get("height"));
   };
-  const colours = () => view.colourBy(model.get("colour_by"), bytes(model.get("colours")), model.get("colour_names"), model.get("colour_ways"));
+  const colours = () =>
+    view.colourBy(
+      model.get("colour_by"),
+      bytes(model.get("colours")),
+      model.get("colour_names"),
+      model.get("colour_ways"),
+    );
   return [
     ["names", names],
     ["kinds", labels],

@@ -9,7 +9,13 @@ import type { Paint } from "./paint.js";
 import { raster } from "./raster.js";
 
 // Ops 0 and 1 one after the other on device 1; op 2 on a device that is gone.
-const kept = decodeKept(encodeKept(10, 2, [[1, 0, 2], [1, 2, 6], [65535, 6, 10]]))!;
+const kept = decodeKept(
+  encodeKept(10, 2, [
+    [1, 0, 2],
+    [1, 2, 6],
+    [65535, 6, 10],
+  ]),
+)!;
 
 describe("a kept schedule", () => {
   it("is read back, by device", () => {

@@ -51,9 +51,7 @@ export const KEY_HELP =
   "double-click: zoom to the op";
 
 /** The action of a key event; none for keys that belong to the page (with Ctrl, Alt or Meta). */
-export function actionOf(
-  event: Key & Pick<KeyboardEvent, "shiftKey">,
-): Action | undefined {
+export function actionOf(event: Key & Pick<KeyboardEvent, "shiftKey">): Action | undefined {
   return keyed(event.shiftKey ? { ...KEYS, ArrowLeft: "pan-left", ArrowRight: "pan-right" } : KEYS, event);
 }
 

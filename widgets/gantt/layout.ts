@@ -109,7 +109,9 @@ export function trackBox(lay: Layout, tracks: Lanes, k: number): { y: number; he
   const device = Math.floor(k / tracks.perDevice);
   const j = k - device * tracks.perDevice;
   const y = device * lay.row;
-  return j === 0 ? { y: y + lay.kept, height: lay.ops - lay.kept } : { y: y + lay.ops + (j - 1) * lay.transfer, height: lay.transfer };
+  return j === 0
+    ? { y: y + lay.kept, height: lay.ops - lay.kept }
+    : { y: y + lay.ops + (j - 1) * lay.transfer, height: lay.transfer };
 }
 
 /** The track at height `y` (relative to the top of all rows); -1 between devices and outside. */

@@ -28,7 +28,8 @@ export function showLegend(box: HTMLElement, board: Board): void {
   if (board.laned) items.push(item(h("i.swatch.usage"), "memory in use, and its capacity"));
   if (memory?.short.start.length) items.push(item(h("i.swatch.short"), "out of memory"));
   if (board.merged) items.push(item(h("i.swatch.merged"), "merged: height shows the busy share"));
-  if (board.picked >= 0 && columns.nTransfers) items.push(item(h("i.swatch.incoming"), "inputs of the selected op; its outputs undashed"));
+  if (board.picked >= 0 && columns.nTransfers)
+    items.push(item(h("i.swatch.incoming"), "inputs of the selected op; its outputs undashed"));
   box.replaceChildren(...items);
 }
 

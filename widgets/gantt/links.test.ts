@@ -37,7 +37,14 @@ describe("links", () => {
   });
 
   it("do not count a transfer that begins as another ends", () => {
-    const turn = chartOf({ devices: 2, ops: [[0, 1, 0]], transfers: [[1, 1, 0, 1, 0], [2, 1, 0, 1, 0]] });
+    const turn = chartOf({
+      devices: 2,
+      ops: [[0, 1, 0]],
+      transfers: [
+        [1, 1, 0, 1, 0],
+        [2, 1, 0, 1, 0],
+      ],
+    });
     expect(links(turn.columns, turn.bars).most).toBe(1);
   });
 
@@ -49,7 +56,13 @@ describe("links", () => {
   });
 
   it("are described with what they carry", () => {
-    const labels = { names: ["a", "b", "c"], kinds: new Uint8Array(3), kindNames: [], devices: ["x", "y", "z"], units: SI };
+    const labels = {
+      names: ["a", "b", "c"],
+      kinds: new Uint8Array(3),
+      kindNames: [],
+      devices: ["x", "y", "z"],
+      units: SI,
+    };
     expect(describeLink(all, used, labels, 0, 2.5)).toEqual({
       title: "x → y",
       rows: [
@@ -63,13 +76,39 @@ describe("links", () => {
 
   it("name those that share a link with other pairs of devices", () => {
     const shared = [
-      { name: "switch", pairs: [[0, 1], [1, 0]] as [number, number][] },
-      { name: "card", pairs: [[0, 1], [0, 2]] as [number, number][] },
+      {
+        name: "switch",
+        pairs: [
+          [0, 1],
+          [1, 0],
+        ] as [number, number][],
+      },
+      {
+        name: "card",
+        pairs: [
+          [0, 1],
+          [0, 2],
+        ] as [number, number][],
+      },
     ];
-    const labels = { names: ["a", "b", "c"], kinds: new Uint8Array(3), kindNames: [], devices: ["x", "y", "z"], units: SI, shared };
+    const labels = {
+      names: ["a", "b", "c"],
+      kinds: new Uint8Array(3),
+      kindNames: [],
+      devices: ["x", "y", "z"],
+      units: SI,
+      shared,
+    };
     const rows = (link: number, t: number) => describeLink(all, used, labels, link, t).rows.slice(0, -2);
-    expect(rows(1, 2.5)).toEqual([["now", "nothing"], ["on switch", "output of a, a"]]);
-    expect(rows(0, 4.5)).toEqual([["now", "nothing"], ["on switch", "output of b"], ["on card", "nothing"]]);
+    expect(rows(1, 2.5)).toEqual([
+      ["now", "nothing"],
+      ["on switch", "output of a, a"],
+    ]);
+    expect(rows(0, 4.5)).toEqual([
+      ["now", "nothing"],
+      ["on switch", "output of b"],
+      ["on card", "nothing"],
+    ]);
   });
 });
 
@@ -92,9 +131,17 @@ describe("lanes of links", () => {
     paintLinks(picture, scene);
     const high = (t: number) => {
       const x = 100 + 100 * t;
-      return Array.from({ length: link }, (_, i) => picture.pixels[(axis + linksTop + i) * 900 + x]).filter((p) => p === 7).length;
+      return Array.from({ length: link }, (_, i) => picture.pixels[(axis + linksTop + i) * 900 + x]).filter(
+        (p) => p === 7,
+      ).length;
     };
-    expect([0.5, 1.5, 2.5, 3.5, 5].map(high)).toEqual([0, Math.round(link / Math.log2(3)), link, Math.round(link / Math.log2(3)), 0]);
+    expect([0.5, 1.5, 2.5, 3.5, 5].map(high)).toEqual([
+      0,
+      Math.round(link / Math.log2(3)),
+      link,
+      Math.round(link / Math.log2(3)),
+      0,
+    ]);
   });
 
   it("need no room where nothing travels", () => {

@@ -53,7 +53,9 @@ function entriesOf({ colours, look, chart }: Board): Entry[] {
   const moved = columns.nTransfers ? [{ colour: look.barCss[TRANSFER]!, text: "transfer" }] : [];
   const reasons = new Set(columns.idle.reason);
   const idle = IDLE_REASONS.flatMap((reason, i) =>
-    reason !== "end" && reasons.has(i) ? [{ colour: hex(look.idle[reason].mark), text: `idle: ${IDLE_TEXT[reason]}` }] : [],
+    reason !== "end" && reasons.has(i)
+      ? [{ colour: hex(look.idle[reason].mark), text: `idle: ${IDLE_TEXT[reason]}` }]
+      : [],
   );
   return [...kinds, ...moved, { colour: look.theme.critical, text: "critical path" }, ...idle];
 }
@@ -99,7 +101,11 @@ function frame(context: CanvasRenderingContext2D, scene: Scene, sheet: Sheet): v
 }
 
 function pixels(scene: Scene, moving: Moving, sheet: Sheet): Promise<Blob> {
-  const [canvas, chart, over] = [0, 1, 2].map(() => document.createElement("canvas")) as [HTMLCanvasElement, HTMLCanvasElement, HTMLCanvasElement];
+  const [canvas, chart, over] = [0, 1, 2].map(() => document.createElement("canvas")) as [
+    HTMLCanvasElement,
+    HTMLCanvasElement,
+    HTMLCanvasElement,
+  ];
   [canvas.width, canvas.height] = [sheet.width, sheet.height];
   const context = canvas.getContext("2d")!;
   frame(context, scene, sheet);
@@ -108,7 +114,10 @@ function pixels(scene: Scene, moving: Moving, sheet: Sheet): Promise<Blob> {
   context.drawImage(chart, 0, sheet.head);
   context.drawImage(over, 0, sheet.head);
   return new Promise((done, failed) =>
-    canvas.toBlob((blob) => (blob ? done(blob) : failed(new Error("the picture is too large for this browser"))), "image/png"),
+    canvas.toBlob(
+      (blob) => (blob ? done(blob) : failed(new Error("the picture is too large for this browser"))),
+      "image/png",
+    ),
   );
 }
 

@@ -73,6 +73,10 @@ export class Player {
     publish(this.root, "playhead", { time, makespan, playing });
     if (!this.inside && !this.#busy) return;
     this.#busy = this.inside;
-    publish(this.root, "activity", this.inside ? activityAt(chart, this.board.links, time) : { devices: [], links: [] });
+    publish(
+      this.root,
+      "activity",
+      this.inside ? activityAt(chart, this.board.links, time) : { devices: [], links: [] },
+    );
   }
 }

@@ -98,7 +98,8 @@ export class Pointing {
       return title ? { title, rows: short } : null;
     }
     const { title, rows } = describe(chart!, labels, found);
-    const before = kept && found.kind === "op" && found.row < kept.start.length ? [keptNote(kept, labels, found.row)] : [];
+    const before =
+      kept && found.kind === "op" && found.row < kept.start.length ? [keptNote(kept, labels, found.row)] : [];
     return { title, rows: [...rows, ...before, ...short] };
   }
 

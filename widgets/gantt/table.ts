@@ -66,7 +66,11 @@ function peaks({ peak, capacity, short }: Memory, labels: Labels): HTMLElement[]
   const rows = Array.from(peak, (most, d) => {
     const lacking = short.bytes.filter((_, i) => short.device[i] === d);
     const lacks = lacking.length ? `${labels.units.bytes(Math.max(...lacking))} short, ${count(lacking.length)} ×` : "";
-    return h("tr", {}, ...cells([deviceOf(labels, d), labels.units.bytes(most), labels.units.bytes(capacity[d]!), lacks]));
+    return h(
+      "tr",
+      {},
+      ...cells([deviceOf(labels, d), labels.units.bytes(most), labels.units.bytes(capacity[d]!), lacks]),
+    );
   });
   return [titles("device", "peak memory", "capacity", "out of memory"), ...rows];
 }

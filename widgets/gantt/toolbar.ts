@@ -36,7 +36,11 @@ export function toolbar(on: ToolbarEvents, alone: boolean): Toolbar {
   const player = playing(on);
   const ways = colours(on, alone);
   const search = finder(on);
-  const axis = h("button.word", { type: "button", title: "Keep the time axis as it is when the makespan changes (k)" }, "keep axis");
+  const axis = h(
+    "button.word",
+    { type: "button", title: "Keep the time axis as it is when the makespan changes (k)" },
+    "keep axis",
+  );
   listen(axis, "click", () => on.act("keep-axis"));
   const toggles: Record<Toggle, HTMLElement> = {
     axis,
@@ -46,7 +50,9 @@ export function toolbar(on: ToolbarEvents, alone: boolean): Toolbar {
   };
   const help = h("button", { type: "button", title: KEY_HELP, "aria-label": "Keys" }, "?");
   listen(help, "click", on.help);
-  const element = h("div.toolbar", { role: "group", "aria-label": "Playback and zoom" },
+  const element = h(
+    "div.toolbar",
+    { role: "group", "aria-label": "Playback and zoom" },
     ...player.elements,
     h("span.gap"),
     axis,
@@ -66,7 +72,8 @@ export function toolbar(on: ToolbarEvents, alone: boolean): Toolbar {
     show: player.show,
     press: (toggle, down) => set(toggles[toggle], { "aria-pressed": String(down) }),
     colour: (way, more) => {
-      for (const option of ways.options) option.hidden = option.disabled = OF_JOBS.includes(option.value as Way) && !more.includes(option.value);
+      for (const option of ways.options)
+        option.hidden = option.disabled = OF_JOBS.includes(option.value as Way) && !more.includes(option.value);
       ways.value = way;
     },
     find: () => search.focus(),
@@ -83,7 +90,10 @@ function playing(on: ToolbarEvents) {
   const scrub = h("input.scrub", { ...range, "aria-label": "Time", title: "Time: drag to scrub" });
   listen(scrub, "input", () => on.seek(Number(scrub.value) / STEPS));
   const time = h("span.time"); // no live region: it changes sixty times a second
-  const [restart, back] = [act("restart", "Back to the start (r)", "restart"), act("stepBack", "Previous event (,)", "step-back")];
+  const [restart, back] = [
+    act("restart", "Back to the start (r)", "restart"),
+    act("stepBack", "Previous event (,)", "step-back"),
+  ];
   let running = false;
   return {
     elements: [restart, back, play, act("step", "Next event (.)", "step"), speed, scrub, time],

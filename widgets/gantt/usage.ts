@@ -120,7 +120,8 @@ export function drawUsed(context: CanvasRenderingContext2D, scene: Scene, time: 
     context.fillStyle = over ? paint.theme.critical : paint.theme.faint;
     const text = `${time === null ? "peak " : ""}${scene.labels.units.bytes(used)}`;
     const middle = y + layout.memory / 2;
-    if (middle > layout.axis && layout.memory >= 9 * ratio) context.fillText(text, 16 * ratio, middle, gutter - 20 * ratio);
+    if (middle > layout.axis && layout.memory >= 9 * ratio)
+      context.fillText(text, 16 * ratio, middle, gutter - 20 * ratio);
     if (time !== null) dot(context, scene, d, time, used);
   });
 }

@@ -7,7 +7,8 @@ describe("pixels as rectangles", () => {
     const pixels = new Uint32Array(width * height);
     for (const [colour, path] of paths)
       for (const [, x, y, w, h] of path.matchAll(/M(\d+) (\d+)h(\d+)v(\d+)h-\d+z/g))
-        for (let j = 0; j < Number(h); j++) pixels.fill(colour, (Number(y) + j) * width + Number(x), (Number(y) + j) * width + Number(x) + Number(w));
+        for (let j = 0; j < Number(h); j++)
+          pixels.fill(colour, (Number(y) + j) * width + Number(x), (Number(y) + j) * width + Number(x) + Number(w));
     return pixels;
   };
 

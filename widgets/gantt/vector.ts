@@ -4,7 +4,15 @@
  */
 import { h } from "../shared/dom.js";
 
-const PROPERTIES = ["fillStyle", "strokeStyle", "lineWidth", "font", "textAlign", "textBaseline", "globalAlpha"] as const;
+const PROPERTIES = [
+  "fillStyle",
+  "strokeStyle",
+  "lineWidth",
+  "font",
+  "textAlign",
+  "textBaseline",
+  "globalAlpha",
+] as const;
 const ANCHOR: Record<string, string> = { center: "middle", right: "end", end: "end" };
 const BASELINE: Record<string, string> = { middle: "central", top: "text-before-edge", bottom: "text-after-edge" };
 
@@ -85,7 +93,8 @@ export class SvgContext {
     return this.#ruler.measureText(text);
   }
   fillText(text: string, x: number, y: number, most = Infinity): void {
-    const squeezed = this.measureText(text).width > most ? ` textLength="${short(most)}" lengthAdjust="spacingAndGlyphs"` : "";
+    const squeezed =
+      this.measureText(text).width > most ? ` textLength="${short(most)}" lengthAdjust="spacingAndGlyphs"` : "";
     const anchor = ANCHOR[this.textAlign] ?? "start";
     const baseline = BASELINE[this.textBaseline] ?? "auto";
     const style = `font:${escaped(this.font)};dominant-baseline:${baseline}`;
@@ -98,12 +107,15 @@ export class SvgContext {
   putImageData({ data, width, height }: ImageData): void {
     const pixels = new Uint32Array(data.buffer, data.byteOffset, width * height);
     const paths = rectangles(pixels, width, height);
-    for (const [colour, path] of paths) this.markup.push(`<path shape-rendering="crispEdges" fill="${hex(colour)}" d="${path}"/>`);
+    for (const [colour, path] of paths)
+      this.markup.push(`<path shape-rendering="crispEdges" fill="${hex(colour)}" d="${path}"/>`);
   }
 
   #draw(path: string, filled: boolean): void {
     const dash = this.#dash.length ? ` stroke-dasharray="${this.#dash.map(short).join(" ")}"` : "";
-    const paint = filled ? `fill="${this.fillStyle}"` : `fill="none" stroke="${this.strokeStyle}" stroke-width="${short(this.lineWidth)}"${dash}`;
+    const paint = filled
+      ? `fill="${this.fillStyle}"`
+      : `fill="none" stroke="${this.strokeStyle}" stroke-width="${short(this.lineWidth)}"${dash}`;
     const alpha = this.globalAlpha < 1 ? ` opacity="${this.globalAlpha}"` : "";
     this.markup.push(`<path ${paint}${alpha} d="${path}"/>`);
   }

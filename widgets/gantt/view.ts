@@ -73,7 +73,9 @@ export class GanttView {
     );
     this.element = this.#build();
     this.#board.dress(readTheme(this.element));
-    this.#player = new Player(this.#board, this.element, (head) => this.#controls.show(head, this.#board.makespan, this.#board.labels.units));
+    this.#player = new Player(this.#board, this.element, (head) =>
+      this.#controls.show(head, this.#board.makespan, this.#board.labels.units),
+    );
     const pointed = {
       choose: (op: number) => this.#choose(op),
       fit: () => this.#board.fit(),
@@ -216,7 +218,9 @@ export class GanttView {
 
   /** Has the browser download the chart as it is shown. */
   savePicture(wanted: Wanted): void {
-    savePicture(this.#board, { ...this.#drawing.moving, hover: -1 }, wanted).catch((error: Error) => this.warn(error.message));
+    savePicture(this.#board, { ...this.#drawing.moving, hover: -1 }, wanted).catch((error: Error) =>
+      this.warn(error.message),
+    );
   }
 
   #onTheme(): void {

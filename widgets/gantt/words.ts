@@ -43,7 +43,8 @@ export function say(element: HTMLElement, text: string): void {
 /** The selected op and the makespan; without a selection, a summary of the schedule. */
 export function summary(chart: Chart, labels: Labels, selection: number): string {
   const { nOps, nDevices, nTransfers, makespan } = chart.columns;
-  if (selection >= 0 && selection < nOps) return `${opLine(chart, labels, selection)} · makespan ${labels.units.time(makespan)}`;
+  if (selection >= 0 && selection < nOps)
+    return `${opLine(chart, labels, selection)} · makespan ${labels.units.time(makespan)}`;
   return `${many(nOps, "op")} on ${many(nDevices, "device")} · ${many(nTransfers, "transfer")} · makespan ${labels.units.time(makespan)}`;
 }
 
@@ -54,7 +55,9 @@ export function memorySummary(memory: Memory, labels: Labels): string {
   const named = all.length > FEW ? [share.indexOf(Math.max(...share))] : all;
   const { device, bytes } = memory.short;
   const worst = bytes.reduce((most, b, i) => (b > bytes[most]! ? i : most), 0);
-  const short = device.length ? `${deviceOf(labels, device[worst]!)} out of memory, ${shortLine(memory, labels, worst)} · ` : "";
+  const short = device.length
+    ? `${deviceOf(labels, device[worst]!)} out of memory, ${shortLine(memory, labels, worst)} · `
+    : "";
   return `${short}peak memory ${named.map((d) => usageLine(memory, labels, d)).join(", ")}`;
 }
 

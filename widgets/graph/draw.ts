@@ -24,7 +24,9 @@ export interface Drawing {
 
 const READABLE = 10.5; // height in CSS pixels from which a box has its name in it;
 const STRIPED = 0.7; // zoom from which its colours are a stripe below the name, not behind it;
-const NARROW = 26, WIDE = 72, LONG = 110; // and the widths from which it has its name, a mark before a short name, and before any
+const NARROW = 26,
+  WIDE = 72,
+  LONG = 110; // and the widths from which it has its name, a mark before a short name, and before any
 const LETTER = 6.2; // about
 const BATCH = 32; // curves in one stroke, see frontend budgets
 export const TITLE = 18; // height of a frame's title, as placelab/widgets/graph/scene.py leaves room for
@@ -64,7 +66,8 @@ export function drawBase(g: Context, drawing: Drawing): void {
     const place = placeOf(camera, box);
     if (!box.open && visible(place, size)) drawBox(g, place, i, drawing, text);
   });
-  if (!hasTitle(camera)) picture.boxes.forEach((box) => box.open && drawName(g, placeOf(camera, box), box, drawing, text));
+  if (!hasTitle(camera))
+    picture.boxes.forEach((box) => box.open && drawName(g, placeOf(camera, box), box, drawing, text));
 }
 
 function drawFrame(g: Context, place: Place, box: Box, { camera, size, paint }: Drawing, text: Writer): void {
@@ -95,8 +98,11 @@ function drawName(g: Context, place: Place, box: Box, { size, paint }: Drawing, 
 }
 
 function drawBox(g: Context, place: Place, index: number, drawing: Drawing, text: Writer): void {
-  const { picture, paint, parts, pins } = drawing, striped = drawing.camera.zoom >= STRIPED;
-  const box = picture.boxes[index]!, scope = isScope(picture, box), mine = parts[index]!;
+  const { picture, paint, parts, pins } = drawing,
+    striped = drawing.camera.zoom >= STRIPED;
+  const box = picture.boxes[index]!,
+    scope = isScope(picture, box),
+    mine = parts[index]!;
   const { x, y, w, h } = place;
   const readable = isReadable(place);
   const radius = Math.min(scope ? 3 : h / 2.6, 9, w / 3);
@@ -113,7 +119,10 @@ function drawBox(g: Context, place: Place, index: number, drawing: Drawing, text
     g.strokeStyle = paint.border;
     g.stroke();
   }
-  const main = mine.reduce<Part | undefined>((best, part) => (best && best.share >= part.share ? best : part), undefined);
+  const main = mine.reduce<Part | undefined>(
+    (best, part) => (best && best.share >= part.share ? best : part),
+    undefined,
+  );
   outline();
   g.fillStyle = main ? paint.tint(main.colour) : paint.plate;
   g.fill();
@@ -141,7 +150,15 @@ function drawBox(g: Context, place: Place, index: number, drawing: Drawing, text
   if (pins[index]) pin(g, x + w - 3, y + 3, pins[index]!, paint);
 }
 
-function stripes(g: Context, parts: readonly Part[], x: number, y: number, w: number, h: number, tint = (colour: string) => colour): void {
+function stripes(
+  g: Context,
+  parts: readonly Part[],
+  x: number,
+  y: number,
+  w: number,
+  h: number,
+  tint = (colour: string) => colour,
+): void {
   const whole = parts.reduce((sum, part) => sum + part.share, 0);
   let at = x;
   for (const { colour, share } of parts) {

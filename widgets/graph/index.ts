@@ -34,7 +34,14 @@ function render({ model, el }: { model: Model<GraphTraits>; el: HTMLElement }): 
   const onValues = changed(() => sheet.change({ values: decodeValues(model.get("values")) }));
   const onLabels = changed(() => {
     const kinds = new Uint8Array(copied(model.get("kinds")));
-    sheet.change({ labels: { devices: model.get("devices"), units: unitsOf(model.get("unitless")), kinds, kindNames: model.get("kind_names") } });
+    sheet.change({
+      labels: {
+        devices: model.get("devices"),
+        units: unitsOf(model.get("unitless")),
+        kinds,
+        kindNames: model.get("kind_names"),
+      },
+    });
   });
   const onPins = changed(() => {
     sheet.change({ pinned: new Int16Array(copied(model.get("pinned"))) });

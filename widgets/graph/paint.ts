@@ -42,7 +42,8 @@ export function mix(a: string, b: string, share: number): string {
 /** `text`, or as much of its beginning and end as fits, by a function that measures. */
 export function fitted(text: string, width: number, measure: (text: string) => number): string {
   if (measure(text) <= width) return text;
-  let low = 0, high = text.length - 1; // letters that are kept
+  let low = 0,
+    high = text.length - 1; // letters that are kept
   const cut = (n: number) => `${text.slice(0, Math.ceil(n / 2))}…${text.slice(text.length - Math.floor(n / 2))}`;
   while (low < high) {
     const middle = (low + high + 1) >> 1;

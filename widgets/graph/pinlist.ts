@@ -21,7 +21,8 @@ export function pinChoices(node: number, pinned: boolean, devices: string[], ask
 /** Each box with pins, whose pins the choice takes away; last: all. */
 export function unpinChoices(picture: Picture, sums: Sums, devices: string[], ask: Ask): Choice[] {
   const boxes = pinnedBoxes(picture, sums).map((i) => {
-    const { label, path, ops, node } = picture.boxes[i]!, to = sums.pinnedTo[i]!;
+    const { label, path, ops, node } = picture.boxes[i]!,
+      to = sums.pinnedTo[i]!;
     const part = sums.pins[i] === ops ? "" : ` (${count(sums.pins[i]!)} of ${count(ops)} ops)`;
     const where = to === SEVERAL ? "several devices" : devices[to];
     const colour = to === SEVERAL ? undefined : deviceColour(to);

@@ -68,9 +68,13 @@ export function watchPointer(element: HTMLElement, on: PointerEvents, signal: Ab
   });
   listen("wheel", (event) => {
     const lines = event.deltaMode === 1 ? 16 : 1;
-    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) on.pan(-(event.deltaX || event.deltaY) * lines, 0);
+    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
+      on.pan(-(event.deltaX || event.deltaY) * lines, 0);
     else if (!on.zoom(Math.exp(-event.deltaY * lines * 0.0018), ...at(event))) return;
     event.preventDefault();
   });
-  document.addEventListener("keydown", (event) => event.key === "Escape" && pressed?.drag && end(true), { signal, capture: true });
+  document.addEventListener("keydown", (event) => event.key === "Escape" && pressed?.drag && end(true), {
+    signal,
+    capture: true,
+  });
 }

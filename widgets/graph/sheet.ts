@@ -32,7 +32,13 @@ export class Sheet {
 
   /** What the ops of each box add up to. */
   get sums(): Sums {
-    return (this.added ??= sumsOf(this.picture, this.values, this.labels.kinds, this.pinned, this.labels.kindNames.length));
+    return (this.added ??= sumsOf(
+      this.picture,
+      this.values,
+      this.labels.kinds,
+      this.pinned,
+      this.labels.kindNames.length,
+    ));
   }
 
   get legend(): Legend[] {
@@ -66,14 +72,18 @@ export class Sheet {
   }
 
   private make(paint: Paint): Coloured {
-    const { picture, sums } = this, { critical, surface } = paint.theme;
+    const { picture, sums } = this,
+      { critical, surface } = paint.theme;
     const most = picture.boxes.reduce((most, box, i) => (box.open ? most : Math.max(most, sums.time[i]!)), 0);
     const wide = widths(picture.edges.map((edge) => edge.bytes));
     const pinColour = (to: number) => (to < 0 ? "" : to === SEVERAL ? surface : deviceColour(to));
     return {
       paint,
       parts: picture.boxes.map((_, i) => partsOf(sums, i, this.colour, critical, most)),
-      drawn: picture.edges.map((_, i) => i).sort((a, b) => picture.edges[b]!.bytes - picture.edges[a]!.bytes).slice(0, MANY),
+      drawn: picture.edges
+        .map((_, i) => i)
+        .sort((a, b) => picture.edges[b]!.bytes - picture.edges[a]!.bytes)
+        .slice(0, MANY),
       width: picture.edges.map((edge) => wide(edge.bytes)),
       pins: picture.boxes.map((box, i) => (box.open ? "" : pinColour(sums.pinnedTo[i]!))),
     };

@@ -14,7 +14,10 @@ export interface Surface {
 export function surface(stage: HTMLElement, resized: () => void): Surface {
   const canvases = [h("canvas"), h("canvas")] as const;
   stage.prepend(...canvases);
-  const [base, marks] = canvases.map((canvas) => canvas.getContext("2d")!) as [CanvasRenderingContext2D, CanvasRenderingContext2D];
+  const [base, marks] = canvases.map((canvas) => canvas.getContext("2d")!) as [
+    CanvasRenderingContext2D,
+    CanvasRenderingContext2D,
+  ];
   const made = { size: { width: 0, height: 0 }, base, marks, stop: () => observer.disconnect() };
   const observer = new ResizeObserver(() => {
     const { clientWidth: width, clientHeight: height } = stage;

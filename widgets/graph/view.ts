@@ -38,7 +38,12 @@ export class GraphView {
   readonly sheet = new Sheet();
   canPin = false;
   private readonly ending = new AbortController();
-  private readonly stage = h("div.stage", { tabindex: 0, role: "application", "aria-roledescription": "model graph", "aria-label": "Model graph" });
+  private readonly stage = h("div.stage", {
+    tabindex: 0,
+    role: "application",
+    "aria-roledescription": "model graph",
+    "aria-label": "Model graph",
+  });
   private readonly empty = h("div.empty", {}, "The graph is being laid out …");
   private readonly said = h("div.said", { role: "status", "aria-live": "polite" });
   private readonly tip = tooltip();
@@ -59,7 +64,8 @@ export class GraphView {
   private shaping: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly on: ViewEvents) {
-    const { stage } = this, { signal } = this.ending;
+    const { stage } = this,
+      { signal } = this.ending;
     this.bar = toolbar({
       colour: on.coloured,
       find: on.queried,
@@ -69,34 +75,54 @@ export class GraphView {
       act: (action) => this.act(action),
     });
     this.finder = new Finder(this.bar);
-    this.element = h("div.placelab.pl-graph", { "data-lm-suppress-shortcuts": "true" },
-      style(THEME_CSS, css), this.bar.element, stage, this.tip.element, this.choices.element, this.said,
+    this.element = h(
+      "div.placelab.pl-graph",
+      { "data-lm-suppress-shortcuts": "true" },
+      style(THEME_CSS, css),
+      this.bar.element,
+      stage,
+      this.tip.element,
+      this.choices.element,
+      this.said,
     );
     stage.append(this.empty, this.map.element);
     this.loop = frames(stage, (damage, elapsed) => this.draw(damage, elapsed));
     this.area = surface(stage, () => this.resized());
-    this.view = new Viewport(() => this.picture, () => this.area.size, (to) => {
-      this.element.dataset.camera = [to.x, to.y, to.zoom].join(" ");
-      this.loop.invalidate("all");
-    });
+    this.view = new Viewport(
+      () => this.picture,
+      () => this.area.size,
+      (to) => {
+        this.element.dataset.camera = [to.x, to.y, to.zoom].join(" ");
+        this.loop.invalidate("all");
+      },
+    );
     this.stopTheme = watchTheme(() => this.themed());
-    watchPointer(stage, {
-      hover: (x, y) => this.point(x, y),
-      leave: () => this.point(-1, -1),
-      click: (x, y) => this.click(x, y),
-      doubleClick: (x, y) => this.onMark(x, y) || this.toggle(this.target(x, y)),
-      menu: (x, y) => this.offer(this.boxHere(x, y), x, y),
-      grab: (x, y) => this.grab(x, y),
-      pan: (dx, dy) => this.view.pan(dx, dy),
-      zoom: (factor, x, y) => this.view.zoom(factor, x, y),
-    }, signal);
-    listen(stage, "keydown", (event) => {
-      const action = actionOf(event);
-      if (!action || event.target !== stage) return;
-      event.preventDefault();
-      event.stopPropagation();
-      this.act(action);
-    }, { signal });
+    watchPointer(
+      stage,
+      {
+        hover: (x, y) => this.point(x, y),
+        leave: () => this.point(-1, -1),
+        click: (x, y) => this.click(x, y),
+        doubleClick: (x, y) => this.onMark(x, y) || this.toggle(this.target(x, y)),
+        menu: (x, y) => this.offer(this.boxHere(x, y), x, y),
+        grab: (x, y) => this.grab(x, y),
+        pan: (dx, dy) => this.view.pan(dx, dy),
+        zoom: (factor, x, y) => this.view.zoom(factor, x, y),
+      },
+      signal,
+    );
+    listen(
+      stage,
+      "keydown",
+      (event) => {
+        const action = actionOf(event);
+        if (!action || event.target !== stage) return;
+        event.preventDefault();
+        event.stopPropagation();
+        this.act(action);
+      },
+      { signal },
+    );
   }
 
   // ---------------------------------------------------------------- what Python sends
@@ -153,15 +179,22 @@ export class GraphView {
   }
 
   private draw(damage: "overlay" | "all", elapsed: number): boolean {
-    const coloured = this.sheet.coloured(), { size } = this.area;
+    const coloured = this.sheet.coloured(),
+      { size } = this.area;
     if (!size.width || !coloured) return false;
-    const moving = this.view.step(elapsed), { picture, hover, running } = this;
+    const moving = this.view.step(elapsed),
+      { picture, hover, running } = this;
     const drawing = { ...coloured, picture, size, camera: this.view.camera };
     if (moving || damage === "all") {
       drawBase(this.area.base, drawing);
       this.map.show(drawing);
     }
-    drawMarks(this.area.marks, drawing, { hover, running, focus: boxOfNode(picture, this.focus), found: this.finder.boxes });
+    drawMarks(this.area.marks, drawing, {
+      hover,
+      running,
+      focus: boxOfNode(picture, this.focus),
+      found: this.finder.boxes,
+    });
     return this.view.gliding;
   }
 
@@ -194,7 +227,8 @@ export class GraphView {
     }
     if (box?.open) return view.closeUp(box);
     if (view.isWhole) return view.all();
-    const old = before.boxes[boxOfNode(before, this.focus)], fresh = this.boxOf(this.focus);
+    const old = before.boxes[boxOfNode(before, this.focus)],
+      fresh = this.boxOf(this.focus);
     view.shift(old && fresh ? fresh.x - old.x : 0, old && fresh ? fresh.y - old.y : 0);
     this.bring();
   }
@@ -213,8 +247,11 @@ export class GraphView {
   }
 
   private say(): void {
-    const index = boxOfNode(this.picture, this.focus), box = this.picture.boxes[index];
-    this.said.textContent = box ? spoken(this.picture, this.sheet.sums, index, this.sheet.labels.devices, this.sheet.labels.units) : "";
+    const index = boxOfNode(this.picture, this.focus),
+      box = this.picture.boxes[index];
+    this.said.textContent = box
+      ? spoken(this.picture, this.sheet.sums, index, this.sheet.labels.devices, this.sheet.labels.units)
+      : "";
     this.element.dataset.focus = box ? box.path || box.label : "";
   }
 
@@ -249,9 +286,11 @@ export class GraphView {
   }
 
   private act(action: Action): void {
-    const index = boxOfNode(this.picture, this.focus), box = this.picture.boxes[index];
+    const index = boxOfNode(this.picture, this.focus),
+      box = this.picture.boxes[index];
     const { width, height } = this.area.size;
-    if (action === "zoom-in" || action === "zoom-out") this.view.zoom(action === "zoom-in" ? 1.3 : 1 / 1.3, width / 2, height / 2);
+    if (action === "zoom-in" || action === "zoom-out")
+      this.view.zoom(action === "zoom-in" ? 1.3 : 1 / 1.3, width / 2, height / 2);
     else if (action === "fit") this.view.all();
     else if (action === "search") this.bar.search.focus();
     else if (action === "clear") this.setFocus(-1);
@@ -260,7 +299,8 @@ export class GraphView {
     else if (action === "to-selection") this.view.closeUp(box);
     else if (action === "toggle") this.toggle(index);
     else if (action === "close") this.toggle(box.open ? index : box.inside);
-    else if (action === "menu") this.offer(index, placeOf(this.view.camera, box).x + 12, placeOf(this.view.camera, box).y + 12);
+    else if (action === "menu")
+      this.offer(index, placeOf(this.view.camera, box).x + 12, placeOf(this.view.camera, box).y + 12);
   }
 
   private move(from: number, direction: Direction): void {
@@ -279,7 +319,8 @@ export class GraphView {
 
   /** The box at a point, of an open one only where its title is. */
   private target(x: number, y: number): number {
-    const index = this.boxHere(x, y), box = this.picture.boxes[index];
+    const index = this.boxHere(x, y),
+      box = this.picture.boxes[index];
     const place = box?.open ? placeOf(this.view.camera, box) : undefined;
     return place && y >= place.y + Math.max(TITLE * this.view.camera.zoom, 10) ? -1 : index;
   }
@@ -293,7 +334,8 @@ export class GraphView {
   }
 
   private point(x: number, y: number): void {
-    const at = this.target(x, y), { stage, sheet } = this;
+    const at = this.target(x, y),
+      { stage, sheet } = this;
     if (at !== this.hover) this.loop.invalidate("overlay");
     this.hover = at;
     stage.dataset.over = at < 0 ? "" : "box";
@@ -324,12 +366,18 @@ export class GraphView {
   // ---------------------------------------------------------------- menus
 
   private offer(index: number, x: number, y: number): void {
-    const box = this.picture.boxes[index], { stage, sheet } = this;
+    const box = this.picture.boxes[index],
+      { stage, sheet } = this;
     if (!box) return;
     this.setFocus(box.node);
-    const open = isScope(this.picture, box) ? [{ text: box.open ? "Close" : "Open", act: () => this.toggle(index) }] : [];
-    const pins = this.canPin ? pinChoices(box.node, sheet.sums.pins[index]! > 0, sheet.labels.devices, this.on.asked) : [];
-    if (open.length + pins.length) this.choices.show(box.label, [...open, ...pins], x + stage.offsetLeft, y + stage.offsetTop);
+    const open = isScope(this.picture, box)
+      ? [{ text: box.open ? "Close" : "Open", act: () => this.toggle(index) }]
+      : [];
+    const pins = this.canPin
+      ? pinChoices(box.node, sheet.sums.pins[index]! > 0, sheet.labels.devices, this.on.asked)
+      : [];
+    if (open.length + pins.length)
+      this.choices.show(box.label, [...open, ...pins], x + stage.offsetLeft, y + stage.offsetTop);
   }
 
   private listPins(button: HTMLElement): void {

@@ -15,7 +15,10 @@ export function describe(picture: Picture, sums: Sums, index: number, devices: s
   if (box.kinds) rows.push([scope ? "kinds" : "kind", box.kinds]);
   if (sums.nDevices) {
     const all = picture.boxes.reduce((sum, { inside }, i) => (inside < 0 ? sum + sums.time[i]! : sum), 0);
-    rows.push(["time", units.time(sums.time[index]!) + (all ? `, ${percent(sums.time[index]! / all)} of all work` : "")]);
+    rows.push([
+      "time",
+      units.time(sums.time[index]!) + (all ? `, ${percent(sums.time[index]! / all)} of all work` : ""),
+    ]);
     rows.push([scope ? "devices" : "device", whereOf(sums, index, devices)]);
   }
   const carried = (edges: readonly number[]) => edges.reduce((sum, i) => sum + picture.edges[i]!.bytes, 0);
@@ -27,7 +30,10 @@ export function describe(picture: Picture, sums: Sums, index: number, devices: s
     const where = to === SEVERAL ? "several devices" : (devices[to] ?? "");
     rows.push(["pinned", pins === box.ops ? where : `${count(pins)} of ${count(box.ops)} ops to ${where}`]);
   }
-  return { title: box.path && box.label.startsWith("depth ") ? `${box.path}, ${box.label}` : box.path || box.label, rows };
+  return {
+    title: box.path && box.label.startsWith("depth ") ? `${box.path}, ${box.label}` : box.path || box.label,
+    rows,
+  };
 }
 
 /** One line for a screen reader. */

@@ -3,7 +3,11 @@ import { seconds as short } from "../shared/format.js";
 import type { Curve } from "./traits.js";
 
 const STEEP = 30; // the curve is cut at so many times its least overhead
-const UNITS = [[86400, "d", 2], [3600, "h", 1], [60, "min", 2]] as const; // seconds, unit, how many at least
+const UNITS = [
+  [86400, "d", 2],
+  [3600, "h", 1],
+  [60, "min", 2],
+] as const; // seconds, unit, how many at least
 
 /** What the interval costs, between the points of the curve on a straight line. */
 export function overhead({ seconds, over }: Curve, interval: number): number {
@@ -25,7 +29,10 @@ export class Scale {
   private readonly left: number;
   private readonly wide: number;
 
-  constructor({ seconds }: Curve, private readonly width: number) {
+  constructor(
+    { seconds }: Curve,
+    private readonly width: number,
+  ) {
     this.left = Math.log(seconds[0]!);
     this.wide = Math.max(Math.log(seconds.at(-1)!) - this.left, 1e-9);
   }

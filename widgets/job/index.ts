@@ -13,7 +13,11 @@ function render({ model, el }: { model: Model<JobTraits>; el: HTMLElement }): ()
     model.save_changes();
   });
   el.append(view.element);
-  const ends = [redraw(model, READ, (traits) => view.show(traits)), watchTheme(() => view.draw()), () => view.dispose()];
+  const ends = [
+    redraw(model, READ, (traits) => view.show(traits)),
+    watchTheme(() => view.draw()),
+    () => view.dispose(),
+  ];
   return () => ends.forEach((end) => end());
 }
 

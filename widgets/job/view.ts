@@ -7,17 +7,33 @@ import css from "./job.css";
 import type { JobTraits } from "./traits.js";
 import { boxOf, inside } from "../shared/zoom.js";
 
-const COLOURS: Record<string, string> = { useful: "#009E73", saving: "#0072B2", lost: "#D55E00", detecting: "#CC79A7", restoring: "#E69F00" };
+const COLOURS: Record<string, string> = {
+  useful: "#009E73",
+  saving: "#0072B2",
+  lost: "#D55E00",
+  detecting: "#CC79A7",
+  restoring: "#E69F00",
+};
 const BAR = 22; // height of the bar over time, under the marks of failures
 const MARKS = 10;
 const FOOT = 15; // room for the numbers under the curve
 const LOW = 6; // room for the marker under the least
 const TOP = 5; // room for the marker over the curve
-const TIP = "Expected time beyond the useful one, by the work between two checkpoints; both logarithmic. Drag the marker, or use the arrow keys";
+const TIP =
+  "Expected time beyond the useful one, by the work between two checkpoints; both logarithmic. Drag the marker, or use the arrow keys";
 const PATIENCE = 40; // ms between two intervals that are sent
 const ANSWER = 500; // ms after the last of them in which the kernel may still speak of an earlier one
 const STEP = 0.02; // of a key, as a power of ten
-const KEYS: Record<string, number> = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10, Home: -1e9, End: 1e9 };
+const KEYS: Record<string, number> = {
+  ArrowRight: 1,
+  ArrowUp: 1,
+  ArrowLeft: -1,
+  ArrowDown: -1,
+  PageUp: 10,
+  PageDown: -10,
+  Home: -1e9,
+  End: 1e9,
+};
 
 export class RunView {
   readonly element: HTMLElement;
@@ -29,7 +45,12 @@ export class RunView {
   private readonly best = s("circle.pl-optimum", { r: 4 });
   private readonly here = s("path.pl-here");
   private readonly knob = s("circle.knob", { r: 5 });
-  private readonly handle = s("g.handle", { tabindex: 0, role: "slider", "aria-label": "Interval between checkpoints" }, this.here, this.knob);
+  private readonly handle = s(
+    "g.handle",
+    { tabindex: 0, role: "slider", "aria-label": "Interval between checkpoints" },
+    this.here,
+    this.knob,
+  );
   private readonly texts = { best: s("text"), left: s("text.foot"), now: s("text.foot.now"), right: s("text.foot") };
   private readonly message = h("p", { hidden: true });
   private readonly watch = new ResizeObserver(() => this.draw());
@@ -42,7 +63,13 @@ export class RunView {
   constructor(private readonly send: (interval: number) => void) {
     this.costs.append(s("title", {}, TIP), this.axis, this.line, this.best, this.handle, ...Object.values(this.texts));
     this.element = h(
-      "div.placelab.pl-training", { "data-lm-suppress-shortcuts": "true" }, style(THEME_CSS, css), this.legend, this.time, this.costs, this.message,
+      "div.placelab.pl-training",
+      { "data-lm-suppress-shortcuts": "true" },
+      style(THEME_CSS, css),
+      this.legend,
+      this.time,
+      this.costs,
+      this.message,
     );
     listen(this.costs, "pointerdown", (event) => this.grasp(event));
     listen(this.costs, "pointermove", (event) => this.held && this.move(event));
@@ -90,11 +117,21 @@ export class RunView {
     const wide = width / (kinds[0]?.columns.length ?? 1);
     const sums = new Array<number>(kinds[0]?.columns.length ?? 0).fill(0);
     const areas = kinds.map(({ name, columns }) => {
-      const steps = columns.map((share, i) => `V${(MARKS + BAR * (1 - Math.min((sums[i] = sums[i]! + share), 1))).toFixed(1)}h${wide.toFixed(3)}`);
-      return s("path", { d: `M0 ${MARKS + BAR}${steps.join("")}V${MARKS + BAR}z`, fill: COLOURS[name] }, s("title", {}, name));
+      const steps = columns.map(
+        (share, i) =>
+          `V${(MARKS + BAR * (1 - Math.min((sums[i] = sums[i]! + share), 1))).toFixed(1)}h${wide.toFixed(3)}`,
+      );
+      return s(
+        "path",
+        { d: `M0 ${MARKS + BAR}${steps.join("")}V${MARKS + BAR}z`, fill: COLOURS[name] },
+        s("title", {}, name),
+      );
     });
     const marks = failures.map((at) => `M${(at * width - 3).toFixed(1)} 1h6l-3 8z`).join("");
-    this.time.replaceChildren(...areas.reverse(), ...(marks ? [s("path.pl-failures", { d: marks }, s("title", {}, "failures"))] : []));
+    this.time.replaceChildren(
+      ...areas.reverse(),
+      ...(marks ? [s("path.pl-failures", { d: marks }, s("title", {}, "failures"))] : []),
+    );
   }
 
   private drawCosts(width: number, height: number): void {
@@ -104,16 +141,32 @@ export class RunView {
     const y = (over: number) => foot - LOW - (foot - LOW - TOP) * heightOf(curve, over);
     set(this.costs, { viewBox: `0 0 ${width} ${height}` });
     set(this.axis, { d: `M0 ${foot}H${width}` });
-    set(this.line, { points: curve.seconds.map((at, i) => `${scale.x(at).toFixed(1)},${y(curve.over[i]!).toFixed(1)}`).join(" ") });
-    const [best, least, x, over] = [scale.x(optimum), Math.min(...curve.over), scale.x(this.interval), overhead(curve, this.interval)];
+    set(this.line, {
+      points: curve.seconds.map((at, i) => `${scale.x(at).toFixed(1)},${y(curve.over[i]!).toFixed(1)}`).join(" "),
+    });
+    const [best, least, x, over] = [
+      scale.x(optimum),
+      Math.min(...curve.over),
+      scale.x(this.interval),
+      overhead(curve, this.interval),
+    ];
     set(this.best, { cx: best.toFixed(1), cy: y(least).toFixed(1), "data-seconds": optimum });
     set(this.here, { d: `M${x.toFixed(1)} 0V${foot}` });
     set(this.knob, { cx: x.toFixed(1), cy: y(over).toFixed(1) });
     const says = `${lasting(this.interval)}: + ${percent(over)}`;
     set(this.handle, {
-      "aria-valuemin": limits[0], "aria-valuemax": limits[1], "aria-valuenow": this.interval, "aria-valuetext": `${says} expected`,
+      "aria-valuemin": limits[0],
+      "aria-valuemax": limits[1],
+      "aria-valuenow": this.interval,
+      "aria-valuetext": `${says} expected`,
     });
-    write(this.texts.best, Math.min(Math.max(best, 85), width - 85), 13, "middle", `optimum ${lasting(optimum)}: + ${percent(least)}`);
+    write(
+      this.texts.best,
+      Math.min(Math.max(best, 85), width - 85),
+      13,
+      "middle",
+      `optimum ${lasting(optimum)}: + ${percent(least)}`,
+    );
     write(this.texts.left, 0, height - 3, "start", lasting(curve.seconds[0]!));
     write(this.texts.right, width, height - 3, "end", lasting(curve.seconds.at(-1)!));
     write(this.texts.now, width / 2, height - 3, "middle", `interval ${says}`);

@@ -14,7 +14,11 @@ function render({ model, el }: { model: Model<MattersTraits>; el: HTMLElement })
   };
   const view = new MattersView(send("percent"), send("selection"));
   el.append(view.element);
-  const ends = [redraw(model, READ, (traits) => view.show(traits)), watchTheme(() => view.redraw()), () => view.dispose()];
+  const ends = [
+    redraw(model, READ, (traits) => view.show(traits)),
+    watchTheme(() => view.redraw()),
+    () => view.dispose(),
+  ];
   return () => ends.forEach((end) => end());
 }
 

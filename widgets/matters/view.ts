@@ -9,15 +9,30 @@ import type { MattersTraits, Row } from "./traits.js";
 
 const MOST = 200; // rows on the page
 const PATIENCE = 80; // ms between two positions of the slider that are sent
-const HEADS: readonly (readonly [Column, string])[] = [["what", "What"], ["name", "Name"], ["saved", "Saved"]];
+const HEADS: readonly (readonly [Column, string])[] = [
+  ["what", "What"],
+  ["name", "Name"],
+  ["saved", "Saved"],
+];
 const STEPS: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8, Home: -MOST, End: MOST };
 
 export class MattersView {
   readonly element: HTMLElement;
-  private readonly slider = h("input", { type: "range", min: 5, max: 100, step: 5, "aria-label": "How much faster, in percent" });
+  private readonly slider = h("input", {
+    type: "range",
+    min: 5,
+    max: 100,
+    step: 5,
+    "aria-label": "How much faster, in percent",
+  });
   private readonly faster = h("output");
   private readonly status = h("span.status", { role: "status" });
-  private readonly bar = h("div.progress", { role: "progressbar", "aria-label": "Simulated", "aria-valuemin": 0, "aria-valuemax": 100 });
+  private readonly bar = h("div.progress", {
+    role: "progressbar",
+    "aria-label": "Simulated",
+    "aria-valuemin": 0,
+    "aria-valuemax": 100,
+  });
   private readonly heads: readonly (readonly [Column, HTMLElement])[];
   private readonly body = h("tbody");
   private readonly more = h("div.more", { hidden: true });
@@ -29,16 +44,29 @@ export class MattersView {
   private traits: MattersTraits | null = null;
   private timer = 0;
 
-  constructor(private readonly send: (percent: number) => void, private readonly select: (op: number) => void) {
+  constructor(
+    private readonly send: (percent: number) => void,
+    private readonly select: (op: number) => void,
+  ) {
     this.heads = HEADS.map(([column, text]) => [column, this.head(column, text)]);
     const table = h(
-      "table", { role: "grid", "aria-label": "What would save how much; Enter selects an op" },
-      h("thead", {}, h("tr", {}, ...this.heads.map(([, cell]) => cell), h("th", { scope: "col", title: "Of the makespan" }, "%"))), this.body,
+      "table",
+      { role: "grid", "aria-label": "What would save how much; Enter selects an op" },
+      h(
+        "thead",
+        {},
+        h("tr", {}, ...this.heads.map(([, cell]) => cell), h("th", { scope: "col", title: "Of the makespan" }, "%")),
+      ),
+      this.body,
     );
     const ask = h("label", {}, "If it were", this.slider, this.faster);
     this.element = h(
-      "div.placelab.pl-table.pl-matters", { "data-lm-suppress-shortcuts": "true" }, style(THEME_CSS, TABLE_CSS, css),
-      h("div.head", {}, ask, this.status), this.bar, h("div.scroll", {}, table, this.more),
+      "div.placelab.pl-table.pl-matters",
+      { "data-lm-suppress-shortcuts": "true" },
+      style(THEME_CSS, TABLE_CSS, css),
+      h("div.head", {}, ask, this.status),
+      this.bar,
+      h("div.scroll", {}, table, this.more),
     );
     listen(this.slider, "input", () => this.slide());
     listen(this.slider, "change", () => this.slide(0));
@@ -119,7 +147,10 @@ export class MattersView {
     set(this.more, { hidden: rest <= 0 });
     this.more.textContent = `and ${rest} more`;
     if (!keys.has(this.at)) this.at = this.shown[0] ? keyOf(this.shown[0]) : "";
-    this.rove(this.shown.find((row) => keyOf(row) === this.at), focus && !this.body.contains(document.activeElement));
+    this.rove(
+      this.shown.find((row) => keyOf(row) === this.at),
+      focus && !this.body.contains(document.activeElement),
+    );
   }
 
   /** The row of the page for a row. */
@@ -127,7 +158,9 @@ export class MattersView {
     const key = keyOf(row);
     const element = this.views.get(key) ?? made();
     this.views.set(key, element);
-    const [what, name, bar, amount, part] = element.querySelectorAll<HTMLElement>(".what, .name, i, b, .share") as unknown as HTMLElement[];
+    const [what, name, bar, amount, part] = element.querySelectorAll<HTMLElement>(
+      ".what, .name, i, b, .share",
+    ) as unknown as HTMLElement[];
     const longer = (row.saved ?? 0) < 0;
     what!.textContent = row.what;
     name!.textContent = name!.title = row.name || `(no ${row.what})`;
@@ -179,8 +212,12 @@ export class MattersView {
 /** An empty row. */
 function made(): HTMLTableRowElement {
   return h(
-    "tr", { tabindex: -1 },
-    h("td.what"), h("td.name"), h("td.saved", {}, h("span.bar", { "aria-hidden": "true" }, h("i")), h("b")), h("td.share"),
+    "tr",
+    { tabindex: -1 },
+    h("td.what"),
+    h("td.name"),
+    h("td.saved", {}, h("span.bar", { "aria-hidden": "true" }, h("i")), h("b")),
+    h("td.share"),
   );
 }
 
