@@ -1,11 +1,11 @@
 /** A device as a card: name, type, speed, and peak use of its memory. */
-import { percent, type Units } from "../shared/format";
-import { clamp } from "../shared/scale";
-import type { Adjust } from "./adjust";
-import type { Rect } from "./geometry";
-import { pill } from "./pill";
-import { fitted, s, set } from "./svg";
-import { memoryOf, speedOf, type Target } from "./targets";
+import { percent, type Units } from "../shared/format.ts";
+import { clamp } from "../shared/scale.ts";
+import type { Adjust } from "./adjust.ts";
+import type { Rect } from "./geometry.ts";
+import { pill } from "./pill.ts";
+import { fitted, s, set } from "./svg.ts";
+import { memoryOf, speedOf, type Target } from "./targets.ts";
 
 const WIDE = 140; // pixels from which a card has room for its type
 
@@ -49,8 +49,8 @@ export function card(adjust: Adjust, device: number, rect: Rect, small: boolean)
 
 function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect): (peak: number) => void {
   const { name, type } = adjust.editor.cluster.devices[device]!;
-  const speed = pill(adjust, speedOf(device, name)),
-    memory = pill(adjust, memoryOf(device, name));
+  const speed = pill(adjust, speedOf(device, name));
+  const memory = pill(adjust, memoryOf(device, name));
   const used = s("text.faint.amount", { x: 10, y: 69 });
   const caption = s("text.faint", { x: 10, y: 39 });
   const kind = w < WIDE ? "" : fitted(type, 48, "11px sans-serif"); // else it is under the pointer
@@ -114,10 +114,10 @@ interface Bar {
 
 /** Peak use against capacity, which can be dragged; above capacity the bar is full and red. On small cards, without a pill, the bar is the slider. */
 function memoryBar(adjust: Adjust, target: Target, { w, h }: Rect, small: boolean): Bar {
-  const full = w - (small ? 12 : 20),
-    height = small ? 4 : 5;
-  const x = small ? 6 : 10,
-    y = small ? h - 6 : h - 13;
+  const full = w - (small ? 12 : 20);
+  const height = small ? 4 : 5;
+  const x = small ? 6 : 10;
+  const y = small ? h - 6 : h - 13;
   const bar = s("rect.used", { x, y, height, rx: height / 2 });
   const track = s("rect.track", { x, y, width: full, height, rx: height / 2 });
   const element = s("g.memory-bar", {}, track, bar, s("rect.hold", { x, y: y - 3, width: full, height: height + 7 }));

@@ -1,9 +1,9 @@
 /** Carry a card with the pointer: to another place in its box, into another host, or out of all hosts. */
-import { listen } from "../shared/dom";
-import { contains, slotAt, slotRect, type Box, type Point, type Scene } from "./geometry";
-import type { Editor } from "./editor";
-import { s, set } from "./svg";
-import type { Edit } from "./traits";
+import { listen } from "../shared/dom.ts";
+import type { Editor } from "./editor.ts";
+import { type Box, contains, type Point, type Scene, slotAt, slotRect } from "./geometry.ts";
+import { s, set } from "./svg.ts";
+import type { Edit } from "./traits.ts";
 
 const OUTSIDE = "__outside__";
 
@@ -20,9 +20,9 @@ export function carry(
 ): void {
   const home = scene.cards[device]!;
   const own = scene.boxes.find((box) => box.members.includes(device))!;
-  let grip: Point | null = null,
-    moved = false,
-    last = "";
+  let grip: Point | null = null;
+  let moved = false;
+  let last = "";
   let above: Node[] = []; // the cards drawn over this one; these are moved in the tree, since moving this one would lose the pointer
 
   const at = (event: PointerEvent): Point => {
@@ -61,8 +61,8 @@ export function carry(
   });
   listen(element, "pointermove", (event) => {
     if (!grip) return;
-    const p = at(event),
-      corner = { x: p.x - grip.x, y: p.y - grip.y };
+    const p = at(event);
+    const corner = { x: p.x - grip.x, y: p.y - grip.y };
     if (!moved && Math.hypot(corner.x - home.x, corner.y - home.y) < 5) return;
     if (!moved) raise();
     moved = true;

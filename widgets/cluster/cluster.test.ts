@@ -1,12 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { colourOf, COLOURS } from "./colours";
-import { contains, graphScene, gridScene, slotAt, slotRect, type Rect, type Scene } from "./geometry";
-import { outbox } from "./outbox";
-import { BANDWIDTH, decades, LATENCY, MEMORY, read, scaled, SPEED, spoken, writeRange } from "./quantity";
+import { SI } from "../shared/format.ts";
+import { COLOURS, colourOf } from "./colours.ts";
+import { contains, graphScene, gridScene, type Rect, type Scene, slotAt, slotRect } from "./geometry.ts";
+import { outbox } from "./outbox.ts";
+import { BANDWIDTH, decades, LATENCY, MEMORY, read, SPEED, scaled, spoken, writeRange } from "./quantity.ts";
+import { pairsText, ridden, sharesOf } from "./shares.ts";
+import { words } from "./sketch.ts";
 import {
   applied,
   between,
   block,
+  type Cluster,
   drawing,
   fromWire,
   hostsOf,
@@ -15,13 +19,9 @@ import {
   sharedText,
   structure,
   within,
-  type Cluster,
-} from "./state";
-import { pairsText, ridden, sharesOf } from "./shares";
-import { SI } from "../shared/format";
-import { words } from "./sketch";
-import { linkOf, sharedOf, speedOf } from "./targets";
-import type { Message } from "./traits";
+} from "./state.ts";
+import { linkOf, sharedOf, speedOf } from "./targets.ts";
+import type { Message } from "./traits.ts";
 
 /** A cluster of hosts with so many devices each; links inside are 300, between 12. */
 function cluster(...sizes: number[]): Cluster {
@@ -148,8 +148,8 @@ describe("shared links", () => {
       { name: "x", bandwidth: 8, pairs: [[0, 1]] as [number, number][] },
       { name: "y", bandwidth: 3, pairs: [[1, 0]] as [number, number][] },
     ];
-    const two = { ...cluster(2), shared },
-      target = sharedOf("x");
+    const two = { ...cluster(2), shared };
+    const target = sharedOf("x");
     const halved = applied(two, target.edit({ factor: 0.5 }));
     expect(halved.shared.map(({ bandwidth }) => bandwidth)).toEqual([4, 3]);
     expect(target.read(applied(halved, target.edit({ value: 20 })))).toEqual({ low: 20, high: 20 });

@@ -1,8 +1,8 @@
 /** The field in which an exact value or a name is typed, over the thing it is about. */
-import { h, listen } from "../shared/dom";
-import type { Rect } from "./geometry";
-import { fit } from "./room";
-import { boxOf } from "../shared/zoom";
+import { h, listen } from "../shared/dom.ts";
+import { boxOf } from "../shared/zoom.ts";
+import type { Rect } from "./geometry.ts";
+import { fit } from "./room.ts";
 
 const HEIGHT = 26; // of the field
 const GAP = 3;
@@ -66,7 +66,11 @@ export function entry(root: HTMLElement, room: () => Rect): Entry {
         if (event.key === "Escape") close(true);
       });
       listen(input, "keyup", (event) => event.stopPropagation());
-      listen(input, "blur", () => shut && (attempt(), close(false)));
+      listen(input, "blur", () => {
+        if (!shut) return;
+        attempt();
+        close(false);
+      });
       element.replaceChildren(input, complaint);
       element.hidden = false;
       place();

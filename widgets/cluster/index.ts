@@ -1,24 +1,24 @@
 /** The cluster canvas: devices, hosts and links to drag and edit. */
 import type { AnyModel, Render } from "@anywidget/types";
-import { subscribe } from "../shared/bus";
-import { h, listen, style } from "../shared/dom";
-import { readTheme, THEME_CSS, watchTheme } from "../shared/theme";
-import { adjust, type Adjust } from "./adjust";
-import { diagram, type Diagram } from "./diagram";
-import { editor, type Editor } from "./editor";
-import { entry } from "./entry";
-import { gridScene, graphScene, LARGE, SNUG, TIGHT, type Scene } from "./geometry";
-import { matrix, type Matrix } from "./matrix";
-import { roomIn } from "./room";
-import { ruler } from "./ruler";
-import { sharesOf } from "./shares";
-import { drawing, hostsOf, nextHost, REST, structure, type Activity } from "./state";
-import { strip, type Strip } from "./strip";
+import { subscribe } from "../shared/bus.ts";
+import { h, listen, style } from "../shared/dom.ts";
+import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
+import { boxOf } from "../shared/zoom.ts";
+import { type Adjust, adjust } from "./adjust.ts";
+import { type Diagram, diagram } from "./diagram.ts";
+import { type Editor, editor } from "./editor.ts";
+import { entry } from "./entry.ts";
+import { graphScene, gridScene, LARGE, type Scene, SNUG, TIGHT } from "./geometry.ts";
+import { type Matrix, matrix } from "./matrix.ts";
+import { roomIn } from "./room.ts";
+import { ruler } from "./ruler.ts";
+import { sharesOf } from "./shares.ts";
+import { type Activity, drawing, hostsOf, nextHost, REST, structure } from "./state.ts";
+import { type Strip, strip } from "./strip.ts";
 import css from "./style.css";
-import { memoryOf } from "./targets";
-import { toolbar, type Action } from "./toolbar";
-import type { ClusterTraits, Curve, Edit } from "./traits";
-import { boxOf } from "../shared/zoom";
+import { memoryOf } from "./targets.ts";
+import { type Action, toolbar } from "./toolbar.ts";
+import type { ClusterTraits, Curve, Edit } from "./traits.ts";
 
 const SIDE_BY_SIDE = 900; // pixels from which cards and matrix stand beside each other
 const CLOSE = 480; // the same in a larger view, which gives little height
@@ -151,10 +151,10 @@ class Canvas {
     const focused = this.#focus ?? this.root.querySelector<HTMLElement>(":focus")?.dataset.key ?? null;
     this.#focus = null;
     if (focused) this.root.focus({ preventScroll: true }); // never to the page meanwhile: a notebook would take it for its cells
-    const graph = drawing(cluster) === "graph",
-      beside = width >= (this.#model.get("embedded") ? CLOSE : SIDE_BY_SIDE);
-    const shares = sharesOf(cluster),
-      snug = shares.length ? TIGHT : SNUG;
+    const graph = drawing(cluster) === "graph";
+    const beside = width >= (this.#model.get("embedded") ? CLOSE : SIDE_BY_SIDE);
+    const shares = sharesOf(cluster);
+    const snug = shares.length ? TIGHT : SNUG;
     this.#scene = graph
       ? graphScene(cluster, this.#model.get("embedded") ? snug : LARGE)
       : gridScene(cluster, (beside ? width / 2 : width) - 36);
@@ -198,8 +198,8 @@ class Canvas {
   }
 
   #act(action: Action): void {
-    const { cluster } = this.#editor,
-      device = this.#chosen;
+    const { cluster } = this.#editor;
+    const device = this.#chosen;
     const count = cluster.devices.length;
     switch (action) {
       case "add": {
@@ -242,8 +242,8 @@ class Canvas {
 
   #key(event: KeyboardEvent): void {
     event.stopPropagation(); // a notebook's shortcuts are matched on the focused element itself, before its ancestors can suppress them
-    const control = event.ctrlKey || event.metaKey,
-      key = event.key.toLowerCase();
+    const control = event.ctrlKey || event.metaKey;
+    const key = event.key.toLowerCase();
     const on = (event.target as HTMLElement).closest<SVGElement>(".card");
     const title = (event.target as HTMLElement).closest<SVGElement>(".host-name");
     const device = on ? Number(on.dataset.device) : this.#chosen;

@@ -1,14 +1,14 @@
 /** The links of a drawing with few devices: inside a host, between hosts, and those of a selected device. */
-import { clamp } from "../shared/scale";
-import type { Adjust } from "./adjust";
-import { centre, edge, type Box, type Point, type Rect, type Scene } from "./geometry";
-import { label, type Label } from "./pill";
-import { ridden, type Share } from "./shares";
-import { dashes } from "./sharing";
-import { between, rangeOf, sharedText, within, type Cluster } from "./state";
-import { s, set } from "./svg";
-import { linkOf } from "./targets";
-import type { Pair } from "./traits";
+import { clamp } from "../shared/scale.ts";
+import type { Adjust } from "./adjust.ts";
+import { type Box, centre, edge, type Point, type Rect, type Scene } from "./geometry.ts";
+import { type Label, label } from "./pill.ts";
+import { ridden, type Share } from "./shares.ts";
+import { dashes } from "./sharing.ts";
+import { between, type Cluster, rangeOf, sharedText, within } from "./state.ts";
+import { s, set } from "./svg.ts";
+import { linkOf } from "./targets.ts";
+import type { Pair } from "./traits.ts";
 
 /** Lines below the cards, labels above them, and how both show present values. */
 export interface Links {
@@ -101,8 +101,8 @@ function direct(adjust: Adjust, { boxes }: Scene): Links[] {
   return boxes.flatMap((a, i) =>
     boxes.slice(i + 1).map((b) => {
       const pairs = between(a.members, b.members);
-      const from = edge(a, centre(b)),
-        to = edge(b, centre(a));
+      const from = edge(a, centre(b));
+      const to = edge(b, centre(a));
       const middle = { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 };
       return link(
         adjust,
@@ -122,10 +122,10 @@ function network(adjust: Adjust, { boxes }: Scene, bar: Rect): Links[] {
   const stubs = boxes.map((box) => {
     const rest = everyone.filter((device) => !box.members.includes(device));
     const pairs = between(box.members, rest);
-    const x = box.x + box.w / 2,
-      above = box.y < bar.y;
-    const from = { x, y: above ? box.y + box.h : box.y },
-      to = { x, y: above ? bar.y : bar.y + bar.h };
+    const x = box.x + box.w / 2;
+    const above = box.y < bar.y;
+    const from = { x, y: above ? box.y + box.h : box.y };
+    const to = { x, y: above ? bar.y : bar.y + bar.h };
     const middle = { x, y: (from.y + to.y) / 2 };
     return link(
       adjust,
@@ -166,9 +166,9 @@ function link(
       .map(([a, b]) => `M${a.x} ${a.y}L${b.x} ${b.y}`)
       .join("");
   const whole = path(pairs.map(([from]) => from));
-  const line = s("path.wire", { d: whole }),
-    busy = s("path.busy", { d: whole }),
-    title = s("title");
+  const line = s("path.wire", { d: whole });
+  const busy = s("path.busy", { d: whole });
+  const title = s("title");
   const shared = sharedText(adjust.editor.cluster, pairs) !== "";
   const reference = referenceOf(adjust.editor.cluster);
   return {

@@ -1,18 +1,18 @@
 /** The space for elements that float over the drawing: inside the panel, below its buttons, and in its visible part. */
-import { clamp } from "../shared/scale";
-import type { Rect } from "./geometry";
-import { boxOf, zoomOf } from "../shared/zoom";
+import { clamp } from "../shared/scale.ts";
+import { boxOf, zoomOf } from "../shared/zoom.ts";
+import type { Rect } from "./geometry.ts";
 
 const EDGE = 4; // pixels kept free
 
 /** The part of `body`, inside `root`, that no scrolled or clipping element around it hides; in coordinates of `root`. */
 export function roomIn(root: HTMLElement, body: Element): Rect {
-  const zoom = zoomOf(root),
-    own = boxOf(root);
-  let left = Math.max(own.left, 0),
-    top = Math.max(boxOf(body).top, 0);
-  let right = Math.min(own.right, innerWidth / zoom),
-    bottom = Math.min(own.bottom, innerHeight / zoom);
+  const zoom = zoomOf(root);
+  const own = boxOf(root);
+  let left = Math.max(own.left, 0);
+  let top = Math.max(boxOf(body).top, 0);
+  let right = Math.min(own.right, innerWidth / zoom);
+  let bottom = Math.min(own.bottom, innerHeight / zoom);
   for (let around = root.parentElement; around; around = around.parentElement) {
     if (getComputedStyle(around).overflow === "visible") continue;
     const clip = boxOf(around, zoom);

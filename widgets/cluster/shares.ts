@@ -1,7 +1,7 @@
 /** Shared links: the letter and colour of each, the devices that show it, the wires it is drawn on. Pure. */
-import { KINDS } from "../shared/palette";
-import { ends, type Cluster } from "./state";
-import type { Pair, SharedLink } from "./traits";
+import { KINDS } from "../shared/palette.ts";
+import { type Cluster, ends } from "./state.ts";
+import type { Pair, SharedLink } from "./traits.ts";
 
 const COLOURS = [1, 2, 3, 5, 4].map((i) => KINDS[i]!); // blue marks what can be changed
 const NAMED = 8; // pairs of devices in a text

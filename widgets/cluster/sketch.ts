@@ -1,7 +1,7 @@
 /** The curve under the ruler: makespan over the value that is being dragged. */
-import type { Units } from "../shared/format";
-import { s } from "./svg";
-import type { Curve } from "./traits";
+import type { Units } from "../shared/format.ts";
+import { s } from "./svg.ts";
+import type { Curve } from "./traits.ts";
 
 const TOP = 50;
 const BOTTOM = 78;
@@ -16,8 +16,8 @@ export function sketch(
   units: Units,
   write: (value: number) => string,
 ): SVGElement[] {
-  const low = Math.min(...curve.makespans),
-    high = Math.max(...curve.makespans);
+  const low = Math.min(...curve.makespans);
+  const high = Math.max(...curve.makespans);
   const y = (makespan: number) => BOTTOM - ((makespan - low) / (high - low || 1)) * (BOTTOM - TOP);
   const points = curve.values
     .map((value, i) => [x(value), y(curve.makespans[i]!)] as const)

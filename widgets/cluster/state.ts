@@ -1,6 +1,6 @@
 /** The cluster as the browser holds it, with the look-ups that the drawing needs. Pure. */
-import { unitsOf, type Units } from "../shared/format";
-import type { Edit, Pair, SharedLink, View, WireCluster } from "./traits";
+import { type Units, unitsOf } from "../shared/format.ts";
+import type { Edit, Pair, SharedLink, View, WireCluster } from "./traits.ts";
 
 export interface Device {
   readonly name: string;
@@ -102,8 +102,8 @@ export function ends(pairs: readonly Pair[]): number[] {
 
 /** Smallest and largest entry of a matrix at these pairs. */
 export function rangeOf(matrix: readonly (readonly number[])[], pairs: readonly Pair[]): Range {
-  let low = Infinity,
-    high = -Infinity;
+  let low = Infinity;
+  let high = -Infinity;
   for (const [i, j] of pairs) {
     low = Math.min(low, matrix[i]![j]!);
     high = Math.max(high, matrix[i]![j]!);

@@ -1,6 +1,6 @@
 /** The buttons above the drawing. */
-import { h, listen } from "../shared/dom";
-import { s } from "./svg";
+import { h, listen } from "../shared/dom.ts";
+import { s } from "./svg.ts";
 
 const ICONS = {
   add: "M8 3v10M3 8h10",

@@ -1,9 +1,10 @@
 /** "Copy as code": copies a cell's text to the clipboard and shows it. */
-import { h, listen, style } from "../shared/dom.js";
-import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.js";
-import type { Model } from "../gantt/traits.js";
+
+import type { Model } from "../gantt/traits.ts";
+import { h, listen, style } from "../shared/dom.ts";
+import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
 import css from "./code.css";
-import type { CodeTraits } from "./traits.js";
+import type { CodeTraits } from "./traits.ts";
 
 function render({ model, el }: { model: Model<CodeTraits>; el: HTMLElement }): () => void {
   const ending = new AbortController();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { bestFirst, bestOf, explain, isOptimal, ratioOf, textOf } from "./cells.js";
-import type { Cell, Row } from "./traits.js";
+import { bestFirst, bestOf, explain, isOptimal, ratioOf, textOf } from "./cells.ts";
+import type { Cell, Row } from "./traits.ts";
 
 const cell = (makespan: number, more: Partial<Cell> = {}): Cell => ({
   makespan,

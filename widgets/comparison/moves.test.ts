@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { moved, type Place } from "./moves.js";
+import { moved, type Place } from "./moves.ts";
 
 const WIDTHS = [4, 1, 4]; // the second row has a button in place of its cells
 const go = (from: [number, number], key: string, held: Partial<KeyboardEvent> = {}, widths = WIDTHS) => {

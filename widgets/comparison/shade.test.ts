@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { luminance } from "../shared/palette.js";
-import { shade, WORST } from "./shade.js";
+import { luminance } from "../shared/palette.ts";
+import { shade, WORST } from "./shade.ts";
 
 const RATIOS = Array.from({ length: 401 }, (_, i) => WORST ** (i / 400));
 

@@ -1,8 +1,8 @@
-import { describe as suite, expect, it } from "vitest";
-import { bars, ghosts, spans } from "./candidates.js";
-import { isRight, verdict } from "./detail.js";
-import type { DecisionRow } from "./page.js";
-import { equation } from "./sums.js";
+import { expect, it, describe as suite } from "vitest";
+import { bars, ghosts, spans } from "./candidates.ts";
+import { isRight, verdict } from "./detail.ts";
+import type { DecisionRow } from "./page.ts";
+import { equation } from "./sums.ts";
 
 const decision = (score: number[], took: number[], device: number): DecisionRow => ({
   row: 0,

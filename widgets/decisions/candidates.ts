@@ -1,8 +1,8 @@
 /** The devices that a decision looked at: a row each with a bar, the score and the winner's mark. */
-import { h, listen, set } from "../shared/dom.js";
-import { align } from "./digits.js";
-import type { Decision } from "./page.js";
-import type { Candidate, Times } from "./traits.js";
+import { h, listen, set } from "../shared/dom.ts";
+import { align } from "./digits.ts";
+import type { Decision } from "./page.ts";
+import type { Candidate, Times } from "./traits.ts";
 
 const NUMBERED = 9; // devices that a key chooses
 

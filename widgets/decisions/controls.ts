@@ -1,8 +1,8 @@
 /** The row of buttons: stepping, playing, prediction, ranks, and the strategy to compare with. */
-import { h, listen, set } from "../shared/dom.js";
-import { count as grouped } from "../shared/format.js";
-import { icon, type Icon } from "../shared/icons.js";
-import type { Quiz } from "./steps.js";
+import { h, listen, set } from "../shared/dom.ts";
+import { count as grouped } from "../shared/format.ts";
+import { type Icon, icon } from "../shared/icons.ts";
+import type { Quiz } from "./steps.ts";
 
 export interface ControlsState {
   readonly mode: string;

@@ -1,10 +1,10 @@
 /** The current decision, or the current rank, in full. */
-import { h, listen } from "../shared/dom.js";
-import { tail } from "./list.js";
-import { candidates, type CandidatesView } from "./candidates.js";
-import type { Decision, DecisionRow, RankRow } from "./page.js";
-import { amount, equation, sums } from "./sums.js";
-import type { About } from "./traits.js";
+import { h, listen } from "../shared/dom.ts";
+import { type CandidatesView, candidates } from "./candidates.ts";
+import { tail } from "./list.ts";
+import type { Decision, DecisionRow, RankRow } from "./page.ts";
+import { amount, equation, sums } from "./sums.ts";
+import type { About } from "./traits.ts";
 
 export interface DecisionState extends Omit<CandidatesView, "unit"> {
   readonly about: About;

@@ -31,7 +31,7 @@ export function align(values: ArrayLike<number>, best: number, unit: string): Wr
   const write = chooseWriting(scaled.filter(Number.isFinite), scaled[best]!);
   const texts = scaled.map((value) => (Number.isFinite(value) ? write(value) : ""));
   const length = Math.max(...texts.map((text) => text.length));
-  const padded = texts.map((text) => text && text.padStart(length, "\u2007")); // as wide as a digit
+  const padded = texts.map((text) => (text ? text.padStart(length, "\u2007") : "")); // as wide as a digit
   const nearest = runnerUp(scaled, best);
   return padded.map((text, i) => {
     const other = padded[i === best ? nearest : best] ?? "";

@@ -1,5 +1,5 @@
-import { describe as suite, expect, it } from "vitest";
-import { decodePage } from "./page.js";
+import { expect, it, describe as suite } from "vitest";
+import { decodePage } from "./page.ts";
 
 /** A message of columns and texts, each part padded to 8 bytes. */
 function message(header: number[], columns: ArrayBufferView[], texts: unknown): DataView {

@@ -1,5 +1,5 @@
 /** Reads pages of rows, as placelab/widgets/decisions_wire.py writes them. */
-import { reader } from "../gantt/decode.js";
+import { reader } from "../gantt/decode.ts";
 
 /** One decision of one strategy. */
 export interface Decision {

@@ -1,5 +1,5 @@
-import { describe as suite, expect, it } from "vitest";
-import { guess, hides, missing, moved, OFF, start, within } from "./steps.js";
+import { expect, it, describe as suite } from "vitest";
+import { guess, hides, missing, moved, OFF, start, within } from "./steps.ts";
 
 suite("keys", () => {
   it("move within the rows", () => {

@@ -1,15 +1,15 @@
 /** The view as a whole: what is on show, where the reader is, and what keys and clicks do. */
-import { h, listen, style } from "../shared/dom.js";
-import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.js";
-import { ghosts } from "./candidates.js";
-import { controls } from "./controls.js";
+import { h, listen, style } from "../shared/dom.ts";
+import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
+import { ghosts } from "./candidates.ts";
+import { controls } from "./controls.ts";
 import css from "./decisions.css";
-import { decisionDetail, isRight, rankDetail } from "./detail.js";
-import { list } from "./list.js";
-import type { DecisionRow, Page, RankRow } from "./page.js";
-import { guess, hides, missing, moved, OFF, start, within } from "./steps.js";
-import { amount } from "./sums.js";
-import type { About, Candidate } from "./traits.js";
+import { decisionDetail, isRight, rankDetail } from "./detail.ts";
+import { list } from "./list.ts";
+import type { DecisionRow, Page, RankRow } from "./page.ts";
+import { guess, hides, missing, moved, OFF, start, within } from "./steps.ts";
+import { amount } from "./sums.ts";
+import type { About, Candidate } from "./traits.ts";
 
 /** What Python says; see traits.ts. */
 export interface Facts {

@@ -1,9 +1,9 @@
 /** What differs from the kept schedule, an anywidget view: connects the model's traits with the table. */
-import type { Model } from "../gantt/traits.js";
-import { redraw } from "../shared/redraw.js";
-import { watchTheme } from "../shared/theme.js";
-import type { DifferenceTraits } from "./traits.js";
-import { DifferenceView } from "./view.js";
+import type { Model } from "../gantt/traits.ts";
+import { redraw } from "../shared/redraw.ts";
+import { watchTheme } from "../shared/theme.ts";
+import type { DifferenceTraits } from "./traits.ts";
+import { DifferenceView } from "./view.ts";
 
 const READ = ["rows", "groups", "group", "summary", "stale", "selection", "unitless"] as const;
 

@@ -2,9 +2,10 @@
  * "Upload…", and dropping files anywhere on the explorer. A file is sent to the kernel in pieces, each after the one before has
  * arrived, since a message over a notebook's socket is limited to some megabytes.
  */
-import { h, listen } from "../shared/dom.js";
-import type { Model } from "../gantt/traits.js";
-import type { FilesTraits, Piece } from "./traits.js";
+
+import type { Model } from "../gantt/traits.ts";
+import { h, listen } from "../shared/dom.ts";
+import type { FilesTraits, Piece } from "./traits.ts";
 
 const PIECE = 1 << 20; // bytes
 const OVER = "pl-drop"; // class of the explorer while files are dragged over it

@@ -1,12 +1,12 @@
 /** What surrounds the explorer's views: splitter, full screen, presenting, panels that close, downloads. */
 import type { Render } from "@anywidget/types";
-import { h, listen, style } from "../shared/dom";
-import { download } from "../shared/download";
+import { h, listen, style } from "../shared/dom.ts";
+import { download } from "../shared/download.ts";
+import { boxOf, pointOf } from "../shared/zoom.ts";
 import css from "./frame.css";
-import { bounded, byKey } from "./split";
-import { keepPlaceholder, notebookOf } from "./placeholder";
-import type { Download, FrameTraits } from "./traits";
-import { boxOf, pointOf } from "../shared/zoom";
+import { keepPlaceholder, notebookOf } from "./placeholder.ts";
+import { bounded, byKey } from "./split.ts";
+import type { Download, FrameTraits } from "./traits.ts";
 
 const ROOT = ".placelab-explorer";
 const ARRIVES = 5000; // ms within which a picture reaches the page
@@ -72,10 +72,11 @@ const render: Render<FrameTraits> = ({ model, el }) => {
   let looking = 0;
   const look = () => {
     clearTimeout(looking);
-    looking = window.setTimeout(
-      () => isStale(el, model.get("picture")) && (model.off("change:picture", look), model.send("stale picture")),
-      ARRIVES,
-    );
+    looking = window.setTimeout(() => {
+      if (!isStale(el, model.get("picture"))) return;
+      model.off("change:picture", look);
+      model.send("stale picture");
+    }, ARRIVES);
   };
   model.on("change:split", showSplit);
   model.on("change:picture", look);

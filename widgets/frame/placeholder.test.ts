@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
-import { keepPlaceholder, notebookOf, type NotebookModel } from "./placeholder";
+import { keepPlaceholder, type NotebookModel, notebookOf } from "./placeholder.ts";
 
 const VIEW = "application/vnd.jupyter.widget-view+json";
 const STATE = "application/vnd.jupyter.widget-state+json";
 
 class Notebook implements NotebookModel {
   written = 0;
+  // biome-ignore lint/suspicious/noExplicitAny: as deep as whoever wrote it likes
   metadata: Record<string, any> = {};
   cells: { outputs?: { length: number; get(index: number): { data: Record<string, unknown> } } }[];
 

@@ -1,7 +1,7 @@
 /** The time axis, and above it a bar for the part of the schedule in view. */
-import { ticks } from "../shared/scale.js";
-import { FONT } from "./paint.js";
-import { xOf, type Scene } from "./scene.js";
+import { ticks } from "../shared/scale.ts";
+import { FONT } from "./paint.ts";
+import { type Scene, xOf } from "./scene.ts";
 
 /** Ticks at round times, about a finger's width apart. */
 export function axisTicks(scene: Scene) {

@@ -1,7 +1,7 @@
 /**
  * Everything that takes time, numbered in one row of bars: ops, then Send ops, then transfers.
  */
-import type { Columns } from "./decode.js";
+import type { Columns } from "./decode.ts";
 
 export interface Times {
   /** Seconds. */

@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
-import type { Theme } from "../shared/theme.js";
-import { Board } from "./board.js";
-import { chartOf, encodeKept } from "./example.js";
-import { decodeKept } from "./kept.js";
-import type { Stage } from "./stage.js";
+import type { Theme } from "../shared/theme.ts";
+import { Board } from "./board.ts";
+import { chartOf, encodeKept } from "./example.ts";
+import { decodeKept } from "./kept.ts";
+import type { Stage } from "./stage.ts";
 
 vi.stubGlobal("window", { devicePixelRatio: 1 });
 const stage = { size: () => ({ width: 900, height: 200 }), resize: () => {}, scroll: 0, room: 200, element: {} };

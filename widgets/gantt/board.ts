@@ -1,20 +1,20 @@
 /** What is on show, and which span of time: the state that the parts of the chart share. */
-import { SI } from "../shared/format.js";
-import { toTime, zoomAround, type Span } from "../shared/scale.js";
-import type { Theme } from "../shared/theme.js";
-import { bounded, carried, closeUp, moved, showing, turned, whole } from "./camera.js";
-import { colouring, type Colouring } from "./colouring.js";
-import { matching } from "./find.js";
-import type { Damage } from "./frames.js";
-import type { Kept } from "./kept.js";
-import { gutterWidth, layout, preferredHeight } from "./layout.js";
-import { links, type Links } from "./links.js";
-import type { Memory } from "./memory.js";
-import { paint, type Paint } from "./paint.js";
-import type { Chart, Labels, Scene } from "./scene.js";
-import type { Stage } from "./stage.js";
-import type { Candidate } from "./traits.js";
-import { ratioOf } from "../shared/zoom.js";
+import { SI } from "../shared/format.ts";
+import { type Span, toTime, zoomAround } from "../shared/scale.ts";
+import type { Theme } from "../shared/theme.ts";
+import { ratioOf } from "../shared/zoom.ts";
+import { bounded, carried, closeUp, moved, showing, turned, whole } from "./camera.ts";
+import { type Colouring, colouring } from "./colouring.ts";
+import { matching } from "./find.ts";
+import type { Damage } from "./frames.ts";
+import type { Kept } from "./kept.ts";
+import { gutterWidth, layout, preferredHeight } from "./layout.ts";
+import { type Links, links } from "./links.ts";
+import type { Memory } from "./memory.ts";
+import { type Paint, paint } from "./paint.ts";
+import type { Chart, Labels, Scene } from "./scene.ts";
+import type { Stage } from "./stage.ts";
+import type { Candidate } from "./traits.ts";
 
 export class Board {
   chart: Chart | null = null;
@@ -44,11 +44,13 @@ export class Board {
   #keepsAxis = false;
   #reserved = 0; // seconds that a kept axis has at least
   #height = 0; // in CSS pixels; 0: what the devices need, -1: all there is
+  readonly surface: Stage;
+  readonly redraw: (damage?: Damage) => void;
 
-  constructor(
-    readonly surface: Stage,
-    readonly redraw: (damage?: Damage) => void,
-  ) {}
+  constructor(surface: Stage, redraw: (damage?: Damage) => void) {
+    this.surface = surface;
+    this.redraw = redraw;
+  }
 
   /** Seconds. */
   get makespan(): number {
@@ -67,7 +69,8 @@ export class Board {
 
   /** The links of the chart on show that carry something. */
   get links(): Links {
-    return (this.#links ??= links(this.chart!.columns, this.chart!.bars));
+    this.#links ??= links(this.chart!.columns, this.chart!.bars);
+    return this.#links;
   }
 
   /** Everything that the picture depends on; null without a chart or without room. */
@@ -100,7 +103,7 @@ export class Board {
     if (this.#keepsAxis) this.#reserved = Math.max(this.#reserved, this.extent);
     this.seen = first ? whole(this.extent) : carried(this.seen, before, this.extent);
     if (this.picked >= chart.bars.nOps) this.picked = -1;
-    this.recolour();
+    this.#recolour();
     this.resize();
   }
 
@@ -126,7 +129,7 @@ export class Board {
   label(labels: Labels): void {
     this.labels = labels;
     this.match = matching(labels.names, this.wanted);
-    this.recolour();
+    this.#recolour();
   }
 
   find(text: string): void {
@@ -138,7 +141,7 @@ export class Board {
   colourBy(way: string, index: Uint8Array, names: readonly string[]): void {
     this.#way = way;
     this.#sent = { index, names };
-    this.recolour();
+    this.#recolour();
   }
 
   dress(theme: Theme): void {
@@ -147,7 +150,7 @@ export class Board {
     this.redraw();
   }
 
-  private recolour(): void {
+  #recolour(): void {
     if (!this.chart) return;
     this.colours = colouring(this.#way, this.chart, this.labels, this.#sent);
     this.dress(this.#theme);

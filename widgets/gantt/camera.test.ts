@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bounded, carried, closeUp, isWhole, showing, turned, whole } from "./camera.js";
+import { bounded, carried, closeUp, isWhole, showing, turned, whole } from "./camera.ts";
 
 describe("the view", () => {
   it("stays at the whole when the schedule changes, and where it was otherwise", () => {

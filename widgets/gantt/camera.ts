@@ -1,5 +1,5 @@
 /** The span of time in view, and how it moves within a schedule. Pure. */
-import { clampSpan, type Span } from "../shared/scale.js";
+import { clampSpan, type Span } from "../shared/scale.ts";
 
 const MARGIN = 1.01; // the whole schedule ends a little before the right edge
 const CLOSEST = 2e-5; // shortest view, as a share of the makespan: single precision resolves no more

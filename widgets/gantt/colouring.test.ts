@@ -1,9 +1,9 @@
-import { SI } from "../shared/format.js";
 import { describe, expect, it } from "vitest";
-import { KINDS } from "../shared/palette.js";
-import { RAMPS } from "../shared/ramp.js";
-import { colouring } from "./colouring.js";
-import { chartOf, PAIR } from "./example.js";
+import { SI } from "../shared/format.ts";
+import { KINDS } from "../shared/palette.ts";
+import { RAMPS } from "../shared/ramp.ts";
+import { colouring } from "./colouring.ts";
+import { chartOf, PAIR } from "./example.ts";
 
 const chart = chartOf(PAIR);
 const labels = {

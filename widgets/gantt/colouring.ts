@@ -1,7 +1,8 @@
 /** What the colours of the ops mean: each way to colour gives an index per op, the meaning of the indices, and a palette. */
-import { RAMPS } from "../shared/ramp.js";
-import { KINDS } from "../shared/palette.js";
-import { deviceOf, type Chart, type Labels } from "./scene.js";
+
+import { KINDS } from "../shared/palette.ts";
+import { RAMPS } from "../shared/ramp.ts";
+import { type Chart, deviceOf, type Labels } from "./scene.ts";
 
 export const WAYS = [
   "kind",
@@ -50,7 +51,9 @@ export function colouring(way: string, chart: Chart, labels: Labels, sent: Omit<
     return { index: Uint8Array.from(ops.device, (_, op) => op % OTHER), names: ["each op"], palette: KINDS };
   if (way === "critical path") {
     const index = new Uint8Array(nOps).fill(OTHER);
-    critical.row.forEach((row, i) => critical.kind[i] === 0 && (index[row] = 0));
+    critical.row.forEach((row, i) => {
+      if (critical.kind[i] === 0) index[row] = 0;
+    });
     return { index, names: ["on the critical path", ...Array<string>(OTHER - 1).fill(""), "not"], palette: null };
   }
   return { index: labels.kinds, names: labels.kindNames, palette: KINDS };

@@ -1,11 +1,11 @@
 /** What keys and buttons do. */
-import { count } from "../shared/format.js";
-import type { Board } from "./board.js";
-import { nextMatch } from "./find.js";
-import { moveSelection, type Action } from "./keyboard.js";
-import type { Player } from "./playing.js";
-import type { Report } from "./report.js";
-import { usageNow } from "./words.js";
+import { count } from "../shared/format.ts";
+import type { Board } from "./board.ts";
+import { nextMatch } from "./find.ts";
+import { type Action, moveSelection } from "./keyboard.ts";
+import type { Player } from "./playing.ts";
+import type { Report } from "./report.ts";
+import { usageNow } from "./words.ts";
 
 export type Shown = "memory" | "links" | "axis";
 
@@ -22,13 +22,16 @@ export class Commands {
   /** Ops found, when they are few enough to be marked one by one. */
   found: readonly number[] = [];
   readonly #actions: Partial<Record<Action, () => unknown>>;
+  readonly #board: Board;
+  readonly #player: Player;
+  readonly #report: Report;
+  readonly #ask: Asked;
 
-  constructor(
-    readonly board: Board,
-    readonly player: Player,
-    readonly report: Report,
-    readonly ask: Asked,
-  ) {
+  constructor(board: Board, player: Player, report: Report, ask: Asked) {
+    this.#board = board;
+    this.#player = player;
+    this.#report = report;
+    this.#ask = ask;
     this.#actions = {
       "zoom-in": () => board.zoom(1 / 1.5, this.#anchor()),
       "zoom-out": () => board.zoom(1.5, this.#anchor()),
@@ -51,57 +54,57 @@ export class Commands {
   }
 
   perform(action: Action): void {
-    const { chart, picked, seen } = this.board;
+    const { chart, picked, seen } = this.#board;
     const act = this.#actions[action];
     if (act) act();
-    else if (chart) this.ask.choose(moveSelection(chart, picked, action, seen.from));
+    else if (chart) this.#ask.choose(moveSelection(chart, picked, action, seen.from));
   }
 
   /** Looks for ops by a part of their name. */
   look(text: string): void {
-    this.board.find(text);
+    this.#board.find(text);
     this.mark();
-    const n = this.board.match?.reduce((sum, one) => sum + one, 0);
-    if (n === undefined) return this.report.now();
+    const n = this.#board.match?.reduce((sum, one) => sum + one, 0);
+    if (n === undefined) return this.#report.now();
     const ops = `${count(n)} op${n === 1 ? "" : "s"}`;
-    this.report.note(`${ops} with “${this.board.wanted}” in the name${n ? "; Enter: next" : ""}`);
+    this.#report.note(`${ops} with “${this.#board.wanted}” in the name${n ? "; Enter: next" : ""}`);
   }
 
   /** Finds out which ops to mark. */
   mark(): void {
-    const found = Array.from(this.board.match ?? []).flatMap((one, op) => (one ? [op] : []));
+    const found = Array.from(this.#board.match ?? []).flatMap((one, op) => (one ? [op] : []));
     this.found = found.length > MARKED ? [] : found;
   }
 
   #findNext(step: 1 | -1): void {
-    const { match, chart, picked } = this.board;
-    if (match && chart) this.ask.choose(nextMatch(match, chart.bars.order, picked, step));
+    const { match, chart, picked } = this.#board;
+    if (match && chart) this.#ask.choose(nextMatch(match, chart.bars.order, picked, step));
   }
 
   /** Keys zoom around the selected op when it is in view, else around the playhead, else around the middle. */
   #anchor(): number {
-    const { chart, picked, seen, makespan } = this.board;
+    const { chart, picked, seen, makespan } = this.#board;
     const selected = chart && picked >= 0 ? chart.bars.start[picked]! : NaN;
-    const inView = [selected, this.player.head.time].find((t) => t >= seen.from && t <= seen.to && t < makespan);
+    const inView = [selected, this.#player.head.time].find((t) => t >= seen.from && t <= seen.to && t < makespan);
     return inView ?? (seen.from + seen.to) / 2;
   }
 
   #toggle(what: Shown, on: boolean): void {
-    this.ask.toggle(what, on);
+    this.#ask.toggle(what, on);
     const not = on ? "" : "not ";
     const said = {
       memory: `memory is ${not}shown`,
       links: `links are ${not}shown`,
       axis: `the time axis is ${not}kept`,
     };
-    this.report.note(said[what]);
+    this.#report.note(said[what]);
   }
 
   #step(direction: 1 | -1): void {
-    const what = this.player.step(direction);
-    const { memory, laned, labels } = this.board;
-    const { time } = this.player.head;
+    const what = this.#player.step(direction);
+    const { memory, laned, labels } = this.#board;
+    const { time } = this.#player.head;
     const used = memory && laned ? ` · memory: ${usageNow(memory, labels, time)}` : "";
-    this.report.note(`t = ${labels.units.time(time, 4)}${what && ` · ${what}`}${used}`);
+    this.#report.note(`t = ${labels.units.time(time, 4)}${what && ` · ${what}`}${used}`);
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { decode, decodeNames } from "./decode.js";
-import { encode, PAIR } from "./example.js";
+import { decode, decodeNames } from "./decode.ts";
+import { encode, PAIR } from "./example.ts";
 
 describe("decode", () => {
   it("reads every column back", () => {

@@ -1,9 +1,9 @@
-import { SI } from "../shared/format.js";
-import { describe as suite, expect, it } from "vitest";
-import { describe, eventLine, opLine } from "./describe.js";
-import { shorten } from "./draw.js";
-import { chartOf, PAIR } from "./example.js";
-import { summary } from "./words.js";
+import { expect, it, describe as suite } from "vitest";
+import { SI } from "../shared/format.ts";
+import { describe, eventLine, opLine } from "./describe.ts";
+import { shorten } from "./draw.ts";
+import { chartOf, PAIR } from "./example.ts";
+import { summary } from "./words.ts";
 
 const chart = chartOf(PAIR);
 const labels = {

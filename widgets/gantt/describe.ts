@@ -1,13 +1,13 @@
 /** Describe a bar or a gap in words with units. */
-import { count, percent, type Units } from "../shared/format.js";
-import type { Bars } from "./bars.js";
-import { IDLE_REASONS, type Columns } from "./decode.js";
-import type { Hit } from "./hit.js";
-import type { Kept } from "./kept.js";
-import { carriedAt, type Links } from "./links.js";
-import { usedAt, type Memory } from "./memory.js";
-import { IDLE_TEXT } from "./paint.js";
-import { deviceOf, nameOf, type Chart, type Labels } from "./scene.js";
+import { count, percent, type Units } from "../shared/format.ts";
+import type { Bars } from "./bars.ts";
+import { type Columns, IDLE_REASONS } from "./decode.ts";
+import type { Hit } from "./hit.ts";
+import type { Kept } from "./kept.ts";
+import { carriedAt, type Links } from "./links.ts";
+import { type Memory, usedAt } from "./memory.ts";
+import { IDLE_TEXT } from "./paint.ts";
+import { type Chart, deviceOf, type Labels, nameOf } from "./scene.ts";
 
 export interface Description {
   readonly title: string;

@@ -1,15 +1,16 @@
 /** Paints a scene: the rows as pixels, then text, axis and arrows on top. */
-import { clamp } from "../shared/scale.js";
-import { percent } from "../shared/format.js";
-import { drawAxis } from "./axis.js";
-import { CRITICAL } from "./decode.js";
-import { shareFor, type Label } from "./level.js";
-import { drawLinkNames } from "./linklanes.js";
-import { FONT } from "./paint.js";
-import { raster } from "./raster.js";
-import { paintRows, underline } from "./rows.js";
-import { colourOf, deviceOf, nameOf, xOf, yOf, type Scene } from "./scene.js";
-import { drawUsage } from "./usage.js";
+
+import { percent } from "../shared/format.ts";
+import { clamp } from "../shared/scale.ts";
+import { drawAxis } from "./axis.ts";
+import { CRITICAL } from "./decode.ts";
+import { type Label, shareFor } from "./level.ts";
+import { drawLinkNames } from "./linklanes.ts";
+import { FONT } from "./paint.ts";
+import { raster } from "./raster.ts";
+import { paintRows, underline } from "./rows.ts";
+import { colourOf, deviceOf, nameOf, type Scene, xOf, yOf } from "./scene.ts";
+import { drawUsage } from "./usage.ts";
 
 const MAX_ARROWS = 60;
 
@@ -108,8 +109,8 @@ function drawGutter(context: CanvasRenderingContext2D, scene: Scene): void {
   const { layout, paint, chart, labels, scroll } = scene;
   const { ratio, gutter } = layout;
   const two = layout.below >= 30 * ratio;
-  const size = clamp(layout.below - 2, 11 * ratio, 12 * ratio),
-    every = Math.ceil((size + 1) / layout.row); // of low rows, some have a name
+  const size = clamp(layout.below - 2, 11 * ratio, 12 * ratio);
+  const every = Math.ceil((size + 1) / layout.row); // of low rows, some have a name
   context.textBaseline = "middle";
   context.save();
   context.beginPath();

@@ -1,31 +1,37 @@
 /** Draws what has changed, on animation frames. */
-import type { Board } from "./board.js";
-import type { Commands } from "./commands.js";
-import { painter } from "./draw.js";
-import type { Damage } from "./frames.js";
-import { drawOverlay, type Moving } from "./overlay.js";
-import type { Player } from "./playing.js";
-import type { Pointing } from "./pointing.js";
-import type { Report } from "./report.js";
-import { xOf, type Scene } from "./scene.js";
+import type { Board } from "./board.ts";
+import type { Commands } from "./commands.ts";
+import { painter } from "./draw.ts";
+import type { Damage } from "./frames.ts";
+import { drawOverlay, type Moving } from "./overlay.ts";
+import type { Player } from "./playing.ts";
+import type { Pointing } from "./pointing.ts";
+import type { Report } from "./report.ts";
+import { type Scene, xOf } from "./scene.ts";
 
 export class Drawing {
   readonly #drawRows;
+  readonly #root: HTMLElement;
+  readonly #board: Board;
+  readonly #player: Player;
+  readonly #pointing: Pointing;
+  readonly #commands: Commands;
+  readonly #report: Report;
 
-  constructor(
-    readonly root: HTMLElement,
-    readonly board: Board,
-    readonly player: Player,
-    readonly pointing: Pointing,
-    readonly commands: Commands,
-    readonly report: Report,
-  ) {
+  constructor(root: HTMLElement, board: Board, player: Player, pointing: Pointing, commands: Commands, report: Report) {
+    this.#root = root;
+    this.#board = board;
+    this.#player = player;
+    this.#pointing = pointing;
+    this.#commands = commands;
+    this.#report = report;
     this.#drawRows = painter(board.surface.base);
   }
 
   /** `elapsed` seconds after the last frame; returns whether the next one has something to show, too. */
   frame(damage: Damage, elapsed: number): boolean {
-    const { board, player } = this;
+    const board = this.#board;
+    const player = this.#player;
     const { seen } = board;
     player.frame(elapsed);
     const scene = board.scene();
@@ -38,34 +44,34 @@ export class Drawing {
   }
 
   #drawBars(scene: Scene): void {
-    const { board } = this;
+    const board = this.#board;
     const merged = this.#drawRows(scene);
-    if (merged !== board.merged) this.report.soon();
+    if (merged !== board.merged) this.#report.soon();
     board.merged = merged;
     const { width, ratio } = scene.layout;
     for (const canvas of [board.surface.base, board.surface.overlay]) canvas.style.width = `${width / ratio}px`;
-    this.root.dataset.span = `${scene.span.from} ${scene.span.to}`;
+    this.#root.dataset.span = `${scene.span.from} ${scene.span.to}`;
   }
 
   /** What is over the bars now. */
   get moving(): Moving {
-    const { picked, incoming, candidates } = this.board;
+    const { picked, incoming, candidates } = this.#board;
     return {
-      ...{ time: this.player.head.time, candidates, found: this.commands.found },
-      inside: this.player.inside,
+      ...{ time: this.#player.head.time, candidates, found: this.#commands.found },
+      inside: this.#player.inside,
       selection: picked,
       incoming: incoming[0] === picked ? incoming.slice(1) : [],
-      hover: this.pointing.bar,
-      brush: this.pointing.brushed,
+      hover: this.#pointing.bar,
+      brush: this.#pointing.brushed,
     };
   }
 
   #drawMoving(scene: Scene): void {
     const { ratio, gutter, axis } = scene.layout;
-    const { surface } = this.board;
-    const { time } = this.player.head;
+    const { surface } = this.#board;
+    const { time } = this.#player.head;
     drawOverlay(surface.overlay, scene, this.moving);
-    surface.playhead((xOf(scene, time) - gutter) / ratio, gutter / ratio, axis / ratio, this.player.inside);
-    this.root.dataset.time = String(time);
+    surface.playhead((xOf(scene, time) - gutter) / ratio, gutter / ratio, axis / ratio, this.#player.inside);
+    this.#root.dataset.time = String(time);
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { matching, nextMatch } from "./find.js";
+import { matching, nextMatch } from "./find.ts";
 
 describe("finding ops", () => {
   it("looks for a part of the name, in capitals or not", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { PAIR, sceneOf } from "./example.js";
-import { hit } from "./hit.js";
-import { trackAt, trackBox } from "./layout.js";
+import { PAIR, sceneOf } from "./example.ts";
+import { hit } from "./hit.ts";
+import { trackAt, trackBox } from "./layout.ts";
 
 const scene = sceneOf(PAIR); // 100 pixels per second, right of a gutter of 100
 const { axis, row, ops, transfer } = scene.layout;

@@ -1,8 +1,8 @@
 /** Find what is under the pointer. Coordinates are device pixels of the canvas. */
-import { barOf, type BarKind } from "./bars.js";
-import { firstAfter } from "./lanes.js";
-import { linkAt, memoryAt, trackAt } from "./layout.js";
-import { windowOf, type Scene } from "./scene.js";
+import { type BarKind, barOf } from "./bars.ts";
+import { firstAfter } from "./lanes.ts";
+import { linkAt, memoryAt, trackAt } from "./layout.ts";
+import { type Scene, windowOf } from "./scene.ts";
 
 export type Hit =
   | { readonly kind: BarKind; readonly bar: number; readonly row: number; readonly device: number }

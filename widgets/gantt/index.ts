@@ -1,13 +1,13 @@
 /** The Gantt chart of a schedule, an anywidget view: connects the model's traits with the chart. */
-import { play } from "../player/player.js";
-import { unitsOf } from "../shared/format.js";
-import { decodeNames } from "./decode.js";
-import { decodeKept } from "./kept.js";
-import { decodeMemory } from "./memory.js";
-import type { Wanted } from "./picture.js";
-import { chart } from "./scene.js";
-import type { GanttTraits, Model } from "./traits.js";
-import { GanttView } from "./view.js";
+import { play } from "../player/player.ts";
+import { unitsOf } from "../shared/format.ts";
+import { decodeNames } from "./decode.ts";
+import { decodeKept } from "./kept.ts";
+import { decodeMemory } from "./memory.ts";
+import type { Wanted } from "./picture.ts";
+import { chart } from "./scene.ts";
+import type { GanttTraits, Model } from "./traits.ts";
+import { GanttView } from "./view.ts";
 
 interface Context {
   readonly model: Model<GanttTraits>;

@@ -1,12 +1,12 @@
-import { SI } from "../shared/format.js";
 import { describe, expect, it } from "vitest";
-import { keptNote } from "./describe.js";
-import { encodeKept, PAIR, sceneOf } from "./example.js";
-import { decodeKept, paintKept } from "./kept.js";
-import { layout } from "./layout.js";
-import { shareFor } from "./level.js";
-import type { Paint } from "./paint.js";
-import { raster } from "./raster.js";
+import { SI } from "../shared/format.ts";
+import { keptNote } from "./describe.ts";
+import { encodeKept, PAIR, sceneOf } from "./example.ts";
+import { decodeKept, paintKept } from "./kept.ts";
+import { layout } from "./layout.ts";
+import { shareFor } from "./level.ts";
+import type { Paint } from "./paint.ts";
+import { raster } from "./raster.ts";
 
 // Ops 0 and 1 one after the other on device 1; op 2 on a device that is gone.
 const kept = decodeKept(

@@ -1,10 +1,10 @@
 /** A schedule that was kept, to be drawn behind the one on show: when and where its ops ran. Written by placelab/widgets/gantt/wire.py. */
-import { orderByStart } from "./bars.js";
-import { reader } from "./decode.js";
-import { grouped, type Tracks } from "./lanes.js";
-import { paintTrack, type Label } from "./level.js";
-import { fill, type Raster } from "./raster.js";
-import { windowOf, yOf, type Scene } from "./scene.js";
+import { orderByStart } from "./bars.ts";
+import { reader } from "./decode.ts";
+import { grouped, type Tracks } from "./lanes.ts";
+import { type Label, paintTrack } from "./level.ts";
+import { fill, type Raster } from "./raster.ts";
+import { type Scene, windowOf, yOf } from "./scene.ts";
 
 export interface Kept {
   /** Seconds, as every time here. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { chartOf, PAIR } from "./example.js";
-import { actionOf, moveSelection } from "./keyboard.js";
+import { chartOf, PAIR } from "./example.ts";
+import { actionOf, moveSelection } from "./keyboard.ts";
 
 const key = (key: string, held: Partial<KeyboardEvent> = {}) =>
   actionOf({ key, shiftKey: false, ctrlKey: false, altKey: false, metaKey: false, ...held });

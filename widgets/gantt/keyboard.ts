@@ -1,7 +1,7 @@
 /** Actions of keys in the chart. */
-import { type Key, keyed, VIEW_KEYS, type ViewAction } from "../shared/keys.js";
-import { firstAfter } from "./lanes.js";
-import type { Chart } from "./scene.js";
+import { type Key, keyed, VIEW_KEYS, type ViewAction } from "../shared/keys.ts";
+import { firstAfter } from "./lanes.ts";
+import type { Chart } from "./scene.ts";
 
 export type Action =
   | "previous"

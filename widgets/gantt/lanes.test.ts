@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { barOf, orderByStart } from "./bars.js";
-import { chartOf, PAIR } from "./example.js";
-import { MAX_TRACKS, runningAt } from "./lanes.js";
+import { barOf, orderByStart } from "./bars.ts";
+import { chartOf, PAIR } from "./example.ts";
+import { MAX_TRACKS, runningAt } from "./lanes.ts";
 
 describe("bars", () => {
   it("are ordered by start, ties by number", () => {

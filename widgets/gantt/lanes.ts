@@ -4,8 +4,8 @@
  * Transfers of one device may overlap (the `parallel` model): each takes the first free track of its direction, and
  * beyond `MAX_TRACKS` at once they share the one that frees first.
  */
-import type { Bars, Times } from "./bars.js";
-import type { Columns } from "./decode.js";
+import type { Bars, Times } from "./bars.ts";
+import type { Columns } from "./decode.ts";
 
 export const MAX_TRACKS = 4;
 
@@ -74,7 +74,9 @@ export function grouped(n: number, order: Uint32Array, trackOf: (bar: number) =>
   for (let k = 0; k < n; k++) ptr[k + 1]! += ptr[k]!;
   const at = ptr.slice();
   const bar = new Uint32Array(ptr[n]!);
-  order.forEach((b, i) => track[i]! >= 0 && (bar[at[track[i]!]!++] = b));
+  order.forEach((b, i) => {
+    if (track[i]! >= 0) bar[at[track[i]!]!++] = b;
+  });
   return { ptr, bar, reach: reach(ptr, bar, all) };
 }
 
@@ -113,7 +115,10 @@ function stack(device: Uint16Array, all: Bars, nDevices: number, makespan: numbe
     const base = device[bar - first]! * MAX_TRACKS;
     let k = 0;
     while (k < MAX_TRACKS && free[base + k]! > all.start[bar]! + slack) k++;
-    if (k === MAX_TRACKS) for (let j = (k = 0); j < MAX_TRACKS; j++) if (free[base + j]! < free[base + k]!) k = j;
+    if (k === MAX_TRACKS) {
+      k = 0;
+      for (let j = 1; j < MAX_TRACKS; j++) if (free[base + j]! < free[base + k]!) k = j;
+    }
     free[base + k] = Math.max(free[base + k]!, all.finish[bar]!);
     track[bar - first] = k;
     tracks = Math.max(tracks, k + 1);

@@ -1,6 +1,6 @@
 /** Heights and places of lanes, from the number of devices and the space available. Device pixels throughout. */
-import { clamp } from "../shared/scale.js";
-import type { Lanes } from "./lanes.js";
+import { clamp } from "../shared/scale.ts";
+import type { Lanes } from "./lanes.ts";
 
 export interface Layout {
   /** Width of the column of device names, and height of the time axis. */

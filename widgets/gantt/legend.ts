@@ -1,8 +1,8 @@
 /** The meaning of the colours and patterns that the schedule on show contains. */
-import { h } from "../shared/dom.js";
-import type { Board } from "./board.js";
-import { CRITICAL, IDLE_REASONS } from "./decode.js";
-import { IDLE_LOOK, IDLE_TEXT, TRANSFER } from "./paint.js";
+import { h } from "../shared/dom.ts";
+import type { Board } from "./board.ts";
+import { CRITICAL, IDLE_REASONS } from "./decode.ts";
+import { IDLE_LOOK, IDLE_TEXT, TRANSFER } from "./paint.ts";
 
 /** Fills `box` with the legend of what `board` shows. */
 export function showLegend(box: HTMLElement, board: Board): void {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { chartOf, type Rows } from "./example.js";
-import { paintTrack, paintTransfers, shareFor, type Label } from "./level.js";
-import { raster } from "./raster.js";
+import { chartOf, type Rows } from "./example.ts";
+import { type Label, paintTrack, paintTransfers, shareFor } from "./level.ts";
+import { raster } from "./raster.ts";
 
 const COLOURS = Uint32Array.of(0xa, 0xb);
 const HEIGHT = 10;

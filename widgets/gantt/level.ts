@@ -5,9 +5,9 @@
  * pixel between them is merged: each column is filled to the fraction of its time that is busy, split by colour in
  * proportion to time. So the overview shows how busy a device is and with what, never which bar came first.
  */
-import type { Times } from "./bars.js";
-import { firstAfter, type Tracks } from "./lanes.js";
-import { fill, type Raster } from "./raster.js";
+import type { Times } from "./bars.ts";
+import { firstAfter, type Tracks } from "./lanes.ts";
+import { fill, type Raster } from "./raster.ts";
 
 export const WIDE = 2;
 

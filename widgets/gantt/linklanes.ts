@@ -1,8 +1,8 @@
 /** Lanes of links, below the devices: how many transfers each carries over time. */
-import { firstAfter } from "./lanes.js";
-import { FONT, TRANSFER } from "./paint.js";
-import { fill, type Raster } from "./raster.js";
-import { deviceOf, windowOf, type Scene } from "./scene.js";
+import { firstAfter } from "./lanes.ts";
+import { FONT, TRANSFER } from "./paint.ts";
+import { fill, type Raster } from "./raster.ts";
+import { deviceOf, type Scene, windowOf } from "./scene.ts";
 
 let change = new Float64Array(0); // workspace: by how much the load of each column differs from the one before
 

@@ -1,13 +1,13 @@
-import { SI } from "../shared/format.js";
 import { describe, expect, it } from "vitest";
-import { describeLink } from "./describe.js";
-import { chartOf, PAIR, sceneOf, type Rows } from "./example.js";
-import { hit } from "./hit.js";
-import { layout } from "./layout.js";
-import { paintLinks } from "./linklanes.js";
-import { activityAt, links } from "./links.js";
-import type { Paint } from "./paint.js";
-import { raster } from "./raster.js";
+import { SI } from "../shared/format.ts";
+import { describeLink } from "./describe.ts";
+import { chartOf, PAIR, type Rows, sceneOf } from "./example.ts";
+import { hit } from "./hit.ts";
+import { layout } from "./layout.ts";
+import { paintLinks } from "./linklanes.ts";
+import { activityAt, links } from "./links.ts";
+import type { Paint } from "./paint.ts";
+import { raster } from "./raster.ts";
 
 // Device 0 sends to 1 from 1 to 3 and from 2 to 4, device 1 to 0 from 4 to 5.
 const ROWS: Rows = {

@@ -1,8 +1,8 @@
 /** Links that carry something, and what each carries when. */
-import type { Bars } from "./bars.js";
-import type { Columns } from "./decode.js";
-import { firstAfter, grouped, runningAt, type Tracks } from "./lanes.js";
-import type { Chart } from "./scene.js";
+import type { Bars } from "./bars.ts";
+import type { Columns } from "./decode.ts";
+import { firstAfter, grouped, runningAt, type Tracks } from "./lanes.ts";
+import type { Chart } from "./scene.ts";
 
 export interface Links extends Tracks {
   /** Source and destination of each link, by number. Transfers of link i are track i. */

@@ -1,13 +1,13 @@
-import { SI } from "../shared/format.js";
 import { describe, expect, it } from "vitest";
-import { shortLine, usageLine } from "./describe.js";
-import { encodeMemory, PAIR, sceneOf } from "./example.js";
-import { hit } from "./hit.js";
-import { layout } from "./layout.js";
-import { decodeMemory, shortIn, usedAt } from "./memory.js";
-import { raster } from "./raster.js";
-import { paintShort, paintUsage } from "./usage.js";
-import { memorySummary, usageNow } from "./words.js";
+import { SI } from "../shared/format.ts";
+import { shortLine, usageLine } from "./describe.ts";
+import { encodeMemory, PAIR, sceneOf } from "./example.ts";
+import { hit } from "./hit.ts";
+import { layout } from "./layout.ts";
+import { decodeMemory, shortIn, usedAt } from "./memory.ts";
+import { raster } from "./raster.ts";
+import { paintShort, paintUsage } from "./usage.ts";
+import { memorySummary, usageNow } from "./words.ts";
 
 // On device 0: 8 GB from 0 s, 16 GB from 2 s, nothing from 6 s; device 1 is unlimited and holds 4 GB from 1 s on.
 const memory = decodeMemory(

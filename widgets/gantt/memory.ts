@@ -4,7 +4,7 @@
  * The columns of the curves hold differences of neighbours: of the bits of the time, which for such floats sort like the
  * numbers, and of the bytes, of which 65535 stand for the peak of the device.
  */
-import { reader } from "./decode.js";
+import { reader } from "./decode.ts";
 
 const FULL = 65535;
 const LOW = 1 / 8; // a lane whose peak is below this share of its memory is scaled to its peak

@@ -1,9 +1,9 @@
 /** Everything that moves over the bars: outlines, running devices, transfers in flight, the brush. Redrawn alone while playing. */
-import { runningAt } from "./lanes.js";
-import { linkBox, trackBox } from "./layout.js";
-import { colourOf, xOf, yOf, type Scene } from "./scene.js";
-import type { Candidate } from "./traits.js";
-import { drawUsed } from "./usage.js";
+import { runningAt } from "./lanes.ts";
+import { linkBox, trackBox } from "./layout.ts";
+import { colourOf, type Scene, xOf, yOf } from "./scene.ts";
+import type { Candidate } from "./traits.ts";
+import { drawUsed } from "./usage.ts";
 
 export interface Moving {
   readonly time: number;

@@ -1,8 +1,8 @@
 /** The colours of a Gantt chart under a theme: as pixels for the raster, as CSS for text and lines. */
-import { inkOn, KINDS } from "../shared/palette.js";
-import type { Theme } from "../shared/theme.js";
-import type { IDLE_REASONS } from "./decode.js";
-import { blended, pixel, type Pattern } from "./raster.js";
+import { inkOn, KINDS } from "../shared/palette.ts";
+import type { Theme } from "../shared/theme.ts";
+import type { IDLE_REASONS } from "./decode.ts";
+import { blended, type Pattern, pixel } from "./raster.ts";
 
 /** Colour index of transfers and Send ops, behind those of the op kinds. */
 export const TRANSFER = KINDS.length;

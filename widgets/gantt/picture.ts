@@ -1,12 +1,12 @@
 /** The chart as it is shown, with a title and the meaning of its colours, as a picture to keep. */
-import { download } from "../shared/download.js";
-import { painter } from "./draw.js";
-import { IDLE_REASONS } from "./decode.js";
-import { drawOverlay, type Moving } from "./overlay.js";
-import { FONT, IDLE_TEXT, TRANSFER } from "./paint.js";
-import type { Board } from "./board.js";
-import type { Scene } from "./scene.js";
-import { escaped, hex, SvgContext } from "./vector.js";
+import { download } from "../shared/download.ts";
+import type { Board } from "./board.ts";
+import { IDLE_REASONS } from "./decode.ts";
+import { painter } from "./draw.ts";
+import { drawOverlay, type Moving } from "./overlay.ts";
+import { FONT, IDLE_TEXT, TRANSFER } from "./paint.ts";
+import type { Scene } from "./scene.ts";
+import { escaped, hex, SvgContext } from "./vector.ts";
 
 /** A message from Python: save the chart as `picture`, in a file of this name. */
 export interface Wanted {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { chartOf, PAIR } from "./example.js";
-import { advance, carry, DURATION, eventTimes, happeningsAt, scrub, stepEvent, toggle } from "./playback.js";
+import { chartOf, PAIR } from "./example.ts";
+import { advance, carry, DURATION, eventTimes, happeningsAt, scrub, stepEvent, toggle } from "./playback.ts";
 
 const HEAD = { time: 0, playing: true, speed: 1 };
 

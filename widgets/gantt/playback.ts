@@ -4,7 +4,7 @@
  * Playback is paced by the whole schedule, not by real time: at speed 1 it takes `DURATION` wall seconds from 0 to the
  * makespan, be that a microsecond or an hour.
  */
-import type { Bars } from "./bars.js";
+import type { Bars } from "./bars.ts";
 
 export const DURATION = 12; // seconds of watching at speed 1
 export const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8] as const;

@@ -1,15 +1,16 @@
 /** What the pointer does: hover, select, pan, zoom, brush, scrub. */
-import { barOf } from "./bars.js";
-import type { Board } from "./board.js";
-import { describe, describeLink, keptNote, shortLine, usageLine, type Description } from "./describe.js";
-import { hit, type Hit } from "./hit.js";
-import { AXIS } from "./layout.js";
-import { carriedAt } from "./links.js";
-import { shortIn } from "./memory.js";
-import type { Chart } from "./scene.js";
-import { watchPointer } from "./stage.js";
-import type { Tooltip } from "./tooltip.js";
-import { boxOf, ratioOf } from "../shared/zoom.js";
+
+import { boxOf, ratioOf } from "../shared/zoom.ts";
+import { barOf } from "./bars.ts";
+import type { Board } from "./board.ts";
+import { type Description, describe, describeLink, keptNote, shortLine, usageLine } from "./describe.ts";
+import { type Hit, hit } from "./hit.ts";
+import { AXIS } from "./layout.ts";
+import { carriedAt } from "./links.ts";
+import { shortIn } from "./memory.ts";
+import type { Chart } from "./scene.ts";
+import { watchPointer } from "./stage.ts";
+import type { Tooltip } from "./tooltip.ts";
 
 /** What a click, a double-click or a drag along the axis asks for. */
 export interface Pointed {
@@ -22,14 +23,16 @@ export class Pointing {
   hovered: Hit | null = null;
   /** Device pixels that a brush spans. */
   brushed: readonly [number, number] | null = null;
+  readonly #board: Board;
+  readonly #root: HTMLElement;
+  readonly #bubble: Tooltip;
+  readonly #on: Pointed;
 
-  constructor(
-    readonly board: Board,
-    readonly root: HTMLElement,
-    readonly bubble: Tooltip,
-    readonly on: Pointed,
-    signal: AbortSignal,
-  ) {
+  constructor(board: Board, root: HTMLElement, bubble: Tooltip, on: Pointed, signal: AbortSignal) {
+    this.#board = board;
+    this.#root = root;
+    this.#bubble = bubble;
+    this.#on = on;
     const events = {
       onAxis: (x: number, y: number) => y < AXIS && x >= board.plot().left,
       hover: (x: number, y: number) => this.#hover(x, y),
@@ -52,27 +55,27 @@ export class Pointing {
   leave(): void {
     if (!this.hovered) return;
     this.hovered = null;
-    this.bubble.element.hidden = true;
-    this.board.redraw("overlay");
+    this.#bubble.element.hidden = true;
+    this.#board.redraw("overlay");
   }
 
   #at(x: number, y: number): Hit | null {
-    const scene = this.board.scene();
+    const scene = this.#board.scene();
     return scene && hit(scene, x * scene.layout.ratio, y * scene.layout.ratio);
   }
 
   #pan(dx: number, dy: number): void {
-    this.board.pan(-dx / this.board.plot().width);
-    if (dy) this.board.surface.scroll -= dy;
+    this.#board.pan(-dx / this.#board.plot().width);
+    if (dy) this.#board.surface.scroll -= dy;
   }
 
   #doubleClick(found: Hit | null): void {
-    if (found && "bar" in found) this.board.zoomTo(found.bar);
-    else this.on.fit();
+    if (found && "bar" in found) this.#board.zoomTo(found.bar);
+    else this.#on.fit();
   }
 
   #brush(a: number, b: number, done: boolean): void {
-    const { board } = this;
+    const board = this.#board;
     const ratio = ratioOf(board.surface.element);
     this.brushed = done ? null : [a * ratio, b * ratio];
     board.redraw("overlay");
@@ -81,15 +84,15 @@ export class Pointing {
 
   #hover(x: number, y: number): void {
     this.hovered = this.#at(x, y);
-    const inner = boxOf(this.board.surface.element);
-    const outer = boxOf(this.root);
-    const text = this.hovered && this.#described(this.hovered, this.board.timeAt(x));
-    this.bubble.show(text, x + inner.left - outer.left, y + inner.top - outer.top, this.root);
-    this.board.redraw("overlay");
+    const inner = boxOf(this.#board.surface.element);
+    const outer = boxOf(this.#root);
+    const text = this.hovered && this.#described(this.hovered, this.#board.timeAt(x));
+    this.#bubble.show(text, x + inner.left - outer.left, y + inner.top - outer.top, this.#root);
+    this.#board.redraw("overlay");
   }
 
   #described(found: Hit, t: number): Description | null {
-    const { chart, labels, memory, kept, links } = this.board;
+    const { chart, labels, memory, kept, links } = this.#board;
     if (found.kind === "link") return describeLink(chart!, links, labels, found.link, t);
     const row = memory ? shortIn(memory, found.device, t) : -1;
     const short = row < 0 ? [] : [["out of memory", shortLine(memory!, labels, row)] as const];
@@ -104,7 +107,7 @@ export class Pointing {
   }
 
   #opAt(found: Hit | null, time: number): number {
-    const { chart, links } = this.board;
+    const { chart, links } = this.#board;
     if (!found || !chart) return -1;
     if (found.kind !== "link") return opOf(chart, found);
     const [first] = carriedAt(links, chart.bars, found.link, time);

@@ -1,13 +1,13 @@
 /** The rows of a scene as pixels: lanes, memory, grid, idle gaps, bars, and the critical path's underline. */
-import { axisTicks } from "./axis.js";
-import { CRITICAL, IDLE_REASONS } from "./decode.js";
-import { paintKept } from "./kept.js";
-import { paintLinks } from "./linklanes.js";
-import { paintTrack, paintTransfers, type Label } from "./level.js";
-import { TRANSFER } from "./paint.js";
-import { fill, hatch, type Raster } from "./raster.js";
-import { colourOf, windowOf, xOf, yOf, type Scene } from "./scene.js";
-import { paintShort, paintUsage } from "./usage.js";
+import { axisTicks } from "./axis.ts";
+import { CRITICAL, IDLE_REASONS } from "./decode.ts";
+import { paintKept } from "./kept.ts";
+import { type Label, paintTrack, paintTransfers } from "./level.ts";
+import { paintLinks } from "./linklanes.ts";
+import { TRANSFER } from "./paint.ts";
+import { fill, hatch, type Raster } from "./raster.ts";
+import { colourOf, type Scene, windowOf, xOf, yOf } from "./scene.ts";
+import { paintShort, paintUsage } from "./usage.ts";
 
 const LABEL_FROM = 34; // CSS pixels that a bar needs to carry text
 

@@ -1,16 +1,16 @@
 /** Everything that a picture of a schedule depends on. */
-import type { Units } from "../shared/format.js";
-import type { Span } from "../shared/scale.js";
-import { bars, type Bars } from "./bars.js";
-import { decode, type Columns } from "./decode.js";
-import type { Kept } from "./kept.js";
-import { lanes, type Lanes } from "./lanes.js";
-import type { Layout } from "./layout.js";
-import type { Window } from "./level.js";
-import type { Links } from "./links.js";
-import type { Memory } from "./memory.js";
-import { FADED, TRANSFER, type Paint } from "./paint.js";
-import type { SharedLink } from "./traits.js";
+import type { Units } from "../shared/format.ts";
+import type { Span } from "../shared/scale.ts";
+import { type Bars, bars } from "./bars.ts";
+import { type Columns, decode } from "./decode.ts";
+import type { Kept } from "./kept.ts";
+import { type Lanes, lanes } from "./lanes.ts";
+import type { Layout } from "./layout.ts";
+import type { Window } from "./level.ts";
+import type { Links } from "./links.ts";
+import type { Memory } from "./memory.ts";
+import { FADED, type Paint, TRANSFER } from "./paint.ts";
+import type { SharedLink } from "./traits.ts";
 
 /** A schedule, indexed for look-ups. */
 export interface Chart {

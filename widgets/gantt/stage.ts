@@ -1,6 +1,6 @@
 /** The scrolling, zooming surface: canvases, playhead, and the pointer's actions on them. Coordinates are CSS pixels. */
-import { h } from "../shared/dom.js";
-import { inside } from "../shared/zoom.js";
+import { h } from "../shared/dom.ts";
+import { inside } from "../shared/zoom.ts";
 
 export interface Stage {
   readonly element: HTMLElement;
@@ -30,8 +30,8 @@ export function stage(): Stage {
   const content = h("div", {}, sticky);
   const role = { role: "application", "aria-roledescription": "Gantt chart" };
   const element = h("div.stage", { tabindex: 0, ...role }, content);
-  let tall = 0,
-    top = 0;
+  let tall = 0;
+  let top = 0;
   let found = { width: 0, height: 0 };
   const measure = () => (found = { width: element.clientWidth, height: element.clientHeight });
   const known = () => (found.width ? found : measure());

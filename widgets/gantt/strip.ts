@@ -1,6 +1,6 @@
 /** The strip of numbers: the measures of the schedule, side by side. */
-import { h } from "../shared/dom.js";
-import type { NumberItem } from "./traits.js";
+import { h } from "../shared/dom.ts";
+import type { NumberItem } from "./traits.ts";
 
 export interface Strip {
   readonly element: HTMLElement;

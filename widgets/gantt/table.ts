@@ -1,8 +1,8 @@
 /** The schedule as a table, an alternative to the chart. Pages of rows, by start time. */
-import { h, listen } from "../shared/dom.js";
-import { count } from "../shared/format.js";
-import type { Memory } from "./memory.js";
-import { deviceOf, nameOf, type Chart, type Labels } from "./scene.js";
+import { h, listen } from "../shared/dom.ts";
+import { count } from "../shared/format.ts";
+import type { Memory } from "./memory.ts";
+import { type Chart, deviceOf, type Labels, nameOf } from "./scene.ts";
 
 export const PAGE = 100;
 

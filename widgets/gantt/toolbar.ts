@@ -1,10 +1,10 @@
 /** Playback, what is shown, and zoom. */
-import { h, listen, set } from "../shared/dom.js";
-import type { Units } from "../shared/format.js";
-import { icon, type Icon } from "../shared/icons.js";
-import { OF_JOBS, SENT, WAYS, type Way } from "./colouring.js";
-import { KEY_HELP, type Action } from "./keyboard.js";
-import { DURATION, SPEEDS, type Playhead } from "./playback.js";
+import { h, listen, set } from "../shared/dom.ts";
+import type { Units } from "../shared/format.ts";
+import { type Icon, icon } from "../shared/icons.ts";
+import { OF_JOBS, SENT, WAYS, type Way } from "./colouring.ts";
+import { type Action, KEY_HELP } from "./keyboard.ts";
+import { DURATION, type Playhead, SPEEDS } from "./playback.ts";
 
 /** Buttons that stay down. */
 export type Toggle = "table" | "memory" | "links" | "axis";
@@ -125,8 +125,10 @@ function finder(on: ToolbarEvents): HTMLInputElement {
   const box = h("input.find", { type: "search", placeholder: "find…", "aria-label": "Find ops", title });
   listen(box, "input", () => on.find(box.value));
   listen(box, "keydown", (event) => {
-    if (event.key === "Escape") on.find((box.value = ""));
-    else if (event.key === "Enter") on.act(event.shiftKey ? "find-previous" : "find-next");
+    if (event.key === "Escape") {
+      box.value = "";
+      on.find("");
+    } else if (event.key === "Enter") on.act(event.shiftKey ? "find-previous" : "find-next");
     else return;
     event.preventDefault();
   });

@@ -1,6 +1,6 @@
 /** The box beside the pointer that names what is under it. */
-import { h } from "../shared/dom.js";
-import type { Description } from "./describe.js";
+import { h } from "../shared/dom.ts";
+import type { Description } from "./describe.ts";
 
 export interface Tooltip {
   readonly element: HTMLElement;

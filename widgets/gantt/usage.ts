@@ -1,8 +1,8 @@
 /** Lanes of memory: curve, capacity and peak; spans out of memory are red, also on the ops. */
-import { pointAfter, shortIn, usedAt, type Memory } from "./memory.js";
-import { FONT } from "./paint.js";
-import { fill, hatch, type Raster } from "./raster.js";
-import { windowOf, xOf, yOf, type Scene } from "./scene.js";
+import { type Memory, pointAfter, shortIn, usedAt } from "./memory.ts";
+import { FONT } from "./paint.ts";
+import { fill, hatch, type Raster } from "./raster.ts";
+import { type Scene, windowOf, xOf, yOf } from "./scene.ts";
 
 const HEADROOM = 0.9; // of a lane's height is its top
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { escaped, rectangles } from "./vector.js";
+import { escaped, rectangles } from "./vector.ts";
 
 describe("pixels as rectangles", () => {
   /** The pixels that the paths paint, in their order. */
@@ -14,7 +14,10 @@ describe("pixels as rectangles", () => {
 
   it("paint each pixel as it was, whatever the pattern", () => {
     let seed = 1;
-    const next = (n: number) => (seed = (seed * 48271) % 2147483647) % n;
+    const next = (n: number) => {
+      seed = (seed * 48271) % 2147483647;
+      return seed % n;
+    };
     for (let trial = 0; trial < 50; trial++) {
       const [width, height] = [1 + next(12), 1 + next(9)];
       const pixels = Uint32Array.from({ length: width * height }, () => 7 + next(3));

@@ -2,7 +2,7 @@
  * A canvas that writes SVG: what the chart draws on it becomes shapes and text, its pixels rectangles of one colour.
  * It has the methods that the chart uses.
  */
-import { h } from "../shared/dom.js";
+import { h } from "../shared/dom.ts";
 
 const PROPERTIES = [
   "fillStyle",
@@ -155,7 +155,7 @@ export function rectangles(pixels: Uint32Array, width: number, height: number): 
 /** Text and attributes of SVG. Characters that XML cannot hold become U+FFFD. */
 export function escaped(text: string): string {
   const marks: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
-  return text
+  return text // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd")
     .replace(/[&<>"']/g, (mark) => marks[mark]!);
 }

@@ -1,27 +1,27 @@
 /** The chart as an element, from its parts. It knows no model; index.ts connects it to one. */
-import { h, listen, style } from "../shared/dom.js";
-import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.js";
-import { Board } from "./board.js";
-import { whole } from "./camera.js";
-import { Commands, type Shown } from "./commands.js";
-import { Drawing } from "./drawing.js";
-import { frames, type Damage } from "./frames.js";
+import { h, listen, style } from "../shared/dom.ts";
+import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
+import { Board } from "./board.ts";
+import { whole } from "./camera.ts";
+import { Commands, type Shown } from "./commands.ts";
+import { Drawing } from "./drawing.ts";
+import { type Damage, frames } from "./frames.ts";
 import css from "./gantt.css";
-import type { Kept } from "./kept.js";
-import { actionOf, KEY_HELP } from "./keyboard.js";
-import type { Memory } from "./memory.js";
-import { scrub } from "./playback.js";
-import { savePicture, type Wanted } from "./picture.js";
-import { Player } from "./playing.js";
-import { Pointing } from "./pointing.js";
-import { Report } from "./report.js";
-import type { Chart, Labels } from "./scene.js";
-import { stage } from "./stage.js";
-import { strip } from "./strip.js";
-import { toolbar } from "./toolbar.js";
-import { tooltip } from "./tooltip.js";
-import type { Candidate } from "./traits.js";
-import { words } from "./words.js";
+import type { Kept } from "./kept.ts";
+import { actionOf, KEY_HELP } from "./keyboard.ts";
+import type { Memory } from "./memory.ts";
+import { savePicture, type Wanted } from "./picture.ts";
+import { scrub } from "./playback.ts";
+import { Player } from "./playing.ts";
+import { Pointing } from "./pointing.ts";
+import { Report } from "./report.ts";
+import type { Chart, Labels } from "./scene.ts";
+import { stage } from "./stage.ts";
+import { strip } from "./strip.ts";
+import { toolbar } from "./toolbar.ts";
+import { tooltip } from "./tooltip.ts";
+import type { Candidate } from "./traits.ts";
+import { words } from "./words.ts";
 
 const DIMMED_AFTER = 300; // ms
 

@@ -1,10 +1,10 @@
 /** The chart's texts: warning, legend, the line for screen readers, the explanation of the selected op. */
-import { h } from "../shared/dom.js";
-import { count } from "../shared/format.js";
-import { opLine, shortLine, usageLine } from "./describe.js";
-import { KEY_HELP } from "./keyboard.js";
-import type { Memory } from "./memory.js";
-import { deviceOf, type Chart, type Labels } from "./scene.js";
+import { h } from "../shared/dom.ts";
+import { count } from "../shared/format.ts";
+import { opLine, shortLine, usageLine } from "./describe.ts";
+import { KEY_HELP } from "./keyboard.ts";
+import type { Memory } from "./memory.ts";
+import { type Chart, deviceOf, type Labels } from "./scene.ts";
 
 const FEW = 6; // devices that a sentence can name
 

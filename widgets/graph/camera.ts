@@ -48,8 +48,8 @@ export const panned = (camera: Camera, dx: number, dy: number): Camera => ({
 /** Moved so that the view holds as much of the picture as it can, in the middle along a side that it holds whole. */
 export function bounded(camera: Camera, picture: Size, view: Size): Camera {
   const along = (at: number, length: number, side: number) => {
-    const seen = length / camera.zoom,
-      margin = MARGIN / camera.zoom;
+    const seen = length / camera.zoom;
+    const margin = MARGIN / camera.zoom;
     if (seen >= side + 2 * margin) return (side - seen) / 2;
     return Math.min(Math.max(at, -margin), side + margin - seen);
   };

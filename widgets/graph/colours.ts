@@ -1,7 +1,7 @@
 /** What the colours of the boxes mean. Pure. */
-import { KINDS } from "../shared/palette.js";
-import { RAMPS } from "../shared/ramp.js";
-import { EIGHTHS, type Sums } from "./values.js";
+import { KINDS } from "../shared/palette.ts";
+import { RAMPS } from "../shared/ramp.ts";
+import { EIGHTHS, type Sums } from "./values.ts";
 
 export const COLOURS = ["device", "kind", "time", "slack", "critical"] as const;
 export const COLOUR_NAMES: Record<string, string> = { critical: "critical path" };

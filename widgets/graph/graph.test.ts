@@ -1,13 +1,13 @@
-import { describe as suite, expect, it } from "vitest";
-import { between, bounded, fit, isWhole, showing, whole, zoomAt } from "./camera.js";
-import { legendOf, partsOf } from "./colours.js";
-import { curveOf, widths } from "./edges.js";
-import { actionOf, moveFrom } from "./keyboard.js";
-import { fitted, mix } from "./paint.js";
-import { boxAt, boxOfNode, pictureOf } from "./picture.js";
-import type { Box, Scene } from "./traits.js";
-import { decodeValues, pinnedBoxes, runningAt, SEVERAL, sumsOf, type Values } from "./values.js";
-import { describe, spoken } from "./words.js";
+import { expect, it, describe as suite } from "vitest";
+import { between, bounded, fit, isWhole, showing, whole, zoomAt } from "./camera.ts";
+import { legendOf, partsOf } from "./colours.ts";
+import { curveOf, widths } from "./edges.ts";
+import { actionOf, moveFrom } from "./keyboard.ts";
+import { fitted, mix } from "./paint.ts";
+import { boxAt, boxOfNode, pictureOf } from "./picture.ts";
+import type { Box, Scene } from "./traits.ts";
+import { decodeValues, pinnedBoxes, runningAt, SEVERAL, sumsOf, type Values } from "./values.ts";
+import { describe, spoken } from "./words.ts";
 
 /** Ops 0 to 4; scope 6 is open around ops 1, 2 and the closed scope 7 of ops 3, 4. */
 function box(node: number, x: number, y: number, w: number, h: number, more: Partial<Box> = {}): Box {
@@ -62,8 +62,8 @@ suite("a picture", () => {
 });
 
 suite("the camera", () => {
-  const view = { width: 200, height: 100 },
-    size = { width: 400, height: 100 };
+  const view = { width: 200, height: 100 };
+  const size = { width: 400, height: 100 };
   it("shows all in the middle, and small pictures not too large", () => {
     const all = whole(size, view);
     expect(isWhole(all, size, view)).toBe(true);
@@ -83,8 +83,8 @@ suite("the camera", () => {
     expect(bounded({ x: 900, y: 0, zoom: 1 }, size, view).x).toBe(400 + 8 - 200);
   });
   it("moves only for what is not in view, and no closer", () => {
-    const camera = { x: 0, y: 0, zoom: 1 },
-      seen = { x: 10, y: 10, width: 50, height: 20 };
+    const camera = { x: 0, y: 0, zoom: 1 };
+    const seen = { x: 10, y: 10, width: 50, height: 20 };
     expect(showing(camera, seen, view)).toBe(camera);
     expect(showing(camera, { ...seen, x: 300 }, view)).toMatchObject({ zoom: 1, x: 225 });
     expect(showing(camera, { ...seen, width: 390 }, view)).toEqual(fit({ ...seen, width: 390 }, view));

@@ -1,10 +1,10 @@
 /** The model graph, an anywidget view: connects the model's traits with the picture. */
-import type { Model } from "../gantt/traits.js";
-import { unitsOf } from "../shared/format.js";
-import { subscribe } from "../shared/bus.js";
-import type { GraphTraits } from "./traits.js";
-import { decodeValues } from "./values.js";
-import { GraphView } from "./view.js";
+import type { Model } from "../gantt/traits.ts";
+import { subscribe } from "../shared/bus.ts";
+import { unitsOf } from "../shared/format.ts";
+import type { GraphTraits } from "./traits.ts";
+import { decodeValues } from "./values.ts";
+import { GraphView } from "./view.ts";
 
 function render({ model, el }: { model: Model<GraphTraits>; el: HTMLElement }): () => void {
   const send = <K extends keyof GraphTraits>(name: K, value: GraphTraits[K]) => {

@@ -1,6 +1,6 @@
 /** Keys in the graph, and where the arrows lead. Pure. */
-import { type Key, keyed, VIEW_KEYS, type ViewAction } from "../shared/keys.js";
-import type { Picture } from "./picture.js";
+import { type Key, keyed, VIEW_KEYS, type ViewAction } from "../shared/keys.ts";
+import type { Picture } from "./picture.ts";
 
 export type Direction = "left" | "right" | "up" | "down";
 export type Action = Direction | "toggle" | "close" | "select" | "search" | "menu" | ViewAction;
@@ -62,8 +62,8 @@ function nearest(picture: Picture, from: number, direction: Direction): number |
     return [box.x + box.w / 2, box.y + box.h / 2] as const;
   };
   const [x, y] = middle(from);
-  let best: number | undefined,
-    least = Infinity;
+  let best: number | undefined;
+  let least = Infinity;
   picture.boxes.forEach((box, i) => {
     if (box.open || i === from) return;
     const [u, v] = middle(i);

@@ -1,5 +1,5 @@
 /** A list of choices beside a box, or below a button: devices to pin to, what is pinned. */
-import { h, listen } from "../shared/dom.js";
+import { h, listen } from "../shared/dom.ts";
 
 export interface Choice {
   readonly text: string;
@@ -28,8 +28,8 @@ export function menu(closed: () => void, signal: AbortSignal): Menu {
     element,
     "keydown",
     (event) => {
-      const all = items(),
-        at = all.indexOf(document.activeElement as HTMLElement);
+      const all = items();
+      const at = all.indexOf(document.activeElement as HTMLElement);
       const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
       if (to !== undefined) all[(to + all.length) % all.length]?.focus();
       else if (event.key === "Escape" || event.key === "Tab") close();

@@ -1,8 +1,8 @@
 /** The whole picture, small, with the part that is in view. */
-import { h, listen } from "../shared/dom.js";
-import { isWhole, type Camera } from "./camera.js";
-import type { Drawing } from "./draw.js";
-import { inside, ratioOf } from "../shared/zoom.js";
+import { h, listen } from "../shared/dom.ts";
+import { inside, ratioOf } from "../shared/zoom.ts";
+import { type Camera, isWhole } from "./camera.ts";
+import type { Drawing } from "./draw.ts";
 
 const LARGEST = { width: 110, height: 56 };
 

@@ -1,5 +1,5 @@
 /** What the pointer does on the picture: points, clicks, pans, zooms, carries a box away. Coordinates are CSS pixels of the stage. */
-import { inside } from "../shared/zoom.js";
+import { inside } from "../shared/zoom.ts";
 
 export interface Drag {
   /** The pointer is here now, in coordinates of the page's window. */

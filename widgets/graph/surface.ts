@@ -1,7 +1,7 @@
 /** Two canvases, one over the other, as large as the stage they are in. */
-import { h } from "../shared/dom.js";
-import type { Size } from "./camera.js";
-import { ratioOf } from "../shared/zoom.js";
+import { h } from "../shared/dom.ts";
+import { ratioOf } from "../shared/zoom.ts";
+import type { Size } from "./camera.ts";
 
 export interface Surface {
   readonly size: Size;

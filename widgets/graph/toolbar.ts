@@ -1,9 +1,9 @@
 /** The line above the picture: what colours mean, search, pins, zoom. */
-import { h, listen, set } from "../shared/dom.js";
-import { count } from "../shared/format.js";
-import { icon, type Icon } from "../shared/icons.js";
-import { COLOURS, COLOUR_NAMES, type Legend } from "./colours.js";
-import { KEY_HELP, type Action } from "./keyboard.js";
+import { h, listen, set } from "../shared/dom.ts";
+import { count } from "../shared/format.ts";
+import { type Icon, icon } from "../shared/icons.ts";
+import { COLOUR_NAMES, COLOURS, type Legend } from "./colours.ts";
+import { type Action, KEY_HELP } from "./keyboard.ts";
 
 export interface Toolbar {
   readonly element: HTMLElement;

@@ -1,6 +1,6 @@
 /** When and where ops run, and what that makes of each box. Pure. */
-import { reader } from "../gantt/decode.js";
-import type { Picture } from "./picture.js";
+import { reader } from "../gantt/decode.ts";
+import type { Picture } from "./picture.ts";
 
 export interface Values {
   readonly makespan: number;
@@ -46,20 +46,20 @@ export function sumsOf(
   pinned: ArrayLike<number>,
   nKinds: number,
 ): Sums {
-  const n = picture.boxes.length,
-    { owner, nOps } = picture;
+  const n = picture.boxes.length;
+  const { owner, nOps } = picture;
   const fits = values?.start.length === nOps ? values : null;
   const nDevices = fits ? fits.device.reduce((a, d) => Math.max(a, d), 0) + 1 : 0;
-  const time = new Float64Array(n),
-    byMark = new Float64Array(n * EIGHTHS);
-  const byDevice = new Float64Array(n * nDevices),
-    byKind = new Float64Array(n * nKinds);
-  const pins = new Int32Array(n),
-    pinnedTo = new Int16Array(n).fill(-1);
+  const time = new Float64Array(n);
+  const byMark = new Float64Array(n * EIGHTHS);
+  const byDevice = new Float64Array(n * nDevices);
+  const byKind = new Float64Array(n * nKinds);
+  const pins = new Int32Array(n);
+  const pinnedTo = new Int16Array(n).fill(-1);
   const little = (fits?.makespan || 1) * 1e-9;
   for (let v = 0; v < nOps; v++) {
-    const box = owner[v]!,
-      seconds = fits ? fits.duration[v]! : 0;
+    const box = owner[v]!;
+    const seconds = fits ? fits.duration[v]! : 0;
     time[box]! += seconds;
     if (nKinds) byKind[box * nKinds + (kinds[v] ?? 0)]! += seconds + little;
     if (fits) byDevice[box * nDevices + fits.device[v]!]! += seconds + little;

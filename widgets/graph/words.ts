@@ -1,8 +1,8 @@
 /** A box in words: for the tooltip, and to be read out. Pure. */
-import type { Description } from "../gantt/describe.js";
-import { count, percent, SI } from "../shared/format.js";
-import { isScope, type Picture } from "./picture.js";
-import { SEVERAL, type Sums } from "./values.js";
+import type { Description } from "../gantt/describe.ts";
+import { count, percent, SI } from "../shared/format.ts";
+import { isScope, type Picture } from "./picture.ts";
+import { SEVERAL, type Sums } from "./values.ts";
 
 const FEW = 4; // devices that are named
 const LITTLE = 1e-4; // of the time on the first one; less is not mentioned

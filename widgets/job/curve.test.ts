@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { height, lasting, overhead, Scale } from "./curve.js";
+import { height, lasting, overhead, Scale } from "./curve.ts";
 
 const curve = { seconds: [1, 10, 100], over: [0.5, 0.1, 0.3] };
 

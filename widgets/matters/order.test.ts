@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { keyOf, lengths, ordered, turned } from "./order.js";
-import type { Row } from "./traits.js";
+import { keyOf, lengths, ordered, turned } from "./order.ts";
+import type { Row } from "./traits.ts";
 
 const row = (name: string, saved: number | null, what: Row["what"] = "op"): Row => ({
   what,

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { modelOf, unpack } from "./player.js";
-import type { GanttTraits } from "../gantt/traits.js";
+import type { GanttTraits } from "../gantt/traits.ts";
+import { modelOf, unpack } from "./player.ts";
 
 it("unpacks plain and binary traits", () => {
   const header = new TextEncoder().encode(

@@ -4,7 +4,7 @@
  * Written by placelab/export/page.py: base64 of gzip of [uint32 length of the JSON header, header, buffers]; the header holds the
  * plain traits, and name and length of each binary one.
  */
-import type { GanttTraits, Model } from "../gantt/traits.js";
+import type { GanttTraits, Model } from "../gantt/traits.ts";
 
 export const PAYLOAD = "placelab-schedule"; // id of the script element that holds the data
 

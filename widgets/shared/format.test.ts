@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bandwidth, bytes, count, parseSi, percent, PLAIN, seconds, secondsAxis, SI, si, speed } from "./format.js";
+import { bandwidth, bytes, count, PLAIN, parseSi, percent, SI, seconds, secondsAxis, si, speed } from "./format.ts";
 
 describe("quantities", () => {
   it("have three digits and the unit that keeps them between 1 and 1000", () => {

@@ -35,8 +35,8 @@ export const speed = (f: number): string => si(f, "FLOP/s");
 
 /** 12 %, from a fraction; of 22.5 the even 22, as Python writes it beside the chart. */
 export function percent(fraction: number, digits = 2): string {
-  const value = 100 * fraction,
-    tie = digits === 2 && value > 10 && value % 2 === 0.5;
+  const value = 100 * fraction;
+  const tie = digits === 2 && value > 10 && value % 2 === 0.5;
   return Number.isFinite(fraction) ? `${significant(tie ? value - 0.5 : value, digits)} %` : "–";
 }
 
