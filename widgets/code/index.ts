@@ -1,7 +1,7 @@
 /** "Copy as code": copies a cell's text to the clipboard and shows it. */
 
-import type { Model } from "../gantt/traits.ts";
 import { h, listen, style } from "../shared/dom.ts";
+import type { Model } from "../shared/model.ts";
 import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
 import css from "./code.css";
 import type { CodeTraits } from "./traits.ts";

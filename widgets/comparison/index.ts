@@ -1,5 +1,5 @@
 /** The comparison of all pairs of strategies, an anywidget view: connects the model's traits with the table. */
-import type { Model } from "../gantt/traits.ts";
+import type { Model } from "../shared/model.ts";
 import { redraw } from "../shared/redraw.ts";
 import { watchTheme } from "../shared/theme.ts";
 import type { Asked, ComparisonTraits } from "./traits.ts";

@@ -1,5 +1,5 @@
 /** The decisions of a partitioner, an anywidget view: connects the model's traits with the view. */
-import type { Model } from "../gantt/traits.ts";
+import type { Model } from "../shared/model.ts";
 import { decodePage, type Page } from "./page.ts";
 import type { Candidate, DecisionsTraits } from "./traits.ts";
 import { decisionsView } from "./view.ts";

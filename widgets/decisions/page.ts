@@ -1,5 +1,5 @@
 /** Reads pages of rows, as placelab/widgets/decisions_wire.py writes them. */
-import { reader } from "../gantt/decode.ts";
+import { reader } from "../shared/reader.ts";
 
 /** One decision of one strategy. */
 export interface Decision {

@@ -3,8 +3,8 @@
  * arrived, since a message over a notebook's socket is limited to some megabytes.
  */
 
-import type { Model } from "../gantt/traits.ts";
 import { h, listen } from "../shared/dom.ts";
+import type { Model } from "../shared/model.ts";
 import type { FilesTraits, Piece } from "./traits.ts";
 
 const PIECE = 1 << 20; // bytes

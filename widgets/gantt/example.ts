@@ -1,9 +1,9 @@
 /** Schedules for the tests, written as rows and encoded as Python encodes them. Not part of the bundle. */
 import { SI } from "../shared/format.ts";
-import { layout } from "./layout.ts";
-import type { Memory } from "./memory.ts";
-import type { Paint } from "./paint.ts";
-import { type Chart, chart, type Scene } from "./scene.ts";
+import type { Paint } from "./scene/colours.ts";
+import { layout } from "./scene/layout.ts";
+import { type Chart, chart, type Scene } from "./scene/scene.ts";
+import type { Memory } from "./wire/memory.ts";
 
 type Row = readonly number[];
 

@@ -1,13 +1,15 @@
 /** The Gantt chart of a schedule, an anywidget view: connects the model's traits with the chart. */
-import { play } from "../player/player.ts";
+
 import { unitsOf } from "../shared/format.ts";
-import { decodeNames } from "./decode.ts";
-import { decodeKept } from "./kept.ts";
-import { decodeMemory } from "./memory.ts";
-import type { Wanted } from "./picture.ts";
-import { chart } from "./scene.ts";
-import type { GanttTraits, Model } from "./traits.ts";
+import type { Model } from "../shared/model.ts";
+import type { Wanted } from "./hands/picture.ts";
+import { play } from "./player.ts";
+import { decodeKept } from "./scene/kept.ts";
+import { chart } from "./scene/scene.ts";
 import { GanttView } from "./view.ts";
+import { decodeNames } from "./wire/decode.ts";
+import { decodeMemory } from "./wire/memory.ts";
+import type { GanttTraits } from "./wire/traits.ts";
 
 interface Context {
   readonly model: Model<GanttTraits>;

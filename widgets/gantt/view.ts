@@ -1,27 +1,27 @@
 /** The chart as an element, from its parts. It knows no model; index.ts connects it to one. */
 import { h, listen, style } from "../shared/dom.ts";
+import { type Damage, frames } from "../shared/frames.ts";
 import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
-import { Board } from "./board.ts";
-import { whole } from "./camera.ts";
-import { Commands, type Shown } from "./commands.ts";
-import { Drawing } from "./drawing.ts";
-import { type Damage, frames } from "./frames.ts";
+import { tooltip } from "../shared/tooltip.ts";
 import css from "./gantt.css";
-import type { Kept } from "./kept.ts";
-import { actionOf, KEY_HELP } from "./keyboard.ts";
-import type { Memory } from "./memory.ts";
-import { savePicture, type Wanted } from "./picture.ts";
-import { scrub } from "./playback.ts";
-import { Player } from "./playing.ts";
-import { Pointing } from "./pointing.ts";
-import { Report } from "./report.ts";
-import type { Chart, Labels } from "./scene.ts";
-import { stage } from "./stage.ts";
-import { strip } from "./strip.ts";
-import { toolbar } from "./toolbar.ts";
-import { tooltip } from "./tooltip.ts";
-import type { Candidate } from "./traits.ts";
-import { words } from "./words.ts";
+import { Board } from "./hands/board.ts";
+import { Commands, type Shown } from "./hands/commands.ts";
+import { Drawing } from "./hands/drawing.ts";
+import { actionOf, KEY_HELP } from "./hands/keyboard.ts";
+import { savePicture, type Wanted } from "./hands/picture.ts";
+import { Player } from "./hands/playing.ts";
+import { Pointing } from "./hands/pointing.ts";
+import { Report } from "./hands/report.ts";
+import { stage } from "./hands/stage.ts";
+import { strip } from "./hands/strip.ts";
+import { toolbar } from "./hands/toolbar.ts";
+import { words } from "./hands/words.ts";
+import { whole } from "./scene/camera.ts";
+import type { Kept } from "./scene/kept.ts";
+import { scrub } from "./scene/playback.ts";
+import type { Chart, Labels } from "./scene/scene.ts";
+import type { Memory } from "./wire/memory.ts";
+import type { Candidate } from "./wire/traits.ts";
 
 const DIMMED_AFTER = 300; // ms
 

@@ -1,7 +1,8 @@
 /** The model graph, an anywidget view: connects the model's traits with the picture. */
-import type { Model } from "../gantt/traits.ts";
+
 import { subscribe } from "../shared/bus.ts";
 import { unitsOf } from "../shared/format.ts";
+import type { Model } from "../shared/model.ts";
 import type { GraphTraits } from "./traits.ts";
 import { decodeValues } from "./values.ts";
 import { GraphView } from "./view.ts";

@@ -1,5 +1,5 @@
 /** When and where ops run, and what that makes of each box. Pure. */
-import { reader } from "../gantt/decode.ts";
+import { reader } from "../shared/reader.ts";
 import type { Picture } from "./picture.ts";
 
 export interface Values {

@@ -1,8 +1,9 @@
 /** The model graph: its parts on the page, and what a hand does with them. Coordinates are CSS pixels of the stage. */
-import { type Frames, frames } from "../gantt/frames.ts";
-import { tooltip } from "../gantt/tooltip.ts";
+
 import { h, listen, style } from "../shared/dom.ts";
+import { type Frames, frames } from "../shared/frames.ts";
 import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
+import { tooltip } from "../shared/tooltip.ts";
 import { drawBase, drawMarks, hasMark, MARK, placeOf, TITLE } from "./draw.ts";
 import { Finder } from "./finder.ts";
 import css from "./graph.css";

@@ -1,6 +1,7 @@
 /** A box in words: for the tooltip, and to be read out. Pure. */
-import type { Description } from "../gantt/describe.ts";
+
 import { count, percent, SI } from "../shared/format.ts";
+import type { Description } from "../shared/tooltip.ts";
 import { isScope, type Picture } from "./picture.ts";
 import { SEVERAL, type Sums } from "./values.ts";
 

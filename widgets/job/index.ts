@@ -1,5 +1,5 @@
 /** A training run, an anywidget view: connects the model's traits with the picture. */
-import type { Model } from "../gantt/traits.ts";
+import type { Model } from "../shared/model.ts";
 import { redraw } from "../shared/redraw.ts";
 import { watchTheme } from "../shared/theme.ts";
 import type { JobTraits } from "./traits.ts";

@@ -1,5 +1,5 @@
 /** One drawing for all traits of a message. */
-import type { Model } from "../gantt/traits.ts";
+import type { Model } from "./model.ts";
 
 /** Calls `draw` with some traits, now and after each message that changes one of them; returns what ends that. */
 export function redraw<T, K extends keyof T & string>(
