@@ -30,7 +30,7 @@ FAST := tests/house/test_layers.py tests/house/test_package.py tests/house/test_
 # What does not wait for each other is set up at once.
 MAKEFLAGS += --jobs=4
 
-.PHONY: lab test style frontend check fast docs site papers build clean
+.PHONY: lab test style frontend form check fast docs site papers build clean
 .DELETE_ON_ERROR:
 
 lab: $(INSTALLED) $(KERNELS)
@@ -49,11 +49,14 @@ style: $(INSTALLED)
 	ruff format --check .
 	mypy
 
-frontend: $(NODE_MODULES)
-	npm --prefix widgets run --silent check
+frontend: form
 	npm --prefix widgets run --silent test
 
-check: style fast
+# Form, rules and types of the front end.
+form: $(NODE_MODULES)
+	npm --prefix widgets run --silent check
+
+check: style form fast
 
 fast: $(INSTALLED)
 	PLACELAB_JIT=0 python -m pytest --quiet -m "not slow" --numprocesses=logical --dist=loadfile $(FAST)

@@ -8,7 +8,19 @@ import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "..", "placelab", "widgets", "static");
-const views = ["gantt", "cluster", "code", "files", "frame", "decisions", "comparison", "graph", "matters", "difference", "job"];
+const views = [
+  "gantt",
+  "cluster",
+  "code",
+  "files",
+  "frame",
+  "decisions",
+  "comparison",
+  "graph",
+  "matters",
+  "difference",
+  "job",
+];
 const VIEW = 60_000; // bytes of one view, gzipped; every widget instance sends its whole module over the kernel's socket
 const ALL = 200_000; // of all views together
 
@@ -32,7 +44,8 @@ views.forEach((view, i) => {
   if (sizes[i] > VIEW) throw new Error(`${view}.js has more than ${VIEW} bytes gzipped: drop a dependency or split`);
 });
 const total = sizes.reduce((sum, size) => sum + size, 0);
-if (total > ALL) throw new Error(`the bundles have ${total} bytes gzipped, at most ${ALL} are allowed: drop a dependency`);
+if (total > ALL)
+  throw new Error(`the bundles have ${total} bytes gzipped, at most ${ALL} are allowed: drop a dependency`);
 
 /** Style sheets become strings in the module; esbuild minifies them first. */
 function minifiedCss() {

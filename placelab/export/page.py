@@ -102,7 +102,7 @@ def _digest(text: str) -> str:
 
 
 def _payload(traits: Mapping[str, Any]) -> str:
-    """What ``widgets/player/player.ts`` unpacks: base64 of gzip of the header's length, header, and binary traits."""
+    """What ``widgets/gantt/player.ts`` unpacks: base64 of gzip of the header's length, header, and binary traits."""
     plain = {name: trait.default() for name, trait in Gantt.class_own_traits(sync=True).items()} | dict(traits)
     binary = {name: value for name, value in plain.items() if isinstance(value, bytes)}
     header = {

@@ -14,7 +14,7 @@ from placelab.schedule import schedule as schedules
 from placelab.widgets.gantt import colouring, wire
 from placelab.widgets.gantt.gantt_chart import Gantt
 
-TYPESCRIPT = Path(__file__).parents[2] / "widgets" / "gantt" / "colouring.ts"
+TYPESCRIPT = Path(__file__).parents[2] / "widgets" / "gantt" / "scene" / "colouring.ts"
 
 
 def in_turn(graph: pl.OpGraph, k: int = 3, **rules: object) -> pl.Schedule:
@@ -84,7 +84,7 @@ def test_colours_are_sent_when_they_are_chosen(schedule):
     assert (chart.colours, chart.colour_names) == colouring.pack_slack(other)
     chart.colour_by = "device"
     assert chart.colours == b""
-    assert re.findall(r'"([a-z -]+)"', re.search(r"WAYS = \[(.*?)\]", TYPESCRIPT.read_text())[1]) == list(
+    assert re.findall(r'"([a-z -]+)"', re.search(r"WAYS = \[(.*?)\]", TYPESCRIPT.read_text(), re.DOTALL)[1]) == list(
         colouring.WAYS
     )
 

@@ -48,7 +48,7 @@ KINDS = {  # what a trait's value is in the browser
 
 def typescript_traits(view: str, interface: str) -> dict[str, str]:
     """Name and kind of each property of an interface in a view's traits.ts."""
-    source = (SOURCES / view / "traits.ts").read_text()
+    source = next((SOURCES / view).rglob("traits.ts")).read_text()
     source = re.sub(r"/\*.*?\*/|//[^\n]*", "", source, flags=re.DOTALL)
     body = re.search(rf"interface {interface} \{{(.*?)\n\}}", source, re.DOTALL)[1]
     return {name: kind(written) for name, written in re.findall(r"(\w+)\??:\s*(.*?);", body)}
@@ -75,7 +75,7 @@ def test_both_sides_declare_the_same_traits(widget, view, interface):
 def test_the_view_asks_only_for_traits_that_exist(widget, view, interface):
     """Every name in a change event, get or set is a trait."""
     asked = set()
-    for path in (SOURCES / view).glob("*.ts"):
+    for path in (SOURCES / view).rglob("*.ts"):
         if not path.name.endswith(".test.ts"):
             text = path.read_text()
             asked |= set(re.findall(r'(?:change:|model\.[gs]et\(")(\w+)', text))

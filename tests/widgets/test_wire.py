@@ -13,7 +13,7 @@ from placelab.analysis.explanation import critical_steps, idle_gaps
 from placelab.problem import kind_colours
 from placelab.widgets.gantt import colouring, wire
 
-DECODE = Path(__file__).parents[2] / "widgets" / "gantt" / "decode.ts"
+READER = Path(__file__).parents[2] / "widgets" / "shared" / "reader.ts"
 PALETTE = Path(__file__).parents[2] / "widgets" / "shared" / "palette.ts"
 HEADER = ("version", "ops", "transfers", "sends", "devices", "critical", "idle")
 
@@ -192,5 +192,5 @@ def test_a_graph_without_kinds_has_one_colour():
 
 def test_both_sides_agree_on_version_and_colours():
     """The constants that Python and TypeScript each write down are the same."""
-    assert int(re.search(r"VERSION = (\d+)", DECODE.read_text())[1]) == wire.VERSION
+    assert int(re.search(r"VERSION = (\d+)", READER.read_text())[1]) == wire.VERSION
     assert re.findall(r'"(#[0-9A-F]{6})"', PALETTE.read_text()) == list(kind_colours.PALETTE)

@@ -1,13 +1,13 @@
 /** Change a value: drag it sideways, use keys, or type it. */
-import { listen, s, set } from "../shared/dom";
-import { clamp, snap } from "../shared/scale";
-import type { Editor } from "./editor";
-import type { Entry } from "./entry";
-import { inUnits, PER_DECADE, read, scaled, spoken, writeRange } from "./quantity";
-import type { Ruler } from "./ruler";
-import type { Range } from "./state";
-import type { Target } from "./targets";
-import { boxOf, pointOf } from "../shared/zoom";
+import { listen, s, set } from "../shared/dom.ts";
+import { clamp, snap } from "../shared/scale.ts";
+import { boxOf, pointOf } from "../shared/zoom.ts";
+import type { Editor } from "./editor.ts";
+import type { Entry } from "./entry.ts";
+import { inUnits, PER_DECADE, read, scaled, spoken, writeRange } from "./quantity.ts";
+import type { Ruler } from "./ruler.ts";
+import type { Range } from "./state.ts";
+import type { Target } from "./targets.ts";
 
 type Focusable = HTMLElement | SVGElement;
 
@@ -15,7 +15,14 @@ const FIXED = "the times of all ops are given for this device and hold at any sp
 const IDLE = "only the transfer model fair knows shared links";
 
 /** Factor of a key that changes a value. */
-const KEYS: Record<string, number> = { ArrowRight: 1.1, ArrowUp: 1.1, ArrowLeft: 1 / 1.1, ArrowDown: 1 / 1.1, PageUp: 2, PageDown: 0.5 };
+const KEYS: Record<string, number> = {
+  ArrowRight: 1.1,
+  ArrowUp: 1.1,
+  ArrowLeft: 1 / 1.1,
+  ArrowDown: 1 / 1.1,
+  PageUp: 2,
+  PageDown: 0.5,
+};
 
 export interface Adjust {
   readonly editor: Editor;
@@ -49,7 +56,8 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
   }
 
   function change(factor: number): void {
-    const { edit } = current!, quantity = quantityOf(current!);
+    const { edit } = current!;
+    const quantity = quantityOf(current!);
     total = clamp(factor, 1e-12, 1e12);
     editor.drag(edit(scaled(quantity, from, total, 3)));
   }
@@ -61,7 +69,8 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
     if (key.startsWith("shared:")) return editor.model.get("sharing") ? "" : IDLE;
     return editor.model.get("fixed").some((device) => key === `speed:${device}`) ? FIXED : "";
   };
-  const text = (target: Target) => (whyFixed(target) === FIXED ? "timed" : writeRange(quantityOf(target), target.read(editor.cluster)));
+  const text = (target: Target) =>
+    whyFixed(target) === FIXED ? "timed" : writeRange(quantityOf(target), target.read(editor.cluster));
 
   function step(target: Target, factor: number): void {
     begin(target);
@@ -88,7 +97,8 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
     listen(element, "pointermove", (event) => {
       if (!origin) return;
       const { x, y } = pointOf(event, element);
-      const pixels = x - origin.x, rise = Math.abs(y - origin.y);
+      const pixels = x - origin.x;
+      const rise = Math.abs(y - origin.y);
       const device = current ? null : element.closest(".card");
       if (device && rise > Math.abs(pixels)) {
         if (rise < 5) return;
@@ -100,7 +110,14 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
       if (!current && Math.abs(pixels) < 3) return;
       begin(origin.target);
       change(snap(10 ** (pixels / PER_DECADE)));
-      ruler.show(quantityOf(origin.target), from.low, origin, pixels, spoken(text(origin.target)), editor.cluster.units);
+      ruler.show(
+        quantityOf(origin.target),
+        from.low,
+        origin,
+        pixels,
+        spoken(text(origin.target)),
+        editor.cluster.units,
+      );
     });
     const stop = () => {
       if (origin) end();
@@ -118,19 +135,25 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
   }
 
   function slider(element: SVGElement, target: Target): () => void {
-    const { label, key } = target, quantity = quantityOf(target);
+    const { label, key } = target;
+    const quantity = quantityOf(target);
     const limits = { "aria-valuemin": decimal(quantity.low), "aria-valuemax": decimal(quantity.high) };
     set(element, { tabindex: 0, role: "slider", "aria-label": label, ...limits, "data-key": key });
     const fixed = whyFixed(target);
     if (fixed) {
-      set(element, { "aria-disabled": "true", "aria-valuenow": decimal(target.read(editor.cluster).low), "aria-valuetext": fixed });
+      set(element, {
+        "aria-disabled": "true",
+        "aria-valuenow": decimal(target.read(editor.cluster).low),
+        "aria-valuetext": fixed,
+      });
       element.prepend(s("title", {}, `${label}: ${fixed}`));
       return () => {};
     }
     element.prepend(s("title", {}, `${label}: pull ← → to change, Enter or double-click to type`));
     pull(element, () => target);
     listen(element, "keydown", (event) => {
-      const pressed = event.key, factor = KEYS[pressed];
+      const pressed = event.key;
+      const factor = KEYS[pressed];
       if (event.ctrlKey || event.metaKey || (!factor && !["Enter", "Home", "End"].includes(pressed))) return;
       event.preventDefault(); // Home and End would scroll the notebook
       event.stopPropagation();
@@ -148,7 +171,8 @@ export function adjust(editor: Editor, ruler: Ruler, entry: Entry): Adjust {
   }
 
   function type(target: Target, element: Focusable, over: DOMRect = boxOf(element)): void {
-    const quantity = quantityOf(target), shown = quantity.write(middle(target.read(editor.cluster)));
+    const quantity = quantityOf(target);
+    const shown = quantity.write(middle(target.read(editor.cluster)));
     entry.open(over, shown, target.label, element, (typed) => {
       const value = read(quantity, typed, shown);
       if (typeof value === "string") return value;

@@ -1,11 +1,11 @@
 /** A device as a card: name, type, speed, and peak use of its memory. */
-import { percent, type Units } from "../shared/format";
-import { clamp } from "../shared/scale";
-import type { Adjust } from "./adjust";
-import type { Rect } from "./geometry";
-import { pill } from "./pill";
-import { fitted, s, set } from "./svg";
-import { memoryOf, speedOf, type Target } from "./targets";
+import { percent, type Units } from "../shared/format.ts";
+import { clamp } from "../shared/scale.ts";
+import type { Adjust } from "./adjust.ts";
+import type { Rect } from "./geometry.ts";
+import { pill } from "./pill.ts";
+import { fitted, s, set } from "./svg.ts";
+import { memoryOf, speedOf, type Target } from "./targets.ts";
 
 const WIDE = 140; // pixels from which a card has room for its type
 
@@ -16,7 +16,8 @@ export interface Card {
 }
 
 export function card(adjust: Adjust, device: number, rect: Rect, small: boolean): Card {
-  const element = s("g.card", { tabindex: 0,
+  const element = s("g.card", {
+    tabindex: 0,
     role: "group", // it holds sliders, which a button may not
     "aria-roledescription": "device",
     "data-key": `card:${device}`,
@@ -48,13 +49,17 @@ export function card(adjust: Adjust, device: number, rect: Rect, small: boolean)
 
 function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect): (peak: number) => void {
   const { name, type } = adjust.editor.cluster.devices[device]!;
-  const speed = pill(adjust, speedOf(device, name)), memory = pill(adjust, memoryOf(device, name));
+  const speed = pill(adjust, speedOf(device, name));
+  const memory = pill(adjust, memoryOf(device, name));
   const used = s("text.faint.amount", { x: 10, y: 69 });
   const caption = s("text.faint", { x: 10, y: 39 });
   const kind = w < WIDE ? "" : fitted(type, 48, "11px sans-serif"); // else it is under the pointer
   element.append(
     grip(),
-    titled(s("text.name", { x: 19, y: 18 }, fitted(name, w - 38 - 6.2 * kind.length, "600 13px sans-serif")), `${name}, ${type}`),
+    titled(
+      s("text.name", { x: 19, y: 18 }, fitted(name, w - 38 - 6.2 * kind.length, "600 13px sans-serif")),
+      `${name}, ${type}`,
+    ),
     titled(s("text.faint", { x: w - 10, y: 18, "text-anchor": "end" }, kind), type),
     caption,
     speed.element,
@@ -65,7 +70,11 @@ function roomy(element: SVGGElement, adjust: Adjust, device: number, { w }: Rect
     caption.textContent = w - speed.width > 54 ? "speed" : "";
     speed.update(w - 8 - speed.width, 35); // the middle of the card stays free to be dragged
     memory.update(w - 8 - memory.width, 65);
-    used.textContent = Number.isNaN(peak) ? (w < WIDE ? "" : "memory") : `${adjust.editor.cluster.units.bytes(peak)}${w < WIDE ? "" : " of"}`;
+    used.textContent = Number.isNaN(peak)
+      ? w < WIDE
+        ? ""
+        : "memory"
+      : `${adjust.editor.cluster.units.bytes(peak)}${w < WIDE ? "" : " of"}`;
   };
 }
 
@@ -74,7 +83,10 @@ function compact(element: SVGGElement, adjust: Adjust, device: number, { w }: Re
   const speed = pill(adjust, speedOf(device, name), w - 4);
   element.append(
     grip("translate(-3,-4)"),
-    titled(s("text.name", { x: w / 2, y: 14, "text-anchor": "middle" }, fitted(name, w - 28, "600 11px sans-serif")), name),
+    titled(
+      s("text.name", { x: w / 2, y: 14, "text-anchor": "middle" }, fitted(name, w - 28, "600 11px sans-serif")),
+      name,
+    ),
     speed.element,
   );
   return () => speed.update((w - speed.width) / 2, 29);
@@ -82,7 +94,9 @@ function compact(element: SVGGElement, adjust: Adjust, device: number, { w }: Re
 
 /** Dots that mark where a card can be dragged. */
 function grip(at = ""): SVGGElement {
-  const dots = [0, 1, 2].flatMap((row) => [0, 1].map((column) => s("circle", { cx: 9 + 4 * column, cy: 9.5 + 4 * row, r: 1.2 })));
+  const dots = [0, 1, 2].flatMap((row) =>
+    [0, 1].map((column) => s("circle", { cx: 9 + 4 * column, cy: 9.5 + 4 * row, r: 1.2 })),
+  );
   return s("g.grip", { transform: at }, ...dots);
 }
 
@@ -100,8 +114,10 @@ interface Bar {
 
 /** Peak use against capacity, which can be dragged; above capacity the bar is full and red. On small cards, without a pill, the bar is the slider. */
 function memoryBar(adjust: Adjust, target: Target, { w, h }: Rect, small: boolean): Bar {
-  const full = w - (small ? 12 : 20), height = small ? 4 : 5;
-  const x = small ? 6 : 10, y = small ? h - 6 : h - 13;
+  const full = w - (small ? 12 : 20);
+  const height = small ? 4 : 5;
+  const x = small ? 6 : 10;
+  const y = small ? h - 6 : h - 13;
   const bar = s("rect.used", { x, y, height, rx: height / 2 });
   const track = s("rect.track", { x, y, width: full, height, rx: height / 2 });
   const element = s("g.memory-bar", {}, track, bar, s("rect.hold", { x, y: y - 3, width: full, height: height + 7 }));

@@ -1,19 +1,28 @@
 /** Carry a card with the pointer: to another place in its box, into another host, or out of all hosts. */
-import { listen } from "../shared/dom";
-import { contains, slotAt, slotRect, type Box, type Point, type Scene } from "./geometry";
-import type { Editor } from "./editor";
-import { s, set } from "./svg";
-import type { Edit } from "./traits";
+import { listen } from "../shared/dom.ts";
+import type { Editor } from "./editor.ts";
+import { type Box, contains, type Point, type Scene, slotAt, slotRect } from "./geometry.ts";
+import { s, set } from "./svg.ts";
+import type { Edit } from "./traits.ts";
 
 const OUTSIDE = "__outside__";
 
 /** Lets the pointer carry the card of `device`; `hint` draws where it would go, `tapped` is called on a click. */
 export function carry(
-  element: SVGGElement, device: number, scene: Scene, editor: Editor, svg: SVGSVGElement, hint: SVGGElement, tapped: () => void, say: (text: string) => void,
+  element: SVGGElement,
+  device: number,
+  scene: Scene,
+  editor: Editor,
+  svg: SVGSVGElement,
+  hint: SVGGElement,
+  tapped: () => void,
+  say: (text: string) => void,
 ): void {
   const home = scene.cards[device]!;
   const own = scene.boxes.find((box) => box.members.includes(device))!;
-  let grip: Point | null = null, moved = false, last = "";
+  let grip: Point | null = null;
+  let moved = false;
+  let last = "";
   let above: Node[] = []; // the cards drawn over this one; these are moved in the tree, since moving this one would lose the pointer
 
   const at = (event: PointerEvent): Point => {
@@ -23,7 +32,8 @@ export function carry(
   const put = (p: Point) => set(element, { transform: `translate(${p.x},${p.y})` });
   const raise = () => {
     element.classList.add("carried");
-    for (above = []; element.nextSibling; element.parentNode!.insertBefore(element.nextSibling, element)) above.push(element.nextSibling);
+    for (above = []; element.nextSibling; element.parentNode!.insertBefore(element.nextSibling, element))
+      above.push(element.nextSibling);
   };
   const stop = (keep: boolean) => {
     if (!grip) return;
@@ -51,7 +61,8 @@ export function carry(
   });
   listen(element, "pointermove", (event) => {
     if (!grip) return;
-    const p = at(event), corner = { x: p.x - grip.x, y: p.y - grip.y };
+    const p = at(event);
+    const corner = { x: p.x - grip.x, y: p.y - grip.y };
     if (!moved && Math.hypot(corner.x - home.x, corner.y - home.y) < 5) return;
     if (!moved) raise();
     moved = true;
@@ -63,7 +74,9 @@ export function carry(
     if (key === last) return;
     last = key;
     editor.drag(asEdit(drop, own, device));
-    say(drop.box ? (drop.box === own ? `in ${own.host}` : `into ${drop.box.host}`) : "out of its host, to one of its own");
+    say(
+      drop.box ? (drop.box === own ? `in ${own.host}` : `into ${drop.box.host}`) : "out of its host, to one of its own",
+    );
   });
   listen(element, "pointerup", () => stop(true));
   listen(element, "lostpointercapture", (event) => event.target === element && stop(true)); // not when a value in it hands over
@@ -96,12 +109,24 @@ function drawn({ sizes }: Scene, own: Box, { box, slot }: Drop, corner: Point): 
   if (!box) {
     if (own.members.length === 1) return [];
     const rect = { x: corner.x - 8, y: corner.y - 24, width: sizes.card.w + 16, height: sizes.card.h + 32 };
-    return [s("rect.target", { ...rect, rx: 10 }), s("text.target", { x: rect.x + 8, y: rect.y + 15 }, "host of its own")];
+    return [
+      s("rect.target", { ...rect, rx: 10 }),
+      s("text.target", { x: rect.x + 8, y: rect.y + 15 }, "host of its own"),
+    ];
   }
   const place = slotRect(box, sizes, slot);
   const inside = place.y + place.h <= box.y + box.h;
   return [
-    s("rect", { class: box === own ? "target same" : "target", x: box.x, y: box.y, width: box.w, height: box.h, rx: 12 }),
-    ...(inside ? [s("rect.slot", { x: place.x - 3, y: place.y - 3, width: place.w + 6, height: place.h + 6, rx: 10 })] : []),
+    s("rect", {
+      class: box === own ? "target same" : "target",
+      x: box.x,
+      y: box.y,
+      width: box.w,
+      height: box.h,
+      rx: 12,
+    }),
+    ...(inside
+      ? [s("rect.slot", { x: place.x - 3, y: place.y - 3, width: place.w + 6, height: place.h + 6, rx: 10 })]
+      : []),
   ];
 }

@@ -1,14 +1,27 @@
 import { describe, expect, it } from "vitest";
-import { colourOf, COLOURS } from "./colours";
-import { contains, graphScene, gridScene, slotAt, slotRect, type Rect, type Scene } from "./geometry";
-import { outbox } from "./outbox";
-import { BANDWIDTH, decades, LATENCY, MEMORY, read, scaled, SPEED, spoken, writeRange } from "./quantity";
-import { applied, between, block, drawing, fromWire, hostsOf, nextHost, rangeOf, sharedText, structure, within, type Cluster } from "./state";
-import { pairsText, ridden, sharesOf } from "./shares";
-import { SI } from "../shared/format";
-import { words } from "./sketch";
-import { linkOf, sharedOf, speedOf } from "./targets";
-import type { Message } from "./traits";
+import { SI } from "../shared/format.ts";
+import { COLOURS, colourOf } from "./colours.ts";
+import { contains, graphScene, gridScene, type Rect, type Scene, slotAt, slotRect } from "./geometry.ts";
+import { outbox } from "./outbox.ts";
+import { BANDWIDTH, decades, LATENCY, MEMORY, read, SPEED, scaled, spoken, writeRange } from "./quantity.ts";
+import { pairsText, ridden, sharesOf } from "./shares.ts";
+import { words } from "./sketch.ts";
+import {
+  applied,
+  between,
+  block,
+  type Cluster,
+  drawing,
+  fromWire,
+  hostsOf,
+  nextHost,
+  rangeOf,
+  sharedText,
+  structure,
+  within,
+} from "./state.ts";
+import { linkOf, sharedOf, speedOf } from "./targets.ts";
+import type { Message } from "./traits.ts";
 
 /** A cluster of hosts with so many devices each; links inside are 300, between 12. */
 function cluster(...sizes: number[]): Cluster {
@@ -25,9 +38,23 @@ function cluster(...sizes: number[]): Cluster {
 
 describe("shared links", () => {
   it("are named for the pairs of devices that use them", () => {
-    const shared = [{ name: "uplink", bandwidth: 12e9, pairs: [[0, 2], [1, 2]] as [number, number][] }];
+    const shared = [
+      {
+        name: "uplink",
+        bandwidth: 12e9,
+        pairs: [
+          [0, 2],
+          [1, 2],
+        ] as [number, number][],
+      },
+    ];
     const two = { ...cluster(2, 1), shared };
-    expect(sharedText(two, [[2, 0], [0, 2]])).toBe("shared with other pairs of devices: uplink, 12.0 GB/s");
+    expect(
+      sharedText(two, [
+        [2, 0],
+        [0, 2],
+      ]),
+    ).toBe("shared with other pairs of devices: uplink, 12.0 GB/s");
     expect(sharedText(two, [[0, 1]])).toBe("");
     expect(sharedText(cluster(2, 1), [[0, 2]])).toBe("");
   });
@@ -40,27 +67,89 @@ describe("shared links", () => {
   };
 
   it("are shown at the device or host that all pairs have as an end, or at all ends", () => {
-    expect(sharing([4], [[0, 2], [0, 3], [1, 2], [1, 3]]).bearers).toEqual([0, 1, 2, 3]); // a switch
-    expect(sharing([4], [[1, 0], [1, 2], [3, 1]]).bearers).toEqual([1]); // a device's card
-    expect(sharing([2, 1, 1], [[0, 2], [1, 2], [3, 0], [1, 3]]).bearers).toEqual([0, 1]); // a host's card
-    expect(sharing([2, 2], [[0, 2], [1, 2], [1, 3]]).bearers).toEqual([0, 1, 2, 3]); // of two hosts neither is the one
+    expect(
+      sharing(
+        [4],
+        [
+          [0, 2],
+          [0, 3],
+          [1, 2],
+          [1, 3],
+        ],
+      ).bearers,
+    ).toEqual([0, 1, 2, 3]); // a switch
+    expect(
+      sharing(
+        [4],
+        [
+          [1, 0],
+          [1, 2],
+          [3, 1],
+        ],
+      ).bearers,
+    ).toEqual([1]); // a device's card
+    expect(
+      sharing(
+        [2, 1, 1],
+        [
+          [0, 2],
+          [1, 2],
+          [3, 0],
+          [1, 3],
+        ],
+      ).bearers,
+    ).toEqual([0, 1]); // a host's card
+    expect(
+      sharing(
+        [2, 2],
+        [
+          [0, 2],
+          [1, 2],
+          [1, 3],
+        ],
+      ).bearers,
+    ).toEqual([0, 1, 2, 3]); // of two hosts neither is the one
   });
 
   it("are drawn on the wires that carry all their pairs, or else on all that carry some", () => {
-    const card = sharing([1, 1, 1, 1], [[0, 1], [0, 2], [3, 0]]);
-    const stubs = [0, 1, 2, 3].map((device) => between([device], [0, 1, 2, 3].filter((other) => other !== device)));
+    const card = sharing(
+      [1, 1, 1, 1],
+      [
+        [0, 1],
+        [0, 2],
+        [3, 0],
+      ],
+    );
+    const stubs = [0, 1, 2, 3].map((device) =>
+      between(
+        [device],
+        [0, 1, 2, 3].filter((other) => other !== device),
+      ),
+    );
     expect(ridden(card, stubs)).toEqual([true, false, false, false]);
     expect(ridden(card, [between([0], [1]), between([0], [2]), between([1], [2])])).toEqual([true, true, false]);
   });
 
   it("name their pairs, the first eight of many", () => {
     const all = within([0, 1, 2, 3]);
-    expect(pairsText(cluster(4), sharing([4], all.map(([a, b]) => [a, b])).link)).toMatch(/^d0 → d1, .* and 4 more$/);
+    expect(
+      pairsText(
+        cluster(4),
+        sharing(
+          [4],
+          all.map(([a, b]) => [a, b]),
+        ).link,
+      ),
+    ).toMatch(/^d0 → d1, .* and 4 more$/);
   });
 
   it("have a bandwidth that is set or scaled, finite, and known before Python answers", () => {
-    const shared = [{ name: "x", bandwidth: 8, pairs: [[0, 1]] as [number, number][] }, { name: "y", bandwidth: 3, pairs: [[1, 0]] as [number, number][] }];
-    const two = { ...cluster(2), shared }, target = sharedOf("x");
+    const shared = [
+      { name: "x", bandwidth: 8, pairs: [[0, 1]] as [number, number][] },
+      { name: "y", bandwidth: 3, pairs: [[1, 0]] as [number, number][] },
+    ];
+    const two = { ...cluster(2), shared };
+    const target = sharedOf("x");
     const halved = applied(two, target.edit({ factor: 0.5 }));
     expect(halved.shared.map(({ bandwidth }) => bandwidth)).toEqual([4, 3]);
     expect(target.read(applied(halved, target.edit({ value: 20 })))).toEqual({ low: 20, high: 20 });
@@ -119,8 +208,15 @@ describe("quantities", () => {
   });
 
   it.each([
-    ["12 GB/s", 12e9], ["12G", 12e9], ["100 Gbit/s", 12.5e9], ["10gbit/s", 1.25e9], ["12 gb/s", 12e9], ["10 Gbps", 1.25e9], ["∞", Infinity],
-    ["unlimited", Infinity], ["2e9", 2e9],
+    ["12 GB/s", 12e9],
+    ["12G", 12e9],
+    ["100 Gbit/s", 12.5e9],
+    ["10gbit/s", 1.25e9],
+    ["12 gb/s", 12e9],
+    ["10 Gbps", 1.25e9],
+    ["∞", Infinity],
+    ["unlimited", Infinity],
+    ["2e9", 2e9],
   ])("reads %j as a bandwidth of %d", (text, value) => {
     expect(read(BANDWIDTH, text)).toBe(value);
   });
@@ -133,9 +229,12 @@ describe("quantities", () => {
     expect(read(MEMORY, "16 GiB")).toBe(2 ** 34);
   });
 
-  it.each(["", "GB/s", "12 parsecs", "12 FLOP/s"])("takes %j for no bandwidth, and says what one looks like", (text) => {
-    expect(read(BANDWIDTH, text)).toBe("Not a bandwidth: write a number and its unit, as 12 GB/s or 100 Gbit/s.");
-  });
+  it.each(["", "GB/s", "12 parsecs", "12 FLOP/s"])(
+    "takes %j for no bandwidth, and says what one looks like",
+    (text) => {
+      expect(read(BANDWIDTH, text)).toBe("Not a bandwidth: write a number and its unit, as 12 GB/s or 100 Gbit/s.");
+    },
+  );
 
   it("take a bare number in the unit and prefix that stood there", () => {
     expect(read(SPEED, "20", "10 TFLOP/s")).toBe(20e12);
@@ -154,7 +253,8 @@ describe("quantities", () => {
 
   it.each([BANDWIDTH, SPEED, MEMORY])("are more than 0, and say so", (quantity) => {
     for (const text of ["0", `0 ${quantity.unit}`, "-3", `−3 G${quantity.unit}`]) {
-      for (const shown of ["∞", quantity.write(6e9)]) expect(read(quantity, text, shown)).toBe(`The ${quantity.name} must be more than 0.`);
+      for (const shown of ["∞", quantity.write(6e9)])
+        expect(read(quantity, text, shown)).toBe(`The ${quantity.name} must be more than 0.`);
     }
   });
 
@@ -173,7 +273,10 @@ describe("quantities", () => {
   });
 
   it("goes over into unlimited at its end, and comes back from there", () => {
-    const [some, none] = [{ low: 16e9, high: 16e9 }, { low: Infinity, high: Infinity }];
+    const [some, none] = [
+      { low: 16e9, high: 16e9 },
+      { low: Infinity, high: Infinity },
+    ];
     expect(scaled(MEMORY, some, 60, 3)).toEqual({ value: 960e9 });
     expect(scaled(MEMORY, some, 70, 3)).toEqual({ value: null });
     expect(scaled(MEMORY, none, 1, 3)).toEqual({ value: null });
@@ -213,12 +316,23 @@ describe("the cluster in the browser", () => {
 
   it("lists hosts and their devices in the order of the cards", () => {
     const hosts = hostsOf({ ...cluster(2, 1), order: [2, 1, 0] });
-    expect(hosts).toEqual([{ name: "h1", members: [2] }, { name: "h0", members: [1, 0] }]);
+    expect(hosts).toEqual([
+      { name: "h1", members: [2] },
+      { name: "h0", members: [1, 0] },
+    ]);
   });
 
   it("names ordered pairs between, within and from block to block, no device with itself", () => {
-    expect(between([0], [1, 2])).toEqual([[0, 1], [1, 0], [0, 2], [2, 0]]);
-    expect(within([0, 1])).toEqual([[0, 1], [1, 0]]);
+    expect(between([0], [1, 2])).toEqual([
+      [0, 1],
+      [1, 0],
+      [0, 2],
+      [2, 0],
+    ]);
+    expect(within([0, 1])).toEqual([
+      [0, 1],
+      [1, 0],
+    ]);
     expect(block([0, 1], [1])).toEqual([[0, 1]]);
   });
 
@@ -243,11 +357,29 @@ describe("the cluster in the browser", () => {
   });
 
   it("reads what a handle shows from the present cluster", () => {
-    const target = linkOf("bandwidth", [[0, 1], [0, 2]], "from d0");
+    const target = linkOf(
+      "bandwidth",
+      [
+        [0, 1],
+        [0, 2],
+      ],
+      "from d0",
+    );
     expect(target.read(cluster(2, 1))).toEqual({ low: 12, high: 300 });
     expect(target.edit({ factor: 2 })).toMatchObject({ kind: "bandwidth", factor: 2 });
     expect(speedOf(1, "d1").edit({ value: 4 })).toEqual({ kind: "speed", device: 1, value: 4 });
-    expect(rangeOf([[0, 1], [2, 0]], [[0, 1], [1, 0]])).toEqual({ low: 1, high: 2 });
+    expect(
+      rangeOf(
+        [
+          [0, 1],
+          [2, 0],
+        ],
+        [
+          [0, 1],
+          [1, 0],
+        ],
+      ),
+    ).toEqual({ low: 1, high: 2 });
   });
 });
 
@@ -256,7 +388,8 @@ describe("where things stand", () => {
   const clean = (scene: Scene) => {
     scene.boxes.forEach((a, i) => scene.boxes.slice(i + 1).forEach((b) => expect(overlap(a, b)).toBe(false)));
     scene.cards.forEach((a, i) => scene.cards.slice(i + 1).forEach((b) => expect(overlap(a, b)).toBe(false)));
-    for (const box of scene.boxes) for (const d of box.members) expect(contains(box, { x: scene.cards[d]!.x, y: scene.cards[d]!.y })).toBe(true);
+    for (const box of scene.boxes)
+      for (const d of box.members) expect(contains(box, { x: scene.cards[d]!.x, y: scene.cards[d]!.y })).toBe(true);
     if (scene.network) for (const box of scene.boxes) expect(overlap(box, scene.network)).toBe(false);
     for (const r of [...scene.boxes, ...scene.cards]) {
       expect(Math.min(r.x, r.y)).toBeGreaterThanOrEqual(0);
@@ -264,7 +397,19 @@ describe("where things stand", () => {
       expect(r.y + r.h).toBeLessThanOrEqual(scene.height);
     }
   };
-  const shapes = [[1], [4], [8], [4, 4], [1, 1], [3, 1, 2], [1, 1, 1, 1, 1], [2, 1, 5, 1], [50], Array<number>(9).fill(1), Array<number>(50).fill(1)];
+  const shapes = [
+    [1],
+    [4],
+    [8],
+    [4, 4],
+    [1, 1],
+    [3, 1, 2],
+    [1, 1, 1, 1, 1],
+    [2, 1, 5, 1],
+    [50],
+    Array<number>(9).fill(1),
+    Array<number>(50).fill(1),
+  ];
 
   it.each(shapes)("nothing overlaps: hosts of %j devices …", (...sizes: number[]) => {
     clean(graphScene(cluster(...sizes)));
@@ -295,8 +440,22 @@ describe("where things stand", () => {
 
 describe("the curve of a drag", () => {
   it("says at which value another pair is better", () => {
-    const curve = { values: [1e9, 1e10], makespans: [2, 1], best: [[1e9, "etf + pct", 1.5]] as [number, string, number][], preview: false };
-    const said = (at: number) => words(curve, (value) => 120 * Math.log10(value), at, 1, 2, SI, (value) => `${value / 1e9} GB/s`);
+    const curve = {
+      values: [1e9, 1e10],
+      makespans: [2, 1],
+      best: [[1e9, "etf + pct", 1.5]] as [number, string, number][],
+      preview: false,
+    };
+    const said = (at: number) =>
+      words(
+        curve,
+        (value) => 120 * Math.log10(value),
+        at,
+        1,
+        2,
+        SI,
+        (value) => `${value / 1e9} GB/s`,
+      );
     expect(said(120 * 9.3)).toBe("1.00 s to 2.00 s · at 1 GB/s etf + pct takes 1.50 s");
     expect(said(120 * 10)).toBe("1.00 s to 2.00 s");
   });

@@ -1,14 +1,14 @@
 /** The drawing of hosts, cards and links, rebuilt when the cluster's structure changes and refreshed when its values do. */
-import { reducedMotion } from "../shared/theme";
-import type { Adjust } from "./adjust";
-import { card, type Card } from "./card";
-import { carry } from "./carry";
-import type { Scene } from "./geometry";
-import { deviceLinks, hostLinks, type Links } from "./links";
-import type { Share } from "./shares";
-import { arrows, signs } from "./sharing";
-import { ends, type Activity } from "./state";
-import { fitted, s, set } from "./svg";
+import { reducedMotion } from "../shared/theme.ts";
+import type { Adjust } from "./adjust.ts";
+import { type Card, card } from "./card.ts";
+import { carry } from "./carry.ts";
+import type { Scene } from "./geometry.ts";
+import { deviceLinks, hostLinks, type Links } from "./links.ts";
+import type { Share } from "./shares.ts";
+import { arrows, signs } from "./sharing.ts";
+import { type Activity, ends } from "./state.ts";
+import { fitted, s, set } from "./svg.ts";
 
 export interface Diagram {
   readonly svg: SVGSVGElement;
@@ -36,7 +36,15 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
     point(null);
     const hint = s("g.hint");
     cards = scene.cards.map((rect, device) => card(adjust, device, rect, small));
-    if (!small) cards.forEach(({ element }, device) => element.append(...signs(shares.filter((share) => share.bearers.includes(device)), scene.cards[device]!)));
+    if (!small)
+      cards.forEach(({ element }, device) =>
+        element.append(
+          ...signs(
+            shares.filter((share) => share.bearers.includes(device)),
+            scene.cards[device]!,
+          ),
+        ),
+      );
     const hosts = small ? [] : hostLinks(adjust, scene, shares);
     const own = small || selected < 0 || selected >= scene.cards.length ? [] : deviceLinks(adjust, scene, selected);
     links = [...hosts, ...own];
@@ -66,17 +74,24 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
 
   function update(): void {
     const { model, cluster } = adjust.editor;
-    const peak = model.get("peak"), selected = model.get("selected");
-    const measured = model.get("load"), load = measured.length === cluster.devices.length ? measured : []; // else of another cluster
+    const peak = model.get("peak");
+    const selected = model.get("selected");
+    const measured = model.get("load");
+    const load = measured.length === cluster.devices.length ? measured : []; // else of another cluster
     cards.forEach((c, device) => c.update(peak[device] ?? NaN, device === selected));
     for (const link of links) link.update(load);
   }
 
   function light({ devices, links: carrying }: Activity): void {
     svg.classList.toggle("playing", devices.length + carrying.length > 0);
-    const computing = new Set(devices), used = new Set(carrying.map(String));
+    const computing = new Set(devices);
+    const used = new Set(carrying.map(String));
     cards.forEach((c, device) => c.element.classList.toggle("active", computing.has(device)));
-    for (const { lines, pairs } of links) lines.at(-1)!.classList.toggle("carries", pairs.some((pair) => used.has(String(pair))));
+    for (const { lines, pairs } of links)
+      lines.at(-1)!.classList.toggle(
+        "carries",
+        pairs.some((pair) => used.has(String(pair))),
+      );
   }
 
   function point(share: Share | null): void {
@@ -109,11 +124,26 @@ export function diagram(adjust: Adjust, say: (text: string) => void): Diagram {
 
 function plate(box: Scene["boxes"][number], small: boolean): SVGGElement {
   const room = box.w - (small || box.members.length === 1 ? 24 : 170);
-  const name = s("text.host-name", { x: box.x + (small ? 9 : 14), y: box.y + (small ? 15 : 22) }, fitted(box.host, room, "600 12px sans-serif"));
+  const name = s(
+    "text.host-name",
+    { x: box.x + (small ? 9 : 14), y: box.y + (small ? 15 : 22) },
+    fitted(box.host, room, "600 12px sans-serif"),
+  );
   const label = `host ${box.host}: Enter or double-click to rename`;
   name.append(s("title", {}, label));
-  set(name, { tabindex: 0, role: "button", "aria-label": label, "data-key": `host:${box.host}`, "data-host": box.host });
-  const element = s("g.host", {}, s("rect", { x: box.x, y: box.y, width: box.w, height: box.h, rx: small ? 8 : 12 }), name);
+  set(name, {
+    tabindex: 0,
+    role: "button",
+    "aria-label": label,
+    "data-key": `host:${box.host}`,
+    "data-host": box.host,
+  });
+  const element = s(
+    "g.host",
+    {},
+    s("rect", { x: box.x, y: box.y, width: box.w, height: box.h, rx: small ? 8 : 12 }),
+    name,
+  );
   element.dataset.host = box.host;
   return element;
 }

@@ -5,9 +5,9 @@
  * any of them but the last may be lost.
  */
 import type { AnyModel } from "@anywidget/types";
-import { outbox } from "./outbox";
-import { applied, fromWire, structure, type Cluster } from "./state";
-import type { ClusterTraits, Edit } from "./traits";
+import { outbox } from "./outbox.ts";
+import { applied, type Cluster, fromWire, structure } from "./state.ts";
+import type { ClusterTraits, Edit } from "./traits.ts";
 
 export interface Editor {
   readonly cluster: Cluster;

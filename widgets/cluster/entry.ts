@@ -1,8 +1,8 @@
 /** The field in which an exact value or a name is typed, over the thing it is about. */
-import { h, listen } from "../shared/dom";
-import type { Rect } from "./geometry";
-import { fit } from "./room";
-import { boxOf } from "../shared/zoom";
+import { h, listen } from "../shared/dom.ts";
+import { boxOf } from "../shared/zoom.ts";
+import type { Rect } from "./geometry.ts";
+import { fit } from "./room.ts";
 
 const HEIGHT = 26; // of the field
 const GAP = 3;
@@ -10,7 +10,13 @@ const GAP = 3;
 export interface Entry {
   readonly element: HTMLElement;
   /** `commit` takes the text and returns why it is refused, or null; focus returns to `owner`. */
-  open(over: DOMRect, text: string, label: string, owner: HTMLElement | SVGElement, commit: (text: string) => string | null): void;
+  open(
+    over: DOMRect,
+    text: string,
+    label: string,
+    owner: HTMLElement | SVGElement,
+    commit: (text: string) => string | null,
+  ): void;
 }
 
 /** `room` is where it may be placed, in coordinates of `root`. */
@@ -29,7 +35,9 @@ export function entry(root: HTMLElement, room: () => Rect): Entry {
         if (!shut) return;
         shut = null;
         element.hidden = true;
-        const back = owner.isConnected ? owner : root.querySelector<SVGElement>(`[data-key="${CSS.escape(key ?? "")}"]`);
+        const back = owner.isConnected
+          ? owner
+          : root.querySelector<SVGElement>(`[data-key="${CSS.escape(key ?? "")}"]`);
         if (focus) back?.focus({ preventScroll: true });
       };
       const bounds = boxOf(root);
@@ -58,7 +66,11 @@ export function entry(root: HTMLElement, room: () => Rect): Entry {
         if (event.key === "Escape") close(true);
       });
       listen(input, "keyup", (event) => event.stopPropagation());
-      listen(input, "blur", () => shut && (attempt(), close(false)));
+      listen(input, "blur", () => {
+        if (!shut) return;
+        attempt();
+        close(false);
+      });
       element.replaceChildren(input, complaint);
       element.hidden = false;
       place();

@@ -1,5 +1,5 @@
 /** Places of the boxes of hosts and the cards of devices, in pixels. Pure. */
-import { hostsOf, type Cluster, type Host } from "./state";
+import { type Cluster, type Host, hostsOf } from "./state.ts";
 
 export interface Rect {
   readonly x: number;
@@ -38,12 +38,33 @@ export interface Scene {
   readonly network: Rect | null; // drawn for many hosts in place of a line for each two
 }
 
-export const LARGE: Sizes = { card: { w: 146, h: 98 }, gap: 23, pad: 22, header: { bus: 46, single: 32 }, margin: 10, below: 40 };
+export const LARGE: Sizes = {
+  card: { w: 146, h: 98 },
+  gap: 23,
+  pad: 22,
+  header: { bus: 46, single: 32 },
+  margin: 10,
+  below: 40,
+};
 /** Four devices fit into half the width of a small window. */
-export const SNUG: Sizes = { card: { w: 119, h: 98 }, gap: 8, pad: 10, header: { bus: 34, single: 28 }, margin: 10, below: 10 };
+export const SNUG: Sizes = {
+  card: { w: 119, h: 98 },
+  gap: 8,
+  pad: 10,
+  header: { bus: 34, single: 28 },
+  margin: 10,
+  below: 10,
+};
 /** The same above a strip of shared links. */
 export const TIGHT: Sizes = { ...SNUG, margin: 2, below: 2 };
-export const SMALL: Sizes = { card: { w: 100, h: 46 }, gap: 6, pad: 8, header: { bus: 22, single: 22 }, margin: 10, below: 10 };
+export const SMALL: Sizes = {
+  card: { w: 100, h: 46 },
+  gap: 6,
+  pad: 8,
+  header: { bus: 22, single: 22 },
+  margin: 10,
+  below: 10,
+};
 
 const APART = 168; // room for a link's label between two boxes
 const ABOVE = 74; // the same, vertically
@@ -56,7 +77,8 @@ export function graphScene(cluster: Cluster, sizes = LARGE): Scene {
   const sized = hosts.map((host) => sizedBox(host, sizes, columnsFor(host.members.length, hosts.length)));
   if (sized.length <= DIRECT) return scene(cluster, sizes, rows(split(sized, 2), APART, ABOVE + 20));
   const [top, bottom] = sides(cluster, sized);
-  const above = rows([top], sizes.gap, 0), below = rows([bottom], sizes.gap, 0);
+  const above = rows([top], sizes.gap, 0);
+  const below = rows([bottom], sizes.gap, 0);
   const width = Math.max(...[...above, ...below].map((b) => b.x + b.w));
   const y = Math.max(...above.map((b) => b.y + b.h)) + ABOVE;
   const centred = (boxes: Box[], dy: number) => {
@@ -93,7 +115,8 @@ export function slotAt(box: Box, sizes: Sizes, { x, y }: Point, count: number): 
 
 /** The rectangle of a place in a box. */
 export function slotRect(box: Box, { card, gap, pad }: Sizes, slot: number): Rect {
-  const column = slot % box.columns, row = Math.floor(slot / box.columns);
+  const column = slot % box.columns;
+  const row = Math.floor(slot / box.columns);
   return { x: box.x + pad + column * (card.w + gap), y: box.y + box.header + row * (card.h + gap), ...card };
 }
 
@@ -108,7 +131,8 @@ export function contains({ x, y, w, h }: Rect, p: Point): boolean {
 /** Where the line from the centre of `rect` to `to` leaves it. */
 export function edge(rect: Rect, to: Point): Point {
   const c = centre(rect);
-  const dx = to.x - c.x, dy = to.y - c.y;
+  const dx = to.x - c.x;
+  const dy = to.y - c.y;
   const t = Math.min(rect.w / 2 / Math.abs(dx || 1e-9), rect.h / 2 / Math.abs(dy || 1e-9), 1);
   return { x: c.x + dx * t, y: c.y + dy * t };
 }

@@ -1,31 +1,36 @@
 /** The cluster canvas: devices, hosts and links to drag and edit. */
 import type { AnyModel, Render } from "@anywidget/types";
-import { subscribe } from "../shared/bus";
-import { h, listen, style } from "../shared/dom";
-import { readTheme, THEME_CSS, watchTheme } from "../shared/theme";
-import { adjust, type Adjust } from "./adjust";
-import { diagram, type Diagram } from "./diagram";
-import { editor, type Editor } from "./editor";
-import { entry } from "./entry";
-import { gridScene, graphScene, LARGE, SNUG, TIGHT, type Scene } from "./geometry";
-import { matrix, type Matrix } from "./matrix";
-import { roomIn } from "./room";
-import { ruler } from "./ruler";
-import { sharesOf } from "./shares";
-import { drawing, hostsOf, nextHost, REST, structure, type Activity } from "./state";
-import { strip, type Strip } from "./strip";
+import { subscribe } from "../shared/bus.ts";
+import { h, listen, style } from "../shared/dom.ts";
+import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
+import { boxOf } from "../shared/zoom.ts";
+import { type Adjust, adjust } from "./adjust.ts";
+import { type Diagram, diagram } from "./diagram.ts";
+import { type Editor, editor } from "./editor.ts";
+import { entry } from "./entry.ts";
+import { graphScene, gridScene, LARGE, type Scene, SNUG, TIGHT } from "./geometry.ts";
+import { type Matrix, matrix } from "./matrix.ts";
+import { roomIn } from "./room.ts";
+import { ruler } from "./ruler.ts";
+import { sharesOf } from "./shares.ts";
+import { type Activity, drawing, hostsOf, nextHost, REST, structure } from "./state.ts";
+import { type Strip, strip } from "./strip.ts";
 import css from "./style.css";
-import { memoryOf } from "./targets";
-import { toolbar, type Action } from "./toolbar";
-import type { ClusterTraits, Curve, Edit } from "./traits";
-import { boxOf } from "../shared/zoom";
+import { memoryOf } from "./targets.ts";
+import { type Action, toolbar } from "./toolbar.ts";
+import type { ClusterTraits, Curve, Edit } from "./traits.ts";
 
 const SIDE_BY_SIDE = 900; // pixels from which cards and matrix stand beside each other
 const CLOSE = 480; // the same in a larger view, which gives little height
 const MANY = 24; // devices beyond which a drawing with links is unreadable
 
 class Canvas {
-  readonly root = h("div.placelab.cluster", { tabindex: -1, "data-lm-suppress-shortcuts": "true", role: "region", "aria-label": "cluster" });
+  readonly root = h("div.placelab.cluster", {
+    tabindex: -1,
+    "data-lm-suppress-shortcuts": "true",
+    role: "region",
+    "aria-label": "cluster",
+  });
   readonly #model: AnyModel<ClusterTraits>;
   readonly #editor: Editor;
   readonly #adjust: Adjust;
@@ -60,7 +65,16 @@ class Canvas {
       this.#matrix.fade(share?.link.pairs ?? null);
     });
     this.root.classList.toggle("embedded", model.get("embedded"));
-    this.root.append(style(THEME_CSS, css), this.#toolbar.element, this.#error, this.#body, this.#strip.element, this.#status, this.#entry.element, scale.element);
+    this.root.append(
+      style(THEME_CSS, css),
+      this.#toolbar.element,
+      this.#error,
+      this.#body,
+      this.#strip.element,
+      this.#status,
+      this.#entry.element,
+      scale.element,
+    );
     this.#listen();
     this.#say("");
   }
@@ -82,7 +96,8 @@ class Canvas {
     this.#hearOthers(on);
     on("change:curve", () => this.#redrawRuler());
     for (const trait of ["selected", "fixed", "sharing"]) on(`change:${trait}`, () => this.#later(true));
-    for (const trait of ["peak", "load", "error", "can_undo", "can_redo"]) on(`change:${trait}`, () => this.#later(false));
+    for (const trait of ["peak", "load", "error", "can_undo", "can_redo"])
+      on(`change:${trait}`, () => this.#later(false));
     this.#stop.push(watchTheme(() => this.#later(true)));
     let width = 0;
     const observer = new ResizeObserver(([entry]) => {
@@ -136,22 +151,33 @@ class Canvas {
     const focused = this.#focus ?? this.root.querySelector<HTMLElement>(":focus")?.dataset.key ?? null;
     this.#focus = null;
     if (focused) this.root.focus({ preventScroll: true }); // never to the page meanwhile: a notebook would take it for its cells
-    const graph = drawing(cluster) === "graph", beside = width >= (this.#model.get("embedded") ? CLOSE : SIDE_BY_SIDE);
-    const shares = sharesOf(cluster), snug = shares.length ? TIGHT : SNUG;
-    this.#scene = graph ? graphScene(cluster, this.#model.get("embedded") ? snug : LARGE) : gridScene(cluster, (beside ? width / 2 : width) - 36);
+    const graph = drawing(cluster) === "graph";
+    const beside = width >= (this.#model.get("embedded") ? CLOSE : SIDE_BY_SIDE);
+    const shares = sharesOf(cluster);
+    const snug = shares.length ? TIGHT : SNUG;
+    this.#scene = graph
+      ? graphScene(cluster, this.#model.get("embedded") ? snug : LARGE)
+      : gridScene(cluster, (beside ? width / 2 : width) - 36);
     this.#diagram.build(this.#scene, !graph, this.#model.get("selected"), shares);
     this.#strip.build(shares);
     this.#body.className = graph ? "body" : `body grid${beside ? " beside" : ""}`;
     this.#body.replaceChildren(h("div.frame", {}, this.#diagram.svg), ...(graph ? [] : [this.#matrix.element]));
     this.#matrix.light(REST.links);
     if (!graph) this.#matrix.build(beside ? width / 2 - 8 : Math.min(width, 520), theme);
-    if (focused) this.root.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+    if (focused)
+      this.root.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
 
   #update(): void {
     const { cluster } = this.#editor;
     const chosen = this.#chosen >= 0;
-    const enabled = { copy: chosen, remove: chosen, undo: this.#model.get("can_undo"), redo: this.#model.get("can_redo"), graph: cluster.devices.length <= MANY };
+    const enabled = {
+      copy: chosen,
+      remove: chosen,
+      undo: this.#model.get("can_undo"),
+      redo: this.#model.get("can_redo"),
+      graph: cluster.devices.length <= MANY,
+    };
     this.#toolbar.update(enabled, drawing(cluster));
     this.#error.textContent = this.#model.get("error");
     if (structure(cluster) !== this.#built) return; // not shown yet
@@ -167,11 +193,13 @@ class Canvas {
   }
 
   #say(text: string): void {
-    this.#status.title = this.#status.textContent = text || "Pull a value ← → to change it, Enter to type it. Drag a device into another host, or out of its own.";
+    this.#status.title = this.#status.textContent =
+      text || "Pull a value ← → to change it, Enter to type it. Drag a device into another host, or out of its own.";
   }
 
   #act(action: Action): void {
-    const { cluster } = this.#editor, device = this.#chosen;
+    const { cluster } = this.#editor;
+    const device = this.#chosen;
     const count = cluster.devices.length;
     switch (action) {
       case "add": {
@@ -214,7 +242,8 @@ class Canvas {
 
   #key(event: KeyboardEvent): void {
     event.stopPropagation(); // a notebook's shortcuts are matched on the focused element itself, before its ancestors can suppress them
-    const control = event.ctrlKey || event.metaKey, key = event.key.toLowerCase();
+    const control = event.ctrlKey || event.metaKey;
+    const key = event.key.toLowerCase();
     const on = (event.target as HTMLElement).closest<SVGElement>(".card");
     const title = (event.target as HTMLElement).closest<SVGElement>(".host-name");
     const device = on ? Number(on.dataset.device) : this.#chosen;
@@ -234,7 +263,12 @@ class Canvas {
     const { cluster } = this.#editor;
     const box = this.#scene.boxes.find((b) => b.members.includes(device));
     if (!box) return false;
-    const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -box.columns, ArrowDown: box.columns };
+    const steps: Record<string, number> = {
+      ArrowLeft: -1,
+      ArrowRight: 1,
+      ArrowUp: -box.columns,
+      ArrowDown: box.columns,
+    };
     const slot = box.members.indexOf(device) + (steps[event.key] ?? 0);
     if (steps[event.key]) {
       if (slot < 0 || slot >= box.members.length) return true;
@@ -245,7 +279,8 @@ class Canvas {
       this.#say(`${cluster.devices[device]!.name} moved to ${host ?? "a host of its own"}`);
       this.#editor.do({ kind: "host", device, host });
     } else if (event.key === "m") this.#adjust.type(memoryOf(device, cluster.devices[device]!.name), element);
-    else if (event.key === "F2") this.#rename(element, cluster.devices[device]!.name, (name) => ({ kind: "rename", device, name }));
+    else if (event.key === "F2")
+      this.#rename(element, cluster.devices[device]!.name, (name) => ({ kind: "rename", device, name }));
     else if (event.key === "Enter" || event.key === " ") this.#editor.select(this.#chosen === device ? -1 : device);
     else return false;
     return true;

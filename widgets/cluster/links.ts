@@ -1,14 +1,14 @@
 /** The links of a drawing with few devices: inside a host, between hosts, and those of a selected device. */
-import { clamp } from "../shared/scale";
-import type { Adjust } from "./adjust";
-import { centre, edge, type Box, type Point, type Rect, type Scene } from "./geometry";
-import { label, type Label } from "./pill";
-import { ridden, type Share } from "./shares";
-import { dashes } from "./sharing";
-import { between, rangeOf, sharedText, within, type Cluster } from "./state";
-import { s, set } from "./svg";
-import { linkOf } from "./targets";
-import type { Pair } from "./traits";
+import { clamp } from "../shared/scale.ts";
+import type { Adjust } from "./adjust.ts";
+import { type Box, centre, edge, type Point, type Rect, type Scene } from "./geometry.ts";
+import { type Label, label } from "./pill.ts";
+import { ridden, type Share } from "./shares.ts";
+import { dashes } from "./sharing.ts";
+import { between, type Cluster, rangeOf, sharedText, within } from "./state.ts";
+import { s, set } from "./svg.ts";
+import { linkOf } from "./targets.ts";
+import type { Pair } from "./traits.ts";
 
 /** Lines below the cards, labels above them, and how both show present values. */
 export interface Links {
@@ -25,8 +25,20 @@ export function hostLinks(adjust: Adjust, scene: Scene, shares: readonly Share[]
   const inside = scene.boxes.filter((box) => box.members.length > 1).map((box) => bus(adjust, scene, box));
   const all = [...inside, ...(scene.network ? network(adjust, scene, scene.network) : direct(adjust, scene))];
   const wires = all.filter((link) => link.path);
-  const rides = shares.map((share) => ridden(share, wires.map(({ pairs }) => pairs)));
-  wires.forEach((wire, i) => wire.lines.at(-1)!.append(...dashes(shares.filter((_, at) => rides[at]![i]), ({ bearers }) => wire.path!(bearers))));
+  const rides = shares.map((share) =>
+    ridden(
+      share,
+      wires.map(({ pairs }) => pairs),
+    ),
+  );
+  wires.forEach((wire, i) =>
+    wire.lines.at(-1)!.append(
+      ...dashes(
+        shares.filter((_, at) => rides[at]![i]),
+        ({ bearers }) => wire.path!(bearers),
+      ),
+    ),
+  );
   return all;
 }
 
@@ -38,7 +50,17 @@ export function deviceLinks(adjust: Adjust, scene: Scene, device: number): Links
     const pairs = between([device], [other]);
     const targets = linkTargets(pairs, `between ${devices[device]!.name} and ${devices[other]!.name}`);
     const at = { x: rect.x + rect.w / 2, y: rect.y + rect.h + 11.5 };
-    return [link(adjust, pairs, [[centre(scene.cards[device]!), centre(rect)]], label(adjust, targets, "own"), at, "middle", "own")];
+    return [
+      link(
+        adjust,
+        pairs,
+        [[centre(scene.cards[device]!), centre(rect)]],
+        label(adjust, targets, "own"),
+        at,
+        "middle",
+        "own",
+      ),
+    ];
   });
 }
 
@@ -49,11 +71,26 @@ function bus(adjust: Adjust, { sizes, cards }: Scene, box: Box): Links {
   const segments = (devices: readonly number[]): Segment[] => {
     const rects = box.members.filter((device) => devices.includes(device)).map((device) => cards[device]!);
     if (!rects.length) return [];
-    const bar: Segment = [{ x: Math.min(...rects.map(trunk)), y }, { x: Math.max(...rects.map(trunk)), y }];
-    return [bar, ...rects.flatMap((rect): Segment[] => {
-      const middle = rect.y + rect.h / 2;
-      return [[{ x: trunk(rect), y }, { x: trunk(rect), y: middle }], [{ x: trunk(rect), y: middle }, { x: rect.x, y: middle }]];
-    })];
+    const bar: Segment = [
+      { x: Math.min(...rects.map(trunk)), y },
+      { x: Math.max(...rects.map(trunk)), y },
+    ];
+    return [
+      bar,
+      ...rects.flatMap((rect): Segment[] => {
+        const middle = rect.y + rect.h / 2;
+        return [
+          [
+            { x: trunk(rect), y },
+            { x: trunk(rect), y: middle },
+          ],
+          [
+            { x: trunk(rect), y: middle },
+            { x: rect.x, y: middle },
+          ],
+        ];
+      }),
+    ];
   };
   const pairs = within(box.members);
   const at = { x: box.x + box.w - sizes.pad / 2, y: box.y + 18 };
@@ -64,9 +101,17 @@ function direct(adjust: Adjust, { boxes }: Scene): Links[] {
   return boxes.flatMap((a, i) =>
     boxes.slice(i + 1).map((b) => {
       const pairs = between(a.members, b.members);
-      const from = edge(a, centre(b)), to = edge(b, centre(a));
+      const from = edge(a, centre(b));
+      const to = edge(b, centre(a));
       const middle = { x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 };
-      return link(adjust, pairs, [[from, to]], label(adjust, linkTargets(pairs, `between ${a.host} and ${b.host}`)), middle, "middle");
+      return link(
+        adjust,
+        pairs,
+        [[from, to]],
+        label(adjust, linkTargets(pairs, `between ${a.host} and ${b.host}`)),
+        middle,
+        "middle",
+      );
     }),
   );
 }
@@ -77,15 +122,28 @@ function network(adjust: Adjust, { boxes }: Scene, bar: Rect): Links[] {
   const stubs = boxes.map((box) => {
     const rest = everyone.filter((device) => !box.members.includes(device));
     const pairs = between(box.members, rest);
-    const x = box.x + box.w / 2, above = box.y < bar.y;
-    const from = { x, y: above ? box.y + box.h : box.y }, to = { x, y: above ? bar.y : bar.y + bar.h };
+    const x = box.x + box.w / 2;
+    const above = box.y < bar.y;
+    const from = { x, y: above ? box.y + box.h : box.y };
+    const to = { x, y: above ? bar.y : bar.y + bar.h };
     const middle = { x, y: (from.y + to.y) / 2 };
-    return link(adjust, pairs, [[from, to]], label(adjust, linkTargets(pairs, `of ${box.host} to other hosts`)), middle, "middle");
+    return link(
+      adjust,
+      pairs,
+      [[from, to]],
+      label(adjust, linkTargets(pairs, `of ${box.host} to other hosts`)),
+      middle,
+      "middle",
+    );
   });
   const pairs = boxes.flatMap((a, i) => boxes.slice(i + 1).flatMap((b) => between(a.members, b.members)));
   const all = link(adjust, pairs, [], label(adjust, linkTargets(pairs, "between hosts")), centre(bar), "middle");
-  const plate = s("g.network", {}, s("rect", { x: bar.x, y: bar.y, width: bar.w, height: bar.h, rx: bar.h / 2 }),
-    s("text", { x: bar.x + 18, y: bar.y + bar.h / 2 + 4 }, "network"));
+  const plate = s(
+    "g.network",
+    {},
+    s("rect", { x: bar.x, y: bar.y, width: bar.w, height: bar.h, rx: bar.h / 2 }),
+    s("text", { x: bar.x + 18, y: bar.y + bar.h / 2 + 4 }, "network"),
+  );
   return [{ ...all, lines: [plate, ...all.lines] }, ...stubs];
 }
 
@@ -94,12 +152,23 @@ type Segment = [Point, Point];
 const linkTargets = (pairs: Pair[], what: string) => [linkOf("bandwidth", pairs, what), linkOf("latency", pairs, what)];
 
 function link(
-  adjust: Adjust, pairs: Pair[], segments: Segment[] | ((devices: readonly number[]) => Segment[]), values: Label, at: Point, anchor: "start" | "middle" | "end", kind = "",
+  adjust: Adjust,
+  pairs: Pair[],
+  segments: Segment[] | ((devices: readonly number[]) => Segment[]),
+  values: Label,
+  at: Point,
+  anchor: "start" | "middle" | "end",
+  kind = "",
 ): Links {
   const of = typeof segments === "function" ? segments : () => segments;
-  const path = (devices: readonly number[]) => of(devices).map(([a, b]) => `M${a.x} ${a.y}L${b.x} ${b.y}`).join("");
+  const path = (devices: readonly number[]) =>
+    of(devices)
+      .map(([a, b]) => `M${a.x} ${a.y}L${b.x} ${b.y}`)
+      .join("");
   const whole = path(pairs.map(([from]) => from));
-  const line = s("path.wire", { d: whole }), busy = s("path.busy", { d: whole }), title = s("title");
+  const line = s("path.wire", { d: whole });
+  const busy = s("path.busy", { d: whole });
+  const title = s("title");
   const shared = sharedText(adjust.editor.cluster, pairs) !== "";
   const reference = referenceOf(adjust.editor.cluster);
   return {

@@ -3,18 +3,18 @@
  *
  * Dragging a cell, a row's or a column's header, or the corner scales those links together; so do the keys.
  */
-import { h, listen } from "../shared/dom";
-import { inkOn } from "../shared/palette";
-import { clamp } from "../shared/scale";
-import type { Theme } from "../shared/theme";
-import type { Adjust } from "./adjust";
-import { colourOf, COLOURS } from "./colours";
-import { BANDWIDTH, inUnits, LATENCY } from "./quantity";
-import { between, block, hostsOf, rangeOf, within, type Cluster, type Host, type Range } from "./state";
-import { fitted, textWidth } from "./svg";
-import { linkOf, type Target } from "./targets";
-import type { Pair } from "./traits";
-import { boxOf, inside, ratioOf } from "../shared/zoom";
+import { h, listen } from "../shared/dom.ts";
+import { inkOn } from "../shared/palette.ts";
+import { clamp } from "../shared/scale.ts";
+import type { Theme } from "../shared/theme.ts";
+import { boxOf, inside, ratioOf } from "../shared/zoom.ts";
+import type { Adjust } from "./adjust.ts";
+import { COLOURS, colourOf } from "./colours.ts";
+import { BANDWIDTH, inUnits, LATENCY } from "./quantity.ts";
+import { between, block, type Cluster, type Host, hostsOf, type Range, rangeOf, within } from "./state.ts";
+import { fitted, textWidth } from "./svg.ts";
+import { linkOf, type Target } from "./targets.ts";
+import type { Pair } from "./traits.ts";
 
 type Kind = "bandwidth" | "latency";
 type Scope = "cell" | "pair" | "block";
@@ -48,10 +48,20 @@ export interface Matrix {
 
 export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
   const canvas = h("canvas", {
-    tabindex: 0, role: "application", "data-key": "matrix", "aria-roledescription": "link matrix", "aria-describedby": "",
-    "aria-label": "links between devices: arrows move, + and − change, page keys double and halve, Enter types a value, R and C choose a row or a column",
+    tabindex: 0,
+    role: "application",
+    "data-key": "matrix",
+    "aria-roledescription": "link matrix",
+    "aria-describedby": "",
+    "aria-label":
+      "links between devices: arrows move, + and − change, page keys double and halve, Enter types a value, R and C choose a row or a column",
   });
-  const kindMenu = h("select", { "aria-label": "quantity of the links" }, h("option", { value: "bandwidth" }, "bandwidth"), h("option", { value: "latency" }, "latency"));
+  const kindMenu = h(
+    "select",
+    { "aria-label": "quantity of the links" },
+    h("option", { value: "bandwidth" }, "bandwidth"),
+    h("option", { value: "latency" }, "latency"),
+  );
   const scopeMenu = h("select", { "aria-label": "links that change together" });
   const legend = h("div.legend");
   const tip = h("div.tip", { hidden: true });
@@ -79,7 +89,8 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     cursor = { row: Math.min(cursor.row, k - 1), column: Math.min(cursor.column, k - 1) };
     hover = null; // the next move of the pointer finds out what is under it
     tip.hidden = true;
-    const side = head + cell * k + 2, ratio = ratioOf(canvas);
+    const side = head + cell * k + 2;
+    const ratio = ratioOf(canvas);
     Object.assign(canvas, { width: Math.round(side * ratio), height: Math.round(side * ratio) });
     Object.assign(canvas.style, { width: `${side}px`, height: `${side}px` });
     scopeMenu.querySelector<HTMLOptionElement>("[value=block]")!.disabled = hosts.length < 2;
@@ -107,7 +118,10 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
   function draw(): void {
     if (stale()) return;
     const g = canvas.getContext("2d")!;
-    const ratio = ratioOf(canvas), k = order.length, c = cell, o = head;
+    const ratio = ratioOf(canvas);
+    const k = order.length;
+    const c = cell;
+    const o = head;
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     g.clearRect(0, 0, o + c * k + 2, o + c * k + 2);
     const { cluster } = adjust.editor;
@@ -118,7 +132,8 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     g.font = `${clamp(c / 3, TEXT, 12)}px system-ui, sans-serif`;
     order.forEach((i, row) =>
       order.forEach((j, column) => {
-        const x = o + column * c, y = o + row * c;
+        const x = o + column * c;
+        const y = o + row * c;
         const colour = i === j ? null : colourOf(matrix[i]![j]!, domain);
         g.fillStyle = colour ?? look.surface;
         g.globalAlpha = pointed && !pointed.has(`${i},${j}`) ? FADED : 1;
@@ -126,12 +141,22 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
         g.globalAlpha = 1;
         if (!colour || c < 3 * TEXT) return;
         g.fillStyle = inkOn(colour);
-        g.fillText(adjust.text(targetAt(cluster, { row, column }, "cell")!).split(" ")[0]!, x + c / 2, y + c / 2 - c / 8);
-        g.fillText(adjust.text(targetAt(cluster, { row, column }, "cell")!).split(" ")[1] ?? "", x + c / 2, y + c / 2 + c / 5);
+        g.fillText(
+          adjust.text(targetAt(cluster, { row, column }, "cell")!).split(" ")[0]!,
+          x + c / 2,
+          y + c / 2 - c / 8,
+        );
+        g.fillText(
+          adjust.text(targetAt(cluster, { row, column }, "cell")!).split(" ")[1] ?? "",
+          x + c / 2,
+          y + c / 2 + c / 5,
+        );
       }),
     );
     for (const [i, j] of carrying) {
-      const x = o + order.indexOf(j) * c, y = o + order.indexOf(i) * c, inset = c / 4;
+      const x = o + order.indexOf(j) * c;
+      const y = o + order.indexOf(i) * c;
+      const inset = c / 4;
       g.fillStyle = look.bg;
       g.fillRect(x + inset - 1, y + inset - 1, c - 2 * inset - line + 2, c - 2 * inset - line + 2);
       g.fillStyle = look.ink;
@@ -151,8 +176,11 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
   }
 
   function drawHeads(g: CanvasRenderingContext2D, cluster: Cluster): void {
-    const c = cell, o = head, k = order.length;
-    const font = `${TEXT}px system-ui, sans-serif`, every = Math.ceil((TEXT + 1) / c); // of narrow rows, some have a name
+    const c = cell;
+    const o = head;
+    const k = order.length;
+    const font = `${TEXT}px system-ui, sans-serif`;
+    const every = Math.ceil((TEXT + 1) / c); // of narrow rows, some have a name
     g.font = font;
     g.fillStyle = look.ink;
     order.forEach((device, at) => {
@@ -190,10 +218,12 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     const focused = canvas.matches(":focus-visible");
     const place = adjust.target && document.activeElement === canvas ? cursor : (hover ?? (focused ? cursor : null));
     if (!place) return;
-    const c = cell, o = head;
+    const c = cell;
+    const o = head;
     const mirrored = scopeMenu.value === "pair" && place.row >= 0 && place.column >= 0;
     for (const { row, column } of mirrored ? [place, { row: place.column, column: place.row }] : [place]) {
-      const [top, bottom] = spanOf(row), [left, right] = spanOf(column);
+      const [top, bottom] = spanOf(row);
+      const [left, right] = spanOf(column);
       const rect = [o + left * c, o + top * c, (right - left) * c - 1, (bottom - top) * c - 1] as const;
       g.lineWidth = 3.5;
       g.strokeStyle = look.bg;
@@ -223,12 +253,22 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     const ends = (at: number): { devices: readonly number[]; name: string } => {
       if (at < 0) return { devices: order, name: "all" };
       const device = order[at]!;
-      return scope === "block" ? { devices: hostAt(at).members, name: hostAt(at).name } : { devices: [device], name: cluster.devices[device]!.name };
+      return scope === "block"
+        ? { devices: hostAt(at).members, name: hostAt(at).name }
+        : { devices: [device], name: cluster.devices[device]!.name };
     };
-    const from = ends(place.row), to = ends(place.column);
-    const pairs: Pair[] = scope === "pair" && place.row >= 0 && place.column >= 0 ? between(from.devices, to.devices).filter(([i, j]) => i !== j) : block(from.devices, to.devices);
+    const from = ends(place.row);
+    const to = ends(place.column);
+    const pairs: Pair[] =
+      scope === "pair" && place.row >= 0 && place.column >= 0
+        ? between(from.devices, to.devices).filter(([i, j]) => i !== j)
+        : block(from.devices, to.devices);
     if (!pairs.length) return null;
-    return linkOf(chosen(), pairs, scope === "pair" ? `between ${from.name} and ${to.name}` : `from ${from.name} to ${to.name}`);
+    return linkOf(
+      chosen(),
+      pairs,
+      scope === "pair" ? `between ${from.name} and ${to.name}` : `from ${from.name} to ${to.name}`,
+    );
   }
 
   function rescale(): void {
@@ -245,7 +285,10 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
   }
 
   function placeAt(event: PointerEvent): Place | null {
-    const [column, row] = inside(event, canvas).map((offset) => Math.max(-1, Math.floor((offset - head) / cell))) as [number, number];
+    const [column, row] = inside(event, canvas).map((offset) => Math.max(-1, Math.floor((offset - head) / cell))) as [
+      number,
+      number,
+    ];
     return Math.max(row, column) < order.length ? { row, column } : null;
   }
 
@@ -261,9 +304,14 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
     });
     listen(canvas, "pointerleave", () => point(null));
     listen(canvas, "focus", () => speak());
-    listen(canvas, "blur", () => (adjust.target && adjust.end(), draw()));
+    listen(canvas, "blur", () => {
+      if (adjust.target) adjust.end();
+      draw();
+    });
     listen(canvas, "keydown", (event) => onKey(event));
-    listen(canvas, "keyup", (event) => "+-=_".includes(event.key) || event.key.startsWith("Page") ? adjust.end() : undefined);
+    listen(canvas, "keyup", (event) =>
+      "+-=_".includes(event.key) || event.key.startsWith("Page") ? adjust.end() : undefined,
+    );
     listen(canvas, "dblclick", () => type());
   }
 
@@ -282,15 +330,22 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
 
   function onKey(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const k = order.length, { row, column } = cursor;
+    const k = order.length;
+    const { row, column } = cursor;
     const moves: Record<string, Place> = {
-      ArrowUp: { row: row - 1, column }, ArrowDown: { row: row + 1, column },
-      ArrowLeft: { row, column: column - 1 }, ArrowRight: { row, column: column + 1 },
-      r: { row, column: -1 }, c: { row: -1, column }, Home: { row, column: 0 }, End: { row, column: k - 1 },
+      ArrowUp: { row: row - 1, column },
+      ArrowDown: { row: row + 1, column },
+      ArrowLeft: { row, column: column - 1 },
+      ArrowRight: { row, column: column + 1 },
+      r: { row, column: -1 },
+      c: { row: -1, column },
+      Home: { row, column: 0 },
+      End: { row, column: k - 1 },
     };
     const factors: Record<string, number> = { "+": 1.1, "=": 1.1, "-": 1 / 1.1, _: 1 / 1.1, PageUp: 2, PageDown: 0.5 };
     const target = targetAt(adjust.editor.cluster, cursor);
-    const move = moves[event.key], factor = factors[event.key];
+    const move = moves[event.key];
+    const factor = factors[event.key];
     if (move) {
       cursor = { row: clamp(move.row, -1, k - 1), column: clamp(move.column, -1, k - 1) };
       hover = null;
@@ -319,7 +374,10 @@ export function matrix(adjust: Adjust, say: (text: string) => void): Matrix {
   }
 
   for (const [value, text, title] of SCOPES) scopeMenu.append(h("option", { value, title }, text));
-  listen(kindMenu, "change", () => (rescale(), draw()));
+  listen(kindMenu, "change", () => {
+    rescale();
+    draw();
+  });
   listen(scopeMenu, "change", () => draw());
   connect();
   return { element, build, update, light, fade };

@@ -1,5 +1,5 @@
 /** Messages to Python: one in flight; of a drag, only the newest waits. Pure. */
-import type { Edit, Message } from "./traits";
+import type { Edit, Message } from "./traits.ts";
 
 export interface Outbox {
   /** Whether Python has handled all there was. */

@@ -1,7 +1,7 @@
 /** A value that can be changed where it is shown: drag it sideways, use the arrow keys, or type it. */
-import type { Adjust } from "./adjust";
-import { s, set, textWidth } from "./svg";
-import type { Target } from "./targets";
+import type { Adjust } from "./adjust.ts";
+import { s, set, textWidth } from "./svg.ts";
+import type { Target } from "./targets.ts";
 
 export interface Pill {
   readonly element: SVGGElement;
@@ -18,7 +18,8 @@ export function pill(adjust: Adjust, target: Target, most = Infinity): Pill {
   const text = s("text", { y: 4 });
   const element = s("g", { class: `pill ${target.quantity.name}` }, back, text);
   const tell = adjust.slider(element, target);
-  let shown = "", width = 0;
+  let shown = "";
+  let width = 0;
   const measure = () => {
     const now = adjust.text(target);
     if (now === shown) return;

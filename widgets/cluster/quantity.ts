@@ -1,8 +1,8 @@
 /** The four quantities that a user can change: how they are written, read, and bounded. Pure. */
-import { bandwidth, bytes, number, parseSi, seconds, si, speed, type Units } from "../shared/format";
-import { clamp, snap } from "../shared/scale";
-import type { Range } from "./state";
-import type { Change } from "./traits";
+import { bandwidth, bytes, number, parseSi, seconds, si, speed, type Units } from "../shared/format.ts";
+import { clamp, snap } from "../shared/scale.ts";
+import type { Range } from "./state.ts";
+import type { Change } from "./traits.ts";
 
 export interface Quantity {
   readonly name: "speed" | "memory" | "bandwidth" | "latency";
@@ -16,12 +16,44 @@ export interface Quantity {
 }
 
 /** Without the zeros that only show precision: a value that a user sets is "10 GB/s", not "10.0 GB/s". */
-const plain = (write: (value: number) => string) => (value: number) => write(value).replace(/(\.\d*?)0+(?= )/, (_, kept: string) => (kept === "." ? "" : kept));
+const plain = (write: (value: number) => string) => (value: number) =>
+  write(value).replace(/(\.\d*?)0+(?= )/, (_, kept: string) => (kept === "." ? "" : kept));
 
-export const SPEED: Quantity = { name: "speed", unit: "FLOP/s", example: "12 TFLOP/s", low: 1e-3, high: 1e21, write: plain(speed) };
-export const MEMORY: Quantity = { name: "memory", unit: "B", example: "16 GB", low: 1, high: 1e18, end: 1e12, write: plain(bytes) };
-export const BANDWIDTH: Quantity = { name: "bandwidth", unit: "B/s", example: "12 GB/s or 100 Gbit/s", low: 1e-3, high: 1e18, end: 1e15, write: plain(bandwidth) };
-export const LATENCY: Quantity = { name: "latency", unit: "s", example: "50 µs", low: 0, high: 1e6, zero: 1e-7, write: plain(seconds) };
+export const SPEED: Quantity = {
+  name: "speed",
+  unit: "FLOP/s",
+  example: "12 TFLOP/s",
+  low: 1e-3,
+  high: 1e21,
+  write: plain(speed),
+};
+export const MEMORY: Quantity = {
+  name: "memory",
+  unit: "B",
+  example: "16 GB",
+  low: 1,
+  high: 1e18,
+  end: 1e12,
+  write: plain(bytes),
+};
+export const BANDWIDTH: Quantity = {
+  name: "bandwidth",
+  unit: "B/s",
+  example: "12 GB/s or 100 Gbit/s",
+  low: 1e-3,
+  high: 1e18,
+  end: 1e15,
+  write: plain(bandwidth),
+};
+export const LATENCY: Quantity = {
+  name: "latency",
+  unit: "s",
+  example: "50 µs",
+  low: 0,
+  high: 1e6,
+  zero: 1e-7,
+  write: plain(seconds),
+};
 
 /** Of a shared link, which has an end. */
 export const CAPACITY: Quantity = (({ end: _, ...rest }) => rest)(BANDWIDTH);
@@ -29,12 +61,12 @@ export const CAPACITY: Quantity = (({ end: _, ...rest }) => rest)(BANDWIDTH);
 /** The quantity as it is written and read in a problem with these units. */
 export function inUnits(quantity: Quantity, { plain }: Units): Quantity {
   if (!plain) return quantity;
-  if (!PLAIN.has(quantity)) PLAIN.set(quantity, { ...quantity, unit: "", example: "12", zero: 0.01, write: (value) => number(value) });
+  if (!PLAIN.has(quantity))
+    PLAIN.set(quantity, { ...quantity, unit: "", example: "12", zero: 0.01, write: (value) => number(value) });
   return PLAIN.get(quantity)!;
 }
 
 const PLAIN = new Map<Quantity, Quantity>();
-
 
 export const PER_DECADE = 120; // pixels of a drag that multiply by ten
 
@@ -56,7 +88,10 @@ export function read(quantity: Quantity, typed: string, shown = ""): number | st
   const { name, unit, low, high, write } = quantity;
   const value = parsed(quantity, withUnit(typed.trim(), shown, unit));
   if (Number.isNaN(value)) return `Not a ${name}: write a number${unit && " and its unit"}, as ${quantity.example}.`;
-  if (value < low) return low === 0 ? `The ${name} must not be less than 0.` : `The ${name} must be ${value > 0 ? `at least ${write(low)}` : "more than 0"}.`;
+  if (value < low)
+    return low === 0
+      ? `The ${name} must not be less than 0.`
+      : `The ${name} must be ${value > 0 ? `at least ${write(low)}` : "more than 0"}.`;
   return value <= high || (value === Infinity && quantity.end) ? value : `The ${name} must be at most ${write(high)}.`;
 }
 
@@ -71,7 +106,8 @@ function parsed(quantity: Quantity, typed: string): number {
   let text = typed;
   const small = text === text.toLowerCase();
   if (quantity.end && small && ["∞", "inf", "infinite", "unlimited"].includes(text)) return Infinity;
-  if (small && quantity.name !== "latency") text = text.replace(/(\d\s*)([mgtp])/, (_, number: string, prefix: string) => number + prefix.toUpperCase());
+  if (small && quantity.name !== "latency")
+    text = text.replace(/(\d\s*)([mgtp])/, (_, number: string, prefix: string) => number + prefix.toUpperCase());
   const binary = quantity.name === "memory" && quantity.unit ? /^(.*?)([kmgt])ib$/i.exec(text) : null;
   if (binary) return parseSi(binary[1]!, "") * 1024 ** (1 + "kmgt".indexOf(binary[2]!.toLowerCase()));
   const bits = quantity.name === "bandwidth" && quantity.unit ? /^(.*?)(?:bit\/s|bps)$/i.exec(text) : null;
@@ -107,7 +143,8 @@ export function decades(low: number, high: number): { value: number; major: bool
 }
 
 /** A round number without superfluous digits, for a ruler: "100 MB/s". */
-export const writeRound = (quantity: Quantity, value: number): string => quantity.unit ? si(value, quantity.unit, 1) : quantity.write(value);
+export const writeRound = (quantity: Quantity, value: number): string =>
+  quantity.unit ? si(value, quantity.unit, 1) : quantity.write(value);
 
 function split(text: string): [string, string] {
   const at = text.indexOf(" ");

@@ -1,19 +1,27 @@
 /** The space for elements that float over the drawing: inside the panel, below its buttons, and in its visible part. */
-import { clamp } from "../shared/scale";
-import type { Rect } from "./geometry";
-import { boxOf, zoomOf } from "../shared/zoom";
+import { clamp } from "../shared/scale.ts";
+import { boxOf, zoomOf } from "../shared/zoom.ts";
+import type { Rect } from "./geometry.ts";
 
 const EDGE = 4; // pixels kept free
 
 /** The part of `body`, inside `root`, that no scrolled or clipping element around it hides; in coordinates of `root`. */
 export function roomIn(root: HTMLElement, body: Element): Rect {
-  const zoom = zoomOf(root), own = boxOf(root);
-  let left = Math.max(own.left, 0), top = Math.max(boxOf(body).top, 0);
-  let right = Math.min(own.right, innerWidth / zoom), bottom = Math.min(own.bottom, innerHeight / zoom);
+  const zoom = zoomOf(root);
+  const own = boxOf(root);
+  let left = Math.max(own.left, 0);
+  let top = Math.max(boxOf(body).top, 0);
+  let right = Math.min(own.right, innerWidth / zoom);
+  let bottom = Math.min(own.bottom, innerHeight / zoom);
   for (let around = root.parentElement; around; around = around.parentElement) {
     if (getComputedStyle(around).overflow === "visible") continue;
     const clip = boxOf(around, zoom);
-    [left, top, right, bottom] = [Math.max(left, clip.left), Math.max(top, clip.top), Math.min(right, clip.right), Math.min(bottom, clip.bottom)];
+    [left, top, right, bottom] = [
+      Math.max(left, clip.left),
+      Math.max(top, clip.top),
+      Math.min(right, clip.right),
+      Math.min(bottom, clip.bottom),
+    ];
   }
   return { x: left - own.left + EDGE, y: top - own.top + EDGE, w: right - left - 2 * EDGE, h: bottom - top - 2 * EDGE };
 }

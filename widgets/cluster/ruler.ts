@@ -1,13 +1,13 @@
 /** The logarithmic ruler that shows, during a drag, the present value, the value before, and the makespan over the value. */
-import type { Units } from "../shared/format";
-import { clamp } from "../shared/scale";
-import type { Point, Rect } from "./geometry";
-import { decades, PER_DECADE, writeRound, type Quantity } from "./quantity";
-import { beside, fit } from "./room";
-import { sketch } from "./sketch";
-import { s, set, textWidth } from "./svg";
-import type { Curve } from "./traits";
-import { boxOf } from "../shared/zoom";
+import type { Units } from "../shared/format.ts";
+import { clamp } from "../shared/scale.ts";
+import { boxOf } from "../shared/zoom.ts";
+import type { Point, Rect } from "./geometry.ts";
+import { decades, PER_DECADE, type Quantity, writeRound } from "./quantity.ts";
+import { beside, fit } from "./room.ts";
+import { sketch } from "./sketch.ts";
+import { s, set, textWidth } from "./svg.ts";
+import type { Curve } from "./traits.ts";
 
 const WIDTH = 380; // where there is room for it
 const HEIGHT = 46;
@@ -43,13 +43,15 @@ export function ruler(root: HTMLElement, room: () => Rect, curve: () => Curve | 
       if (last) this.show(...last);
     },
     show(...args) {
-      const [quantity, from, origin, pixels, text, units] = (last = args);
+      last = args;
+      const [quantity, from, origin, pixels, text, units] = args;
       if (begun?.origin !== origin) begun = { origin, bounds: boxOf(root), space: room() };
       const { bounds, space } = begun;
       const [middle, level] = [origin.x - bounds.left, origin.y - bounds.top];
       const { end = quantity.high } = quantity;
       const start = from === Infinity ? end : from || (quantity.zero ?? 1);
-      const width = Math.min(WIDTH, space.w), left = fit(middle - width / 2, width, space.x, space.w);
+      const width = Math.min(WIDTH, space.w);
+      const left = fit(middle - width / 2, width, space.x, space.w);
       const half = textWidth(text, "bold 12px sans-serif") / 2 + 8;
       const at = clamp(middle + pixels - left, half, width - half);
       const x = (value: number) => at - pixels + Math.log10(value / start) * PER_DECADE;
@@ -58,9 +60,12 @@ export function ruler(root: HTMLElement, room: () => Rect, curve: () => Curve | 
       const begin = x(start);
       const marks = decades(reach(8), Math.min(reach(width - 8), end)).flatMap(({ value, major }) => [
         s("line", { x1: x(value), x2: x(value), y1: major ? 26 : 32, y2: 38 }),
-        ...(major && Math.abs(x(value) - at) > half + 24 && x(value) > NAME && x(value) < width - NAME ? [s("text", { x: x(value), y: 22 }, writeRound(quantity, value))] : []),
+        ...(major && Math.abs(x(value) - at) > half + 24 && x(value) > NAME && x(value) < width - NAME
+          ? [s("text", { x: x(value), y: 22 }, writeRound(quantity, value))]
+          : []),
       ]);
-      const known = curve(), height = HEIGHT + (known ? CURVE : 0);
+      const known = curve();
+      const height = HEIGHT + (known ? CURVE : 0);
       element.replaceChildren(
         s("rect.back", { x: 0.5, y: 8.5, width: width - 1, height: height - 10, rx: 6 }),
         ...marks,

@@ -1,7 +1,7 @@
 /** Shared links: the letter and colour of each, the devices that show it, the wires it is drawn on. Pure. */
-import { KINDS } from "../shared/palette";
-import { ends, type Cluster } from "./state";
-import type { Pair, SharedLink } from "./traits";
+import { KINDS } from "../shared/palette.ts";
+import { type Cluster, ends } from "./state.ts";
+import type { Pair, SharedLink } from "./traits.ts";
 
 const COLOURS = [1, 2, 3, 5, 4].map((i) => KINDS[i]!); // blue marks what can be changed
 const NAMED = 8; // pairs of devices in a text
@@ -27,7 +27,9 @@ export function sharesOf(cluster: Cluster): Share[] {
 function bearersOf({ devices }: Cluster, pairs: readonly Pair[]): number[] {
   const all = ends(pairs);
   for (const part of [(device: number) => String(device), (device: number) => devices[device]!.host]) {
-    const common = [...new Set(all.map(part))].filter((name) => pairs.every(([a, b]) => part(a) === name || part(b) === name));
+    const common = [...new Set(all.map(part))].filter((name) =>
+      pairs.every(([a, b]) => part(a) === name || part(b) === name),
+    );
     if (common.length === 1) return all.filter((device) => part(device) === common[0]);
   }
   return all;

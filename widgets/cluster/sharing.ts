@@ -1,8 +1,8 @@
 /** Shared links in the drawing: signs on cards, dashes along wires, and curves between pairs while a link is pointed at. */
-import { inkOn } from "../shared/palette";
-import { centre, edge, type Point, type Rect, type Scene } from "./geometry";
-import type { Share } from "./shares";
-import { s, set } from "./svg";
+import { inkOn } from "../shared/palette.ts";
+import { centre, edge, type Point, type Rect, type Scene } from "./geometry.ts";
+import type { Share } from "./shares.ts";
+import { s, set } from "./svg.ts";
 
 const SIGN = 14; // pixels
 const DASH = 8;
@@ -16,16 +16,27 @@ export function signs(shares: readonly Share[], { w, h }: Rect): SVGGElement[] {
   const marks = shown.map(({ sign, colour }) => [sign, colour] as const);
   const more = shares.length > shown.length ? [[`+${shares.length - shown.length}`, "#8C8C8C"] as const] : [];
   return [...marks, ...more].map(([text, colour], i) => {
-    const width = Math.max(SIGN, 6 + 7 * text.length), label = s("text", { x: width / 2, y: 11 }, text);
+    const width = Math.max(SIGN, 6 + 7 * text.length);
+    const label = s("text", { x: width / 2, y: 11 }, text);
     label.style.fill = inkOn(colour);
-    return s("g.sign", { transform: `translate(${10 + i * (SIGN + 3)},${h - SIGN / 2})` }, s("rect", { width, height: SIGN, rx: 3, fill: colour }), label);
+    return s(
+      "g.sign",
+      { transform: `translate(${10 + i * (SIGN + 3)},${h - SIGN / 2})` },
+      s("rect", { width, height: SIGN, rx: 3, fill: colour }),
+      label,
+    );
   });
 }
 
 /** Dashes along a wire, in turn of each colour, between which the wire is seen. */
 export function dashes(shares: readonly Share[], path: (share: Share) => string): SVGPathElement[] {
   return shares.map((share, i) =>
-    s("path.dashes", { d: path(share), stroke: share.colour, "stroke-dasharray": `${DASH} ${DASH * shares.length}`, "stroke-dashoffset": -DASH * i }),
+    s("path.dashes", {
+      d: path(share),
+      stroke: share.colour,
+      "stroke-dasharray": `${DASH} ${DASH * shares.length}`,
+      "stroke-dashoffset": -DASH * i,
+    }),
   );
 }
 
@@ -39,11 +50,16 @@ export function arrows({ link, colour }: Share, { cards }: Scene): SVGPathElemen
 }
 
 function arrow(from: Rect, to: Rect): string {
-  const a = centre(from), c = centre(to);
+  const a = centre(from);
+  const c = centre(to);
   const bend = { x: (a.x + c.x) / 2 - (c.y - a.y) * BEND, y: (a.y + c.y) / 2 + (c.x - a.x) * BEND };
-  const start = edge(from, bend), end = edge(to, bend);
+  const start = edge(from, bend);
+  const end = edge(to, bend);
   const angle = Math.atan2(end.y - bend.y, end.x - bend.x);
-  const wing = (turn: number): Point => ({ x: end.x - 7 * Math.cos(angle + turn), y: end.y - 7 * Math.sin(angle + turn) });
+  const wing = (turn: number): Point => ({
+    x: end.x - 7 * Math.cos(angle + turn),
+    y: end.y - 7 * Math.sin(angle + turn),
+  });
   const at = ({ x, y }: Point) => `${x.toFixed(1)} ${y.toFixed(1)}`;
   return `M${at(start)}Q${at(bend)} ${at(end)}M${at(wing(0.5))}L${at(end)}L${at(wing(-0.5))}`;
 }

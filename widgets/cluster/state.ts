@@ -1,6 +1,6 @@
 /** The cluster as the browser holds it, with the look-ups that the drawing needs. Pure. */
-import { unitsOf, type Units } from "../shared/format";
-import type { Edit, Pair, SharedLink, View, WireCluster } from "./traits";
+import { type Units, unitsOf } from "../shared/format.ts";
+import type { Edit, Pair, SharedLink, View, WireCluster } from "./traits.ts";
 
 export interface Device {
   readonly name: string;
@@ -77,7 +77,12 @@ export function hostsOf(cluster: Cluster): Host[] {
 
 /** Both directions between two sets of devices. */
 export function between(a: readonly number[], b: readonly number[]): Pair[] {
-  return a.flatMap((i) => b.flatMap((j): Pair[] => [[i, j], [j, i]]));
+  return a.flatMap((i) =>
+    b.flatMap((j): Pair[] => [
+      [i, j],
+      [j, i],
+    ]),
+  );
 }
 
 /** Both directions between every two of a set. */
@@ -97,7 +102,8 @@ export function ends(pairs: readonly Pair[]): number[] {
 
 /** Smallest and largest entry of a matrix at these pairs. */
 export function rangeOf(matrix: readonly (readonly number[])[], pairs: readonly Pair[]): Range {
-  let low = Infinity, high = -Infinity;
+  let low = Infinity;
+  let high = -Infinity;
   for (const [i, j] of pairs) {
     low = Math.min(low, matrix[i]![j]!);
     high = Math.max(high, matrix[i]![j]!);
@@ -119,16 +125,25 @@ export function applied(cluster: Cluster, edit: Edit): Cluster {
   switch (edit.kind) {
     case "speed":
     case "memory":
-      return { ...cluster, devices: cluster.devices.map((d, i) => (i === edit.device ? { ...d, [edit.kind]: edit.value ?? Infinity } : d)) };
+      return {
+        ...cluster,
+        devices: cluster.devices.map((d, i) => (i === edit.device ? { ...d, [edit.kind]: edit.value ?? Infinity } : d)),
+      };
     case "bandwidth":
     case "latency": {
       const matrix = cluster[edit.kind].map((row) => [...row]);
-      for (const [i, j] of edit.pairs) matrix[i]![j] = "factor" in edit ? matrix[i]![j]! * edit.factor : (edit.value ?? Infinity);
+      for (const [i, j] of edit.pairs)
+        matrix[i]![j] = "factor" in edit ? matrix[i]![j]! * edit.factor : (edit.value ?? Infinity);
       return { ...cluster, [edit.kind]: matrix };
     }
     case "shared": {
       const changed = (now: number) => ("factor" in edit ? now * edit.factor : (edit.value ?? now));
-      return { ...cluster, shared: cluster.shared.map((link) => (link.name === edit.link ? { ...link, bandwidth: changed(link.bandwidth) } : link)) };
+      return {
+        ...cluster,
+        shared: cluster.shared.map((link) =>
+          link.name === edit.link ? { ...link, bandwidth: changed(link.bandwidth) } : link,
+        ),
+      };
     }
     default:
       return cluster;
@@ -137,7 +152,13 @@ export function applied(cluster: Cluster, edit: Edit): Cluster {
 
 /** The part of a cluster whose change needs new elements, not only new values in them. */
 export function structure(cluster: Cluster): string {
-  return JSON.stringify([cluster.devices.map((d) => [d.name, d.type, d.host]), cluster.order, cluster.units.plain, drawing(cluster), cluster.shared.map(({ name, pairs }) => [name, pairs.length, sum(pairs)])]);
+  return JSON.stringify([
+    cluster.devices.map((d) => [d.name, d.type, d.host]),
+    cluster.order,
+    cluster.units.plain,
+    drawing(cluster),
+    cluster.shared.map(({ name, pairs }) => [name, pairs.length, sum(pairs)]),
+  ]);
 }
 
 /** A number that tells two sets of pairs apart, and is quick to compute. */

@@ -1,7 +1,7 @@
 /** The values that a handle, or a cell of the matrix, changes. Pure. */
-import { BANDWIDTH, CAPACITY, LATENCY, MEMORY, SPEED, type Quantity } from "./quantity";
-import { rangeOf, type Cluster, type Range } from "./state";
-import type { Change, Edit, Pair } from "./traits";
+import { BANDWIDTH, CAPACITY, LATENCY, MEMORY, type Quantity, SPEED } from "./quantity.ts";
+import { type Cluster, type Range, rangeOf } from "./state.ts";
+import type { Change, Edit, Pair } from "./traits.ts";
 
 export interface Target {
   readonly key: string; // the same for the same target after a redraw

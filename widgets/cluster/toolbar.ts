@@ -1,6 +1,6 @@
 /** The buttons above the drawing. */
-import { h, listen } from "../shared/dom";
-import { s } from "./svg";
+import { h, listen } from "../shared/dom.ts";
+import { s } from "./svg.ts";
 
 const ICONS = {
   add: "M8 3v10M3 8h10",
@@ -33,11 +33,17 @@ export interface Toolbar {
 
 export function toolbar(act: (action: Action) => void): Toolbar {
   const buttons = BUTTONS.map(([action, text, title]) => {
-    const button = h("button", { type: "button", title, "aria-label": title, "data-action": action }, icon(action), text);
+    const button = h(
+      "button",
+      { type: "button", title, "aria-label": title, "data-action": action },
+      icon(action),
+      text,
+    );
     listen(button, "click", () => act(action));
     return [action, button] as const;
   });
-  const group = (from: number, to: number) => h("span.group", {}, ...buttons.slice(from, to).map(([, button]) => button));
+  const group = (from: number, to: number) =>
+    h("span.group", {}, ...buttons.slice(from, to).map(([, button]) => button));
   const element = h("div.toolbar", { role: "toolbar", "aria-label": "cluster" }, group(0, 4), group(4, 6), group(6, 8));
   return {
     element,
@@ -51,5 +57,9 @@ export function toolbar(act: (action: Action) => void): Toolbar {
 }
 
 function icon(action: Action): SVGSVGElement {
-  return s("svg", { width: 16, height: 16, viewBox: "0 0 16 16", "aria-hidden": "true" }, s("path", { d: ICONS[action] }));
+  return s(
+    "svg",
+    { width: 16, height: 16, viewBox: "0 0 16 16", "aria-hidden": "true" },
+    s("path", { d: ICONS[action] }),
+  );
 }

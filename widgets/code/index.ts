@@ -1,20 +1,31 @@
 /** "Copy as code": copies a cell's text to the clipboard and shows it. */
-import { h, listen, style } from "../shared/dom.js";
-import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.js";
-import type { Model } from "../gantt/traits.js";
+
+import { h, listen, style } from "../shared/dom.ts";
+import type { Model } from "../shared/model.ts";
+import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
 import css from "./code.css";
-import type { CodeTraits } from "./traits.js";
+import type { CodeTraits } from "./traits.ts";
 
 function render({ model, el }: { model: Model<CodeTraits>; el: HTMLElement }): () => void {
   const ending = new AbortController();
   const { signal } = ending;
-  const button = h("button", { type: "button", "aria-expanded": "false", title: "Copy a cell that makes again exactly what is shown" }, "Code");
+  const button = h(
+    "button",
+    { type: "button", "aria-expanded": "false", title: "Copy a cell that makes again exactly what is shown" },
+    "Code",
+  );
   const said = h("span", { role: "status" });
   const close = h("button", { type: "button", "aria-label": "Close" }, "×");
   const text = h("pre", { tabindex: "0", "aria-label": "Cell" });
   const note = h("div.note", { role: "status" });
   const panel = h("div.panel", {}, h("div.head", {}, said, close), note, text);
-  const root = h("div.placelab.pl-code", { "data-lm-suppress-shortcuts": "true" }, style(THEME_CSS, css), button, panel);
+  const root = h(
+    "div.placelab.pl-code",
+    { "data-lm-suppress-shortcuts": "true" },
+    style(THEME_CSS, css),
+    button,
+    panel,
+  );
   el.append(root);
 
   const open = (shown: boolean) => {
@@ -32,18 +43,27 @@ function render({ model, el }: { model: Model<CodeTraits>; el: HTMLElement }): (
   };
 
   open(false);
-  listen(button, "click", async () => {
-    if (!panel.hidden) return dismiss();
-    show();
-    open(true);
-    model.set("copies", model.get("copies") + 1);
-    model.save_changes();
-    said.textContent = (await copy(model.get("code"), text)) ? "Copied: paste it into a cell." : "Press Ctrl+C to copy the text that is selected.";
-  }, { signal });
+  listen(
+    button,
+    "click",
+    async () => {
+      if (!panel.hidden) return dismiss();
+      show();
+      open(true);
+      model.set("copies", model.get("copies") + 1);
+      model.save_changes();
+      said.textContent = (await copy(model.get("code"), text))
+        ? "Copied: paste it into a cell."
+        : "Press Ctrl+C to copy the text that is selected.";
+    },
+    { signal },
+  );
   listen(close, "click", dismiss, { signal });
   listen(root, "keydown", (event) => event.key === "Escape" && !panel.hidden && dismiss(), { signal });
   listen(document.body, "keydown", keepInside, { signal });
-  listen(document, "pointerdown", (event) => panel.hidden || root.contains(event.target as Node) || open(false), { signal });
+  listen(document, "pointerdown", (event) => panel.hidden || root.contains(event.target as Node) || open(false), {
+    signal,
+  });
   model.on("change:code", changed);
   model.on("change:note", changed);
   markTheme(root);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { bestFirst, bestOf, explain, isOptimal, ratioOf, textOf } from "./cells.js";
-import type { Cell, Row } from "./traits.js";
+import { bestFirst, bestOf, explain, isOptimal, ratioOf, textOf } from "./cells.ts";
+import type { Cell, Row } from "./traits.ts";
 
 const cell = (makespan: number, more: Partial<Cell> = {}): Cell => ({
   makespan,
@@ -85,7 +85,11 @@ describe("rows", () => {
   });
 
   it("are sorted by the measure, equal ones as they were", () => {
-    const rows = [row("a", [cell(1, { moved: 7 })]), row("b", [cell(2, { moved: 0 })]), row("c", [cell(1, { moved: 7 })])];
+    const rows = [
+      row("a", [cell(1, { moved: 7 })]),
+      row("b", [cell(2, { moved: 0 })]),
+      row("c", [cell(1, { moved: 7 })]),
+    ];
     expect([names(bestFirst(rows, "makespan")), names(bestFirst(rows, "moved"))]).toEqual(["acb", "bac"]);
   });
 });

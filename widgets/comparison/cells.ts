@@ -1,6 +1,6 @@
 /** What the cells say, how good they are, and in which order their rows come. */
-import { percent, SI, type Units } from "../shared/format.js";
-import type { Cell, Row } from "./traits.js";
+import { percent, SI, type Units } from "../shared/format.ts";
+import type { Cell, Row } from "./traits.ts";
 
 export type Measure = "makespan" | "gap" | "memory" | "moved";
 
@@ -14,13 +14,13 @@ export const MEASURES: Record<Measure, readonly [label: string, title: string]> 
 const OPTIMAL = 1e-9; // a makespan this close above its bound differs from it by rounding
 
 /** The number that a measure ranks and colours by; NaN where there is none. Gaps rank like makespans. */
-export function valueOf(cell: Cell | null, measure: Measure): number {
+export function measured(cell: Cell | null, measure: Measure): number {
   return cell?.[measure === "gap" ? "makespan" : measure] ?? NaN;
 }
 
 /** The same, of schedules that are legal and within memory only. */
 function goodValue(cell: Cell | null, measure: Measure): number {
-  return cell?.flaw ? NaN : valueOf(cell, measure);
+  return cell?.flaw ? NaN : measured(cell, measure);
 }
 
 /** The number in a cell, with its unit. */
@@ -64,9 +64,9 @@ export function ratioOf(value: number, least: number): number {
 export function bestFirst(rows: readonly Row[], measure: Measure): Row[] {
   const rank = new Map(
     rows.map((row) => {
-      const least = (values: number[]) => Math.min(...values.filter((value) => value === value)); // Infinity for none
+      const least = (values: number[]) => Math.min(...values.filter((value) => !Number.isNaN(value))); // Infinity for none
       const keys = [isIdle(row) ? 1 : 0, least(row.cells.map((cell) => goodValue(cell, measure)))];
-      return [row, [...keys, least(row.cells.map((cell) => valueOf(cell, measure)))]] as const;
+      return [row, [...keys, least(row.cells.map((cell) => measured(cell, measure)))]] as const;
     }),
   );
   return [...rows].sort((a, b) => {
@@ -87,13 +87,23 @@ export function isEmpty(row: Row): boolean {
 }
 
 /** Everything about a pair, one line each, for the box beside the pointer and for screen readers. */
-export function explain(cell: Cell | null, state: Row["state"], least: number, marks: readonly string[], units: Units = SI): string[] {
+export function explain(
+  cell: Cell | null,
+  state: Row["state"],
+  least: number,
+  marks: readonly string[],
+  units: Units = SI,
+): string[] {
   if (!cell) return [state === "running" ? "Being compared now" : state === "done" ? "No result" : "Not compared yet"];
   const stale = cell.stale ? ["Of the problem before the change"] : [];
   if (cell.error) return [cell.error, ...stale];
   const makespan = cell.makespan ?? NaN;
   const ratio = makespan > least * 1.0005 ? `, ${(makespan / least).toPrecision(3)} × the best` : "";
-  const gap = isOptimal(cell) ? "proven optimal" : cell.gap === null || cell.flaw ? "" : `${atMost(cell.gap)} above the optimum`;
+  const gap = isOptimal(cell)
+    ? "proven optimal"
+    : cell.gap === null || cell.flaw
+      ? ""
+      : `${atMost(cell.gap)} above the optimum`;
   const also = [...marks, gap, cell.flaw].filter(Boolean).join(", ");
   return [
     units.time(makespan) + ratio,

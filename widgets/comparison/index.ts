@@ -1,9 +1,9 @@
 /** The comparison of all pairs of strategies, an anywidget view: connects the model's traits with the table. */
-import type { Model } from "../gantt/traits.js";
-import { redraw } from "../shared/redraw.js";
-import { watchTheme } from "../shared/theme.js";
-import type { Asked, ComparisonTraits } from "./traits.js";
-import { ComparisonView } from "./view.js";
+import type { Model } from "../shared/model.ts";
+import { redraw } from "../shared/redraw.ts";
+import { watchTheme } from "../shared/theme.ts";
+import type { Asked, ComparisonTraits } from "./traits.ts";
+import { ComparisonView } from "./view.ts";
 
 const READ = ["schedulers", "rows", "shown", "measure", "status", "fraction", "action", "unitless"] as const;
 
@@ -17,7 +17,11 @@ function render({ model, el }: { model: Model<ComparisonTraits>; el: HTMLElement
     model.save_changes();
   });
   el.append(view.element);
-  const ends = [redraw(model, READ, (traits) => view.show(traits)), watchTheme(() => view.redraw()), () => view.dispose()];
+  const ends = [
+    redraw(model, READ, (traits) => view.show(traits)),
+    watchTheme(() => view.redraw()),
+    () => view.dispose(),
+  ];
   return () => ends.forEach((end) => end());
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { moved, type Place } from "./moves.js";
+import { moved, type Place } from "./moves.ts";
 
 const WIDTHS = [4, 1, 4]; // the second row has a button in place of its cells
 const go = (from: [number, number], key: string, held: Partial<KeyboardEvent> = {}, widths = WIDTHS) => {
@@ -10,7 +10,12 @@ const go = (from: [number, number], key: string, held: Partial<KeyboardEvent> = 
 
 describe("keys in the grid", () => {
   it("move by one cell and stop at the edges", () => {
-    expect([go([0, 1], "ArrowRight"), go([0, 3], "ArrowRight"), go([0, 0], "ArrowLeft"), go([0, 2], "ArrowUp")]).toEqual([
+    expect([
+      go([0, 1], "ArrowRight"),
+      go([0, 3], "ArrowRight"),
+      go([0, 0], "ArrowLeft"),
+      go([0, 2], "ArrowUp"),
+    ]).toEqual([
       [0, 2],
       [0, 3],
       [0, 0],
@@ -25,7 +30,12 @@ describe("keys in the grid", () => {
   });
 
   it("go to the ends of the row, with Ctrl of the grid", () => {
-    expect([go([2, 1], "Home"), go([2, 1], "End"), go([2, 1], "Home", { ctrlKey: true }), go([0, 0], "End", { metaKey: true })]).toEqual([
+    expect([
+      go([2, 1], "Home"),
+      go([2, 1], "End"),
+      go([2, 1], "Home", { ctrlKey: true }),
+      go([0, 0], "End", { metaKey: true }),
+    ]).toEqual([
       [2, 0],
       [2, 3],
       [0, 0],
@@ -38,9 +48,14 @@ describe("keys in the grid", () => {
   });
 
   it("leave the page its own", () => {
-    expect([go([0, 0], "Tab"), go([0, 0], "a"), go([0, 0], "ArrowDown", { altKey: true }), go([0, 0], "ArrowDown", { ctrlKey: true }), go([0, 0], "ArrowDown", { shiftKey: true }), go([0, 0], "ArrowDown", {}, [])]).toEqual(
-      Array(6).fill(undefined),
-    );
+    expect([
+      go([0, 0], "Tab"),
+      go([0, 0], "a"),
+      go([0, 0], "ArrowDown", { altKey: true }),
+      go([0, 0], "ArrowDown", { ctrlKey: true }),
+      go([0, 0], "ArrowDown", { shiftKey: true }),
+      go([0, 0], "ArrowDown", {}, []),
+    ]).toEqual(Array(6).fill(undefined));
   });
 
   it("come back from places that are no more", () => {

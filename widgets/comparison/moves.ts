@@ -15,7 +15,13 @@ const PAGE = 5; // rows
  */
 export function moved(
   from: Place,
-  { key, ctrlKey, metaKey, altKey, shiftKey }: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">,
+  {
+    key,
+    ctrlKey,
+    metaKey,
+    altKey,
+    shiftKey,
+  }: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">,
   widths: readonly number[],
 ): Place | undefined {
   if (altKey || shiftKey || !widths.length) return undefined;

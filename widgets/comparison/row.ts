@@ -1,11 +1,9 @@
 /** A row of the table: a partitioner's name and its cells, or one wide cell with a button. */
-import { h, set } from "../shared/dom.js";
-import type { Units } from "../shared/format.js";
-import {
-  bestOf, explain, isEmpty, isIdle, isOptimal, type Measure, ratioOf, textOf, valueOf,
-} from "./cells.js";
-import { shade } from "./shade.js";
-import type { Cell, Row } from "./traits.js";
+import { h, set } from "../shared/dom.ts";
+import type { Units } from "../shared/format.ts";
+import { bestOf, explain, isEmpty, isIdle, isOptimal, type Measure, measured, ratioOf, textOf } from "./cells.ts";
+import { shade } from "./shade.ts";
+import type { Cell, Row } from "./traits.ts";
 
 const PATIENCE = 1000; // ms before a row that is being compared has a button, too
 
@@ -28,19 +26,19 @@ export class RowView {
   /** What the keyboard goes to, from left to right. */
   stops: HTMLElement[] = [];
   row!: Row;
-  private readonly head = h("th", { scope: "row" });
-  private readonly button = h("button", { type: "button", tabindex: -1 });
-  private readonly wide = h("td.wide", { role: "gridcell" }, this.button);
-  private cells: HTMLElement[] = [];
-  private lines: string[][] = [];
-  private since = 0; // when it was first seen running
+  readonly #head = h("th", { scope: "row" });
+  readonly #button = h("button", { type: "button", tabindex: -1 });
+  readonly #wide = h("td.wide", { role: "gridcell" }, this.#button);
+  #cells: HTMLElement[] = [];
+  #lines: string[][] = [];
+  #since = 0; // when it was first seen running
 
   show(row: Row, look: Look): void {
-    this.since = row.state === "running" ? this.since || performance.now() : 0;
+    this.#since = row.state === "running" ? this.#since || performance.now() : 0;
     this.row = row;
-    this.head.textContent = this.head.title = row.name;
-    if (this.isWide) this.showButton(look);
-    else this.showCells(look);
+    this.#head.textContent = this.#head.title = row.name;
+    if (this.#isWide) this.#showButton(look);
+    else this.#showCells(look);
   }
 
   /** What a click on the row's button asks for. */
@@ -50,38 +48,38 @@ export class RowView {
 
   /** Lines that explain a cell. */
   explanation(column: number): readonly string[] {
-    return this.lines[column] ?? [];
+    return this.#lines[column] ?? [];
   }
 
-  private get elapsed(): number {
-    return this.since ? performance.now() - this.since : 0;
+  get #elapsed(): number {
+    return this.#since ? performance.now() - this.#since : 0;
   }
 
-  private get isWide(): boolean {
+  get #isWide(): boolean {
     const { state } = this.row;
-    return isIdle(this.row) ? isEmpty(this.row) : state === "running" && this.elapsed > PATIENCE && isEmpty(this.row);
+    return isIdle(this.row) ? isEmpty(this.row) : state === "running" && this.#elapsed > PATIENCE && isEmpty(this.row);
   }
 
-  private showButton(look: Look): void {
+  #showButton(look: Look): void {
     const before = bestOf([this.row], "makespan");
     const seen = before ? ` · ${look.units.time(before.value)} before the change` : "";
     const idle = isIdle(this.row);
-    this.button.textContent = idle ? `Search${seen}` : `Stop · ${Math.floor(this.elapsed / 1000)} s`;
+    this.#button.textContent = idle ? `Search${seen}` : `Stop · ${Math.floor(this.#elapsed / 1000)} s`;
     const what = idle ? "It searches for seconds or minutes: run it" : "Leave it out";
-    set(this.button, { "aria-label": `${this.row.name}: ${idle ? `search${seen}` : "stop"}`, title: what });
-    set(this.wide, { colspan: look.schedulers.length });
-    this.lines = [];
-    this.put([this.wide], [this.button]);
+    set(this.#button, { "aria-label": `${this.row.name}: ${idle ? `search${seen}` : "stop"}`, title: what });
+    set(this.#wide, { colspan: look.schedulers.length });
+    this.#lines = [];
+    this.#put([this.#wide], [this.#button]);
   }
 
-  private showCells(look: Look): void {
-    if (this.cells.length !== look.schedulers.length)
-      this.cells = look.schedulers.map(() => h("td", { role: "gridcell", tabindex: -1 }));
-    this.lines = this.cells.map((td, column) => this.showCell(td, column, look));
-    this.put(this.cells, this.cells);
+  #showCells(look: Look): void {
+    if (this.#cells.length !== look.schedulers.length)
+      this.#cells = look.schedulers.map(() => h("td", { role: "gridcell", tabindex: -1 }));
+    this.#lines = this.#cells.map((td, column) => this.#showCell(td, column, look));
+    this.#put(this.#cells, this.#cells);
   }
 
-  private showCell(td: HTMLElement, column: number, look: Look): string[] {
+  #showCell(td: HTMLElement, column: number, look: Look): string[] {
     const { name, state, cells } = this.row;
     const cell = cells[column] ?? null;
     const scheduler = look.schedulers[column]!;
@@ -89,7 +87,7 @@ export class RowView {
     const shown = look.shown[0] === name && look.shown[1] === scheduler;
     const marks = [shown ? "shown now" : "", best ? BEST[look.measure] : ""].filter(Boolean);
     const lines = explain(cell, state, look.leastMakespan, marks, look.units);
-    const ratio = ratioOf(valueOf(cell, look.measure), look.least); // NaN where no cell counts, too
+    const ratio = ratioOf(measured(cell, look.measure), look.least); // NaN where no cell counts, too
     const colour = Number.isNaN(ratio) ? null : shade(ratio, look.dark);
     const kind = !cell ? "pending" : cell.error ? "error" : cell.flaw ? "flawed" : cell.stale ? "stale" : "";
     td.className = [kind, best && "best", shown && "shown"].filter(Boolean).join(" ");
@@ -102,10 +100,11 @@ export class RowView {
   }
 
   /** Puts cells into the row, unless they are there. */
-  private put(cells: HTMLElement[], stops: HTMLElement[]): void {
+  #put(cells: HTMLElement[], stops: HTMLElement[]): void {
     this.stops = stops;
-    const children = [this.head, ...cells];
-    const same = this.element.children.length === children.length && children.every((c, i) => c === this.element.children[i]);
+    const children = [this.#head, ...cells];
+    const same =
+      this.element.children.length === children.length && children.every((c, i) => c === this.element.children[i]);
     if (!same) this.element.replaceChildren(...children);
   }
 }
@@ -120,5 +119,7 @@ const BEST: Record<Measure, string> = {
 /** Text of a cell with its marks, thin spaces between: ★ the best, ✓ proven optimal, ⚠ does not count. */
 function written(cell: Cell, measure: Measure, best: boolean, units: Units): string {
   const optimal = measure === "makespan" && isOptimal(cell);
-  return [best ? "★" : "", textOf(cell, measure, units), optimal ? "✓" : "", cell.flaw ? "⚠" : ""].filter(Boolean).join("\u2009");
+  return [best ? "★" : "", textOf(cell, measure, units), optimal ? "✓" : "", cell.flaw ? "⚠" : ""]
+    .filter(Boolean)
+    .join("\u2009");
 }

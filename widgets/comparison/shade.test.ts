@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { luminance } from "../shared/palette.js";
-import { shade, WORST } from "./shade.js";
+import { luminance } from "../shared/palette.ts";
+import { shade, WORST } from "./shade.ts";
 
 const RATIOS = Array.from({ length: 401 }, (_, i) => WORST ** (i / 400));
 
@@ -16,7 +16,8 @@ describe.each([false, true])("the scale (dark: %s)", (dark) => {
 
   it("goes one way in lightness, away from the best, so that every colour vision can order it", () => {
     const light = shades.map(({ fill }) => luminance(fill));
-    for (let i = 1; i < light.length; i++) expect(dark ? light[i - 1]! - light[i]! : light[i]! - light[i - 1]!).toBeGreaterThanOrEqual(-1e-3);
+    for (let i = 1; i < light.length; i++)
+      expect(dark ? light[i - 1]! - light[i]! : light[i]! - light[i - 1]!).toBeGreaterThanOrEqual(-1e-3);
     expect(Math.abs(light[0]! - light.at(-1)!)).toBeGreaterThan(0.6);
   });
 

@@ -1,5 +1,5 @@
 /** Colours of the heat map: one scale from the best to `WORST` times that, apart in lightness for every colour vision. */
-import { inkOn } from "../shared/palette.js";
+import { inkOn } from "../shared/palette.ts";
 
 /** From this many times the best on, all have one colour. */
 export const WORST = 5;

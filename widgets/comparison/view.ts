@@ -1,88 +1,122 @@
 /** The comparison: a line with the best pair, the progress and the measures, and the table. */
-import { h, listen, set, style } from "../shared/dom.js";
-import { unitsOf } from "../shared/format.js";
-import { markTheme, THEME_CSS } from "../shared/theme.js";
-import { atMost, bestOf, isOptimal, MEASURES, type Measure } from "./cells.js";
+import { h, listen, set, style } from "../shared/dom.ts";
+import { unitsOf } from "../shared/format.ts";
+import { markTheme, THEME_CSS } from "../shared/theme.ts";
+import { atMost, bestOf, isOptimal, MEASURES, type Measure } from "./cells.ts";
 import css from "./comparison.css";
-import { Grid } from "./grid.js";
-import type { Asked, ComparisonTraits } from "./traits.js";
+import { Grid } from "./grid.ts";
+import type { Asked, ComparisonTraits } from "./traits.ts";
 
 const ACTIONS: Record<string, readonly [text: string, title: string]> = {
   halt: ["Cancel", "Stop comparing; the rest goes on"],
   compare: ["Compare", "Compare all pairs of partitioner and scheduler"],
   search: ["Search all", "Compare the partitioners that search for seconds or minutes, too"],
 };
-const RIVAL = ["Find a small problem on which the pair shown loses to the best pair", "Shift and a click on another pair: to that one"];
+const RIVAL = [
+  "Find a small problem on which the pair shown loses to the best pair",
+  "Shift and a click on another pair: to that one",
+];
 const TICK = 1000; // ms
 
 export class ComparisonView {
   readonly element: HTMLElement;
-  private readonly best = h("button.show-best", { type: "button" });
-  private readonly status = h("span.status", { role: "status" });
-  private readonly action = h("button", { type: "button" });
-  private readonly rival = h("button", { type: "button", "aria-label": RIVAL[0], title: RIVAL.join(". ") }, "⚔");
-  private readonly bar = h("div.progress", { role: "progressbar", "aria-label": "Partitioners compared", "aria-valuemin": 0, "aria-valuemax": 100 });
-  private readonly inputs: HTMLInputElement[] = [];
-  private readonly grid: Grid;
-  private traits: Omit<ComparisonTraits, "asked"> | null = null;
-  private clock = 0;
+  readonly #best = h("button.show-best", { type: "button" });
+  readonly #status = h("span.status", { role: "status" });
+  readonly #action = h("button", { type: "button" });
+  readonly #rival = h("button", { type: "button", "aria-label": RIVAL[0], title: RIVAL.join(". ") }, "⚔");
+  readonly #bar = h("div.progress", {
+    role: "progressbar",
+    "aria-label": "Partitioners compared",
+    "aria-valuemin": 0,
+    "aria-valuemax": 100,
+  });
+  readonly #inputs: HTMLInputElement[] = [];
+  readonly #grid: Grid;
+  #traits: Omit<ComparisonTraits, "asked"> | null = null;
+  #clock = 0;
 
   constructor(ask: (asked: Asked) => void, pick: (measure: Measure) => void) {
-    this.grid = new Grid(ask);
+    this.#grid = new Grid(ask);
     const group = `measure-${Math.random().toString(36).slice(2)}`; // radio buttons of two explorers are apart
     const choices = Object.entries(MEASURES).map(([value, [label, title]]) => {
-      const input = h("input", { type: "radio", name: group, value, "aria-label": `Compare by ${label.toLowerCase()}` });
+      const input = h("input", {
+        type: "radio",
+        name: group,
+        value,
+        "aria-label": `Compare by ${label.toLowerCase()}`,
+      });
       listen(input, "change", () => pick(value as Measure));
-      this.inputs.push(input);
+      this.#inputs.push(input);
       return h("label", { title }, input, h("span", {}, label));
     });
-    const head = h("div.head", {}, this.best, this.status, this.action, this.rival, h("div.measures", { role: "radiogroup", "aria-label": "Measure" }, ...choices));
-    this.element = h("div.placelab.pl-comparison", { "data-lm-suppress-shortcuts": "true" }, style(THEME_CSS, css), head, this.bar, this.grid.element);
+    const head = h(
+      "div.head",
+      {},
+      this.#best,
+      this.#status,
+      this.#action,
+      this.#rival,
+      h("div.measures", { role: "radiogroup", "aria-label": "Measure" }, ...choices),
+    );
+    this.element = h(
+      "div.placelab.pl-comparison",
+      { "data-lm-suppress-shortcuts": "true" },
+      style(THEME_CSS, css),
+      head,
+      this.#bar,
+      this.#grid.element,
+    );
     const askOfBest = (kind: "show" | "against") => {
-      const best = this.traits && bestOf(this.traits.rows, "makespan");
-      if (best) ask({ kind, partitioner: best.row.name, scheduler: this.traits!.schedulers[best.column]! });
+      const best = this.#traits && bestOf(this.#traits.rows, "makespan");
+      if (best) ask({ kind, partitioner: best.row.name, scheduler: this.#traits!.schedulers[best.column]! });
     };
-    listen(this.best, "click", () => askOfBest("show"));
-    listen(this.rival, "click", () => askOfBest("against"));
-    listen(this.action, "click", () => ask({ kind: this.traits!.action as Asked["kind"] }));
+    listen(this.#best, "click", () => askOfBest("show"));
+    listen(this.#rival, "click", () => askOfBest("against"));
+    listen(this.#action, "click", () => ask({ kind: this.#traits!.action as Asked["kind"] }));
   }
 
   show(traits: Omit<ComparisonTraits, "asked">): void {
-    this.traits = traits;
-    const { rows, schedulers, shown, status, fraction, action } = traits, units = unitsOf(traits.unitless);
+    this.#traits = traits;
+    const { rows, schedulers, shown, status, fraction, action } = traits;
+    const units = unitsOf(traits.unitless);
     const measure = (traits.measure in MEASURES ? traits.measure : "makespan") as Measure;
     const best = bestOf(rows, "makespan");
     const cell = best && best.row.cells[best.column]!;
-    const gap = !cell || cell.gap === null ? "" : isOptimal(cell) ? ", proven optimal" : `, ${atMost(cell.gap)} above the optimum`;
-    this.best.textContent = best ? `★ ${best.row.name} + ${schedulers[best.column]} ${units.time(best.value)}` : "★ –";
-    this.best.title = best ? `Show the best pair${gap}` : "No pair places and runs the model";
-    this.best.disabled = !best;
-    this.best.classList.toggle("stale", !!cell?.stale);
-    this.status.textContent = this.status.title = status;
+    const gap =
+      !cell || cell.gap === null
+        ? ""
+        : isOptimal(cell)
+          ? ", proven optimal"
+          : `, ${atMost(cell.gap)} above the optimum`;
+    this.#best.textContent = best ? `★ ${best.row.name} + ${schedulers[best.column]} ${units.time(best.value)}` : "★ –";
+    this.#best.title = best ? `Show the best pair${gap}` : "No pair places and runs the model";
+    this.#best.disabled = !best;
+    this.#best.classList.toggle("stale", !!cell?.stale);
+    this.#status.textContent = this.#status.title = status;
     const [text, title] = ACTIONS[action] ?? ["", ""];
-    set(this.action, { hidden: !text, title });
-    this.action.textContent = text;
+    set(this.#action, { hidden: !text, title });
+    this.#action.textContent = text;
     const percent = Math.round(100 * fraction);
-    set(this.bar, { "aria-valuenow": percent });
-    this.bar.style.setProperty("--share", `${percent}%`);
-    this.bar.classList.toggle("done", action !== "halt");
-    for (const input of this.inputs) input.checked = input.value === measure;
-    this.grid.show({ schedulers, rows, shown, measure, units, dark: markTheme(this.element) });
-    this.tick(rows.some(({ state }) => state === "running"));
+    set(this.#bar, { "aria-valuenow": percent });
+    this.#bar.style.setProperty("--share", `${percent}%`);
+    this.#bar.classList.toggle("done", action !== "halt");
+    for (const input of this.#inputs) input.checked = input.value === measure;
+    this.#grid.show({ schedulers, rows, shown, measure, units, dark: markTheme(this.element) });
+    this.#tick(rows.some(({ state }) => state === "running"));
   }
 
   /** Draws again, as for another theme. */
   redraw(): void {
-    if (this.traits) this.show(this.traits);
+    if (this.#traits) this.show(this.#traits);
   }
 
   dispose(): void {
-    clearTimeout(this.clock);
+    clearTimeout(this.#clock);
   }
 
   /** While a row runs, its seconds count. */
-  private tick(running: boolean): void {
-    clearTimeout(this.clock);
-    if (running) this.clock = window.setTimeout(() => this.redraw(), TICK + 20);
+  #tick(running: boolean): void {
+    clearTimeout(this.#clock);
+    if (running) this.#clock = window.setTimeout(() => this.redraw(), TICK + 20);
   }
 }

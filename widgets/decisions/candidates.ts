@@ -1,8 +1,8 @@
 /** The devices that a decision looked at: a row each with a bar, the score and the winner's mark. */
-import { h, listen, set } from "../shared/dom.js";
-import { align } from "./digits.js";
-import type { Decision } from "./page.js";
-import type { Candidate, Times } from "./traits.js";
+import { h, listen, set } from "../shared/dom.ts";
+import { align } from "./digits.ts";
+import type { Decision } from "./page.ts";
+import type { Candidate, Times } from "./traits.ts";
 
 const NUMBERED = 9; // devices that a key chooses
 
@@ -50,7 +50,10 @@ export function bars(decision: Decision, times: Times): [number, number][] {
 export function candidates(decision: Decision, view: CandidatesView): HTMLElement {
   const written = align(decision.score, decision.device, view.unit);
   const widths = bars(decision, view.times);
-  const list = h("ol.candidates", { "aria-label": "Devices that were looked at", "data-hidden": view.hidden && "true" });
+  const list = h("ol.candidates", {
+    "aria-label": "Devices that were looked at",
+    "data-hidden": view.hidden && "true",
+  });
   let passed = 0;
   view.devices.forEach((device, d) => {
     if (Number.isNaN(decision.score[d])) passed++;
@@ -75,7 +78,11 @@ export function candidates(decision: Decision, view: CandidatesView): HTMLElemen
     const mark = chosen ? "✓" : d === view.guessed ? "✗" : "";
     return h(
       "li",
-      { "data-chosen": chosen, "data-guessed": d === view.guessed, "aria-label": `${device}: ${same}${differs} ${unit}${chosen ? ", chosen" : ""}` },
+      {
+        "data-chosen": chosen,
+        "data-guessed": d === view.guessed,
+        "aria-label": `${device}: ${same}${differs} ${unit}${chosen ? ", chosen" : ""}`,
+      },
       h("span.mark", {}, mark),
       name,
       bar,

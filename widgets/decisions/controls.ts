@@ -1,8 +1,8 @@
 /** The row of buttons: stepping, playing, prediction, ranks, and the strategy to compare with. */
-import { h, listen, set } from "../shared/dom.js";
-import { count as grouped } from "../shared/format.js";
-import { icon, type Icon } from "../shared/icons.js";
-import type { Quiz } from "./steps.js";
+import { h, listen, set } from "../shared/dom.ts";
+import { count as grouped } from "../shared/format.ts";
+import { type Icon, icon } from "../shared/icons.ts";
+import type { Quiz } from "./steps.ts";
 
 export interface ControlsState {
   readonly mode: string;
@@ -53,10 +53,26 @@ export function controls(on: ControlsEvents): Controls {
   const place = h("span.place");
   const predict = toggle("Predict first", "Guess each device before it is shown (p)", on.predict);
   const ranks = toggle("Ranks", "How ranks add up, from the exits backwards (r)", on.ranks);
-  const against = h("select", { "aria-label": "Compare with", title: "Compare with the decisions of another strategy" });
+  const against = h("select", {
+    "aria-label": "Compare with",
+    title: "Compare with the decisions of another strategy",
+  });
   listen(against, "change", () => on.against(against.value));
   const help = h("span.help", { title: KEYS, role: "img", "aria-label": `Keys: ${KEYS}` }, "?");
-  const element = h("div.controls", { role: "toolbar", "aria-label": "Steps" }, first, back, play, next, slider, place, predict, ranks, against, help);
+  const element = h(
+    "div.controls",
+    { role: "toolbar", "aria-label": "Steps" },
+    first,
+    back,
+    play,
+    next,
+    slider,
+    place,
+    predict,
+    ranks,
+    against,
+    help,
+  );
   return {
     element,
     show({ mode, row, count, playing, quiz, ranks: has, choices, against: name }) {
@@ -69,7 +85,10 @@ export function controls(on: ControlsEvents): Controls {
       next.disabled = row >= count - 1;
       play.disabled = !count || (quiz.on && !alone);
       play.replaceChildren(icon(playing ? "pause" : "play"));
-      set(play, { "aria-label": playing ? "Pause (Space)" : "Play (Space)", title: playing ? "Pause (Space)" : "Play (Space)" });
+      set(play, {
+        "aria-label": playing ? "Pause (Space)" : "Play (Space)",
+        title: playing ? "Pause (Space)" : "Play (Space)",
+      });
       set(predict, { "aria-pressed": String(quiz.on) });
       predict.disabled = alone || !count;
       predict.textContent = quiz.on ? `Predict ${quiz.right} / ${quiz.guesses}` : "Predict first";
@@ -79,7 +98,9 @@ export function controls(on: ControlsEvents): Controls {
       against.disabled = alone || !count;
       const names = ["", ...choices];
       if (names.join("\n") !== Array.from(against.options, ({ value }) => value).join("\n"))
-        against.replaceChildren(...names.map((value) => h("option", { value }, value ? `against ${value}` : "against …")));
+        against.replaceChildren(
+          ...names.map((value) => h("option", { value }, value ? `against ${value}` : "against …")),
+        );
       against.value = name;
     },
   };

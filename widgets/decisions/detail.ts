@@ -1,10 +1,10 @@
 /** The current decision, or the current rank, in full. */
-import { h, listen } from "../shared/dom.js";
-import { tail } from "./list.js";
-import { candidates, type CandidatesView } from "./candidates.js";
-import type { Decision, DecisionRow, RankRow } from "./page.js";
-import { amount, equation, sums } from "./sums.js";
-import type { About } from "./traits.js";
+import { h, listen } from "../shared/dom.ts";
+import { type CandidatesView, candidates } from "./candidates.ts";
+import { tail } from "./list.ts";
+import type { Decision, DecisionRow, RankRow } from "./page.ts";
+import { amount, equation, sums } from "./sums.ts";
+import type { About } from "./traits.ts";
 
 export interface DecisionState extends Omit<CandidatesView, "unit"> {
   readonly about: About;
@@ -25,7 +25,8 @@ export function decisionDetail(row: DecisionRow, state: DecisionState, go: (row:
       : `${verdict(row, guessed, state.devices)} ${row.why}`;
   const own = column(about.strategy ?? "", row, row.name, rank, said, state);
   if (!state.compared) return [own];
-  if (hidden) return [own, h("section", {}, h("h3", {}, about.against ?? ""), h("p.why", {}, "Shown after your prediction."))];
+  if (hidden)
+    return [own, h("section", {}, h("h3", {}, about.against ?? ""), h("p.why", {}, "Shown after your prediction."))];
   return [own, otherColumn(row, state, go)];
 }
 
@@ -47,14 +48,25 @@ export function rankDetail(row: RankRow, about: About, go: (op: number) => void)
     h(
       "section",
       {},
-      h("h3", { title: row.name }, h("span", {}, tail("b", row.name), h("span.extra", {}, `· ${about.sums} ${amount(row.rank, unit)}`))),
+      h(
+        "h3",
+        { title: row.name },
+        h("span", {}, tail("b", row.name), h("span.extra", {}, `· ${about.sums} ${amount(row.rank, unit)}`)),
+      ),
       h("p.why", { role: "status" }, equation(row, unit)),
       sums(row, unit, go),
     ),
   ];
 }
 
-function column(strategy: string, decision: Decision, name: string, extra: string, said: string, state: DecisionState): HTMLElement {
+function column(
+  strategy: string,
+  decision: Decision,
+  name: string,
+  extra: string,
+  said: string,
+  state: DecisionState,
+): HTMLElement {
   const unit = state.about.score_unit ?? "";
   return h(
     "section",
@@ -81,11 +93,28 @@ function otherColumn(row: DecisionRow, state: DecisionState, go: (row: number) =
   const jumps = h(
     "div.jumps",
     {},
-    jump(differs[0]!, "first difference", differs[0]! < 0 ? "The two decide alike throughout" : `Step ${differs[0]! + 1}: another op or another device (d)`),
-    jump(differs[1]!, "first other device", differs[1]! < 0 ? "Every op is on the same device" : `Step ${differs[1]! + 1}: an op that ${name} puts elsewhere (D)`),
+    jump(
+      differs[0]!,
+      "first difference",
+      differs[0]! < 0 ? "The two decide alike throughout" : `Step ${differs[0]! + 1}: another op or another device (d)`,
+    ),
+    jump(
+      differs[1]!,
+      "first other device",
+      differs[1]! < 0
+        ? "Every op is on the same device"
+        : `Step ${differs[1]! + 1}: an op that ${name} puts elsewhere (D)`,
+    ),
   );
   const here = row.otherHere ? `Its step ${row.row + 1} is ${row.otherHere}.` : `It has no step ${row.row + 1}.`;
-  if (!row.other) return h("section", { "aria-label": name }, h("h3", {}, name), jumps, h("p.why", {}, `No decision about ${row.name}. ${here}`));
+  if (!row.other)
+    return h(
+      "section",
+      { "aria-label": name },
+      h("h3", {}, name),
+      jumps,
+      h("p.why", {}, `No decision about ${row.name}. ${here}`),
+    );
   const same = row.other.device === row.device;
   const said = `${same ? "Same device." : "Another device."} ${row.other.why} ${row.other.row === row.row ? "" : here}`;
   const made = column(name, row.other, row.name, "", said, {

@@ -1,5 +1,5 @@
-import { describe as suite, expect, it } from "vitest";
-import { align, runnerUp } from "./digits.js";
+import { expect, it, describe as suite } from "vitest";
+import { align, runnerUp } from "./digits.ts";
 
 const marked = (values: number[], best: number, unit = "s") =>
   align(values, best, unit).map(({ same, differs, unit }) => `${same}[${differs}] ${unit}`.replaceAll("\u2007", "_"));

@@ -31,11 +31,14 @@ export function align(values: ArrayLike<number>, best: number, unit: string): Wr
   const write = chooseWriting(scaled.filter(Number.isFinite), scaled[best]!);
   const texts = scaled.map((value) => (Number.isFinite(value) ? write(value) : ""));
   const length = Math.max(...texts.map((text) => text.length));
-  const padded = texts.map((text) => text && text.padStart(length, "\u2007")); // as wide as a digit
+  const padded = texts.map((text) => (text ? text.padStart(length, "\u2007") : "")); // as wide as a digit
   const nearest = runnerUp(scaled, best);
   return padded.map((text, i) => {
     const other = padded[i === best ? nearest : best] ?? "";
-    const at = text && other && !isEqual(scaled[i]!, scaled[i === best ? nearest : best]!) ? firstDifference(text, other) : text.length;
+    const at =
+      text && other && !isEqual(scaled[i]!, scaled[i === best ? nearest : best]!)
+        ? firstDifference(text, other)
+        : text.length;
     return { same: text.slice(0, at), differs: text.slice(at), unit: text ? name : "" };
   });
 }
@@ -45,7 +48,8 @@ export function runnerUp(values: readonly number[], best: number): number {
   let nearest = -1;
   const away = (i: number) => Math.abs(values[i]! - values[best]!);
   values.forEach((value, i) => {
-    if (Number.isFinite(value) && !isEqual(value, values[best]!) && (nearest < 0 || away(i) < away(nearest))) nearest = i;
+    if (Number.isFinite(value) && !isEqual(value, values[best]!) && (nearest < 0 || away(i) < away(nearest)))
+      nearest = i;
   });
   return nearest;
 }
@@ -77,6 +81,15 @@ function chooseWriting(values: readonly number[], reference: number): (value: nu
 /** Without the last decimals that are 0 in all. */
 function trimmed(values: readonly number[], decimals: number): (value: number) => string {
   let least = decimals;
-  while (least > 0 && values.every((value) => value.toFixed(decimals).slice(least - 1 - decimals).match(/^0+$/))) least--;
+  while (
+    least > 0 &&
+    values.every((value) =>
+      value
+        .toFixed(decimals)
+        .slice(least - 1 - decimals)
+        .match(/^0+$/),
+    )
+  )
+    least--;
   return (value) => value.toFixed(least);
 }

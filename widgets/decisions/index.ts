@@ -1,8 +1,8 @@
 /** The decisions of a partitioner, an anywidget view: connects the model's traits with the view. */
-import type { Model } from "../gantt/traits.js";
-import { decodePage, type Page } from "./page.js";
-import type { Candidate, DecisionsTraits } from "./traits.js";
-import { decisionsView } from "./view.js";
+import type { Model } from "../shared/model.ts";
+import { decodePage, type Page } from "./page.ts";
+import type { Candidate, DecisionsTraits } from "./traits.ts";
+import { decisionsView } from "./view.ts";
 
 const NAMES = [
   ...(["page", "generation", "mode", "counts", "devices", "about", "step", "selection"] as const),
@@ -43,7 +43,10 @@ function render({ model, el }: { model: Model<DecisionsTraits>; el: HTMLElement 
     drawing = 0;
     let failure = "";
     try {
-      if (model.get("page") !== message) page = decodePage((message = model.get("page")));
+      if (model.get("page") !== message) {
+        message = model.get("page");
+        page = decodePage(message);
+      }
     } catch (error) {
       failure = error instanceof Error ? error.message : String(error);
     }

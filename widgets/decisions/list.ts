@@ -1,5 +1,5 @@
 /** A windowed list: of any number of rows only those in sight are elements. */
-import { h, listen, set } from "../shared/dom.js";
+import { h, listen, set } from "../shared/dom.ts";
 
 export const ROW = 20; // CSS pixels
 const AROUND = 4; // rows drawn above and below those in sight

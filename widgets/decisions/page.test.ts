@@ -1,5 +1,5 @@
-import { describe as suite, expect, it } from "vitest";
-import { decodePage } from "./page.js";
+import { expect, it, describe as suite } from "vitest";
+import { decodePage } from "./page.ts";
 
 /** A message of columns and texts, each part padded to 8 bytes. */
 function message(header: number[], columns: ArrayBufferView[], texts: unknown): DataView {
@@ -33,9 +33,29 @@ suite("pages", () => {
       ),
     );
     expect(page).toMatchObject({ mode: "decisions", generation: 7, first: 40 });
-    expect(page.rows[0]).toMatchObject({ row: 40, op: 5, name: "a", device: 1, rank: 9, why: "x", other: undefined, otherHere: "q → r" });
-    expect(page.rows[1]).toMatchObject({ row: 41, op: 6, device: 0, other: { row: 3, device: 1, why: "z" }, otherHere: "" });
-    expect(page.mode === "decisions" && [...page.rows[1]!.score, ...page.rows[1]!.other!.score]).toEqual([2, NaN, 5, 4]);
+    expect(page.rows[0]).toMatchObject({
+      row: 40,
+      op: 5,
+      name: "a",
+      device: 1,
+      rank: 9,
+      why: "x",
+      other: undefined,
+      otherHere: "q → r",
+    });
+    expect(page.rows[1]).toMatchObject({
+      row: 41,
+      op: 6,
+      device: 0,
+      other: { row: 3, device: 1, why: "z" },
+      otherHere: "",
+    });
+    expect(page.mode === "decisions" && [...page.rows[1]!.score, ...page.rows[1]!.other!.score]).toEqual([
+      2,
+      NaN,
+      5,
+      4,
+    ]);
   });
 
   it("of ranks have the terms of each op", () => {

@@ -1,5 +1,5 @@
 /** Reads pages of rows, as placelab/widgets/decisions_wire.py writes them. */
-import { reader } from "../gantt/decode.js";
+import { reader } from "../shared/reader.ts";
 
 /** One decision of one strategy. */
 export interface Decision {
@@ -48,9 +48,7 @@ interface Rows<R> {
   readonly rows: readonly R[];
 }
 
-export type Page =
-  | (Rows<DecisionRow> & { readonly mode: "decisions" })
-  | (Rows<RankRow> & { readonly mode: "ranks" });
+export type Page = (Rows<DecisionRow> & { readonly mode: "decisions" }) | (Rows<RankRow> & { readonly mode: "ranks" });
 
 const NONE = 2 ** 32 - 1; // row of no decision
 

@@ -1,9 +1,16 @@
-import { describe as suite, expect, it } from "vitest";
-import { guess, hides, missing, moved, OFF, start, within } from "./steps.js";
+import { expect, it, describe as suite } from "vitest";
+import { guess, hides, missing, moved, OFF, start, within } from "./steps.ts";
 
 suite("keys", () => {
   it("move within the rows", () => {
-    expect(["ArrowRight", "ArrowUp", "PageDown", "Home", "End", "x"].map((key) => moved(key, 3, 10))).toEqual([4, 2, 9, 0, 9, undefined]);
+    expect(["ArrowRight", "ArrowUp", "PageDown", "Home", "End", "x"].map((key) => moved(key, 3, 10))).toEqual([
+      4,
+      2,
+      9,
+      0,
+      9,
+      undefined,
+    ]);
     expect([moved("ArrowLeft", 0, 10), moved("End", 0, 0), within(-5, 0)]).toEqual([0, 0, 0]);
   });
 });

@@ -22,7 +22,12 @@ export function within(row: number, count: number): number {
 }
 
 /** The first of the rows `from` to `to` (left out) that a page does not have, -1 if it has all that there are. */
-export function missing(page: { first: number; rows: { length: number } }, from: number, to: number, count: number): number {
+export function missing(
+  page: { first: number; rows: { length: number } },
+  from: number,
+  to: number,
+  count: number,
+): number {
   const [first, last] = [page.first, page.first + page.rows.length];
   const wanted = [Math.max(from, 0), Math.min(to, count)] as const;
   if (wanted[0] >= wanted[1]) return -1;
@@ -53,5 +58,10 @@ export function hides(quiz: Quiz, row: number): boolean {
 
 /** The quiz after a guess about `row`, `right` or wrong. Rows before it are revealed, too. */
 export function guess(quiz: Quiz, row: number, right: boolean): Quiz {
-  return { ...quiz, revealed: Math.max(quiz.revealed, row), right: quiz.right + Number(right), guesses: quiz.guesses + 1 };
+  return {
+    ...quiz,
+    revealed: Math.max(quiz.revealed, row),
+    right: quiz.right + Number(right),
+    guesses: quiz.guesses + 1,
+  };
 }

@@ -1,8 +1,8 @@
 /** How the rank of one op adds up: its own part, and the successor that decides. */
-import { h, listen } from "../shared/dom.js";
-import { seconds } from "../shared/format.js";
-import { align } from "./digits.js";
-import type { RankRow } from "./page.js";
+import { h, listen } from "../shared/dom.ts";
+import { seconds } from "../shared/format.ts";
+import { align } from "./digits.ts";
+import type { RankRow } from "./page.ts";
 
 /** A number in its unit. */
 export function amount(value: number, unit: string): string {

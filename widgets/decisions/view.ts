@@ -1,15 +1,15 @@
 /** The view as a whole: what is on show, where the reader is, and what keys and clicks do. */
-import { h, listen, style } from "../shared/dom.js";
-import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.js";
-import { ghosts } from "./candidates.js";
-import { controls } from "./controls.js";
+import { h, listen, style } from "../shared/dom.ts";
+import { markTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
+import { ghosts } from "./candidates.ts";
+import { controls } from "./controls.ts";
 import css from "./decisions.css";
-import { decisionDetail, isRight, rankDetail } from "./detail.js";
-import { list } from "./list.js";
-import type { DecisionRow, Page, RankRow } from "./page.js";
-import { guess, hides, missing, moved, OFF, start, within } from "./steps.js";
-import { amount } from "./sums.js";
-import type { About, Candidate } from "./traits.js";
+import { decisionDetail, isRight, rankDetail } from "./detail.ts";
+import { list } from "./list.ts";
+import type { DecisionRow, Page, RankRow } from "./page.ts";
+import { guess, hides, missing, moved, OFF, start, within } from "./steps.ts";
+import { amount } from "./sums.ts";
+import type { About, Candidate } from "./traits.ts";
 
 /** What Python says; see traits.ts. */
 export interface Facts {
@@ -59,7 +59,14 @@ export function decisionsView(on: Events) {
   const detail = h("div.detail");
   const note = h("p.note", { role: "status" });
   const main = h("div.main", {}, rows.element, detail);
-  const element = h("div.placelab.pl-decisions", { "data-lm-suppress-shortcuts": "true", role: "region", "aria-label": "Decisions" }, style(THEME_CSS, css), bar.element, note, main);
+  const element = h(
+    "div.placelab.pl-decisions",
+    { "data-lm-suppress-shortcuts": "true", role: "region", "aria-label": "Decisions" },
+    style(THEME_CSS, css),
+    bar.element,
+    note,
+    main,
+  );
 
   const count = () => facts?.counts[facts.mode === "ranks" ? 1 : 0] ?? 0;
   /** The current row: the step, or in the list of ranks that of the selected op. */
@@ -134,13 +141,16 @@ export function decisionsView(on: Events) {
     return fits ? known!.row : undefined;
   }
   const isCurrent = (row: DecisionRow | RankRow) =>
-    facts!.mode === "ranks" ? "terms" in row && row.op === count() - 1 - current() : "why" in row && row.row === current();
+    facts!.mode === "ranks"
+      ? "terms" in row && row.op === count() - 1 - current()
+      : "why" in row && row.row === current();
 
   function cells(i: number): string[] | undefined {
     const row = rowOf(i);
     if (!row) return undefined;
     const { about, devices } = facts!;
-    if ("terms" in row) return [row.name, amount(row.rank, about.sums_unit ?? ""), row.terms[0] ? `→ ${row.terms[0].name}` : "exit"];
+    if ("terms" in row)
+      return [row.name, amount(row.rank, about.sums_unit ?? ""), row.terms[0] ? `→ ${row.terms[0].name}` : "exit"];
     const rank = Number.isNaN(row.rank) ? "" : amount(row.rank, about.rank_unit ?? "");
     return [row.name, rank, hides(quiz, i) ? "?" : devices[row.device]!];
   }
@@ -163,7 +173,13 @@ export function decisionsView(on: Events) {
     note.textContent = facts.note;
     note.hidden = !facts.note;
     bar.show({ mode, row, count: total, playing: playing > 0, quiz, ranks: !!counts[1], choices, against });
-    rows.show({ count: total, current: row, label: mode === "ranks" ? "Ranks, from the exits on" : "Decisions in planning order", cells, marks: marks() });
+    rows.show({
+      count: total,
+      current: row,
+      label: mode === "ranks" ? "Ranks, from the exits on" : "Decisions in planning order",
+      cells,
+      marks: marks(),
+    });
     const shown = total ? remembered() : undefined;
     detail.replaceChildren(...(shown ? details(shown) : []));
     detail.dataset.columns = String(detail.children.length);
@@ -175,7 +191,16 @@ export function decisionsView(on: Events) {
 
     function details(found: DecisionRow | RankRow): HTMLElement[] {
       if ("terms" in found) return rankDetail(found, about, (op) => go(total - 1 - op));
-      const state = { about, devices, differs, hidden: hidden(), guess: predicted, guessed, times: about.times ?? "", compared: !!about.against };
+      const state = {
+        about,
+        devices,
+        differs,
+        hidden: hidden(),
+        guess: predicted,
+        guessed,
+        times: about.times ?? "",
+        compared: !!about.against,
+      };
       return decisionDetail(found, state, go);
     }
   }
@@ -212,13 +237,15 @@ export function decisionsView(on: Events) {
       const before = facts;
       facts = news;
       if (before && before.generation !== news.generation) [quiz, guessed] = [quiz.on ? start(current()) : OFF, -1];
-      if (before?.step !== news.step || before.generation !== news.generation) guessed = before?.step === news.step ? guessed : -1;
+      if (before?.step !== news.step || before.generation !== news.generation)
+        guessed = before?.step === news.step ? guessed : -1;
       draw();
       if (chosen && news.about.against === chosen) {
         chosen = "";
         jump(news.differs[0]!);
       }
-      if (before?.step !== news.step || before.mode !== news.mode || before.selection !== news.selection || !before) rows.reveal(current());
+      if (before?.step !== news.step || before.mode !== news.mode || before.selection !== news.selection || !before)
+        rows.reveal(current());
     },
     dispose(): void {
       clearInterval(playing);

@@ -1,17 +1,19 @@
 /** What differs from the kept schedule, an anywidget view: connects the model's traits with the table. */
-import type { Model } from "../gantt/traits.js";
-import { redraw } from "../shared/redraw.js";
-import { watchTheme } from "../shared/theme.js";
-import type { DifferenceTraits } from "./traits.js";
-import { DifferenceView } from "./view.js";
+import type { Model } from "../shared/model.ts";
+import { redraw } from "../shared/redraw.ts";
+import { watchTheme } from "../shared/theme.ts";
+import type { DifferenceTraits } from "./traits.ts";
+import { DifferenceView } from "./view.ts";
 
 const READ = ["rows", "groups", "group", "summary", "stale", "selection", "unitless"] as const;
 
 function render({ model, el }: { model: Model<DifferenceTraits>; el: HTMLElement }): () => void {
-  const send = <K extends "group" | "selection">(name: K) => (value: DifferenceTraits[K]) => {
-    model.set(name, value);
-    model.save_changes();
-  };
+  const send =
+    <K extends "group" | "selection">(name: K) =>
+    (value: DifferenceTraits[K]) => {
+      model.set(name, value);
+      model.save_changes();
+    };
   const view = new DifferenceView(send("group"), send("selection"));
   el.append(view.element);
   const ends = [redraw(model, READ, (traits) => view.show(traits)), watchTheme(() => view.redraw())];

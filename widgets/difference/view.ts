@@ -1,10 +1,10 @@
 /** What differs between two schedules: a sentence, the choice of a group, and a table whose bars go right for time saved, left for time lost. */
-import { h, listen, set, style } from "../shared/dom.js";
-import { type Units, unitsOf } from "../shared/format.js";
-import { markTheme, THEME_CSS } from "../shared/theme.js";
+import { h, listen, set, style } from "../shared/dom.ts";
+import { type Units, unitsOf } from "../shared/format.ts";
 import TABLE_CSS from "../shared/table.css";
+import { markTheme, THEME_CSS } from "../shared/theme.ts";
 import css from "./difference.css";
-import type { DifferenceTraits, Row } from "./traits.js";
+import type { DifferenceTraits, Row } from "./traits.ts";
 
 const WORDS: Record<string, string> = { scope: "Scopes", kind: "Kinds", op: "Ops", number: "Numbers" };
 const MANY = 1000;
@@ -12,105 +12,116 @@ const STEPS: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, 
 
 export class DifferenceView {
   readonly element: HTMLElement;
-  private readonly summary = h("span.summary", { role: "status" });
-  private readonly choice = h("span.choice", { role: "group", "aria-label": "What to compare" });
-  private readonly heads = ["Name", "Moved", "Kept", "Now", "Saved or lost"].map((text) => h("th", { scope: "col" }, text));
-  private readonly body = h("tbody");
-  private readonly table: HTMLElement;
-  private shown: Row[] = [];
-  private at = 0; // number of the row that Tab leads to
-  private picked = ""; // name of the row that made the selection
-  private traits: DifferenceTraits | null = null;
+  readonly #summary = h("span.summary", { role: "status" });
+  readonly #choice = h("span.choice", { role: "group", "aria-label": "What to compare" });
+  readonly #heads = ["Name", "Moved", "Kept", "Now", "Saved or lost"].map((text) => h("th", { scope: "col" }, text));
+  readonly #body = h("tbody");
+  readonly #table: HTMLElement;
+  #shown: Row[] = [];
+  #at = 0; // number of the row that Tab leads to
+  #picked = ""; // name of the row that made the selection
+  #traits: DifferenceTraits | null = null;
+  readonly #choose: (group: string) => void;
+  readonly #select: (op: number) => void;
 
-  constructor(private readonly choose: (group: string) => void, private readonly select: (op: number) => void) {
-    this.table = h(
-      "table", { role: "grid", "aria-label": "What differs from the kept schedule; Enter selects an op" },
-      h("thead", {}, h("tr", {}, ...this.heads)), this.body,
+  constructor(choose: (group: string) => void, select: (op: number) => void) {
+    this.#choose = choose;
+    this.#select = select;
+    this.#table = h(
+      "table",
+      { role: "grid", "aria-label": "What differs from the kept schedule; Enter selects an op" },
+      h("thead", {}, h("tr", {}, ...this.#heads)),
+      this.#body,
     );
     this.element = h(
-      "div.placelab.pl-table.pl-difference", { "data-lm-suppress-shortcuts": "true" }, style(THEME_CSS, TABLE_CSS, css),
-      h("div.head", {}, this.choice, this.summary), h("div.scroll", {}, this.table),
+      "div.placelab.pl-table.pl-difference",
+      { "data-lm-suppress-shortcuts": "true" },
+      style(THEME_CSS, TABLE_CSS, css),
+      h("div.head", {}, this.#choice, this.#summary),
+      h("div.scroll", {}, this.#table),
     );
-    listen(this.body, "click", (event) => this.pick(this.numberOf(event.target)));
-    listen(this.body, "keydown", (event) => this.key(event));
+    listen(this.#body, "click", (event) => this.#pick(this.#numberOf(event.target)));
+    listen(this.#body, "keydown", (event) => this.#key(event));
   }
 
   show(traits: DifferenceTraits): void {
-    const before = this.traits;
-    this.traits = traits;
+    const before = this.#traits;
+    this.#traits = traits;
     markTheme(this.element);
-    this.summary.textContent = this.summary.title = traits.summary;
+    this.#summary.textContent = this.#summary.title = traits.summary;
     this.element.classList.toggle("stale", traits.stale);
-    this.table.hidden = !traits.rows.length;
+    this.#table.hidden = !traits.rows.length;
     this.element.classList.toggle("empty", !traits.rows.length);
-    if (before?.groups !== traits.groups) this.choice.replaceChildren(...traits.groups.map((group) => this.button(group)));
-    for (const button of this.choice.children) set(button, { "aria-pressed": String((button as HTMLElement).dataset.group === traits.group) });
-    if (before?.rows !== traits.rows || before.group !== traits.group) this.fill();
-    this.mark();
+    if (before?.groups !== traits.groups)
+      this.#choice.replaceChildren(...traits.groups.map((group) => this.#button(group)));
+    for (const button of this.#choice.children)
+      set(button, { "aria-pressed": String((button as HTMLElement).dataset.group === traits.group) });
+    if (before?.rows !== traits.rows || before.group !== traits.group) this.#fill();
+    this.#mark();
   }
 
   /** Draws once more, in the page's present colours. */
   redraw(): void {
-    if (this.traits) this.show(this.traits);
+    if (this.#traits) this.show(this.#traits);
   }
 
-  private button(group: string): HTMLElement {
+  #button(group: string): HTMLElement {
     const button = h("button", { type: "button", "data-group": group }, WORDS[group] ?? group);
-    listen(button, "click", () => this.choose(group));
+    listen(button, "click", () => this.#choose(group));
     return button;
   }
 
-  private fill(): void {
-    const { rows, group, unitless } = this.traits!;
-    const focus = this.body.contains(document.activeElement);
-    this.shown = rows.filter(({ what }) => what === group);
-    const most = Math.max(0, ...this.shown.map(({ saved }) => Math.abs(saved ?? 0)));
-    this.body.replaceChildren(...this.shown.map((row) => drawn(row, most, unitsOf(unitless))));
-    this.heads[1]!.textContent = group === "number" ? "" : group === "op" ? "Device" : "Moved";
-    this.at = 0;
-    this.rove(0, focus);
+  #fill(): void {
+    const { rows, group, unitless } = this.#traits!;
+    const focus = this.#body.contains(document.activeElement);
+    this.#shown = rows.filter(({ what }) => what === group);
+    const most = Math.max(0, ...this.#shown.map(({ saved }) => Math.abs(saved ?? 0)));
+    this.#body.replaceChildren(...this.#shown.map((row) => drawn(row, most, unitsOf(unitless))));
+    this.#heads[1]!.textContent = group === "number" ? "" : group === "op" ? "Device" : "Moved";
+    this.#at = 0;
+    this.#rove(0, focus);
   }
 
   /** Shows which row is selected. */
-  private mark(): void {
-    const { selection } = this.traits!;
-    this.shown.forEach((row, i) => {
-      const selected = row.op >= 0 && row.op === selection && (row.what === "op" || row.name === this.picked);
-      set(this.body.children[i]!, { "aria-selected": String(selected) });
+  #mark(): void {
+    const { selection } = this.#traits!;
+    this.#shown.forEach((row, i) => {
+      const selected = row.op >= 0 && row.op === selection && (row.what === "op" || row.name === this.#picked);
+      set(this.#body.children[i]!, { "aria-selected": String(selected) });
     });
   }
 
-  private numberOf(target: EventTarget | null): number {
-    return Array.prototype.indexOf.call(this.body.children, (target as Element).closest("tr"));
+  #numberOf(target: EventTarget | null): number {
+    return Array.prototype.indexOf.call(this.#body.children, (target as Element).closest("tr"));
   }
 
   /** Makes a row the one that Tab leads to, and focuses it if asked to. */
-  private rove(row: number, focus: boolean): void {
-    (this.body.children[this.at] as HTMLElement | undefined)?.setAttribute("tabindex", "-1");
-    this.at = Math.max(0, Math.min(row, this.shown.length - 1));
-    const element = this.body.children[this.at] as HTMLElement | undefined;
+  #rove(row: number, focus: boolean): void {
+    (this.#body.children[this.#at] as HTMLElement | undefined)?.setAttribute("tabindex", "-1");
+    this.#at = Math.max(0, Math.min(row, this.#shown.length - 1));
+    const element = this.#body.children[this.#at] as HTMLElement | undefined;
     element?.setAttribute("tabindex", "0");
     if (focus) element?.focus();
   }
 
-  private key(event: KeyboardEvent): void {
+  #key(event: KeyboardEvent): void {
     const step = STEPS[event.key];
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (step !== undefined) this.rove(this.at + step, true);
-    else if (event.key === "Enter" || event.key === " ") this.pick(this.at);
+    if (step !== undefined) this.#rove(this.#at + step, true);
+    else if (event.key === "Enter" || event.key === " ") this.#pick(this.#at);
     else return;
     event.preventDefault();
     event.stopPropagation();
   }
 
-  private pick(number: number): void {
-    const row = this.shown[number];
+  #pick(number: number): void {
+    const row = this.#shown[number];
     if (!row) return;
-    this.rove(number, false);
+    this.#rove(number, false);
     if (row.op < 0) return;
-    this.picked = row.name;
-    this.select(row.op);
-    this.mark();
+    this.#picked = row.name;
+    this.#select(row.op);
+    this.#mark();
   }
 }
 
@@ -121,9 +132,21 @@ function drawn({ what, name, moved, before, after, saved, op }: Row, most: numbe
   const text = saved === null ? "" : saved === 0 ? "0" : `${saved > 0 ? "−" : "+"}${units.time(Math.abs(saved))}`;
   const shown = name || `(no ${what})`;
   return h(
-    "tr", { tabindex: -1, class: op < 0 ? "fixed" : "" },
-    h("td.name", { title: shown }, shown), h("td.moved", { title: moved }, moved), h("td.number", { title: before }, before),
+    "tr",
+    { tabindex: -1, class: op < 0 ? "fixed" : "" },
+    h("td.name", { title: shown }, shown),
+    h("td.moved", { title: moved }, moved),
+    h("td.number", { title: before }, before),
     h("td.number", { title: after }, after),
-    h("td.change", {}, h("span", {}, h("span.bar", { "aria-hidden": "true" }, bar), h("b", { class: saved !== null && saved < 0 ? "lost" : "" }, text))),
+    h(
+      "td.change",
+      {},
+      h(
+        "span",
+        {},
+        h("span.bar", { "aria-hidden": "true" }, bar),
+        h("b", { class: saved !== null && saved < 0 ? "lost" : "" }, text),
+      ),
+    ),
   );
 }

@@ -2,9 +2,10 @@
  * "Upload…", and dropping files anywhere on the explorer. A file is sent to the kernel in pieces, each after the one before has
  * arrived, since a message over a notebook's socket is limited to some megabytes.
  */
-import { h, listen } from "../shared/dom.js";
-import type { Model } from "../gantt/traits.js";
-import type { FilesTraits, Piece } from "./traits.js";
+
+import { h, listen } from "../shared/dom.ts";
+import type { Model } from "../shared/model.ts";
+import type { FilesTraits, Piece } from "./traits.ts";
 
 const PIECE = 1 << 20; // bytes
 const OVER = "pl-drop"; // class of the explorer while files are dragged over it
@@ -19,7 +20,10 @@ function render({ model, el }: { model: Channel; el: HTMLElement }): () => void 
   const input = h("input", { type: "file", multiple: true, hidden: true, accept: model.get("accept") });
   const button = h(
     "button.jupyter-widgets.jupyter-button.widget-button",
-    { style: "width: auto", title: "Files of this browser's machine; they can be dropped anywhere on the explorer, too" },
+    {
+      style: "width: auto",
+      title: "Files of this browser's machine; they can be dropped anywhere on the explorer, too",
+    },
     "Upload…",
   );
   el.append(button, input);
@@ -60,7 +64,8 @@ function render({ model, el }: { model: Channel; el: HTMLElement }): () => void 
 
   listen(button, "click", () => input.click(), { signal });
   listen(input, "change", () => take(input.files), { signal });
-  for (const type of ["dragover", "dragleave", "drop"] as const) listen(document, type, drag, { signal, capture: true });
+  for (const type of ["dragover", "dragleave", "drop"] as const)
+    listen(document, type, drag, { signal, capture: true });
   model.on("msg:custom", next);
   return () => {
     ending.abort();

@@ -1,12 +1,12 @@
 /** What surrounds the explorer's views: splitter, full screen, presenting, panels that close, downloads. */
 import type { Render } from "@anywidget/types";
-import { h, listen, style } from "../shared/dom";
-import { download } from "../shared/download";
+import { h, listen, style } from "../shared/dom.ts";
+import { download } from "../shared/download.ts";
+import { boxOf, pointOf } from "../shared/zoom.ts";
 import css from "./frame.css";
-import { bounded, byKey } from "./split";
-import { keepPlaceholder, notebookOf } from "./placeholder";
-import type { Download, FrameTraits } from "./traits";
-import { boxOf, pointOf } from "../shared/zoom";
+import { keepPlaceholder, notebookOf } from "./placeholder.ts";
+import { bounded, byKey } from "./split.ts";
+import type { Download, FrameTraits } from "./traits.ts";
 
 const ROOT = ".placelab-explorer";
 const ARRIVES = 5000; // ms within which a picture reaches the page
@@ -20,7 +20,12 @@ const render: Render<FrameTraits> = ({ model, el }) => {
     h("button", { type: "button", title: label, "aria-label": label }, text) as HTMLButtonElement;
   const present = button("▣", "Present: larger type, and nothing but the views");
   const full = button("⤢", "Full screen");
-  const splitter = h("div.pl-splitter", { role: "separator", tabindex: 0, "aria-orientation": "horizontal", "aria-label": "height of the chart" });
+  const splitter = h("div.pl-splitter", {
+    role: "separator",
+    tabindex: 0,
+    "aria-orientation": "horizontal",
+    "aria-label": "height of the chart",
+  });
   el.append(h("div.pl-frame", { "data-lm-suppress-shortcuts": "true" }, style(css), present, full));
 
   const root = () => el.closest<HTMLElement>(ROOT);
@@ -45,22 +50,33 @@ const render: Render<FrameTraits> = ({ model, el }) => {
   const notebook = notebookOf(model.widget_manager);
   if (notebook) keepPlaceholder(notebook, model.get("whole"));
 
-  listen(present, "click", () => present.setAttribute("aria-pressed", String(root()?.classList.toggle("pl-present"))), { signal });
+  listen(present, "click", () => present.setAttribute("aria-pressed", String(root()?.classList.toggle("pl-present"))), {
+    signal,
+  });
   listen(full, "click", () => void toggleFull(root()), { signal });
-  listen(splitter, "keydown", (event) => {
-    const share = byKey(event.key, model.get("split"));
-    if (share === null) return;
-    setSplit(share);
-    event.preventDefault();
-    event.stopPropagation();
-  }, { signal });
+  listen(
+    splitter,
+    "keydown",
+    (event) => {
+      const share = byKey(event.key, model.get("split"));
+      if (share === null) return;
+      setSplit(share);
+      event.preventDefault();
+      event.stopPropagation();
+    },
+    { signal },
+  );
   listen(splitter, "dblclick", () => setSplit(0), { signal });
   dragged(splitter, root, setSplit, signal);
 
   let looking = 0;
   const look = () => {
     clearTimeout(looking);
-    looking = window.setTimeout(() => isStale(el, model.get("picture")) && (model.off("change:picture", look), model.send("stale picture")), ARRIVES);
+    looking = window.setTimeout(() => {
+      if (!isStale(el, model.get("picture"))) return;
+      model.off("change:picture", look);
+      model.send("stale picture");
+    }, ARRIVES);
   };
   model.on("change:split", showSplit);
   model.on("change:picture", look);
@@ -85,17 +101,32 @@ function isStale(el: HTMLElement, [name, number]: string[]): boolean {
 }
 
 /** Dragging the splitter moves the border between the middle row and the chart. */
-function dragged(splitter: HTMLElement, root: () => HTMLElement | null, set: (share: number) => void, signal: AbortSignal): void {
-  listen(splitter, "pointerdown", (event) => {
-    splitter.setPointerCapture(event.pointerId);
-    event.preventDefault();
-  }, { signal });
-  listen(splitter, "pointermove", (event) => {
-    const found = root();
-    if (!found || !splitter.hasPointerCapture(event.pointerId)) return;
-    const top = parseFloat(getComputedStyle(splitter).getPropertyValue("--pl-top")) || 0;
-    set((pointOf(event, found).y - boxOf(found).top - top) / (boxOf(found).height - ROWS));
-  }, { signal });
+function dragged(
+  splitter: HTMLElement,
+  root: () => HTMLElement | null,
+  set: (share: number) => void,
+  signal: AbortSignal,
+): void {
+  listen(
+    splitter,
+    "pointerdown",
+    (event) => {
+      splitter.setPointerCapture(event.pointerId);
+      event.preventDefault();
+    },
+    { signal },
+  );
+  listen(
+    splitter,
+    "pointermove",
+    (event) => {
+      const found = root();
+      if (!found || !splitter.hasPointerCapture(event.pointerId)) return;
+      const top = parseFloat(getComputedStyle(splitter).getPropertyValue("--pl-top")) || 0;
+      set((pointOf(event, found).y - boxOf(found).top - top) / (boxOf(found).height - ROWS));
+    },
+    { signal },
+  );
 }
 
 /** A menu of ipywidgets has no tooltip in the page: that is meant for its label, which does not get it. */

@@ -1,16 +1,20 @@
 import { expect, test } from "vitest";
-import { keepPlaceholder, notebookOf, type NotebookModel } from "./placeholder";
+import { keepPlaceholder, type NotebookModel, notebookOf } from "./placeholder.ts";
 
 const VIEW = "application/vnd.jupyter.widget-view+json";
 const STATE = "application/vnd.jupyter.widget-state+json";
 
 class Notebook implements NotebookModel {
   written = 0;
+  // biome-ignore lint/suspicious/noExplicitAny: as deep as whoever wrote it likes
   metadata: Record<string, any> = {};
   cells: { outputs?: { length: number; get(index: number): { data: Record<string, unknown> } } }[];
 
   constructor(...ids: string[]) {
-    this.cells = [{}, ...ids.map((model_id) => ({ outputs: { length: 1, get: () => ({ data: { [VIEW]: { model_id } } }) } }))];
+    this.cells = [
+      {},
+      ...ids.map((model_id) => ({ outputs: { length: 1, get: () => ({ data: { [VIEW]: { model_id } } }) } })),
+    ];
   }
 
   getMetadata(key: string): unknown {
@@ -49,7 +53,10 @@ test("what JupyterLab or others have saved stays as it is", () => {
   const notebook = new Notebook("a");
   const slider = { model_name: "IntSliderModel", state: { value: 3 } };
   const itself = { model_name: "VBoxModel", state: { children: [] } };
-  notebook.metadata.widgets = { [STATE]: { version_major: 2, version_minor: 0, state: { slider, a: itself } }, other: 1 };
+  notebook.metadata.widgets = {
+    [STATE]: { version_major: 2, version_minor: 0, state: { slider, a: itself } },
+    other: 1,
+  };
   keepPlaceholder(notebook, "a");
   expect(notebook.written).toBe(0);
   keepPlaceholder(notebook, "b");
@@ -60,5 +67,6 @@ test("what JupyterLab or others have saved stays as it is", () => {
 test("the notebook of a widget manager, of JupyterLab's alone", () => {
   const notebook = new Notebook();
   expect(notebookOf({ context: { model: notebook } })).toBe(notebook);
-  for (const other of [undefined, {}, { context: {} }, { context: { model: { cells: [] } } }]) expect(notebookOf(other)).toBeUndefined();
+  for (const other of [undefined, {}, { context: {} }, { context: { model: { cells: [] } } }])
+    expect(notebookOf(other)).toBeUndefined();
 });

@@ -38,7 +38,9 @@ export function keepPlaceholder(notebook: NotebookModel, id: string): void {
   const widgets = (notebook.getMetadata(WIDGETS) ?? {}) as Record<string, Saved>;
   const { state: models = {}, ...version } = widgets[STATE] ?? { version_major: 2, version_minor: 0 };
   const shown = shownIn(notebook).add(id);
-  const state = Object.fromEntries(Object.entries(models).filter(([key, model]) => shown.has(key) || model.state?.value !== MARK));
+  const state = Object.fromEntries(
+    Object.entries(models).filter(([key, model]) => shown.has(key) || model.state?.value !== MARK),
+  );
   state[id] ??= EMPTY; // JupyterLab may have saved the widget itself
   if (Object.keys(state).join() !== Object.keys(models).join()) {
     notebook.setMetadata(WIDGETS, { ...widgets, [STATE]: { ...version, state } });

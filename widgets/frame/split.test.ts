@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bounded, byKey } from "./split";
+import { bounded, byKey } from "./split.ts";
 
 test("the border stays where both sides can be used", () => {
   expect(bounded(0.9)).toBe(0.75);

@@ -1,9 +1,9 @@
 /** Schedules for the tests, written as rows and encoded as Python encodes them. Not part of the bundle. */
-import { SI } from "../shared/format.js";
-import { layout } from "./layout.js";
-import type { Memory } from "./memory.js";
-import type { Paint } from "./paint.js";
-import { chart, type Chart, type Scene } from "./scene.js";
+import { SI } from "../shared/format.ts";
+import type { Paint } from "./scene/colours.ts";
+import { layout } from "./scene/layout.ts";
+import { type Chart, chart, type Scene } from "./scene/scene.ts";
+import type { Memory } from "./wire/memory.ts";
 
 type Row = readonly number[];
 
@@ -94,12 +94,11 @@ export function encodeMemory(capacity: Row, peak: Row, curves: Row[][], short: R
   const points = curves.flat();
   const differences = (values: ArrayLike<number>) => Array.from(values, (v, i) => v - (i ? values[i - 1]! : 0));
   const bits = new Uint32Array(Float32Array.from(points, ([t]) => t!).buffer);
-  let first = 0;
   return message([
     Uint32Array.of(1, capacity.length, points.length, short.length),
     Float32Array.from(capacity),
     Float32Array.from(peak),
-    Uint32Array.from(curves, (curve) => (first += curve.length) - curve.length),
+    Uint32Array.from(curves, (_, i) => curves.slice(0, i).flat().length),
     Uint32Array.from(differences(bits)),
     Uint16Array.from(differences(points.map(([, level]) => level!))),
     Uint16Array.from(short, ([device]) => device!),

@@ -1,13 +1,15 @@
 /** The Gantt chart of a schedule, an anywidget view: connects the model's traits with the chart. */
-import { play } from "../player/player.js";
-import { unitsOf } from "../shared/format.js";
-import { decodeNames } from "./decode.js";
-import { decodeKept } from "./kept.js";
-import { decodeMemory } from "./memory.js";
-import type { Wanted } from "./picture.js";
-import { chart } from "./scene.js";
-import type { GanttTraits, Model } from "./traits.js";
-import { GanttView } from "./view.js";
+
+import { unitsOf } from "../shared/format.ts";
+import type { Model } from "../shared/model.ts";
+import type { Wanted } from "./hands/picture.ts";
+import { play } from "./player.ts";
+import { decodeKept } from "./scene/kept.ts";
+import { chart } from "./scene/scene.ts";
+import { GanttView } from "./view.ts";
+import { decodeNames } from "./wire/decode.ts";
+import { decodeMemory } from "./wire/memory.ts";
+import type { GanttTraits } from "./wire/traits.ts";
 
 interface Context {
   readonly model: Model<GanttTraits>;
@@ -73,7 +75,13 @@ function connections(model: Model<GanttTraits>, view: GanttView, el: HTMLElement
     el.classList.toggle("pl-gantt-fill", model.get("height") < 0);
     view.resize(model.get("height"));
   };
-  const colours = () => view.colourBy(model.get("colour_by"), bytes(model.get("colours")), model.get("colour_names"), model.get("colour_ways"));
+  const colours = () =>
+    view.colourBy(
+      model.get("colour_by"),
+      bytes(model.get("colours")),
+      model.get("colour_names"),
+      model.get("colour_ways"),
+    );
   return [
     ["names", names],
     ["kinds", labels],

@@ -1,27 +1,27 @@
 /** The chart as an element, from its parts. It knows no model; index.ts connects it to one. */
-import { h, listen, style } from "../shared/dom.js";
-import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.js";
-import { Board } from "./board.js";
-import { whole } from "./camera.js";
-import { Commands, type Shown } from "./commands.js";
-import { Drawing } from "./drawing.js";
-import { frames, type Damage } from "./frames.js";
+import { h, listen, style } from "../shared/dom.ts";
+import { type Damage, frames } from "../shared/frames.ts";
+import { readTheme, THEME_CSS, watchTheme } from "../shared/theme.ts";
+import { tooltip } from "../shared/tooltip.ts";
 import css from "./gantt.css";
-import type { Kept } from "./kept.js";
-import { actionOf, KEY_HELP } from "./keyboard.js";
-import type { Memory } from "./memory.js";
-import { scrub } from "./playback.js";
-import { savePicture, type Wanted } from "./picture.js";
-import { Player } from "./playing.js";
-import { Pointing } from "./pointing.js";
-import { Report } from "./report.js";
-import type { Chart, Labels } from "./scene.js";
-import { stage } from "./stage.js";
-import { strip } from "./strip.js";
-import { toolbar } from "./toolbar.js";
-import { tooltip } from "./tooltip.js";
-import type { Candidate } from "./traits.js";
-import { words } from "./words.js";
+import { Board } from "./hands/board.ts";
+import { Commands, type Shown } from "./hands/commands.ts";
+import { Drawing } from "./hands/drawing.ts";
+import { actionOf, KEY_HELP } from "./hands/keyboard.ts";
+import { savePicture, type Wanted } from "./hands/picture.ts";
+import { Player } from "./hands/playing.ts";
+import { Pointing } from "./hands/pointing.ts";
+import { Report } from "./hands/report.ts";
+import { stage } from "./hands/stage.ts";
+import { strip } from "./hands/strip.ts";
+import { toolbar } from "./hands/toolbar.ts";
+import { words } from "./hands/words.ts";
+import { whole } from "./scene/camera.ts";
+import type { Kept } from "./scene/kept.ts";
+import { scrub } from "./scene/playback.ts";
+import type { Chart, Labels } from "./scene/scene.ts";
+import type { Memory } from "./wire/memory.ts";
+import type { Candidate } from "./wire/traits.ts";
 
 const DIMMED_AFTER = 300; // ms
 
@@ -73,7 +73,9 @@ export class GanttView {
     );
     this.element = this.#build();
     this.#board.dress(readTheme(this.element));
-    this.#player = new Player(this.#board, this.element, (head) => this.#controls.show(head, this.#board.makespan, this.#board.labels.units));
+    this.#player = new Player(this.#board, this.element, (head) =>
+      this.#controls.show(head, this.#board.makespan, this.#board.labels.units),
+    );
     const pointed = {
       choose: (op: number) => this.#choose(op),
       fit: () => this.#board.fit(),
@@ -216,7 +218,9 @@ export class GanttView {
 
   /** Has the browser download the chart as it is shown. */
   savePicture(wanted: Wanted): void {
-    savePicture(this.#board, { ...this.#drawing.moving, hover: -1 }, wanted).catch((error: Error) => this.warn(error.message));
+    savePicture(this.#board, { ...this.#drawing.moving, hover: -1 }, wanted).catch((error: Error) =>
+      this.warn(error.message),
+    );
   }
 
   #onTheme(): void {

@@ -48,7 +48,8 @@ export const panned = (camera: Camera, dx: number, dy: number): Camera => ({
 /** Moved so that the view holds as much of the picture as it can, in the middle along a side that it holds whole. */
 export function bounded(camera: Camera, picture: Size, view: Size): Camera {
   const along = (at: number, length: number, side: number) => {
-    const seen = length / camera.zoom, margin = MARGIN / camera.zoom;
+    const seen = length / camera.zoom;
+    const margin = MARGIN / camera.zoom;
     if (seen >= side + 2 * margin) return (side - seen) / 2;
     return Math.min(Math.max(at, -margin), side + margin - seen);
   };
@@ -62,7 +63,8 @@ export const isWhole = (camera: Camera, picture: Size, view: Size): boolean =>
 /** `camera` itself if it shows all of `area`, else one that does, no closer than it. */
 export function showing(camera: Camera, area: Area, view: Size): Camera {
   const [right, bottom] = [camera.x + view.width / camera.zoom, camera.y + view.height / camera.zoom];
-  const inside = area.x >= camera.x && area.y >= camera.y && area.x + area.width <= right && area.y + area.height <= bottom;
+  const inside =
+    area.x >= camera.x && area.y >= camera.y && area.x + area.width <= right && area.y + area.height <= bottom;
   if (inside) return camera;
   const fitted = fit(area, view);
   if (fitted.zoom <= camera.zoom) return fitted;
@@ -76,6 +78,7 @@ export function showing(camera: Camera, area: Area, view: Size): Camera {
 /** Between two cameras, `share` of the way. */
 export function between(from: Camera, to: Camera, share: number): Camera {
   const zoom = from.zoom * (to.zoom / from.zoom) ** share;
-  const along = Math.abs(to.zoom / from.zoom - 1) < 1e-6 ? share : (1 / zoom - 1 / from.zoom) / (1 / to.zoom - 1 / from.zoom);
+  const along =
+    Math.abs(to.zoom / from.zoom - 1) < 1e-6 ? share : (1 / zoom - 1 / from.zoom) / (1 / to.zoom - 1 / from.zoom);
   return { zoom, x: from.x + (to.x - from.x) * along, y: from.y + (to.y - from.y) * along };
 }

@@ -1,7 +1,7 @@
 /** What the colours of the boxes mean. Pure. */
-import { KINDS } from "../shared/palette.js";
-import { RAMPS } from "../shared/ramp.js";
-import { EIGHTHS, type Sums } from "./values.js";
+import { KINDS } from "../shared/palette.ts";
+import { RAMPS } from "../shared/ramp.ts";
+import { EIGHTHS, type Sums } from "./values.ts";
 
 export const COLOURS = ["device", "kind", "time", "slack", "critical"] as const;
 export const COLOUR_NAMES: Record<string, string> = { critical: "critical path" };
@@ -32,7 +32,8 @@ export function partsOf(sums: Sums, box: number, colour: string, critical: strin
     return [{ colour: RAMPS.layer[step]!, share: 1 }];
   }
   if (colour === "slack") return shares(sums.byMark, box, EIGHTHS, (eighth) => RAMPS.slack[eighth]!);
-  if (colour === "critical") return shares(sums.byMark, box, EIGHTHS, (eighth) => (eighth ? critical : KINDS[OTHER]!)).reverse();
+  if (colour === "critical")
+    return shares(sums.byMark, box, EIGHTHS, (eighth) => (eighth ? critical : KINDS[OTHER]!)).reverse();
   return shares(sums.byDevice, box, sums.nDevices, deviceColour);
 }
 
@@ -47,8 +48,14 @@ export function legendOf(sums: Sums, colour: string, critical: string, devices: 
   }
   if (colour === "time") return ends("layer", "little time", "most time");
   if (colour === "slack") return ends("slack", "no slack", "much slack");
-  if (colour === "critical") return [{ colour: critical, text: "on the critical path" }, { colour: KINDS[OTHER]!, text: "not" }];
-  return devices.flatMap((text, d) => (d < sums.nDevices && seen(sums.byDevice, sums.nDevices, d) ? [{ colour: deviceColour(d), text }] : []));
+  if (colour === "critical")
+    return [
+      { colour: critical, text: "on the critical path" },
+      { colour: KINDS[OTHER]!, text: "not" },
+    ];
+  return devices.flatMap((text, d) =>
+    d < sums.nDevices && seen(sums.byDevice, sums.nDevices, d) ? [{ colour: deviceColour(d), text }] : [],
+  );
 }
 
 const ends = (ramp: keyof typeof RAMPS, first: string, last: string): Legend[] =>

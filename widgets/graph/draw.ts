@@ -1,10 +1,10 @@
 /** Draws the picture: frames, edges and boxes below; what is selected, found or running above. Pure of state. */
-import type { Camera, Size } from "./camera.js";
-import type { Part } from "./colours.js";
-import { curveOf, type Curve } from "./edges.js";
-import { BOLD, fitted, FONT, type Paint } from "./paint.js";
-import { isScope, type Picture } from "./picture.js";
-import type { Box } from "./traits.js";
+import type { Camera, Size } from "./camera.ts";
+import type { Part } from "./colours.ts";
+import { type Curve, curveOf } from "./edges.ts";
+import { BOLD, FONT, fitted, type Paint } from "./paint.ts";
+import { isScope, type Picture } from "./picture.ts";
+import type { Box } from "./traits.ts";
 
 type Context = CanvasRenderingContext2D;
 
@@ -24,7 +24,9 @@ export interface Drawing {
 
 const READABLE = 10.5; // height in CSS pixels from which a box has its name in it;
 const STRIPED = 0.7; // zoom from which its colours are a stripe below the name, not behind it;
-const NARROW = 26, WIDE = 72, LONG = 110; // and the widths from which it has its name, a mark before a short name, and before any
+const NARROW = 26;
+const WIDE = 72;
+const LONG = 110; // and the widths from which it has its name, a mark before a short name, and before any
 const LETTER = 6.2; // about
 const BATCH = 32; // curves in one stroke, see frontend budgets
 export const TITLE = 18; // height of a frame's title, as placelab/widgets/graph/scene.py leaves room for
@@ -64,7 +66,8 @@ export function drawBase(g: Context, drawing: Drawing): void {
     const place = placeOf(camera, box);
     if (!box.open && visible(place, size)) drawBox(g, place, i, drawing, text);
   });
-  if (!hasTitle(camera)) picture.boxes.forEach((box) => box.open && drawName(g, placeOf(camera, box), box, drawing, text));
+  if (!hasTitle(camera))
+    picture.boxes.forEach((box) => box.open && drawName(g, placeOf(camera, box), box, drawing, text));
 }
 
 function drawFrame(g: Context, place: Place, box: Box, { camera, size, paint }: Drawing, text: Writer): void {
@@ -95,8 +98,11 @@ function drawName(g: Context, place: Place, box: Box, { size, paint }: Drawing, 
 }
 
 function drawBox(g: Context, place: Place, index: number, drawing: Drawing, text: Writer): void {
-  const { picture, paint, parts, pins } = drawing, striped = drawing.camera.zoom >= STRIPED;
-  const box = picture.boxes[index]!, scope = isScope(picture, box), mine = parts[index]!;
+  const { picture, paint, parts, pins } = drawing;
+  const striped = drawing.camera.zoom >= STRIPED;
+  const box = picture.boxes[index]!;
+  const scope = isScope(picture, box);
+  const mine = parts[index]!;
   const { x, y, w, h } = place;
   const readable = isReadable(place);
   const radius = Math.min(scope ? 3 : h / 2.6, 9, w / 3);
@@ -113,7 +119,10 @@ function drawBox(g: Context, place: Place, index: number, drawing: Drawing, text
     g.strokeStyle = paint.border;
     g.stroke();
   }
-  const main = mine.reduce<Part | undefined>((best, part) => (best && best.share >= part.share ? best : part), undefined);
+  const main = mine.reduce<Part | undefined>(
+    (best, part) => (best && best.share >= part.share ? best : part),
+    undefined,
+  );
   outline();
   g.fillStyle = main ? paint.tint(main.colour) : paint.plate;
   g.fill();
@@ -141,7 +150,15 @@ function drawBox(g: Context, place: Place, index: number, drawing: Drawing, text
   if (pins[index]) pin(g, x + w - 3, y + 3, pins[index]!, paint);
 }
 
-function stripes(g: Context, parts: readonly Part[], x: number, y: number, w: number, h: number, tint = (colour: string) => colour): void {
+function stripes(
+  g: Context,
+  parts: readonly Part[],
+  x: number,
+  y: number,
+  w: number,
+  h: number,
+  tint = (colour: string) => colour,
+): void {
   const whole = parts.reduce((sum, part) => sum + part.share, 0);
   let at = x;
   for (const { colour, share } of parts) {
@@ -290,7 +307,8 @@ function writer(g: Context): Writer {
     let short = cuts.get(key);
     if (short === undefined) {
       if (cuts.size > 4000) cuts.clear();
-      cuts.set(key, (short = fitted(text, width, (part) => g.measureText(part).width)));
+      short = fitted(text, width, (part) => g.measureText(part).width);
+      cuts.set(key, short);
     }
     if (!short) return;
     if (halo) g.strokeText(short, x, y);

@@ -1,17 +1,31 @@
-import { describe as suite, expect, it } from "vitest";
-import { between, bounded, fit, isWhole, showing, whole, zoomAt } from "./camera.js";
-import { legendOf, partsOf } from "./colours.js";
-import { curveOf, widths } from "./edges.js";
-import { actionOf, moveFrom } from "./keyboard.js";
-import { fitted, mix } from "./paint.js";
-import { boxAt, boxOfNode, pictureOf } from "./picture.js";
-import type { Box, Scene } from "./traits.js";
-import { decodeValues, pinnedBoxes, runningAt, SEVERAL, sumsOf, type Values } from "./values.js";
-import { describe, spoken } from "./words.js";
+import { expect, it, describe as suite } from "vitest";
+import { between, bounded, fit, isWhole, showing, whole, zoomAt } from "./camera.ts";
+import { legendOf, partsOf } from "./colours.ts";
+import { curveOf, widths } from "./edges.ts";
+import { actionOf, moveFrom } from "./keyboard.ts";
+import { fitted, mix } from "./paint.ts";
+import { boxAt, boxOfNode, pictureOf } from "./picture.ts";
+import type { Box, Scene } from "./traits.ts";
+import { decodeValues, pinnedBoxes, runningAt, SEVERAL, sumsOf, type Values } from "./values.ts";
+import { describe, spoken } from "./words.ts";
 
 /** Ops 0 to 4; scope 6 is open around ops 1, 2 and the closed scope 7 of ops 3, 4. */
 function box(node: number, x: number, y: number, w: number, h: number, more: Partial<Box> = {}): Box {
-  return { node, label: `n${node}`, path: `p/n${node}`, inside: -1, open: false, layer: 0, x, y, w, h, ops: 1, kinds: "Mul", ...more };
+  return {
+    node,
+    label: `n${node}`,
+    path: `p/n${node}`,
+    inside: -1,
+    open: false,
+    layer: 0,
+    x,
+    y,
+    w,
+    h,
+    ops: 1,
+    kinds: "Mul",
+    ...more,
+  };
 }
 const SCENE: Scene = {
   ops: 5,
@@ -38,7 +52,9 @@ const DEVICES = ["cpu", "gpu"];
 
 suite("a picture", () => {
   it("has the innermost box at a point", () => {
-    expect([boxAt(picture, 10, 50), boxAt(picture, 95, 5), boxAt(picture, 210, 70), boxAt(picture, 500, 5)]).toEqual([0, 1, 4, -1]);
+    expect([boxAt(picture, 10, 50), boxAt(picture, 95, 5), boxAt(picture, 210, 70), boxAt(picture, 500, 5)]).toEqual([
+      0, 1, 4, -1,
+    ]);
   });
   it("knows the box of an op, of a closed scope's op, of a scope", () => {
     expect([1, 4, 7, 6, 99, -1].map((node) => boxOfNode(picture, node))).toEqual([2, 4, 4, 1, -1, -1]);
@@ -46,7 +62,8 @@ suite("a picture", () => {
 });
 
 suite("the camera", () => {
-  const view = { width: 200, height: 100 }, size = { width: 400, height: 100 };
+  const view = { width: 200, height: 100 };
+  const size = { width: 400, height: 100 };
   it("shows all in the middle, and small pictures not too large", () => {
     const all = whole(size, view);
     expect(isWhole(all, size, view)).toBe(true);
@@ -66,13 +83,17 @@ suite("the camera", () => {
     expect(bounded({ x: 900, y: 0, zoom: 1 }, size, view).x).toBe(400 + 8 - 200);
   });
   it("moves only for what is not in view, and no closer", () => {
-    const camera = { x: 0, y: 0, zoom: 1 }, seen = { x: 10, y: 10, width: 50, height: 20 };
+    const camera = { x: 0, y: 0, zoom: 1 };
+    const seen = { x: 10, y: 10, width: 50, height: 20 };
     expect(showing(camera, seen, view)).toBe(camera);
     expect(showing(camera, { ...seen, x: 300 }, view)).toMatchObject({ zoom: 1, x: 225 });
     expect(showing(camera, { ...seen, width: 390 }, view)).toEqual(fit({ ...seen, width: 390 }, view));
   });
   it("goes from one view to the other", () => {
-    const [from, to] = [{ x: 0, y: 0, zoom: 1 }, { x: 80, y: 8, zoom: 4 }];
+    const [from, to] = [
+      { x: 0, y: 0, zoom: 1 },
+      { x: 80, y: 8, zoom: 4 },
+    ];
     expect(between(from, to, 0)).toEqual(from);
     expect(between(from, to, 1).x).toBeCloseTo(80);
     expect(between(from, { ...from, x: 10 }, 0.5)).toEqual({ x: 5, y: 0, zoom: 1 });
@@ -103,7 +124,12 @@ suite("values", () => {
     expect(Array.from(sums.pins)).toEqual([0, 2, 0, 0, 2]);
   });
   it("say which boxes run", () => {
-    expect(runningAt(picture, values, 4)).toEqual(new Map([[3, 1], [4, 1]]));
+    expect(runningAt(picture, values, 4)).toEqual(
+      new Map([
+        [3, 1],
+        [4, 1],
+      ]),
+    );
     expect(runningAt(picture, values, 10).size).toBe(0);
     expect(runningAt(picture, null, 4).size).toBe(0);
   });
@@ -140,7 +166,10 @@ suite("colours", () => {
   });
   it("are explained where there are any", () => {
     expect(legendOf(sums, "device", "#f00", [...DEVICES, "idle"], []).map((item) => item.text)).toEqual(DEVICES);
-    expect(legendOf(sums, "kind", "#f00", DEVICES, ["Mul", "Add", ""]).map((item) => item.text)).toEqual(["Mul", "Add"]);
+    expect(legendOf(sums, "kind", "#f00", DEVICES, ["Mul", "Add", ""]).map((item) => item.text)).toEqual([
+      "Mul",
+      "Add",
+    ]);
     expect(partsOf(sumsOf(picture, null, KINDS, [], 2), 0, "device", "#f00", 0)).toEqual([]);
   });
 });
@@ -165,7 +194,11 @@ suite("edges", () => {
 suite("keys", () => {
   it("belong to the graph only without Ctrl, Alt and Meta", () => {
     const key = { key: "Enter", ctrlKey: false, altKey: false, metaKey: false };
-    expect([actionOf(key), actionOf({ ...key, ctrlKey: true }), actionOf({ ...key, key: "q" })]).toEqual(["toggle", undefined, undefined]);
+    expect([actionOf(key), actionOf({ ...key, ctrlKey: true }), actionOf({ ...key, key: "q" })]).toEqual([
+      "toggle",
+      undefined,
+      undefined,
+    ]);
   });
   it("follow the edge that carries most, else go to what is near", () => {
     expect(moveFrom(picture, 2, "right")).toBe(4);
@@ -193,7 +226,11 @@ suite("words", () => {
   });
   it("are cut in their middle", () => {
     const measure = (text: string) => text.length;
-    expect([fitted("abcdefgh", 8, measure), fitted("abcdefgh", 5, measure), fitted("ab", 0, measure)]).toEqual(["abcdefgh", "ab…gh", ""]);
+    expect([fitted("abcdefgh", 8, measure), fitted("abcdefgh", 5, measure), fitted("ab", 0, measure)]).toEqual([
+      "abcdefgh",
+      "ab…gh",
+      "",
+    ]);
   });
 });
 

@@ -1,10 +1,11 @@
 /** The model graph, an anywidget view: connects the model's traits with the picture. */
-import type { Model } from "../gantt/traits.js";
-import { unitsOf } from "../shared/format.js";
-import { subscribe } from "../shared/bus.js";
-import type { GraphTraits } from "./traits.js";
-import { decodeValues } from "./values.js";
-import { GraphView } from "./view.js";
+
+import { subscribe } from "../shared/bus.ts";
+import { unitsOf } from "../shared/format.ts";
+import type { Model } from "../shared/model.ts";
+import type { GraphTraits } from "./traits.ts";
+import { decodeValues } from "./values.ts";
+import { GraphView } from "./view.ts";
 
 function render({ model, el }: { model: Model<GraphTraits>; el: HTMLElement }): () => void {
   const send = <K extends keyof GraphTraits>(name: K, value: GraphTraits[K]) => {
@@ -34,7 +35,14 @@ function render({ model, el }: { model: Model<GraphTraits>; el: HTMLElement }): 
   const onValues = changed(() => sheet.change({ values: decodeValues(model.get("values")) }));
   const onLabels = changed(() => {
     const kinds = new Uint8Array(copied(model.get("kinds")));
-    sheet.change({ labels: { devices: model.get("devices"), units: unitsOf(model.get("unitless")), kinds, kindNames: model.get("kind_names") } });
+    sheet.change({
+      labels: {
+        devices: model.get("devices"),
+        units: unitsOf(model.get("unitless")),
+        kinds,
+        kindNames: model.get("kind_names"),
+      },
+    });
   });
   const onPins = changed(() => {
     sheet.change({ pinned: new Int16Array(copied(model.get("pinned"))) });

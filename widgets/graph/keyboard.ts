@@ -1,6 +1,6 @@
 /** Keys in the graph, and where the arrows lead. Pure. */
-import { type Key, keyed, VIEW_KEYS, type ViewAction } from "../shared/keys.js";
-import type { Picture } from "./picture.js";
+import { type Key, keyed, VIEW_KEYS, type ViewAction } from "../shared/keys.ts";
+import type { Picture } from "./picture.ts";
 
 export type Direction = "left" | "right" | "up" | "down";
 export type Action = Direction | "toggle" | "close" | "select" | "search" | "menu" | ViewAction;
@@ -38,7 +38,9 @@ export function moveFrom(picture: Picture, from: number, direction: Direction): 
   if (start.open) return firstIn(picture, from);
   if (direction === "right" || direction === "left") {
     const along = direction === "right" ? picture.leaving[from]! : picture.entering[from]!;
-    const edges = along.map((i) => picture.edges[i]!).sort((a, b) => Number(a.back) - Number(b.back) || b.bytes - a.bytes);
+    const edges = along
+      .map((i) => picture.edges[i]!)
+      .sort((a, b) => Number(a.back) - Number(b.back) || b.bytes - a.bytes);
     if (edges.length) return direction === "right" ? edges[0]!.target : edges[0]!.source;
   }
   return nearest(picture, from, direction) ?? from;
@@ -48,7 +50,8 @@ function firstIn(picture: Picture, around: number): number {
   let best = -1;
   picture.boxes.forEach((box, i) => {
     const other = picture.boxes[best];
-    if (box.inside === around && (!other || box.layer < other.layer || (box.layer === other.layer && box.y < other.y))) best = i;
+    if (box.inside === around && (!other || box.layer < other.layer || (box.layer === other.layer && box.y < other.y)))
+      best = i;
   });
   return best >= 0 && picture.boxes[best]!.open ? firstIn(picture, best) : best;
 }
@@ -59,7 +62,8 @@ function nearest(picture: Picture, from: number, direction: Direction): number |
     return [box.x + box.w / 2, box.y + box.h / 2] as const;
   };
   const [x, y] = middle(from);
-  let best: number | undefined, least = Infinity;
+  let best: number | undefined;
+  let least = Infinity;
   picture.boxes.forEach((box, i) => {
     if (box.open || i === from) return;
     const [u, v] = middle(i);

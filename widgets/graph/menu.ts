@@ -1,5 +1,5 @@
 /** A list of choices beside a box, or below a button: devices to pin to, what is pinned. */
-import { h, listen } from "../shared/dom.js";
+import { h, listen } from "../shared/dom.ts";
 
 export interface Choice {
   readonly text: string;
@@ -24,16 +24,25 @@ export function menu(closed: () => void, signal: AbortSignal): Menu {
     element.hidden = true;
     closed();
   };
-  listen(element, "keydown", (event) => {
-    const all = items(), at = all.indexOf(document.activeElement as HTMLElement);
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
-    if (to !== undefined) all[(to + all.length) % all.length]?.focus();
-    else if (event.key === "Escape" || event.key === "Tab") close();
-    else return event.key === "Enter" || event.key === " " ? event.stopPropagation() : undefined;
-    event.preventDefault();
-    event.stopPropagation();
-  }, { signal });
-  listen(document, "pointerdown", (event) => element.contains(event.target as Node) || close(), { signal, capture: true });
+  listen(
+    element,
+    "keydown",
+    (event) => {
+      const all = items();
+      const at = all.indexOf(document.activeElement as HTMLElement);
+      const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
+      if (to !== undefined) all[(to + all.length) % all.length]?.focus();
+      else if (event.key === "Escape" || event.key === "Tab") close();
+      else return event.key === "Enter" || event.key === " " ? event.stopPropagation() : undefined;
+      event.preventDefault();
+      event.stopPropagation();
+    },
+    { signal },
+  );
+  listen(document, "pointerdown", (event) => element.contains(event.target as Node) || close(), {
+    signal,
+    capture: true,
+  });
   return {
     element,
     get open() {

@@ -1,8 +1,8 @@
 /** The whole picture, small, with the part that is in view. */
-import { h, listen } from "../shared/dom.js";
-import { isWhole, type Camera } from "./camera.js";
-import type { Drawing } from "./draw.js";
-import { inside, ratioOf } from "../shared/zoom.js";
+import { h, listen } from "../shared/dom.ts";
+import { inside, ratioOf } from "../shared/zoom.ts";
+import { type Camera, isWhole } from "./camera.ts";
+import type { Drawing } from "./draw.ts";
 
 const LARGEST = { width: 110, height: 56 };
 
@@ -21,11 +21,16 @@ export function minimap(look: (x: number, y: number) => void, signal: AbortSigna
     const [x, y] = inside(event, canvas);
     look(x / scale, y / scale);
   };
-  listen(element, "pointerdown", (event) => {
-    element.setPointerCapture(event.pointerId);
-    event.stopPropagation();
-    go(event);
-  }, { signal });
+  listen(
+    element,
+    "pointerdown",
+    (event) => {
+      element.setPointerCapture(event.pointerId);
+      event.stopPropagation();
+      go(event);
+    },
+    { signal },
+  );
   listen(element, "pointermove", (event) => element.hasPointerCapture(event.pointerId) && go(event), { signal });
   return {
     element,
@@ -39,7 +44,12 @@ export function minimap(look: (x: number, y: number) => void, signal: AbortSigna
   };
 }
 
-function paint(canvas: HTMLCanvasElement, { picture, parts, paint: { theme, border }, size }: Drawing, scale: number, camera: Camera): void {
+function paint(
+  canvas: HTMLCanvasElement,
+  { picture, parts, paint: { theme, border }, size }: Drawing,
+  scale: number,
+  camera: Camera,
+): void {
   const ratio = ratioOf(canvas);
   const [width, height] = [Math.ceil(picture.width * scale), Math.ceil(picture.height * scale)];
   canvas.width = width * ratio;
@@ -57,5 +67,10 @@ function paint(canvas: HTMLCanvasElement, { picture, parts, paint: { theme, bord
   });
   g.strokeStyle = theme.accent;
   g.lineWidth = 1.5;
-  g.strokeRect((camera.x * scale) | 0, (camera.y * scale) | 0, (size.width / camera.zoom) * scale, (size.height / camera.zoom) * scale);
+  g.strokeRect(
+    (camera.x * scale) | 0,
+    (camera.y * scale) | 0,
+    (size.width / camera.zoom) * scale,
+    (size.height / camera.zoom) * scale,
+  );
 }

@@ -1,5 +1,5 @@
 /** Colours and texts of the drawing. */
-import type { Theme } from "../shared/theme.js";
+import type { Theme } from "../shared/theme.ts";
 
 export const FONT = "11px system-ui, sans-serif";
 export const BOLD = "600 11px system-ui, sans-serif";
@@ -42,7 +42,8 @@ export function mix(a: string, b: string, share: number): string {
 /** `text`, or as much of its beginning and end as fits, by a function that measures. */
 export function fitted(text: string, width: number, measure: (text: string) => number): string {
   if (measure(text) <= width) return text;
-  let low = 0, high = text.length - 1; // letters that are kept
+  let low = 0;
+  let high = text.length - 1; // letters that are kept
   const cut = (n: number) => `${text.slice(0, Math.ceil(n / 2))}…${text.slice(text.length - Math.floor(n / 2))}`;
   while (low < high) {
     const middle = (low + high + 1) >> 1;

@@ -1,5 +1,5 @@
 /** A scene with what is looked up in it. Pure. */
-import type { Box, Scene } from "./traits.js";
+import type { Box, Scene } from "./traits.ts";
 
 export interface Edge {
   readonly source: number;
@@ -29,12 +29,14 @@ export function pictureOf(scene: Scene, owner: Int32Array): Picture {
   const { source = [], target = [], bytes = [], back = [] } = scene.edges ?? {};
   const turned = new Set(back);
   const edges = source.map((s, i) => ({ source: s, target: target[i]!, bytes: bytes[i]!, back: turned.has(i) }));
-  const leaving: number[][] = boxes.map(() => []), entering: number[][] = boxes.map(() => []);
+  const leaving: number[][] = boxes.map(() => []);
+  const entering: number[][] = boxes.map(() => []);
   edges.forEach((edge, i) => {
     leaving[edge.source]!.push(i);
     entering[edge.target]!.push(i);
   });
-  let width = 0, height = 0;
+  let width = 0;
+  let height = 0;
   for (const box of boxes) {
     width = Math.max(width, box.x + box.w);
     height = Math.max(height, box.y + box.h);

@@ -1,10 +1,10 @@
 /** Choices of menus: where a box can be pinned, and what is pinned. */
-import { count } from "../shared/format.js";
-import { deviceColour } from "./colours.js";
-import type { Choice } from "./menu.js";
-import type { Picture } from "./picture.js";
-import type { Asked } from "./traits.js";
-import { pinnedBoxes, SEVERAL, type Sums } from "./values.js";
+import { count } from "../shared/format.ts";
+import { deviceColour } from "./colours.ts";
+import type { Choice } from "./menu.ts";
+import type { Picture } from "./picture.ts";
+import type { Asked } from "./traits.ts";
+import { pinnedBoxes, SEVERAL, type Sums } from "./values.ts";
 
 type Ask = (request: Asked) => void;
 
@@ -21,7 +21,8 @@ export function pinChoices(node: number, pinned: boolean, devices: string[], ask
 /** Each box with pins, whose pins the choice takes away; last: all. */
 export function unpinChoices(picture: Picture, sums: Sums, devices: string[], ask: Ask): Choice[] {
   const boxes = pinnedBoxes(picture, sums).map((i) => {
-    const { label, path, ops, node } = picture.boxes[i]!, to = sums.pinnedTo[i]!;
+    const { label, path, ops, node } = picture.boxes[i]!;
+    const to = sums.pinnedTo[i]!;
     const part = sums.pins[i] === ops ? "" : ` (${count(sums.pins[i]!)} of ${count(ops)} ops)`;
     const where = to === SEVERAL ? "several devices" : devices[to];
     const colour = to === SEVERAL ? undefined : deviceColour(to);

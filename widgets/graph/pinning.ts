@@ -1,5 +1,5 @@
 /** Drags a box onto a device: the card of the cluster's view in the same explorer. */
-import { h } from "../shared/dom.js";
+import { h } from "../shared/dom.ts";
 
 const EXPLORER = ".placelab-explorer";
 

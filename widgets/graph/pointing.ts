@@ -1,5 +1,5 @@
 /** What the pointer does on the picture: points, clicks, pans, zooms, carries a box away. Coordinates are CSS pixels of the stage. */
-import { inside } from "../shared/zoom.js";
+import { inside } from "../shared/zoom.ts";
 
 export interface Drag {
   /** The pointer is here now, in coordinates of the page's window. */
@@ -68,9 +68,13 @@ export function watchPointer(element: HTMLElement, on: PointerEvents, signal: Ab
   });
   listen("wheel", (event) => {
     const lines = event.deltaMode === 1 ? 16 : 1;
-    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) on.pan(-(event.deltaX || event.deltaY) * lines, 0);
+    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
+      on.pan(-(event.deltaX || event.deltaY) * lines, 0);
     else if (!on.zoom(Math.exp(-event.deltaY * lines * 0.0018), ...at(event))) return;
     event.preventDefault();
   });
-  document.addEventListener("keydown", (event) => event.key === "Escape" && pressed?.drag && end(true), { signal, capture: true });
+  document.addEventListener("keydown", (event) => event.key === "Escape" && pressed?.drag && end(true), {
+    signal,
+    capture: true,
+  });
 }

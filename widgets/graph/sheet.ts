@@ -1,12 +1,12 @@
 /** What Python has sent, and the drawing that it makes: colours of boxes, widths of edges, pins. */
-import { SI, type Units } from "../shared/format.js";
-import type { Theme } from "../shared/theme.js";
-import { COLOURS, deviceColour, legendOf, partsOf, type Legend } from "./colours.js";
-import type { Drawing } from "./draw.js";
-import { widths } from "./edges.js";
-import { paintOf, type Paint } from "./paint.js";
-import { pictureOf, type Picture } from "./picture.js";
-import { SEVERAL, sumsOf, type Sums, type Values } from "./values.js";
+import { SI, type Units } from "../shared/format.ts";
+import type { Theme } from "../shared/theme.ts";
+import { COLOURS, deviceColour, type Legend, legendOf, partsOf } from "./colours.ts";
+import type { Drawing } from "./draw.ts";
+import { widths } from "./edges.ts";
+import { type Paint, paintOf } from "./paint.ts";
+import { type Picture, pictureOf } from "./picture.ts";
+import { SEVERAL, type Sums, sumsOf, type Values } from "./values.ts";
 
 export interface Labels {
   readonly devices: string[];
@@ -27,12 +27,14 @@ export class Sheet {
   pinned: ArrayLike<number> = [];
   colour: (typeof COLOURS)[number] = "device";
   paint: Paint | null = null;
-  private added: Sums | null = null;
-  private made: Coloured | null = null;
+  #added: Sums | null = null;
+  #made: Coloured | null = null;
 
   /** What the ops of each box add up to. */
   get sums(): Sums {
-    return (this.added ??= sumsOf(this.picture, this.values, this.labels.kinds, this.pinned, this.labels.kindNames.length));
+    const { kinds, kindNames } = this.labels;
+    this.#added ??= sumsOf(this.picture, this.values, kinds, this.pinned, kindNames.length);
+    return this.#added;
   }
 
   get legend(): Legend[] {
@@ -46,34 +48,39 @@ export class Sheet {
 
   setTheme(theme: Theme): void {
     this.paint = paintOf(theme);
-    this.made = null;
+    this.#made = null;
   }
 
   setColour(name: string): void {
     this.colour = COLOURS.find((known) => known === name) ?? "device";
-    this.made = null;
+    this.#made = null;
   }
 
   /** Something but theme and colour has changed: all is made anew when it is asked for. */
   change(what: Partial<Pick<Sheet, "picture" | "values" | "labels" | "pinned">>): void {
     Object.assign(this, what);
-    this.added = this.made = null;
+    this.#added = this.#made = null;
   }
 
   /** Colours of boxes, widths of edges, pins; null before there is a theme. */
   coloured(): Coloured | null {
-    return (this.made ??= this.paint && this.make(this.paint));
+    this.#made ??= this.paint && this.#make(this.paint);
+    return this.#made;
   }
 
-  private make(paint: Paint): Coloured {
-    const { picture, sums } = this, { critical, surface } = paint.theme;
+  #make(paint: Paint): Coloured {
+    const { picture, sums } = this;
+    const { critical, surface } = paint.theme;
     const most = picture.boxes.reduce((most, box, i) => (box.open ? most : Math.max(most, sums.time[i]!)), 0);
     const wide = widths(picture.edges.map((edge) => edge.bytes));
     const pinColour = (to: number) => (to < 0 ? "" : to === SEVERAL ? surface : deviceColour(to));
     return {
       paint,
       parts: picture.boxes.map((_, i) => partsOf(sums, i, this.colour, critical, most)),
-      drawn: picture.edges.map((_, i) => i).sort((a, b) => picture.edges[b]!.bytes - picture.edges[a]!.bytes).slice(0, MANY),
+      drawn: picture.edges
+        .map((_, i) => i)
+        .sort((a, b) => picture.edges[b]!.bytes - picture.edges[a]!.bytes)
+        .slice(0, MANY),
       width: picture.edges.map((edge) => wide(edge.bytes)),
       pins: picture.boxes.map((box, i) => (box.open ? "" : pinColour(sums.pinnedTo[i]!))),
     };

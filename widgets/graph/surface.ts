@@ -1,7 +1,7 @@
 /** Two canvases, one over the other, as large as the stage they are in. */
-import { h } from "../shared/dom.js";
-import type { Size } from "./camera.js";
-import { ratioOf } from "../shared/zoom.js";
+import { h } from "../shared/dom.ts";
+import { ratioOf } from "../shared/zoom.ts";
+import type { Size } from "./camera.ts";
 
 export interface Surface {
   readonly size: Size;
@@ -14,7 +14,10 @@ export interface Surface {
 export function surface(stage: HTMLElement, resized: () => void): Surface {
   const canvases = [h("canvas"), h("canvas")] as const;
   stage.prepend(...canvases);
-  const [base, marks] = canvases.map((canvas) => canvas.getContext("2d")!) as [CanvasRenderingContext2D, CanvasRenderingContext2D];
+  const [base, marks] = canvases.map((canvas) => canvas.getContext("2d")!) as [
+    CanvasRenderingContext2D,
+    CanvasRenderingContext2D,
+  ];
   const made = { size: { width: 0, height: 0 }, base, marks, stop: () => observer.disconnect() };
   const observer = new ResizeObserver(() => {
     const { clientWidth: width, clientHeight: height } = stage;

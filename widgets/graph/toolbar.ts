@@ -1,9 +1,9 @@
 /** The line above the picture: what colours mean, search, pins, zoom. */
-import { h, listen, set } from "../shared/dom.js";
-import { count } from "../shared/format.js";
-import { icon, type Icon } from "../shared/icons.js";
-import { COLOURS, COLOUR_NAMES, type Legend } from "./colours.js";
-import { KEY_HELP, type Action } from "./keyboard.js";
+import { h, listen, set } from "../shared/dom.ts";
+import { count } from "../shared/format.ts";
+import { type Icon, icon } from "../shared/icons.ts";
+import { COLOUR_NAMES, COLOURS, type Legend } from "./colours.ts";
+import { type Action, KEY_HELP } from "./keyboard.ts";
 
 export interface Toolbar {
   readonly element: HTMLElement;
@@ -29,7 +29,12 @@ export function toolbar(on: ToolbarEvents): Toolbar {
   colour.append(...COLOURS.map((name) => h("option", { value: name }, COLOUR_NAMES[name] ?? name)));
   listen(colour, "change", () => on.colour(colour.value));
   const legend = h("div.legend");
-  const search = h("input.search", { type: "search", placeholder: "find…", "aria-label": "Find ops by name or kind", spellcheck: "false" });
+  const search = h("input.search", {
+    type: "search",
+    placeholder: "find…",
+    "aria-label": "Find ops by name or kind",
+    spellcheck: "false",
+  });
   const found = h("span.found", { role: "status" });
   listen(search, "input", () => on.find(search.value));
   listen(search, "keydown", (event) => {
@@ -42,14 +47,27 @@ export function toolbar(on: ToolbarEvents): Toolbar {
   const pins = h("button.pins", { type: "button", hidden: true, "aria-haspopup": "menu" });
   listen(pins, "click", () => on.pins(pins));
   const act = (name: Icon, label: string, action: Action) => {
-    const button = h("button.icon", { type: "button", title: label, "aria-label": label.replace(/ \(.*\)$/, "") }, icon(name));
+    const button = h(
+      "button.icon",
+      { type: "button", title: label, "aria-label": label.replace(/ \(.*\)$/, "") },
+      icon(name),
+    );
     listen(button, "click", () => on.act(action));
     return button;
   };
   const help = h("span.help", { title: KEY_HELP, role: "img", "aria-label": `Keys: ${KEY_HELP}` }, "?");
-  const element = h("div.toolbar", { role: "group", "aria-label": "Model graph" },
-    colour, legend, pins, search, found,
-    act("minus", "Zoom out (−)", "zoom-out"), act("plus", "Zoom in (+)", "zoom-in"), act("fit", "Show all (0)", "fit"), help,
+  const element = h(
+    "div.toolbar",
+    { role: "group", "aria-label": "Model graph" },
+    colour,
+    legend,
+    pins,
+    search,
+    found,
+    act("minus", "Zoom out (−)", "zoom-out"),
+    act("plus", "Zoom in (+)", "zoom-in"),
+    act("fit", "Show all (0)", "fit"),
+    help,
   );
   return {
     element,
@@ -62,8 +80,14 @@ export function toolbar(on: ToolbarEvents): Toolbar {
         return h("span", {}, swatch, text);
       });
       legend.replaceChildren(...made);
-      legend.classList.toggle("ramp", items.some(({ text }) => !text));
-      legend.title = items.map(({ text }) => text).filter(Boolean).join(", ");
+      legend.classList.toggle(
+        "ramp",
+        items.some(({ text }) => !text),
+      );
+      legend.title = items
+        .map(({ text }) => text)
+        .filter(Boolean)
+        .join(", ");
     },
     showFound(n, at) {
       const none = search.value.trim() ? "none" : "";

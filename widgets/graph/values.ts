@@ -1,6 +1,6 @@
 /** When and where ops run, and what that makes of each box. Pure. */
-import { reader } from "../gantt/decode.js";
-import type { Picture } from "./picture.js";
+import { reader } from "../shared/reader.ts";
+import type { Picture } from "./picture.ts";
 
 export interface Values {
   readonly makespan: number;
@@ -39,16 +39,27 @@ export interface Sums {
   readonly pinnedTo: Int16Array;
 }
 
-export function sumsOf(picture: Picture, values: Values | null, kinds: Uint8Array, pinned: ArrayLike<number>, nKinds: number): Sums {
-  const n = picture.boxes.length, { owner, nOps } = picture;
+export function sumsOf(
+  picture: Picture,
+  values: Values | null,
+  kinds: Uint8Array,
+  pinned: ArrayLike<number>,
+  nKinds: number,
+): Sums {
+  const n = picture.boxes.length;
+  const { owner, nOps } = picture;
   const fits = values?.start.length === nOps ? values : null;
   const nDevices = fits ? fits.device.reduce((a, d) => Math.max(a, d), 0) + 1 : 0;
-  const time = new Float64Array(n), byMark = new Float64Array(n * EIGHTHS);
-  const byDevice = new Float64Array(n * nDevices), byKind = new Float64Array(n * nKinds);
-  const pins = new Int32Array(n), pinnedTo = new Int16Array(n).fill(-1);
+  const time = new Float64Array(n);
+  const byMark = new Float64Array(n * EIGHTHS);
+  const byDevice = new Float64Array(n * nDevices);
+  const byKind = new Float64Array(n * nKinds);
+  const pins = new Int32Array(n);
+  const pinnedTo = new Int16Array(n).fill(-1);
   const little = (fits?.makespan || 1) * 1e-9;
   for (let v = 0; v < nOps; v++) {
-    const box = owner[v]!, seconds = fits ? fits.duration[v]! : 0;
+    const box = owner[v]!;
+    const seconds = fits ? fits.duration[v]! : 0;
     time[box]! += seconds;
     if (nKinds) byKind[box * nKinds + (kinds[v] ?? 0)]! += seconds + little;
     if (fits) byDevice[box * nDevices + fits.device[v]!]! += seconds + little;
@@ -64,7 +75,11 @@ export function sumsOf(picture: Picture, values: Values | null, kinds: Uint8Arra
     const around = picture.boxes[box]!.inside;
     if (around < 0) continue;
     time[around]! += time[box]!;
-    for (const [column, width] of [[byDevice, nDevices], [byKind, nKinds], [byMark, EIGHTHS]] as const)
+    for (const [column, width] of [
+      [byDevice, nDevices],
+      [byKind, nKinds],
+      [byMark, EIGHTHS],
+    ] as const)
       for (let i = 0; i < width; i++) column[around * width + i]! += column[box * width + i]!;
     pins[around]! += pins[box]!;
     const to = pinnedTo[box]!;

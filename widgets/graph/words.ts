@@ -1,8 +1,9 @@
 /** A box in words: for the tooltip, and to be read out. Pure. */
-import type { Description } from "../gantt/describe.js";
-import { count, percent, SI } from "../shared/format.js";
-import { isScope, type Picture } from "./picture.js";
-import { SEVERAL, type Sums } from "./values.js";
+
+import { count, percent, SI } from "../shared/format.ts";
+import type { Description } from "../shared/tooltip.ts";
+import { isScope, type Picture } from "./picture.ts";
+import { SEVERAL, type Sums } from "./values.ts";
 
 const FEW = 4; // devices that are named
 const LITTLE = 1e-4; // of the time on the first one; less is not mentioned
@@ -15,7 +16,10 @@ export function describe(picture: Picture, sums: Sums, index: number, devices: s
   if (box.kinds) rows.push([scope ? "kinds" : "kind", box.kinds]);
   if (sums.nDevices) {
     const all = picture.boxes.reduce((sum, { inside }, i) => (inside < 0 ? sum + sums.time[i]! : sum), 0);
-    rows.push(["time", units.time(sums.time[index]!) + (all ? `, ${percent(sums.time[index]! / all)} of all work` : "")]);
+    rows.push([
+      "time",
+      units.time(sums.time[index]!) + (all ? `, ${percent(sums.time[index]! / all)} of all work` : ""),
+    ]);
     rows.push([scope ? "devices" : "device", whereOf(sums, index, devices)]);
   }
   const carried = (edges: readonly number[]) => edges.reduce((sum, i) => sum + picture.edges[i]!.bytes, 0);
@@ -27,7 +31,10 @@ export function describe(picture: Picture, sums: Sums, index: number, devices: s
     const where = to === SEVERAL ? "several devices" : (devices[to] ?? "");
     rows.push(["pinned", pins === box.ops ? where : `${count(pins)} of ${count(box.ops)} ops to ${where}`]);
   }
-  return { title: box.path && box.label.startsWith("depth ") ? `${box.path}, ${box.label}` : box.path || box.label, rows };
+  return {
+    title: box.path && box.label.startsWith("depth ") ? `${box.path}, ${box.label}` : box.path || box.label,
+    rows,
+  };
 }
 
 /** One line for a screen reader. */

@@ -1,13 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { height, lasting, overhead, Scale } from "./curve.js";
+import { height, lasting, overhead, Scale } from "./curve.ts";
 
 const curve = { seconds: [1, 10, 100], over: [0.5, 0.1, 0.3] };
 
 describe("the curve of overheads", () => {
   it("is straight between its points and level beyond", () => {
-    expect([0.5, 1, 5.5, 10, 55, 100, 500].map((at) => overhead(curve, at).toFixed(2))).toEqual(
-      ["0.50", "0.50", "0.30", "0.10", "0.20", "0.30", "0.30"],
-    );
+    expect([0.5, 1, 5.5, 10, 55, 100, 500].map((at) => overhead(curve, at).toFixed(2))).toEqual([
+      "0.50",
+      "0.50",
+      "0.30",
+      "0.10",
+      "0.20",
+      "0.30",
+      "0.30",
+    ]);
   });
   it("is lowest at its least, and is cut at thirty times that", () => {
     expect([0.1, 0.5, 0.05, 1].map((over) => height(curve, over))).toEqual([0, 1, 0, 1]);

@@ -1,9 +1,13 @@
 /** Where an interval and what it costs lie on the picture. */
-import { seconds as short } from "../shared/format.js";
-import type { Curve } from "./traits.js";
+import { seconds as short } from "../shared/format.ts";
+import type { Curve } from "./traits.ts";
 
 const STEEP = 30; // the curve is cut at so many times its least overhead
-const UNITS = [[86400, "d", 2], [3600, "h", 1], [60, "min", 2]] as const; // seconds, unit, how many at least
+const UNITS = [
+  [86400, "d", 2],
+  [3600, "h", 1],
+  [60, "min", 2],
+] as const; // seconds, unit, how many at least
 
 /** What the interval costs, between the points of the curve on a straight line. */
 export function overhead({ seconds, over }: Curve, interval: number): number {
@@ -22,20 +26,22 @@ export function height({ over }: Curve, overhead: number): number {
 
 /** Pixels from intervals, and back: the curve's intervals fill the width, as logarithms. */
 export class Scale {
-  private readonly left: number;
-  private readonly wide: number;
+  readonly #left: number;
+  readonly #wide: number;
+  readonly #width: number;
 
-  constructor({ seconds }: Curve, private readonly width: number) {
-    this.left = Math.log(seconds[0]!);
-    this.wide = Math.max(Math.log(seconds.at(-1)!) - this.left, 1e-9);
+  constructor({ seconds }: Curve, width: number) {
+    this.#width = width;
+    this.#left = Math.log(seconds[0]!);
+    this.#wide = Math.max(Math.log(seconds.at(-1)!) - this.#left, 1e-9);
   }
 
   x(interval: number): number {
-    return Math.min(Math.max((Math.log(interval) - this.left) / this.wide, 0), 1) * this.width;
+    return Math.min(Math.max((Math.log(interval) - this.#left) / this.#wide, 0), 1) * this.#width;
   }
 
   interval(x: number): number {
-    return Math.exp(this.left + (Math.min(Math.max(x, 0), this.width) / this.width) * this.wide);
+    return Math.exp(this.#left + (Math.min(Math.max(x, 0), this.#width) / this.#width) * this.#wide);
   }
 }
 

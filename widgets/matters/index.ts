@@ -1,9 +1,9 @@
 /** What matters, an anywidget view: connects the model's traits with the table. */
-import type { Model } from "../gantt/traits.js";
-import { redraw } from "../shared/redraw.js";
-import { watchTheme } from "../shared/theme.js";
-import type { MattersTraits } from "./traits.js";
-import { MattersView } from "./view.js";
+import type { Model } from "../shared/model.ts";
+import { redraw } from "../shared/redraw.ts";
+import { watchTheme } from "../shared/theme.ts";
+import type { MattersTraits } from "./traits.ts";
+import { MattersView } from "./view.ts";
 
 const READ = ["rows", "makespan", "percent", "fraction", "status", "stale", "selection", "unitless"] as const;
 
@@ -14,7 +14,11 @@ function render({ model, el }: { model: Model<MattersTraits>; el: HTMLElement })
   };
   const view = new MattersView(send("percent"), send("selection"));
   el.append(view.element);
-  const ends = [redraw(model, READ, (traits) => view.show(traits)), watchTheme(() => view.redraw()), () => view.dispose()];
+  const ends = [
+    redraw(model, READ, (traits) => view.show(traits)),
+    watchTheme(() => view.redraw()),
+    () => view.dispose(),
+  ];
   return () => ends.forEach((end) => end());
 }
 

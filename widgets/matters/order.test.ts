@@ -1,8 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { keyOf, lengths, ordered, turned } from "./order.js";
-import type { Row } from "./traits.js";
+import { keyOf, lengths, ordered, turned } from "./order.ts";
+import type { Row } from "./traits.ts";
 
-const row = (name: string, saved: number | null, what: Row["what"] = "op"): Row => ({ what, name, op: 0, saved, stale: false });
+const row = (name: string, saved: number | null, what: Row["what"] = "op"): Row => ({
+  what,
+  name,
+  op: 0,
+  saved,
+  stale: false,
+});
 const names = (rows: readonly Row[]) => rows.map(({ name }) => name).join("");
 
 describe("the order of rows", () => {

@@ -1,5 +1,5 @@
 /** Order and length of the rows. */
-import type { Row } from "./traits.js";
+import type { Row } from "./traits.ts";
 
 export type Column = "what" | "name" | "saved";
 export interface Order {

@@ -1,5 +1,5 @@
 /** Files that the browser downloads. */
-import { h } from "./dom.js";
+import { h } from "./dom.ts";
 
 /** Has the browser download `content` as a file of this name. */
 export function download(name: string, content: Blob): void {

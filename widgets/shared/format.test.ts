@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bandwidth, bytes, count, parseSi, percent, PLAIN, seconds, secondsAxis, SI, si, speed } from "./format.js";
+import { bandwidth, bytes, count, PLAIN, parseSi, percent, SI, seconds, secondsAxis, si, speed } from "./format.ts";
 
 describe("quantities", () => {
   it("have three digits and the unit that keeps them between 1 and 1000", () => {
@@ -51,7 +51,12 @@ describe("quantities", () => {
 describe("units of a problem", () => {
   it("are SI units, or none", () => {
     expect([SI.time(80), SI.time(0.08), SI.bytes(140)]).toEqual(["80.0 s", "80.0 ms", "140 B"]);
-    expect([PLAIN.time(80), PLAIN.time(1 / 3), PLAIN.bytes(12345), PLAIN.time(-2.5)]).toEqual(["80", "0.3333", "12,350", "−2.5"]);
+    expect([PLAIN.time(80), PLAIN.time(1 / 3), PLAIN.bytes(12345), PLAIN.time(-2.5)]).toEqual([
+      "80",
+      "0.3333",
+      "12,350",
+      "−2.5",
+    ]);
     expect([PLAIN.time(NaN), PLAIN.bytes(Infinity), PLAIN.time(0)]).toEqual(["–", "∞", "0"]);
   });
   it("are not on the axis of plain numbers, which has just enough decimals", () => {

@@ -35,7 +35,8 @@ export const speed = (f: number): string => si(f, "FLOP/s");
 
 /** 12 %, from a fraction; of 22.5 the even 22, as Python writes it beside the chart. */
 export function percent(fraction: number, digits = 2): string {
-  const value = 100 * fraction, tie = digits === 2 && value > 10 && value % 2 === 0.5;
+  const value = 100 * fraction;
+  const tie = digits === 2 && value > 10 && value % 2 === 0.5;
   return Number.isFinite(fraction) ? `${significant(tie ? value - 0.5 : value, digits)} %` : "–";
 }
 
@@ -56,7 +57,8 @@ export function number(value: number, digits = 4): string {
   if (Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   const rounded = Number(value.toPrecision(digits));
-  if (Math.abs(rounded) >= 1e15 || (rounded && Math.abs(rounded) < 1e-6)) return rounded.toExponential().replace("-", "−");
+  if (Math.abs(rounded) >= 1e15 || (rounded && Math.abs(rounded) < 1e-6))
+    return rounded.toExponential().replace("-", "−");
   const [whole, part] = String(Math.abs(rounded)).split(".");
   return `${rounded < 0 ? "−" : ""}${count(Number(whole))}${part ? `.${part}` : ""}`;
 }

@@ -1,5 +1,5 @@
 /** Small drawn icons: glyphs of the user's fonts differ too much in size and baseline. */
-import { s } from "./dom.js";
+import { s } from "./dom.ts";
 
 const PATHS = {
   play: "M4 2.5v11l9-5.5z",

@@ -1,8 +1,12 @@
 /** One drawing for all traits of a message. */
-import type { Model } from "../gantt/traits.js";
+import type { Model } from "./model.ts";
 
 /** Calls `draw` with some traits, now and after each message that changes one of them; returns what ends that. */
-export function redraw<T, K extends keyof T & string>(model: Model<T>, names: readonly K[], draw: (traits: Pick<T, K>) => void): () => void {
+export function redraw<T, K extends keyof T & string>(
+  model: Model<T>,
+  names: readonly K[],
+  draw: (traits: Pick<T, K>) => void,
+): () => void {
   let due = false;
   const now = () => {
     due = false;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { clampSpan, snap, ticks, toPixel, toTime, zoomAround } from "./scale.js";
+import { clampSpan, snap, ticks, toPixel, toTime, zoomAround } from "./scale.ts";
 
 const SPAN = { from: 2, to: 6 };
 

@@ -24,6 +24,7 @@ export function pointOf(event: MouseEvent, element: Element): { x: number; y: nu
 
 /** Where the pointer is inside the border of `element`. */
 export function inside(event: MouseEvent, element: Element): [number, number] {
-  const box = boxOf(element), { x, y } = pointOf(event, element);
+  const box = boxOf(element);
+  const { x, y } = pointOf(event, element);
   return [x - box.left - element.clientLeft, y - box.top - element.clientTop];
 }

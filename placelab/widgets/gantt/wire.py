@@ -1,7 +1,7 @@
 """Pack a schedule for the browser: columns in one buffer, without a Python object per op.
 
 Little endian: a header of eight uint32 (version, ops, transfers, sends, devices, steps of the critical path, idle gaps,
-0), then the columns below in order, each starting at a multiple of 8 bytes. Read by ``widgets/gantt/decode.ts``.
+0), then the columns below in order, each starting at a multiple of 8 bytes. Read by ``widgets/gantt/wire/decode.ts``.
 
 =============  ====================================================================================================
 makespan       f8, seconds
@@ -16,7 +16,7 @@ idle gaps      u2 device, f4 start, f4 duration, u1 reason (0 transfer, 1 upstre
 Single precision is enough to draw with: a picture has thousands of columns, not millions. A transfer's start is counted
 from its producer's finish, so that the two meet in the picture too (and most of the column is 0, which compresses well).
 
-Memory in use is a buffer of its own, read by ``widgets/gantt/memory.ts``: a header of four uint32 (version, devices,
+Memory in use is a buffer of its own, read by ``widgets/gantt/wire/memory.ts``: a header of four uint32 (version, devices,
 points of the curves, spans out of memory), then
 
 =============  ====================================================================================================
@@ -29,7 +29,7 @@ out of memory  u2 device, f4 start, f4 duration, f4 bytes short at most
 
 Differences of neighbours are small numbers, which compress well: the memory of 20,000 ops adds about a sixth to a page.
 
-A kept schedule, read by ``widgets/gantt/kept.ts``: a header of four uint32 (version, ops, devices, 0), f8 makespan, then
+A kept schedule, read by ``widgets/gantt/scene/kept.ts``: a header of four uint32 (version, ops, devices, 0), f8 makespan, then
 u2 device (65535: nowhere), f4 start, f4 finish; row = op number of the schedule on show, ops that it lacks behind them.
 """
 

@@ -1,0 +1,232 @@
+/** What is on show, and which span of time: the state that the parts of the chart share. */
+import { SI } from "../../shared/format.ts";
+import type { Damage } from "../../shared/frames.ts";
+import { type Span, toTime, zoomAround } from "../../shared/scale.ts";
+import type { Theme } from "../../shared/theme.ts";
+import { ratioOf } from "../../shared/zoom.ts";
+import { bounded, carried, closeUp, moved, showing, turned, whole } from "../scene/camera.ts";
+import { type Colouring, colouring } from "../scene/colouring.ts";
+import { type Paint, paint } from "../scene/colours.ts";
+import { matching } from "../scene/find.ts";
+import type { Kept } from "../scene/kept.ts";
+import { gutterWidth, layout, preferredHeight } from "../scene/layout.ts";
+import { type Links, links } from "../scene/links.ts";
+import type { Chart, Labels, Scene } from "../scene/scene.ts";
+import type { Memory } from "../wire/memory.ts";
+import type { Candidate } from "../wire/traits.ts";
+import type { Stage } from "./stage.ts";
+
+export class Board {
+  chart: Chart | null = null;
+  labels: Labels = { names: [], kinds: new Uint8Array(), kindNames: [], devices: [], units: SI };
+  kept: Kept | null = null;
+  candidates: readonly Candidate[] = [];
+  /** Selected op, -1 for none. */
+  picked = -1;
+  /** An op, then the transfers that bring its inputs. */
+  incoming: readonly number[] = [];
+  /** What ops are looked for, and 1 for each that is found; null: none are looked for. */
+  wanted = "";
+  match: Uint8Array | null = null;
+  /** Whether there are lanes of memory, and of links. */
+  laned = false;
+  linked = false;
+  look!: Paint;
+  colours: Colouring = { index: new Uint8Array(), names: [], palette: null };
+  seen: Span = whole(0);
+  /** Some columns were drawn merged. */
+  merged = false;
+  usage: Memory | null = null;
+  #way = "kind";
+  #sent: Omit<Colouring, "palette"> = { index: new Uint8Array(), names: [] };
+  #theme!: Theme;
+  #links: Links | null = null;
+  #keepsAxis = false;
+  #reserved = 0; // seconds that a kept axis has at least
+  #height = 0; // in CSS pixels; 0: what the devices need, -1: all there is
+  readonly surface: Stage;
+  readonly redraw: (damage?: Damage) => void;
+
+  constructor(surface: Stage, redraw: (damage?: Damage) => void) {
+    this.surface = surface;
+    this.redraw = redraw;
+  }
+
+  /** Seconds. */
+  get makespan(): number {
+    return this.chart?.columns.makespan ?? 0;
+  }
+
+  /** Seconds that the time axis has to show. */
+  get extent(): number {
+    return Math.max(this.makespan, this.kept?.makespan ?? 0, this.#keepsAxis ? this.#reserved : 0);
+  }
+
+  /** The memory of the devices on show; null while it is not known. */
+  get memory(): Memory | null {
+    return this.usage?.capacity.length === this.chart?.columns.nDevices ? this.usage : null;
+  }
+
+  /** The links of the chart on show that carry something. */
+  get links(): Links {
+    this.#links ??= links(this.chart!.columns, this.chart!.bars);
+    return this.#links;
+  }
+
+  /** Everything that the picture depends on; null without a chart or without room. */
+  scene(): Scene | null {
+    const { width, height } = this.surface.size();
+    const { chart, labels, kept } = this;
+    if (!chart || width <= 0 || height <= 0) return null;
+    const ratio = ratioOf(this.surface.element);
+    const gutter = Math.min(gutterWidth(labels.devices), width / 3);
+    const drawn = this.linked ? this.links : null;
+    return {
+      ...{ chart, labels, kept, links: drawn },
+      memory: this.memory,
+      colours: this.colours.index,
+      match: this.match,
+      layout: layout(chart.lanes, width, height, ratio, gutter, this.laned, drawn?.pairs.length, kept !== null),
+      paint: this.look,
+      span: this.seen,
+      scroll: Math.round(this.surface.scroll * ratio),
+    };
+  }
+
+  // ---- what is shown -----------------------------------------------------------------------------------------------
+
+  show(chart: Chart): void {
+    const before = this.extent;
+    const first = !this.chart;
+    this.chart = chart;
+    this.#links = null;
+    if (this.#keepsAxis) this.#reserved = Math.max(this.#reserved, this.extent);
+    this.seen = first ? whole(this.extent) : carried(this.seen, before, this.extent);
+    if (this.picked >= chart.bars.nOps) this.picked = -1;
+    this.#recolour();
+    this.resize();
+  }
+
+  showKept(kept: Kept | null): void {
+    const before = this.extent;
+    this.kept = kept;
+    this.seen = carried(this.seen, before, this.extent);
+    this.resize();
+  }
+
+  keepAxis(keeps: boolean): void {
+    const before = this.extent;
+    this.#reserved = before;
+    this.#keepsAxis = keeps;
+    this.seen = carried(this.seen, before, this.extent);
+    this.redraw();
+  }
+
+  get keepsAxis(): boolean {
+    return this.#keepsAxis;
+  }
+
+  label(labels: Labels): void {
+    this.labels = labels;
+    this.match = matching(labels.names, this.wanted);
+    this.#recolour();
+  }
+
+  find(text: string): void {
+    this.wanted = text.trim();
+    this.match = matching(this.labels.names, text);
+    this.redraw();
+  }
+
+  colourBy(way: string, index: Uint8Array, names: readonly string[]): void {
+    this.#way = way;
+    this.#sent = { index, names };
+    this.#recolour();
+  }
+
+  dress(theme: Theme): void {
+    this.#theme = theme;
+    this.look = paint(theme, this.colours.palette);
+    this.redraw();
+  }
+
+  #recolour(): void {
+    if (!this.chart) return;
+    this.colours = colouring(this.#way, this.chart, this.labels, this.#sent);
+    this.dress(this.#theme);
+  }
+
+  resize(height = this.#height): void {
+    this.#height = height;
+    if (!this.chart) return;
+    const { lanes } = this.chart;
+    const ratio = ratioOf(this.surface.element);
+    const n = this.linked ? this.links.pairs.length : 0;
+    const room = height < 0 ? this.surface.room : height || preferredHeight(lanes, this.laned, n);
+    const { content, axis } = layout(lanes, 0, room, ratio, 0, this.laned, n, this.kept !== null);
+    const all = (content + axis) / ratio;
+    this.surface.resize(height || Math.min(room, all + 2), all);
+    this.redraw();
+  }
+
+  // ---- the span in view --------------------------------------------------------------------------------------------
+
+  /** Returns whether anything changed. */
+  setSpan(span: Span): boolean {
+    const { from, to } = bounded(span, this.extent);
+    if (from === this.seen.from && to === this.seen.to) return false;
+    this.seen = { from, to };
+    this.redraw();
+    return true;
+  }
+
+  /** Shows the whole schedule; a kept axis ends where it does, from now on. */
+  fit(): void {
+    this.#reserved = 0;
+    this.#reserved = this.extent;
+    this.setSpan(whole(this.extent));
+  }
+
+  pan(share: number): void {
+    this.setSpan(moved(this.seen, share));
+  }
+
+  zoom(factor: number, anchor: number): boolean {
+    return this.setSpan(zoomAround(this.seen, anchor, factor));
+  }
+
+  zoomTo(bar: number): void {
+    const { start, finish } = this.chart!.bars;
+    this.setSpan(closeUp(start[bar]!, finish[bar]!, this.extent));
+  }
+
+  /** Turns the page when `time` is not on it. */
+  follow(time: number): void {
+    this.setSpan(turned(this.seen, time));
+  }
+
+  /** Brings the selected op into view. */
+  reveal(): void {
+    const scene = this.scene();
+    if (!scene || this.picked < 0) return;
+    const { bars, columns } = scene.chart;
+    this.setSpan(showing(this.seen, bars.start[this.picked]!, bars.finish[this.picked]!));
+    const { row, ratio, axis, height } = scene.layout;
+    const y = columns.ops.device[this.picked]! * row;
+    if (y < scene.scroll) this.surface.scroll = y / ratio;
+    else if (y + row > scene.scroll + height - axis) this.surface.scroll = (y + row - height + axis) / ratio;
+  }
+
+  /** Left edge and width of the plot, right of the device names, in CSS pixels of the stage. */
+  plot(): { left: number; width: number } {
+    const scene = this.scene();
+    if (!scene) return { left: 0, width: 1 };
+    const { gutter, width, ratio } = scene.layout;
+    return { left: gutter / ratio, width: Math.max((width - gutter) / ratio, 1) };
+  }
+
+  timeAt(x: number): number {
+    const { left, width } = this.plot();
+    return toTime(this.seen, width, x - left);
+  }
+}

@@ -1,0 +1,44 @@
+/** The meaning of the colours and patterns that the schedule on show contains. */
+import { h } from "../../shared/dom.ts";
+import { IDLE_LOOK, IDLE_TEXT, TRANSFER } from "../scene/colours.ts";
+import { CRITICAL, IDLE_REASONS } from "../wire/decode.ts";
+import type { Board } from "./board.ts";
+
+/** Fills `box` with the legend of what `board` shows. */
+export function showLegend(box: HTMLElement, board: Board): void {
+  if (!board.chart) return;
+  const { chart, look, colours, memory } = board;
+  const { columns } = chart;
+  const present = new Set(colours.index);
+  const items = colours.names.flatMap((name, i) =>
+    name && present.has(i) ? [item(swatch(look.barCss[i]!), name)] : [],
+  );
+  if (columns.nTransfers) items.push(item(swatch(look.barCss[TRANSFER]!), "transfer"));
+  if (columns.critical.kind.length) items.push(item(h("i.swatch.underline"), "critical path"));
+  const has = (kind: number) => columns.critical.kind.includes(kind);
+  if (has(CRITICAL.wait)) items.push(item(h("i.swatch.waiting"), "critical path waits in line"));
+  const reasons = new Set(columns.idle.reason);
+  IDLE_REASONS.forEach((reason, i) => {
+    if (!reasons.has(i) || reason === "end") return;
+    const box = h("i", { class: `swatch ${IDLE_LOOK[reason].pattern}` });
+    box.style.setProperty("--pl-mark", IDLE_LOOK[reason].colour);
+    items.push(item(box, `idle: ${IDLE_TEXT[reason]}`));
+  });
+  if (board.kept) items.push(item(h("i.swatch.kept"), "kept schedule"));
+  if (board.laned) items.push(item(h("i.swatch.usage"), "memory in use, and its capacity"));
+  if (memory?.short.start.length) items.push(item(h("i.swatch.short"), "out of memory"));
+  if (board.merged) items.push(item(h("i.swatch.merged"), "merged: height shows the busy share"));
+  if (board.picked >= 0 && columns.nTransfers)
+    items.push(item(h("i.swatch.incoming"), "inputs of the selected op; its outputs undashed"));
+  box.replaceChildren(...items);
+}
+
+function swatch(colour: string): HTMLElement {
+  const box = h("i.swatch");
+  box.style.background = colour;
+  return box;
+}
+
+function item(box: HTMLElement, text: string): HTMLElement {
+  return h("span", {}, box, text);
+}

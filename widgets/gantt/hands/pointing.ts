@@ -1,0 +1,125 @@
+/** What the pointer does: hover, select, pan, zoom, brush, scrub. */
+
+import type { Description, Tooltip } from "../../shared/tooltip.ts";
+import { boxOf, ratioOf } from "../../shared/zoom.ts";
+import { barOf } from "../scene/bars.ts";
+import { describe, describeLink, keptNote, shortLine, usageLine } from "../scene/describe.ts";
+import { type Hit, hit } from "../scene/hit.ts";
+import { AXIS } from "../scene/layout.ts";
+import { carriedAt } from "../scene/links.ts";
+import type { Chart } from "../scene/scene.ts";
+import { shortIn } from "../wire/memory.ts";
+import type { Board } from "./board.ts";
+import { watchPointer } from "./stage.ts";
+
+/** What a click, a double-click or a drag along the axis asks for. */
+export interface Pointed {
+  choose(op: number): void;
+  fit(): void;
+  scrub(time: number): void;
+}
+
+export class Pointing {
+  hovered: Hit | null = null;
+  /** Device pixels that a brush spans. */
+  brushed: readonly [number, number] | null = null;
+  readonly #board: Board;
+  readonly #root: HTMLElement;
+  readonly #bubble: Tooltip;
+  readonly #on: Pointed;
+
+  constructor(board: Board, root: HTMLElement, bubble: Tooltip, on: Pointed, signal: AbortSignal) {
+    this.#board = board;
+    this.#root = root;
+    this.#bubble = bubble;
+    this.#on = on;
+    const events = {
+      onAxis: (x: number, y: number) => y < AXIS && x >= board.plot().left,
+      hover: (x: number, y: number) => this.#hover(x, y),
+      leave: () => this.leave(),
+      click: (x: number, y: number) => on.choose(this.#opAt(this.#at(x, y), board.timeAt(x))),
+      doubleClick: (x: number, y: number) => this.#doubleClick(this.#at(x, y)),
+      pan: (dx: number, dy: number) => this.#pan(dx, dy),
+      scrub: (x: number) => on.scrub(board.timeAt(x)),
+      brush: (from: number, to: number, done: boolean) => this.#brush(from, to, done),
+      zoom: (x: number, factor: number) => x >= board.plot().left && board.zoom(factor, board.timeAt(x)),
+    };
+    watchPointer(board.surface.element, events, signal);
+  }
+
+  /** Bar under the pointer, -1 for none. */
+  get bar(): number {
+    return this.hovered && "bar" in this.hovered ? this.hovered.bar : -1;
+  }
+
+  leave(): void {
+    if (!this.hovered) return;
+    this.hovered = null;
+    this.#bubble.element.hidden = true;
+    this.#board.redraw("overlay");
+  }
+
+  #at(x: number, y: number): Hit | null {
+    const scene = this.#board.scene();
+    return scene && hit(scene, x * scene.layout.ratio, y * scene.layout.ratio);
+  }
+
+  #pan(dx: number, dy: number): void {
+    this.#board.pan(-dx / this.#board.plot().width);
+    if (dy) this.#board.surface.scroll -= dy;
+  }
+
+  #doubleClick(found: Hit | null): void {
+    if (found && "bar" in found) this.#board.zoomTo(found.bar);
+    else this.#on.fit();
+  }
+
+  #brush(a: number, b: number, done: boolean): void {
+    const board = this.#board;
+    const ratio = ratioOf(board.surface.element);
+    this.brushed = done ? null : [a * ratio, b * ratio];
+    board.redraw("overlay");
+    if (done) board.setSpan({ from: board.timeAt(Math.min(a, b)), to: board.timeAt(Math.max(a, b)) });
+  }
+
+  #hover(x: number, y: number): void {
+    this.hovered = this.#at(x, y);
+    const inner = boxOf(this.#board.surface.element);
+    const outer = boxOf(this.#root);
+    const text = this.hovered && this.#described(this.hovered, this.#board.timeAt(x));
+    this.#bubble.show(text, x + inner.left - outer.left, y + inner.top - outer.top, this.#root);
+    this.#board.redraw("overlay");
+  }
+
+  #described(found: Hit, t: number): Description | null {
+    const { chart, labels, memory, kept, links } = this.#board;
+    if (found.kind === "link") return describeLink(chart!, links, labels, found.link, t);
+    const row = memory ? shortIn(memory, found.device, t) : -1;
+    const short = row < 0 ? [] : [["out of memory", shortLine(memory!, labels, row)] as const];
+    if (found.kind === "memory") {
+      const title = memory && `${usageLine(memory, labels, found.device, t)} at ${labels.units.time(t, 4)}`;
+      return title ? { title, rows: short } : null;
+    }
+    const { title, rows } = describe(chart!, labels, found);
+    const before =
+      kept && found.kind === "op" && found.row < kept.start.length ? [keptNote(kept, labels, found.row)] : [];
+    return { title, rows: [...rows, ...before, ...short] };
+  }
+
+  #opAt(found: Hit | null, time: number): number {
+    const { chart, links } = this.#board;
+    if (!found || !chart) return -1;
+    if (found.kind !== "link") return opOf(chart, found);
+    const [first] = carriedAt(links, chart.bars, found.link, time);
+    return first === undefined ? -1 : opOf(chart, { ...barOf(chart.bars, first), bar: first, device: -1 });
+  }
+}
+
+/** The op that a click on `found` selects: itself, the producer of what travels, or what the device waited for. */
+function opOf(chart: Chart, found: Exclude<Hit, { kind: "link" }>): number {
+  const { idle, sends, transfers, nOps } = chart.columns;
+  if (found.kind === "op") return found.row;
+  if (found.kind === "memory") return -1;
+  if (found.kind === "idle") return idle.op[found.row]! < nOps ? idle.op[found.row]! : -1;
+  return transfers.producer[found.kind === "send" ? sends.transfer[found.row]! : found.row]!;
+}

@@ -1,0 +1,149 @@
+/** Playback, what is shown, and zoom. */
+import { h, listen, set } from "../../shared/dom.ts";
+import type { Units } from "../../shared/format.ts";
+import { type Icon, icon } from "../../shared/icons.ts";
+import { OF_JOBS, SENT, WAYS, type Way } from "../scene/colouring.ts";
+import { DURATION, type Playhead, SPEEDS } from "../scene/playback.ts";
+import { type Action, KEY_HELP } from "./keyboard.ts";
+
+/** Buttons that stay down. */
+export type Toggle = "table" | "memory" | "links" | "axis";
+
+export interface Toolbar {
+  readonly element: HTMLElement;
+  show(head: Playhead, makespan: number, units: Units): void;
+  press(toggle: Toggle, down: boolean): void;
+  colour(way: string, more: readonly string[]): void;
+  /** Puts the cursor into the box that finds ops. */
+  find(): void;
+}
+
+export interface ToolbarEvents {
+  act(action: Action): void;
+  seek(fraction: number): void;
+  speed(speed: number): void;
+  colour(way: string): void;
+  find(text: string): void;
+  table(): void;
+  help(): void;
+}
+
+const STEPS = 10_000; // positions of the scrubber
+
+/** `alone`: no Python is there to work out what the colours of the ops need. */
+export function toolbar(on: ToolbarEvents, alone: boolean): Toolbar {
+  const act = (name: Icon, label: string, action: Action) => button(name, label, () => on.act(action));
+  const player = playing(on);
+  const ways = colours(on, alone);
+  const search = finder(on);
+  const axis = h(
+    "button.word",
+    { type: "button", title: "Keep the time axis as it is when the makespan changes (k)" },
+    "keep axis",
+  );
+  listen(axis, "click", () => on.act("keep-axis"));
+  const toggles: Record<Toggle, HTMLElement> = {
+    axis,
+    memory: act("memory", "Memory in use over time (m)", "memory"),
+    links: act("links", "Use of each link over time (l)", "links"),
+    table: button("table", "Show as a table", on.table),
+  };
+  const help = h("button", { type: "button", title: KEY_HELP, "aria-label": "Keys" }, "?");
+  listen(help, "click", on.help);
+  const element = h(
+    "div.toolbar",
+    { role: "group", "aria-label": "Playback and zoom" },
+    ...player.elements,
+    h("span.gap"),
+    axis,
+    ways,
+    search,
+    h("span.gap"),
+    act("minus", "Zoom out (−)", "zoom-out"),
+    act("plus", "Zoom in (+)", "zoom-in"),
+    act("fit", "Fit the whole schedule (0)", "fit"),
+    toggles.memory,
+    toggles.links,
+    toggles.table,
+    help,
+  );
+  return {
+    element,
+    show: player.show,
+    press: (toggle, down) => set(toggles[toggle], { "aria-pressed": String(down) }),
+    colour: (way, more) => {
+      for (const option of ways.options)
+        option.hidden = option.disabled = OF_JOBS.includes(option.value as Way) && !more.includes(option.value);
+      ways.value = way;
+    },
+    find: () => search.focus(),
+  };
+}
+
+function playing(on: ToolbarEvents) {
+  const act = (name: Icon, label: string, action: Action) => button(name, label, () => on.act(action));
+  const play = act("play", "Play (Space)", "play");
+  const speed = h("select", { title: "Playback speed", "aria-label": "Playback speed" });
+  speed.append(...SPEEDS.map((s) => h("option", { value: s, selected: s === 1 }, `×${s}`)));
+  listen(speed, "change", () => on.speed(Number(speed.value)));
+  const range = { type: "range", min: 0, max: STEPS, step: 1 };
+  const scrub = h("input.scrub", { ...range, "aria-label": "Time", title: "Time: drag to scrub" });
+  listen(scrub, "input", () => on.seek(Number(scrub.value) / STEPS));
+  const time = h("span.time"); // no live region: it changes sixty times a second
+  const [restart, back] = [
+    act("restart", "Back to the start (r)", "restart"),
+    act("stepBack", "Previous event (,)", "step-back"),
+  ];
+  let running = false;
+  return {
+    elements: [restart, back, play, act("step", "Next event (.)", "step"), speed, scrub, time],
+    show(head: Playhead, makespan: number, units: Units) {
+      const text = `t = ${units.time(head.time)} of ${units.time(makespan)}`;
+      if (time.textContent !== text) time.textContent = text;
+      scrub.value = String(makespan ? Math.round((head.time / makespan) * STEPS) : 0);
+      scrub.setAttribute("aria-valuetext", text);
+      speed.value = String(head.speed);
+      const rate = `Playback speed: one second of watching shows ${units.time((makespan / DURATION) * head.speed, 2)}`;
+      if (speed.title !== rate) speed.title = rate;
+      if (running === head.playing) return;
+      running = head.playing;
+      relabel(play, running ? "pause" : "play", running ? "Pause (Space)" : "Play (Space)");
+    },
+  };
+}
+
+function colours(on: ToolbarEvents, alone: boolean): HTMLSelectElement {
+  const menu = h("select", { title: "What the colours of the ops mean", "aria-label": "Colour by" });
+  const offered = alone ? WAYS.filter((way: Way) => !SENT.includes(way)) : WAYS;
+  menu.append(...offered.map((way) => h("option", { value: way }, `colour: ${way}`)));
+  listen(menu, "change", () => on.colour(menu.value));
+  return menu;
+}
+
+function finder(on: ToolbarEvents): HTMLInputElement {
+  const title = "Find ops by a part of their name (/); Enter: next, Shift+Enter: previous, Esc: end";
+  const box = h("input.find", { type: "search", placeholder: "find…", "aria-label": "Find ops", title });
+  listen(box, "input", () => on.find(box.value));
+  listen(box, "keydown", (event) => {
+    if (event.key === "Escape") {
+      box.value = "";
+      on.find("");
+    } else if (event.key === "Enter") on.act(event.shiftKey ? "find-previous" : "find-next");
+    else return;
+    event.preventDefault();
+  });
+  return box;
+}
+
+function button(name: Icon, label: string, click: () => void): HTMLButtonElement {
+  const element = h("button", { type: "button" });
+  relabel(element, name, label);
+  listen(element, "click", click);
+  return element;
+}
+
+function relabel(element: HTMLButtonElement, name: Icon, label: string): void {
+  element.replaceChildren(icon(name));
+  element.title = label;
+  element.setAttribute("aria-label", label.replace(/ \(.*\)$/, ""));
+}

@@ -1,0 +1,35 @@
+import { expect, it } from "vitest";
+import { modelOf, unpack } from "./player.ts";
+import type { GanttTraits } from "./wire/traits.ts";
+
+it("unpacks plain and binary traits", () => {
+  const header = new TextEncoder().encode(
+    JSON.stringify({
+      traits: { devices: ["gpu:0"], selection: -1 },
+      buffers: [
+        ["names", 3],
+        ["kinds", 1],
+      ],
+    }),
+  );
+  const data = new Uint8Array(4 + header.length + 4);
+  new DataView(data.buffer).setUint32(0, header.length, true);
+  data.set(header, 4);
+  data.set([97, 10, 98, 7], 4 + header.length);
+  const traits = unpack(data);
+  expect(traits.devices).toEqual(["gpu:0"]);
+  expect(new TextDecoder().decode(traits.names)).toBe("a\nb");
+  expect(traits.kinds.getUint8(0)).toBe(7);
+});
+
+it("stands in for a model: tells listeners of changes, once, until they leave", () => {
+  const model = modelOf({ selection: -1 } as GanttTraits);
+  const heard: number[] = [];
+  const listen = () => heard.push(model.get("selection"));
+  model.on("change:selection", listen);
+  model.set("selection", 3);
+  model.set("selection", 3);
+  model.off("change:selection", listen);
+  model.set("selection", 4);
+  expect(heard).toEqual([3]);
+});

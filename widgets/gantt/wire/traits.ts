@@ -1,0 +1,72 @@
+/** The synced traits of `placelab.widgets.Gantt`; a Python test compares names and kinds with the Python class. */
+export interface GanttTraits {
+  /** The schedule as columns, see decode.ts and placelab/widgets/gantt/wire.py. */
+  schedule: DataView;
+  /** Op names, utf-8, joined by newlines; sent when the graph changes. */
+  names: DataView;
+  /** Colour index per op, uint8. */
+  kinds: DataView;
+  /** What each colour index stands for, for the legend. */
+  kind_names: string[];
+  /** Device names. */
+  devices: string[];
+  /** Memory in use over time, and where it is short; see memory.ts and placelab/widgets/gantt/wire.py. */
+  memory: DataView;
+  /** Whether lanes of memory are drawn; both ways, so that Python sends curves only when they are. */
+  memory_shown: boolean;
+  /** Selected op, -1 for none; both ways. */
+  selection: number;
+  /** Why the selected op is on its device and starts when it does; plain text from Python. */
+  detail: string;
+  /** The numbers strip. */
+  numbers: NumberItem[];
+  /** One sentence above the chart; empty for none. */
+  warning: string;
+  /** Whether what is shown is being recomputed. */
+  stale: boolean;
+  /** Height of the chart in CSS pixels; 0 lets the number of devices decide, -1 fills the element that the view is in. */
+  height: number;
+  /** A schedule to compare with, drawn behind; see kept.ts and placelab/widgets/gantt/wire.py. */
+  kept: DataView;
+  /** Whether the time axis stays as it is when the makespan changes; both ways. */
+  keep_axis: boolean;
+  /** What the colours of the ops mean, see colouring.ts; both ways. */
+  colour_by: string;
+  /** More ways to colour, which the graph of a job has. */
+  colour_ways: string[];
+  /** Colour index per op, uint8, for the ways to colour that only Python can work out, and their meanings. */
+  colours: DataView;
+  colour_names: string[];
+  /** Whether lanes of links are drawn; both ways. */
+  links_shown: boolean;
+  /** Links that transfers between several pairs of devices share. */
+  shared_links: SharedLink[];
+  /** An op, and the transfers that bring its inputs, by row. */
+  incoming: number[];
+  /** Where and when an op might run: ghosts of bars. */
+  candidates: Candidate[];
+  /** Whether numbers and warning are shown elsewhere. */
+  embedded: boolean;
+  /** Whether times and sizes are plain numbers. */
+  unitless: boolean;
+}
+
+export interface SharedLink {
+  name: string;
+  /** Source and destination, by number. */
+  pairs: [number, number][];
+}
+
+export interface Candidate {
+  device: number;
+  start: number;
+  finish: number;
+}
+
+export interface NumberItem {
+  key: string;
+  label: string;
+  value: string;
+  title?: string;
+  tone?: "" | "good" | "warn" | "bad";
+}
