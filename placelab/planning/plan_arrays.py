@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.kernels import blocks
-from placelab.kernels.codes import FREE
+from placelab.kernels.codes import CHANNEL, FREE, PARALLEL, PORTS
 from placelab.kernels.list_schedule import FINISH, SPANS
 from placelab.kernels.memory_over_time import HALF, SIZE
 from placelab.planning.memory_plan import held_for_ever_by_group, planning_limit
@@ -173,10 +173,15 @@ def limits(problem: Problem, memory: bool) -> blocks.Limits:
     return blocks.Limits(ports(problem), inputs(problem), memory_over_time(problem, memory))
 
 
+def lanes(problem: Problem) -> int:
+    """How many ports or channels planners count, by the transfer model that they assume; the problem's own may have others."""
+    k = problem.cluster.n_devices
+    return {PARALLEL: 0, PORTS: 2 * k if problem.duplex else k, CHANNEL: k * k}[problem.transfer_model.planned]
+
+
 def ports(problem: Problem) -> blocks.Ports:
     """Contention for links."""
-    k, model = problem.cluster.n_devices, problem.transfer_model
-    size = model.queues(k, problem.duplex)
+    k, model, size = problem.cluster.n_devices, problem.transfer_model, lanes(problem)
     copies = problem.graph.n_tensors * k if size else 0
     in_port = k if problem.duplex else 0
     return blocks.Ports(model.planned, in_port, np.empty(size), np.empty(copies), np.empty(copies))

@@ -324,13 +324,12 @@ def _contention(problem: Problem, copies: blocks.Transfers, order: Order) -> sim
 
 def _link_queues(problem: Problem, copies: blocks.Transfers, model: int) -> tuple[np.ndarray, int]:
     """The queue in which each transfer waits, and how many queues there are; none where transfers are reserved."""
-    k, source = problem.cluster.n_devices, copies.source.astype(I8)
+    k, row = problem.cluster.n_devices, problem.transfer_model
     if model == PORTS_BY_PRIORITY:
-        return source * k + copies.destination, k * k
+        return copies.source.astype(I8) * k + copies.destination, k * k
     if model == CHANNEL:
-        row = problem.transfer_model
-        (queue,) = row.ends(source, copies.destination, k, problem.duplex)
-        return queue, row.queues(k, problem.duplex)
+        (queue,) = row.occupied(copies.source, copies.destination, k, problem.duplex)
+        return queue, max(row.queues(k, problem.duplex), 1)
     return np.zeros(0, I8), 1
 
 
