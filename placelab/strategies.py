@@ -219,6 +219,8 @@ def keywords(strategy: Strategy, options: Mapping[str, Any], **reserved: Any) ->
 
 def check_options(who: str, known: Mapping[str, tuple[Any, Any]], options: Mapping[str, Any]) -> None:
     """UnsupportedError for options that `who` does not have, and for values that their annotations rule out."""
+    if not options:
+        return
     if unknown := sorted(set(options) - set(known)):
         raise UnsupportedError(
             f"{who!r} has no option {', '.join(unknown)!r}; its options: {', '.join(known) or 'none'}"

@@ -114,7 +114,7 @@ def busiest(problem: Problem, device: np.ndarray, tensor: np.ndarray, destinatio
     model, queues = problem.transfer_model, problem.transfer_model.queues(k, problem.duplex)
     if queues:
         ends, used = (
-            model.ends(source, destination, k, problem.duplex),
+            model.occupied(source, destination, k, problem.duplex),
             queue_times(problem, tensor, source, destination),
         )
         busy = sum((np.bincount(end, used, minlength=queues) for end in ends), np.zeros(queues))

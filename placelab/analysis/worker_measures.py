@@ -88,7 +88,7 @@ def work(schedule: Schedule, workers: Workers) -> tuple[np.ndarray, np.ndarray]:
     busy = _device_work(problem, schedule)
     model = problem.transfer_model
     n_queues = model.queues(k, problem.duplex)
-    queues = model.ends(source, destination, k, problem.duplex) if n_queues else ()
+    queues = model.occupied(source, destination, k, problem.duplex) if n_queues else ()
     most, least = np.empty(len(workers.owns)), np.empty(len(workers.owns))
     for w, own in enumerate(workers.owns):
         mine = own[source] | own[destination]

@@ -128,6 +128,7 @@ def empty_links(n_transfers, contention):
         links.port[p] = 0.0
     for q in range(len(links.channel)):
         links.channel[q] = 0
+    queues.base[0] = 0
     for q in range(len(queues.count)):
         queues.count[q] = 0
         queues.base[q + 1] = 0

@@ -157,7 +157,7 @@ class Walk:
         self.eager = problem.memory_model.timed and can_bind(problem)
         self.random = np.array([seed % MODULUS + 1], dtype=np.int64)
         k = problem.cluster.n_devices
-        self.width = 2 * k + problem.transfer_model.queues(k, problem.duplex)
+        self.width = 2 * k + plan_arrays.lanes(problem)
 
     @property
     def share(self) -> float:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from placelab.kernels import blocks
-from placelab.kernels.codes import FREE
+from placelab.kernels.codes import CHANNEL, FREE, PARALLEL, PORTS
 from placelab.kernels.list_schedule import FINISH, SPANS
 from placelab.kernels.memory_over_time import HALF, SIZE
 from placelab.planning.memory_plan import held_for_ever_by_group, planning_limit
 from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.once import once
 from placelab.problem.problem import Problem
 
 # -------------------------------------------------------------------- a problem
@@ -44,6 +45,7 @@ def times(problem: Problem, cost: np.ndarray | None = None) -> blocks.Times:
     return blocks.Times(table, problem.column, problem.divisor, problem.columns)
 
 
+@once
 def network(problem: Problem) -> blocks.Network:
     """Links, Sends, and both together."""
     cluster = problem.cluster
@@ -173,10 +175,15 @@ def limits(problem: Problem, memory: bool) -> blocks.Limits:
     return blocks.Limits(ports(problem), inputs(problem), memory_over_time(problem, memory))
 
 
+def lanes(problem: Problem) -> int:
+    """How many ports or channels planners count, by the transfer model that they assume; the problem's own may have others."""
+    k = problem.cluster.n_devices
+    return {PARALLEL: 0, PORTS: 2 * k if problem.duplex else k, CHANNEL: k * k}[problem.transfer_model.planned]
+
+
 def ports(problem: Problem) -> blocks.Ports:
     """Contention for links."""
-    k, model = problem.cluster.n_devices, problem.transfer_model
-    size = model.queues(k, problem.duplex)
+    k, model, size = problem.cluster.n_devices, problem.transfer_model, lanes(problem)
     copies = problem.graph.n_tensors * k if size else 0
     in_port = k if problem.duplex else 0
     return blocks.Ports(model.planned, in_port, np.empty(size), np.empty(copies), np.empty(copies))
@@ -261,6 +268,8 @@ def weighing(problem: Problem) -> blocks.Weighing:
 def transfers(problem: Problem) -> tuple[blocks.Sorting, blocks.Receivers, blocks.Transfers]:
     """Workspace and results of :func:`placelab.kernels.transfers.group_transfers`."""
     n, m, k = problem.graph.n_ops, problem.graph.n_edges, problem.cluster.n_devices
-    whole = lambda *sizes: (np.empty(size, np.int32) for size in sizes)  # noqa: E731
-    receivers, moved = blocks.Receivers(*whole(m, n, n, 2 * m)), blocks.Transfers(*whole(n + 1, m, m, m, m))
-    return blocks.Sorting(*whole(k + 1, m, n)), receivers, moved
+    by_device, op, *columns = np.empty((6, m), np.int32)
+    cursor, first, last = np.empty((3, n), np.int32)
+    receivers = blocks.Receivers(op, first, last, np.empty(2 * m, np.int32))
+    work = blocks.Sorting(np.empty(k + 1, np.int32), by_device, cursor)
+    return work, receivers, blocks.Transfers(np.empty(n + 1, np.int32), *columns)

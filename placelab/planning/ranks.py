@@ -277,16 +277,18 @@ def rounded(rank: np.ndarray, largest: float | None = None) -> np.ndarray:
     >>> 0.1 + 0.2 == 0.3, bool(np.ptp(rounded(np.array([0.1 + 0.2, 0.3]), 1.0)))
     (False, False)
     """
-    largest = np.max(rank, initial=0.0) if largest is None else largest
+    given = np.asarray(rank, dtype=np.float64)
+    largest = given.max(initial=0.0) if largest is None else largest
     if not largest > 0:
-        return np.zeros(np.shape(rank))
-    flat = frozen(np.ravel(np.asarray(rank, dtype=np.float64)))
+        return np.zeros(given.shape)
+    flat = frozen(given.ravel())
     steps, exact, near = np.empty(len(flat)), np.empty(len(flat)), np.empty(len(flat), dtype=np.int32)
     count = order_kernels.round_to_steps(flat, float(largest), STEPS, NEAR, steps, near, exact)
-    exact = frozen(exact[:count])
-    rising = frozen(np.argsort(exact).astype(np.int32))
-    order_kernels.join_across_borders(frozen(near[:count]), exact, rising, SAME, steps)
-    return steps.reshape(np.shape(rank))
+    if count > 1:
+        exact = frozen(exact[:count])
+        rising = frozen(np.argsort(exact).astype(np.int32))
+        order_kernels.join_across_borders(frozen(near[:count]), exact, rising, SAME, steps)
+    return steps.reshape(given.shape)
 
 
 def by_falling(priority: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -305,7 +307,7 @@ def in_classes(priority: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
     The third array is empty where no two are equal.
     """
     n = len(priority)
-    order, place, shared, run, start = (np.empty(n, dtype=np.int32) for _ in range(5))
+    order, place, shared, run, start = np.empty((5, n), dtype=np.int32)
     exact, unstable = frozen(np.asarray(priority, dtype=np.float64)), frozen(np.argsort(-priority).astype(np.int32))
     ties = order_kernels.repair_ties(exact, unstable, run, start, place, order, shared)
     return order, place, shared if ties else shared[:0]

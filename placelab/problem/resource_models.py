@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from placelab.errors import FormatError
 from placelab.kernels import codes
 from placelab.problem.index_arrays import frozen
 
@@ -56,7 +58,8 @@ class TransferModel:
     queues : function of (n_devices, duplex)
         How many of these there are.
     ends : function of (source, destination, n_devices, duplex)
-        Which of them each transfer occupies: arrays as long as there are transfers, one for each end that is occupied.
+        Which of them each transfer occupies: arrays of whole numbers as long as there are transfers, one for each end that is
+        occupied. Asked of each pair of devices; others read :meth:`occupied`.
     duplex : bool
         Whether ``Problem(duplex=…)`` makes a difference.
     shared : bool
@@ -73,6 +76,31 @@ class TransferModel:
     ends: Ends = _nowhere
     duplex: bool = False
     shared: bool = False
+
+    def occupied(
+        self, source: np.ndarray, destination: np.ndarray, n_devices: int, duplex: bool
+    ) -> tuple[np.ndarray, ...]:
+        """What `ends` says of transfers between these devices, as int64 and checked: kernels do not look where they write."""
+        pair = source.astype(np.int64) * n_devices + destination
+        return tuple(queue[pair] for queue in _ends_of_pairs(self, n_devices, duplex))
+
+
+@lru_cache(maxsize=32)
+def _ends_of_pairs(model: TransferModel, k: int, duplex: bool) -> tuple[np.ndarray, ...]:
+    """Queues that a transfer of each pair of devices occupies, int64 (k * k,) each; 0 within a device."""
+    (source, destination), most = np.divmod(np.arange(k * k), k), model.queues(k, duplex)
+    apart, found = source != destination, []
+    for end in model.ends(source[apart], destination[apart], k, duplex):
+        given = np.asarray(end)
+        if given.shape != (k * k - k,) or given.dtype.kind not in "iu" or not ((given >= 0) & (given < most)).all():
+            raise FormatError(
+                f"ends of the transfer model {model.name!r} gave {given!r:.60}; expected a whole number from 0 to {most - 1} "
+                "for each transfer"
+            )
+        queue = np.zeros(k * k, np.int64)
+        queue[apart] = given
+        found.append(frozen(queue))
+    return tuple(found)
 
 
 TRANSFER_MODELS = {

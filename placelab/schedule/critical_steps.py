@@ -83,7 +83,7 @@ def _moved(schedule: Schedule) -> explaining.Moved:
     """Transfers, and what they may have waited for."""
     problem, moved = schedule.problem, schedule.transfers
     k, duplex, nothing = problem.cluster.n_devices, problem.duplex, np.empty(0)
-    ends = problem.transfer_model.ends(moved["source"], moved["destination"], k, duplex)
+    ends = problem.transfer_model.occupied(moved["source"], moved["destination"], k, duplex)
     queues = (ends[0], ends[-1], np.argsort(moved["finish"])) if ends else (nothing, nothing, nothing)
     return explaining.Moved(
         frozen(problem.graph.tensor_producer[moved["tensor"]]),

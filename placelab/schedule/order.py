@@ -11,6 +11,7 @@ from placelab.errors import FormatError
 from placelab.schedule.placement import checked_times
 
 RULES = ("priority", "fifo", "msr", "planned")
+WEIGHTS = (1.0, 1.0, 1.0, 5.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +44,7 @@ class Order:
     op: np.ndarray | None = None
     transfer: np.ndarray | None = None
     send: np.ndarray | None = None
-    weights: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 5.0)
+    weights: tuple[float, float, float, float] = WEIGHTS
     static: bool = False
     not_before: np.ndarray | None = None
 
@@ -60,7 +61,7 @@ class Order:
             raise FormatError("a planned order must name each op once, by number")
         if self.not_before is not None:
             object.__setattr__(self, "not_before", checked_times(self.not_before, self.op))
-        if np.shape(_priorities(self.weights, "weight")) != (4,):
+        if self.weights is not WEIGHTS and np.shape(_priorities(self.weights, "weight")) != (4,):
             raise FormatError(f"weights are {self.weights!r}; expected four numbers")
         object.__setattr__(self, "static", bool(self.static))
 

@@ -227,8 +227,8 @@ def _queue_of_pair(problem: Problem) -> np.ndarray:
     row, k = problem.transfer_model, problem.cluster.n_devices
     if row.code != CHANNEL:
         return _NO_QUEUE
-    (queue,) = row.ends(np.repeat(np.arange(k), k), np.tile(np.arange(k), k), k, problem.duplex)
-    return frozen(np.where(np.eye(k, dtype=bool).reshape(-1), 0, queue).astype(I8))
+    (queue,) = row.occupied(*np.divmod(np.arange(k * k), k), k, problem.duplex)
+    return frozen(queue)
 
 
 _NO_QUEUE = frozen(np.empty(0, I8))

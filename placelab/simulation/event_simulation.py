@@ -164,7 +164,7 @@ def simulated(placement: Placement, moved: Moves, way: Way, order: Order | None 
     problem, function = placement.problem, way.scheduler
     given = keywords(function, way.options, seed=way.seed)
     if function.static and order is None:
-        order = static_order(placement, moved, way)
+        order = _asked(placement, moved, way, given)
     schedule = _Run(placement, moved, way, wait=False).result_of(function, given, order)
     if way.oom == "wait" and len(schedule.oom):
         schedule = _Run(placement, moved, way, wait=True).result_of(function, given, order)
@@ -179,9 +179,12 @@ def simulated(placement: Placement, moved: Moves, way: Way, order: Order | None 
 
 def static_order(placement: Placement, moved: Moves, way: Way) -> Order:
     """The order that a static scheduler gives, checked."""
+    return _asked(placement, moved, way, keywords(way.scheduler, way.options, seed=way.seed))
+
+
+def _asked(placement: Placement, moved: Moves, way: Way, given: Mapping[str, Any]) -> Order:
     function, problem = cast(StaticScheduler, way.scheduler), placement.problem
-    answer = function(problem, placement, **keywords(function, way.options, seed=way.seed))
-    return _as_order(answer, problem, function.name, len(moved.copies.tensor))
+    return _as_order(function(problem, placement, **given), problem, function.name, len(moved.copies.tensor))
 
 
 def _as_order(answer: Any, problem: Problem, who: str, n_transfers: int) -> Order:

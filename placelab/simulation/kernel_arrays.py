@@ -1,11 +1,13 @@
 """The blocks that the simulator's kernel takes (:mod:`placelab.kernels.simulation_blocks`), made from a placement and an order.
 
-One function per block, or per few that belong together. What the kernel only reads is frozen; what it writes, for the runs of a
-batch as well (:mod:`placelab.simulation.batches`), is fresh at each call.
+One function per block, or per few that belong together. What the kernel only reads is frozen; what it writes is fresh at each
+call. What it writes for the runs of a batch alone (:mod:`placelab.simulation.batches`) is fresh for a batch; single runs of a
+problem share it. A call on ten ops takes as long as it takes to make these arrays.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +20,7 @@ from placelab.planning import plan_arrays
 from placelab.planning.flow_arrays import NO_FLOWS, NO_SHARED, flows_of, shared_links_of
 from placelab.planning.ranks import in_classes
 from placelab.problem.graph import OpGraph, frozen
+from placelab.problem.once import once
 from placelab.problem.problem import Problem
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.order import Order
@@ -25,6 +28,7 @@ from placelab.schedule.order import Order
 I4, I8, F8 = np.int32, np.int64, np.float64
 RULES = {"priority": events.PRIORITY, "fifo": events.FIFO, "msr": events.MSR, "planned": events.PLANNED}
 _NONE = frozen(np.zeros(1, I4))  # stands for a column that a rule does not read
+_NOTHING = np.empty(0, I4)
 _NO_TIMES = frozen(np.empty(0))
 NO_ROWS = simulating.Rows(*(frozen(np.empty(0, kind)) for kind in (I4, F8, F8, F8, F8, F8, I4, I4, I4, I4, I8)))
 NO_RESULTS = simulating.Results(*(np.empty(0) for _ in range(6)))
@@ -97,14 +101,15 @@ def arguments(
         Runs to make instead of this one.
     """
     k, x = problem.cluster.n_devices, len(moved.copies.tensor)
+    network, needs = _kept_costs(problem, memory) if batch is None else _costs(problem, memory)
     return Arguments(
         ops=_ops(problem, device),
         pred=plan_arrays.predecessors(problem.graph),
         copies=moved.copies,
         receivers=moved.receivers,
-        network=wires(problem),
+        network=network,
         order=_scheduling(problem, device, moved.copies, order, rule, memory),
-        memory=simulating.RunMemory(_needs(problem, memory), _use(problem, device, moved.copies, memory)),
+        memory=simulating.RunMemory(needs, _use(problem, device, moved.copies, memory)),
         contention=_contention(problem, moved.copies, order),
         devices=simulating.Devices(np.zeros(k, I4), _worklist(k)),
         events=_events(problem, k + len(_not_before(order, rule)), x),
@@ -115,8 +120,17 @@ def arguments(
     )
 
 
+def _costs(problem: Problem, memory: int) -> tuple[simulating.Wires, blocks.Needs]:
+    """Links, and what ops need, in arrays that the runs of a batch write."""
+    return wires(problem), _needs(problem, memory)
+
+
+_kept_costs = once(_costs)
+
+
 def _ops(problem: Problem, device: np.ndarray) -> simulating.Ops:
-    return simulating.Ops(np.array(device), problem.exec_times(device), np.diff(problem.graph.pred_ptr))
+    ptr = problem.graph.pred_ptr
+    return simulating.Ops(np.array(device), problem.exec_times(device), ptr[1:] - ptr[:-1])
 
 
 def _worklist(n: int) -> simulating.Worklist:
@@ -131,9 +145,11 @@ def _events(problem: Problem, others: int, n_transfers: int) -> simulating.Event
 
 def results(problem: Problem, n_transfers: int, runs: int = 1) -> simulating.Results:
     """Room for the results of some runs, run by run; NaN where an op does not start."""
-    n, sends = runs * problem.graph.n_ops, runs * _n_sends(problem, n_transfers)
-    empty = (np.empty(size) for size in (sends, sends, runs * n_transfers, runs * n_transfers))
-    return simulating.Results(np.full(n, np.nan), np.full(n, np.nan), *empty)
+    n, x, sends = runs * problem.graph.n_ops, runs * n_transfers, runs * _n_sends(problem, n_transfers)
+    start, finish = np.empty(n), np.empty(n)
+    start.fill(np.nan)
+    finish.fill(np.nan)
+    return simulating.Results(start, finish, np.empty(sends), np.empty(sends), np.empty(x), np.empty(x))
 
 
 def _n_sends(problem: Problem, n_transfers: int) -> int:
@@ -150,7 +166,7 @@ def _scheduling(
     sends = _n_sends(problem, len(copies.tensor))
     items = problem.graph.n_ops + sends
     rank, shared, item = ranks(problem, copies, order, rule)
-    numbers = np.full(len(shared), -1, I4), np.full(len(shared), -1, I4)
+    numbers = (np.full(len(shared), -1, I4), np.full(len(shared), -1, I4)) if len(shared) else (_NOTHING, _NOTHING)
     ready, of_sends = _queues(device, copies.source[:sends], problem.cluster.n_devices)
     return simulating.Scheduling(
         rule=simulating.Rule(rule, sends > 0, rank, item),
@@ -167,10 +183,14 @@ def ranks(
     problem: Problem, copies: blocks.Transfers, order: Order, rule: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rank of each op and Send in its queue, the lowest of its equals, the item of each rank; at a tie Sends come first."""
-    n, sends, shared = problem.graph.n_ops, _n_sends(problem, len(copies.tensor)), np.empty(0, I4)
+    n, sends, shared = problem.graph.n_ops, _n_sends(problem, len(copies.tensor)), _NOTHING
     if rule == events.PRIORITY:
-        of_sends = _send_priorities(problem.graph, copies, order) if sends else np.empty(0)
-        item, rank, shared = in_classes(np.concatenate([of_sends, np.asarray(order.op, dtype=F8)]))
+        priority = np.asarray(order.op, dtype=F8)
+        if sends:
+            priority = np.concatenate([_send_priorities(problem.graph, copies, order), priority])
+        item, rank, shared = in_classes(priority)
+    elif not sends and (order.op is None or rule != events.FIFO):
+        item, rank = np.arange(n, dtype=I4), np.arange(n, dtype=I4)
     else:
         ties = np.arange(n) if order.op is None or rule != events.FIFO else np.argsort(order.op, kind="stable")
         item = np.concatenate([np.arange(sends), sends + ties]).astype(I4)
@@ -202,12 +222,17 @@ def _per_transfer(value: Any, copies: blocks.Transfers) -> np.ndarray:
 
 def _sequence(device: np.ndarray, k: int, order: Order, rule: int) -> simulating.Sequence:
     """Planned ops device by device."""
-    ptr, op = np.zeros(k + 1, I4), np.zeros(1, I4)
-    if rule == events.PLANNED:
-        np.cumsum(np.bincount(device, minlength=k), out=ptr[1:])
-        planned = np.asarray(order.op, dtype=I4)
-        op = planned[np.argsort(device[planned], kind="stable")]
+    if rule != events.PLANNED:
+        return _no_sequence(k)
+    ptr, planned = np.zeros(k + 1, I4), np.asarray(order.op, dtype=I4)
+    np.bincount(device, minlength=k).cumsum(out=ptr[1:])
+    op = planned[np.argsort(device[planned], kind="stable")]
     return simulating.Sequence(ptr, op, ptr[:-1].copy(), _not_before(order, rule))
+
+
+@lru_cache(maxsize=32)
+def _no_sequence(k: int) -> simulating.Sequence:
+    return simulating.Sequence(np.zeros(k + 1, I4), np.zeros(1, I4), np.zeros(k, I4), _NO_TIMES)
 
 
 def _not_before(order: Order, rule: int) -> np.ndarray:
@@ -216,11 +241,17 @@ def _not_before(order: Order, rule: int) -> np.ndarray:
 
 def _queues(device: np.ndarray, senders: np.ndarray, k: int) -> tuple[simulating.ReadyQueues, simulating.SendQueues]:
     """Each device's queue, and within it the part for Sends."""
-    ops, sends = np.bincount(device, minlength=k), np.bincount(senders, minlength=k)
-    base = np.zeros(k + 1, I4)
-    np.cumsum(ops + sends, out=base[1:])
+    base, ops = np.zeros(k + 1, I4), np.bincount(device, minlength=k)
+    (ops + np.bincount(senders, minlength=k) if len(senders) else ops).cumsum(out=base[1:])
     ready = simulating.ReadyQueues(np.empty(len(device) + len(senders), I8), base, np.zeros(k, I4))
+    if not len(senders):
+        return ready, _no_sends(k)
     return ready, simulating.SendQueues(frozen((base[:-1] + ops).astype(I4)), np.zeros(k, I4))
+
+
+@lru_cache(maxsize=32)
+def _no_sends(k: int) -> simulating.SendQueues:
+    return simulating.SendQueues(frozen(np.zeros(k, I4)), np.zeros(k, I4))
 
 
 def _msr(graph: OpGraph, order: Order, rank: np.ndarray) -> simulating.Msr:
@@ -277,7 +308,7 @@ def _use(problem: Problem, device: np.ndarray, copies: blocks.Transfers, memory:
     """Bytes in use at time 0, and how often each tensor is still needed at home and each copy where it went."""
     graph = problem.graph
     if memory == FREE:
-        return simulating.Use(np.zeros(1), np.zeros(1, I4), np.zeros(1, I4))
+        return _NO_USE
     local = copies.of_edge < 0
     home = np.bincount(graph.edge_tensor[local], minlength=graph.n_tensors) + np.bincount(
         copies.tensor, minlength=graph.n_tensors
@@ -285,6 +316,9 @@ def _use(problem: Problem, device: np.ndarray, copies: blocks.Transfers, memory:
     of_copy = np.bincount(copies.of_edge[~local], minlength=len(copies.tensor))
     used = np.bincount(device, problem.lasting, minlength=problem.cluster.n_devices)
     return simulating.Use(used, home.astype(I4), of_copy.astype(I4))
+
+
+_NO_USE = simulating.Use(np.zeros(1), np.zeros(1, I4), np.zeros(1, I4))
 
 
 # -------------------------------------------------------------------- transfers, and what they wait for
@@ -302,36 +336,39 @@ def _contention(problem: Problem, copies: blocks.Transfers, order: Order) -> sim
     k, model = problem.cluster.n_devices, problem.transfer_model.code
     if model == PORTS and order.transfer is not None:
         model = PORTS_BY_PRIORITY
-    queue, n_queues = _link_queues(problem, copies, model)
-    base = np.zeros(n_queues + 1, I4)
-    np.cumsum(np.bincount(queue, minlength=n_queues), out=base[1:])
-    queues = simulating.LinkQueues(
-        queue,
-        np.empty(len(queue), I8),
-        base,
-        np.zeros(n_queues, I4),
-        transfer_ranks(copies, order),
-        np.empty(len(queue), I4),
-        np.zeros(1, I8),
-    )
-    ports, channels = np.zeros(2 * k), np.zeros(n_queues, I4)
+    queues, pairs, channels = _NO_QUEUES, _NO_PAIRS, _NO_CHANNELS
+    if model in (CHANNEL, PORTS_BY_PRIORITY):
+        queues = _link_queues(*_queue_of_each(problem, copies, model), transfer_ranks(copies, order))
+        pairs, channels = _worklist(len(queues.count)), np.zeros(len(queues.count), I4)
+    elif order.transfer is not None:
+        queues = queues._replace(rank=transfer_ranks(copies, order))
     flows, shared = NO_FLOWS, NO_SHARED
     if model == FAIR:
         flows, shared = flows_of(k, len(copies.tensor)), shared_links_of(problem.cluster.links, k)
-    links = simulating.Links(model, k if problem.duplex else 0, ports, channels, flows, shared)
-    return simulating.Contention(links, queues, _worklist(n_queues))
+    links = simulating.Links(model, k if problem.duplex else 0, np.zeros(2 * k), channels, flows, shared)
+    return simulating.Contention(links, queues, pairs)
 
 
-def _link_queues(problem: Problem, copies: blocks.Transfers, model: int) -> tuple[np.ndarray, int]:
-    """The queue in which each transfer waits, and how many queues there are; none where transfers are reserved."""
-    k, source = problem.cluster.n_devices, copies.source.astype(I8)
+def _link_queues(queue: np.ndarray, n_queues: int, rank: np.ndarray) -> simulating.LinkQueues:
+    """So many empty queues, with room for the transfers of each."""
+    base, x = np.zeros(n_queues + 1, I4), len(queue)
+    np.bincount(queue, minlength=n_queues).cumsum(out=base[1:])
+    return simulating.LinkQueues(
+        queue, np.empty(x, I8), base, np.zeros(n_queues, I4), rank, np.empty(x, I4), np.zeros(1, I8)
+    )
+
+
+_NO_QUEUES = _link_queues(np.empty(0, I8), 1, np.empty(0, I8))  # where transfers start at once, or reserve their ports
+_NO_PAIRS, _NO_CHANNELS = _worklist(1), np.zeros(1, I4)
+
+
+def _queue_of_each(problem: Problem, copies: blocks.Transfers, model: int) -> tuple[np.ndarray, int]:
+    """The queue in which each transfer waits, and how many queues there are."""
+    k, row = problem.cluster.n_devices, problem.transfer_model
     if model == PORTS_BY_PRIORITY:
-        return source * k + copies.destination, k * k
-    if model == CHANNEL:
-        row = problem.transfer_model
-        (queue,) = row.ends(source, copies.destination, k, problem.duplex)
-        return queue, row.queues(k, problem.duplex)
-    return np.zeros(0, I8), 1
+        return copies.source.astype(I8) * k + copies.destination, k * k
+    (queue,) = row.occupied(copies.source, copies.destination, k, problem.duplex)
+    return queue, max(row.queues(k, problem.duplex), 1)
 
 
 def transfer_ranks(copies: blocks.Transfers, order: Order) -> np.ndarray:

@@ -9,7 +9,12 @@ import sys
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 
+import numpy as np
 import pytest
+
+import placelab as pl
+from placelab import strategies
+from placelab.problem import resource_models
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
@@ -77,6 +82,40 @@ def test_an_example_works_as_it_is_written(title, tmp_path):
     for command in (["check"], ["format", "--check"]):
         run = subprocess.run(["ruff", *command, *ours], cwd=tmp_path, env=environment, capture_output=True, text=True)
         assert run.returncode == 0, run.stdout + run.stderr
+
+
+def added(section: str, path: str) -> str:
+    """The lines that a section's diff adds to a file, or its new file."""
+    (text,) = (text for other, _, text in FILE.findall(SECTIONS[section]) if other == path)
+    return "".join(line[1:] for line in text.splitlines(keepends=True) if line[0] == "+") or text
+
+
+@pytest.mark.parametrize("jit", ["check", "0"])
+def test_examples_serve_calls_of_many_runs(jit, monkeypatch):
+    """Partitioner, scheduler, transfer model and dataset in `makespans`, `what_if` and `sensitivity`, compiled and plain."""
+    monkeypatch.setenv("PLACELAB_JIT", jit)
+    for catalogue in ("_partitioners", "_schedulers"):
+        monkeypatch.setattr(strategies, catalogue, getattr(strategies, catalogue).copy())
+    exec(added("a partitioner", "placelab/partitioning/least_loaded.py"), {"__name__": "least_loaded"})
+    exec(added("a scheduler", "placelab/scheduling/shortest.py"), {"__name__": "shortest"})
+    queues, _, row = added("a transfer model", "placelab/problem/resource_models.py").partition(
+        "        TransferModel("
+    )
+    exec(queues, names := dict(vars(resource_models)))
+    monkeypatch.setitem(resource_models.TRANSFER_MODELS, "bus", eval(f"(TransferModel({row})", names)[0])
+    exec(added("a dataset", "datasets/graham.py"), dataset := {"__name__": "graham"})
+    names = [f"T{i}" for i in range(1, 10)]
+    graph = pl.OpGraph.from_arrays(
+        names, dataset["SECONDS"], [(u - 1, v - 1) for u, v in dataset["EDGES"]], edge_bytes=[1.0] * 5
+    )
+    slow, fast = (pl.Problem(graph, pl.Cluster([1.0] * 3, bandwidth=rate), transfers="bus") for rate in (0.5, 2.0))
+    schedule, other = (pl.solve(problem, "least-loaded", "shortest") for problem in (slow, fast))
+    devices = [schedule.device, np.arange(9) % 3, schedule.device]
+    alone = [pl.simulate(slow, pl.Placement(slow, device), "fifo").makespan for device in devices]
+    assert pl.makespans(slow, devices).tolist() == alone
+    assert len(pl.what_if(schedule)) > 9 and (pl.what_if(schedule, factor=1.0)["saved"] == 0).all()
+    found = pl.sensitivity(slow, "least-loaded", "shortest", values=[0.5, 0.5, 2.0])["makespan"].tolist()
+    assert found == [schedule.makespan, schedule.makespan, other.makespan]
 
 
 def test_every_kind_of_extension_has_its_example():

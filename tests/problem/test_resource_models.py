@@ -52,10 +52,85 @@ def test_every_model_is_documented_with_its_source(name):
 def test_transfers_occupy_queues_that_are_there(name, duplex):
     """Between two devices in both directions: number of queues, and the ends that occupy them; none without waiting."""
     model, there, back = TRANSFER_MODELS[name], np.array([0, 1]), np.array([1, 0])
-    queues, ends = model.queues(2, duplex), model.ends(there, back, 2, duplex)
+    queues, ends = model.queues(2, duplex), model.occupied(there, back, 2, duplex)
     assert all(((0 <= end) & (end < queues)).all() for end in ends)
     assert bool(queues) == bool(ends) == bool(model.queue)
     assert model.duplex or queues == model.queues(2, not duplex)
+
+
+ROWS = {  # by name: how many queues there are among k devices, and the one that a transfer from s to d occupies
+    "bus": (lambda k: 1, lambda s, d, k: np.zeros(len(s))),
+    "sender": (lambda k: k, lambda s, d, k: s),
+    "receiver": (lambda k: k, lambda s, d, k: d),
+    "cable": (
+        lambda k: k * (k - 1) // 2,
+        lambda s, d, k: (lo := np.minimum(s, d)) * (2 * k - lo - 3) // 2 + s + d - lo - 1,
+    ),
+    "last of many": (lambda k: k * k + 1, lambda s, d, k: np.full(len(s), k * k)),
+}
+
+
+def one_queue(name: str, planned: int, kind: str = "i8") -> TransferModel:
+    """A row of ROWS, whose ends are numbers of some type."""
+    count, queue = ROWS[name]
+    ends = lambda s, d, k, duplex: (queue(s, d, k).astype(kind),)  # noqa: E731
+    return TransferModel(name, "", "", codes.CHANNEL, planned, "queue", lambda k, duplex: count(k), ends)
+
+
+@pytest.mark.parametrize("jit", ["check", "0"])
+@pytest.mark.parametrize(("name", "kind"), list(zip(ROWS, ["i8", "i4", "u8", "i1", "i2"], strict=True)))
+def test_a_row_serves_single_runs_and_batches(monkeypatch, name, kind, jit):
+    """Many placements, what-ifs and other bandwidths are simulations of their own, whatever queue is used, compiled and plain."""
+    monkeypatch.setitem(TRANSFER_MODELS, name, one_queue(name, codes.PARALLEL, kind))
+    monkeypatch.setenv("PLACELAB_JIT", jit)
+    graph, cluster = pl.generators.layered(40, seed=1), pl.Cluster.uniform(4)
+    problem = pl.Problem(graph, cluster, transfers=name)
+    devices = np.random.default_rng(0).integers(0, 4, (3, 40))
+    runs = [pl.simulate(problem, pl.Placement(problem, device), "fifo") for device in devices]
+    assert pl.makespans(problem, devices).tolist() == [run.makespan for run in runs]
+    faster = pl.what_if(runs[0], factor=2.0).set_index(["what", "name"])["makespan"]
+    link = cluster.bandwidth.copy()
+    link[0, 1] *= 2
+    twice = problem.replace(cluster=cluster.replace(bandwidth=link))
+    assert faster["link", "dev0 → dev1"] == pl.simulate(twice, runs[0].placement, "fifo").makespan
+    values = [1e9, 2e9, 4e9]
+    found = pl.sensitivity(problem, "round-robin", "pct", values=values)["makespan"].tolist()
+    others = [problem.replace(cluster=pl.Cluster.uniform(4, bandwidth=value)) for value in values]
+    assert found == [pl.solve(other, "round-robin", "pct").makespan for other in others]
+
+
+@pytest.mark.parametrize("planned", [codes.PARALLEL, codes.PORTS, codes.CHANNEL])
+@pytest.mark.parametrize("name", ROWS)
+def test_planners_have_room_for_the_model_that_they_assume(monkeypatch, name, planned):
+    """A model with fewer queues than the one that planners take for it: no index is out of range."""
+    monkeypatch.setitem(TRANSFER_MODELS, name, one_queue(name, planned))
+    monkeypatch.setenv("PLACELAB_JIT", "0")
+    problem = pl.Problem(pl.generators.layered(20, seed=1), pl.Cluster.uniform(3), transfers=name, duplex=True)
+    for partitioner in ("heft", "etf", "m-sct"):
+        assert pl.solve(problem, partitioner).makespan > 0
+    assert pl.solve(problem, "portfolio", partitioner_options={"moves": 50}).makespan > 0
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        lambda s, d, k, duplex: (s - 1,),
+        lambda s, d, k, duplex: (s * k + d,),
+        lambda s, d, k, duplex: (s[:1],),
+        lambda s, d, k, duplex: (s / 2,),
+    ],
+)
+def test_ends_that_are_no_queues_are_refused(monkeypatch, ends):
+    """Below 0, beyond the last one, of another shape, or fractions: the kernel itself does not look where it writes."""
+    row = TransferModel("wrong", "", "", codes.CHANNEL, codes.PARALLEL, "queue", lambda k, duplex: k, ends)
+    monkeypatch.setitem(TRANSFER_MODELS, "wrong", row)
+    problem = pl.Problem(pl.generators.fork_join(3), pl.Cluster.uniform(3), transfers="wrong")
+    for call in (
+        lambda: pl.solve(problem, "round-robin", "fifo"),
+        lambda: pl.makespans(problem, [[0, 1, 2, 0, 1]] * 2),
+    ):
+        with pytest.raises(pl.FormatError, match=r"'wrong' gave .*; expected a whole number from 0 to 2"):
+            call()
 
 
 HOSTS = TransferModel(
