@@ -86,7 +86,7 @@ class Transfers:
             cp.add_implication(x, y)
             cp.add_bool_or([x.negated(), *there.values()])
             cp.add(begin >= model.end[u]).only_enforce_if(x)
-            if not waiting(problem):
+            if not (waiting(problem) or problem.transfer_ops):
                 cp.add(begin <= model.end[u] + (0 if model.exact else 1)).only_enforce_if(x)
             long = int(self.units[t, s, d])
             for v, z in there.items():
