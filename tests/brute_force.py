@@ -80,5 +80,64 @@ def least_run(problem: Problem) -> float:
     return best
 
 
+def least_in_memory(problem: Problem, below: int) -> float:
+    """Least makespan of all schedules that keep within ``dynamic`` memory, if it is less than `below`, else infinite.
+
+    ``parallel`` transfers, no Send ops, all times and bytes whole numbers; for up to 6 ops or so. Ops may wait for as long as
+    they like: every placement and every whole start is tried, op by op. Other starts cannot do better, since which of two events
+    is the earlier one bounds the difference of two starts by a whole number.
+    """
+    assert problem.memory == "dynamic" and problem.transfers == "parallel" and not problem.transfer_ops
+    graph, capacity = problem.graph, problem.cluster.memory
+    n, k, best = graph.n_ops, problem.cluster.n_devices, float(below)
+    size, producer = graph.tensor_bytes.tolist(), graph.tensor_producer.tolist()
+    edges = list(zip(graph.edge_tensor.tolist(), graph.producer.tolist(), graph.consumer.tolist(), strict=True))
+    delay = [[[int(problem.transfer_time(t, d, e)) for e in range(k)] for d in range(k)] for t in range(len(size))]
+    time = [[int(problem.exec_time(v, d)) for d in range(k)] for v in range(n)]
+    tail = [0] * n  # least time from an op's start to the end
+    for v in reversed(range(n)):
+        tail[v] = min(time[v][d] for d in problem.feasible(v)) + max(
+            (tail[w] for _, u, w in edges if u == v), default=0
+        )
+    device, start, finish = [-1] * n, [0] * n, [0] * n
+
+    def fits(placed: int) -> bool:
+        """Whether what the ops placed so far hold fits at all times; those to come only hold more."""
+        held = np.zeros((k, int(best) + 1))
+        for v in range(placed):
+            held[device[v]] += graph.persistent[v]
+            held[device[v], start[v] : finish[v]] += graph.temporary[v]
+        for t, u in enumerate(producer):
+            if u >= placed:
+                continue
+            last = {device[u]: finish[u]}  # by device: until when it needs the tensor
+            for _, _, v in (edge for edge in edges if edge[0] == t and edge[2] < placed):
+                last[device[v]] = max(last.get(device[v], 0), finish[v])
+            for d in set(last) - {device[u]}:
+                held[d, finish[u] : last[d]] += size[t]
+                last[device[u]] = max(last[device[u]], finish[u] + delay[t][device[u]][d])
+            held[device[u], start[u] : last[device[u]]] += size[t]
+        return bool((held.max(axis=1) <= capacity).all())
+
+    def extend(v: int, makespan: int) -> None:
+        nonlocal best
+        if v == n:
+            best = min(best, makespan)
+            return
+        with_it = [device[w] for w in problem.members(v).tolist() if w < v]
+        for d in with_it[:1] or problem.feasible(v).tolist():
+            device[v] = d
+            begin = max((finish[u] + delay[t][device[u]][d] for t, u, w in edges if w == v), default=0)
+            while max(makespan, begin + tail[v]) < best:
+                start[v], finish[v] = begin, begin + time[v][d]
+                here = (w for w in range(v) if device[w] == d)
+                if all(finish[w] <= begin or finish[v] <= start[w] for w in here) and fits(v + 1):
+                    extend(v + 1, max(makespan, finish[v]))
+                begin += 1
+
+    extend(0, 0)
+    return best if best < below else inf
+
+
 def _keeps(order: tuple[int, ...], edges: list[list[int]]) -> bool:
     return all(order.index(u) < order.index(v) for u, v in edges)

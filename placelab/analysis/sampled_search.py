@@ -50,7 +50,8 @@ class Plan:
 class SampledSearch:
     """Placements of units, an op or a colocation group each, drawn from a distribution that the caller learns.
 
-    All samples follow one order, falling :func:`placelab.upward_rank`.
+    All samples follow one order, falling :func:`placelab.upward_rank`. Send ops go before all others, as in the replay of a plan,
+    so that a sample's plan takes as long as the sample.
 
     Attributes
     ----------
@@ -72,7 +73,8 @@ class SampledSearch:
         self.samples = min(samples, FEWER * self.units.n * k)
         allowed = problem.allowed_flags(self.units.first)[0].reshape(-1, k) != 0
         self.even = np.broadcast_to(allowed / allowed.sum(axis=1, keepdims=True), (self.units.n, k))
-        self.order = Order("priority", rounded(upward_rank(problem)))
+        first = np.full(problem.graph.n_tensors, np.inf) if problem.transfer_ops else None
+        self.order = Order("priority", rounded(upward_rank(problem)), send=first)
         self.best: Plan | None = None
         self.rows: list[tuple[int, float, float, float]] = []
         self._stuck = 0  # rounds without a better sample

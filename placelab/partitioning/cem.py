@@ -66,10 +66,11 @@ def cem(
 
     Notes
     -----
-    Samples run as the simulator runs them, by falling upward rank, on all cores (:func:`placelab.makespans`). After three rounds
-    without a better one, eight units on average are drawn evenly again, with few units all of them (Botev, Kroese 2004,
-    "variance injection"). A sample whose lasting bytes do not fit costs twice its makespan or more, and is never the result.
-    Where memory over time can run out, the best of each round are simulated; one out of memory replaces none that is within it.
+    Samples run as the simulator runs them, by falling upward rank, on all cores (:func:`placelab.makespans`); Sends go before
+    other ops, as ``planned`` has them. After three rounds without a better one, eight units on average are drawn evenly again,
+    with few units all of them (Botev, Kroese 2004, "variance injection"). A sample whose lasting bytes do not fit costs twice
+    its makespan or more, and is never the result. Where memory over time can run out, the best of each round are simulated; one
+    out of memory replaces none that is within it.
     Ties: the sample drawn first. The search ends early at a lower bound. O(samples · (ops + edges) log ops).
 
     Measured on Inception-V3 and four GPUs on PCIe (benchmarks/README.md): from ``m-etf`` and with ``units="forward-only coplace

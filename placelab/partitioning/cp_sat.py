@@ -54,11 +54,13 @@ def cp_sat(
     Placement
         `estimate` is the makespan of the plan as ``simulate(problem, placement, "planned")`` runs it, `bound` a proven lower
         bound on every schedule, `notes` say "proven optimal", or how far from the optimum the plan can be at most.
+        That run is within memory; ops that must wait for room have their times in `not_before`.
 
     Raises
     ------
     UnsupportedError
-        The problem is too large, or memory over time ruled out every plan that was found.
+        The problem is too large, memory over time ruled out every plan that was found, or a limit ended the search before
+        it found one.
     InfeasibleError
         The memory that ops keep for the whole run fits on the devices in no way, or it is proven that no schedule stays within
         ``dynamic`` memory.

@@ -3,6 +3,7 @@ r"""Transfers and memory over time for the constraint model of :mod:`placelab.so
 Per tensor t and destination d a start b_td, and per source s a Boolean x_tsd, which is y_us and some y_vd of a consumer v:
 
 - b_td ≥ s_u + exec(u), and s_v ≥ b_td + trans(t, s, d) where x_tsd and y_vd;
+  b_td = s_u + exec(u) where neither another transfer nor a Send can be in the way;
 - an interval of each transfer on each port or channel that it occupies, present where x is: no two overlap, in any order;
 - ``dynamic`` memory of each device: a cumulative resource of persistent bytes always, temporary bytes while an op runs, outputs
   from the producer's start until the last consumer there and the last transfer have finished, received copies from the
@@ -86,7 +87,7 @@ class Transfers:
             cp.add_implication(x, y)
             cp.add_bool_or([x.negated(), *there.values()])
             cp.add(begin >= model.end[u]).only_enforce_if(x)
-            if not waiting(problem):
+            if not (waiting(problem) or problem.transfer_ops):
                 cp.add(begin <= model.end[u] + (0 if model.exact else 1)).only_enforce_if(x)
             long = int(self.units[t, s, d])
             for v, z in there.items():

@@ -78,8 +78,9 @@ def search(
         device, order = incumbent.placement.device, incumbent.placement.planned
         assert order is not None  # what is offered has an order
         longest = float(table.makespan(device, table.starts(device, order)))
-    if incumbent.proven or longest <= 0:
+    if incumbent.proven:
         return ""
+    longest = longest or 1.0  # where nothing takes any time, it remains to find what fits
     program = Program(problem, table.scaled(longest))
 
     def found(values: np.ndarray) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from placelab.errors import InfeasibleError, PlacelabError, UnsupportedError
 from placelab.planning.list_scheduler import planned_order
+from placelab.planning.memory_waits import memory_waits
 from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, silent
 from placelab.schedule.placement import PROVEN, Placement
@@ -57,11 +58,10 @@ class Incumbent:
         return self.makespan <= self.bound * (1 + PROVEN)
 
     def offer(self, device: np.ndarray, order: np.ndarray, not_before: np.ndarray | None = None) -> None:
-        """Keep this plan if it runs within memory and ends earlier than the best so far."""
-        placement = Placement(self.problem, device, order, not_before=not_before)
-        schedule = run(self.problem, placement)
+        """Keep this plan if it runs within memory, its ops waiting for room, and ends earlier than the best so far."""
+        schedule = run(self.problem, Placement(self.problem, device, order, not_before=not_before))
         if schedule is not None and schedule.makespan < self.makespan:
-            self.placement = replace(placement, estimate=schedule.makespan)
+            self.placement = replace(schedule.placement, estimate=schedule.makespan)
             self.report_progress()
 
     def offer_placement(self, placement: Placement) -> None:
@@ -94,10 +94,12 @@ class Incumbent:
             The limit that ended the search, or "".
         """
         if self.placement is None:
-            raise UnsupportedError(
-                f"{who} found no plan that stays within memory over time (memory model {self.problem.memory!r}); place with "
-                "'m-etf' or 'm-sct', or pose the problem with memory='reserved'"
-            )
+            memory = f"within memory (memory model {self.problem.memory!r}); place with 'm-etf' or 'm-sct'"
+            if stopped:
+                raise UnsupportedError(
+                    f"{who}, stopped {stopped}, has found no plan {memory}, or let it search for longer"
+                )
+            raise UnsupportedError(f"{who} found no plan {memory}, or pose the problem with memory='reserved'")
         bound = min(self.bound, self.makespan)
         placement = replace(self.placement, bound=bound)
         found = self._distance(bound) + (f", stopped {stopped}" if stopped else "")
@@ -116,12 +118,27 @@ class Incumbent:
 
 
 def run(problem: Problem, placement: Placement) -> Schedule | None:
-    """Simulate a plan, ops waiting for memory where they must; None if it exceeds a capacity even so."""
+    """The run of a plan by ``planned``; None if it exceeds a capacity.
+
+    A plan that does is given ``not_before`` times under which ops wait for room, where these help.
+    """
     try:
-        schedule = simulate(problem, placement, "planned", oom="wait")
+        schedule = simulate(problem, placement, "planned")
+        if len(schedule.oom):
+            waited = simulate(problem, placement, "planned", oom="wait")
+            schedule = simulate(problem, replace(placement, not_before=_waits(waited)), "planned")
     except InfeasibleError:
         return None
     return None if len(schedule.oom) else schedule
+
+
+def _waits(run: Schedule) -> np.ndarray | None:
+    """Starts of the ops that waited for memory in the run of a plan, as ``Placement.not_before``."""
+    problem, moved, planned = run.problem, run.transfers, run.placement.planned
+    assert planned is not None  # it is the run of a plan
+    there = np.zeros((problem.graph.n_tensors, problem.cluster.n_devices))
+    there[moved["tensor"], moved["destination"]] = moved["finish"]
+    return memory_waits(problem, run.device, run.start, run.finish, planned, there.reshape(-1))
 
 
 def warm(incumbent: Incumbent, heuristics: tuple[Callable[[Problem], Placement], ...]) -> None:

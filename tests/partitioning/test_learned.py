@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 import placelab as pl
 from placelab.analysis import many_placements
-from placelab.analysis.sampled_search import draw
+from placelab.analysis.sampled_search import SampledSearch, draw
 from placelab.planning.capacity import units
 from placelab.planning.ranks import rounded
 from placelab.preparing.together import tied_by
+from placelab.progress import never, silent
 
 LEARNED = ("cem", "policy-gradient")
 STARTS = ("m-etf", "heft", "single", "uniform")
@@ -29,6 +30,15 @@ def test_the_optimum_of_few_units(name):
         order = pl.Order("priority", rounded(pl.upward_rank(problem)))
         least = pl.makespans(problem, every[:, unit.of], order).min()
         assert pl.place(problem, name, seed=seed).estimate <= least * (1 + 1e-9), seed
+
+
+def test_a_samples_plan_takes_as_long_as_the_sample():
+    """In every model of transfers, with Send ops: ``planned`` runs them before other ops, and so do samples."""
+    for problem in problems.many(100, seed=13, memory=("none",), transfer_ops=(1,)):
+        search = SampledSearch(problem, "uniform", 20, 0, silent, never)
+        places = draw(search.even, search.left, search.random)
+        least = search.costs(places).min()
+        assert pl.simulate(problem, search.placement(problem), "planned").makespan == least
 
 
 @pytest.mark.parametrize("name", LEARNED)

@@ -22,10 +22,14 @@ from placelab.problem.resource_models import MEMORY_MODELS
 FREE = dict(transfers=("parallel",), transfer_ops=(0,))
 
 
-def planned(problem, name):
+QUICK = {"portfolio": dict(moves=100), "cem": dict(samples=50), "policy-gradient": dict(samples=40)}
+UNLIMITED = ("etf", "sct")  # plan as if memory were unlimited; m-etf and m-sct do not
+
+
+def planned(problem, name, **options):
     """The placement, if the partitioner supports the problem and plans it."""
     with suppress(pl.InfeasibleError, pl.UnsupportedError):
-        placement = pl.place(problem, name)
+        placement = pl.place(problem, name, **options)
         if placement.estimate is not None:
             return placement
     return None
@@ -66,6 +70,21 @@ def test_a_plan_in_any_memory_model_runs_as_long_as_planned(name):
     ):
         if (placement := planned(problem, name)) is not None:
             assert pl.simulate(problem, placement, "planned").makespan == placement.estimate, i
+
+
+@pytest.mark.parametrize("name", [name for name in pl.partitioners() if name not in UNLIMITED])
+def test_a_plan_of_whole_costs_runs_within_memory_as_long_as_planned(name):
+    """Slow partitioners included, on devices that hold half to all of what there is."""
+    count, memory = 10 if pl.partitioners()[name].slow else 60, ("edges", "dynamic")
+    for i, problem in enumerate(problems.many(count, seed=17, ops=6, devices=2, memory=memory, whole=True, **FREE)):
+        graph, k = problem.graph, problem.cluster.n_devices
+        most = graph.tensor_bytes.sum() + (problem.memory == "dynamic") * (graph.persistent + graph.temporary).sum()
+        some = [max(1, (5 + (i + d) % 6) * most // 10) for d in range(k)]
+        tight = problem.replace(cluster=problem.cluster.replace(memory=some))
+        placement = planned(tight, name, **QUICK.get(name, {}))
+        if placement is not None and "every plan that was found is out of memory at some time" not in placement.notes:
+            schedule = pl.simulate(tight, placement, "planned", oom="raise")
+            assert schedule.makespan == placement.estimate and pl.validate(schedule) == [], i
 
 
 @pytest.mark.slow

@@ -5,17 +5,20 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import problems
 import pytest
-from brute_force import least_run, optimum
+from brute_force import least_in_memory, least_run, optimum
 from examples import fewer
 from list_scheduling_graphs import nine_ops, peft_graph
 
 import placelab as pl
 from placelab.progress import Progress
 from placelab.solvers.cp_sat_model import renamed
+from placelab.solvers.cp_sat_resources import transfer_seconds
+from placelab.solvers.incumbent import Incumbent
 from placelab.solvers.tables import interchangeable, tables, whole
 
 EXACT = ("cp-sat", "ilp")
@@ -114,6 +117,113 @@ def test_proves_the_shortest_of_all_runs_with_contention_and_memory_over_time(tr
         proven += placement.optimal
         reached += placement.optimal and placement.estimate == pytest.approx(best, rel=ROUNDING)
     assert proven >= 0.9 * count and reached >= 0.8 * count > 0
+
+
+def tight(seed: int) -> pl.Problem:
+    """Up to 5 ops of whole costs on two devices, each of which holds about two thirds of what there is."""
+    random = Random(f"tight {seed}")
+    n = random.randint(3, 5)
+    some = lambda n, high: [random.randint(0, high) for _ in range(n)]  # noqa: E731
+    edges = [(u, v) for v in range(n) for u in range(v) if not random.randint(0, 2)]
+    graph = pl.OpGraph.from_arrays(
+        [f"op{v}" for v in range(n)],
+        some(n, 3),
+        edges,
+        edge_bytes=some(len(edges), 4),
+        edge_output=range(len(edges)),
+        persistent=some(n, 2),
+        temporary=some(n, 2),
+        groups=[random.sample(range(n), 2)] if random.randint(0, 1) else [],
+    )
+    most = int(graph.persistent.sum() + graph.tensor_bytes.sum() + graph.temporary.max())
+    memory = [max(1, random.randint(most * 4 // 10, most * 9 // 10)) for _ in range(2)]
+    return pl.Problem(graph, pl.Cluster([1, 1], bandwidth=1, memory=memory), memory="dynamic")
+
+
+def test_a_proven_plan_runs_within_dynamic_memory_and_no_schedule_is_shorter():
+    """Every placement and every whole start are tried, also those at which an op waits though it need not."""
+    proven = nowhere = 0
+    for problem in map(tight, range(63, 63 + fewer(120))):
+        try:
+            placement = pl.place(problem, "cp-sat")
+        except pl.InfeasibleError:
+            if problem.graph.n_ops < 5:
+                serial = tables(problem).serial + transfer_seconds(problem).max(axis=(1, 2)).sum()
+                assert np.isinf(least_in_memory(problem, int(serial) + 1))
+                nowhere += 1
+            continue
+        check_optimal(placement, placement.estimate)
+        assert not len(pl.simulate(problem, placement).oom)
+        assert np.isinf(least_in_memory(problem, int(placement.estimate)))
+        proven += 1
+    assert proven >= fewer(60) and nowhere
+
+
+def waits_for_memory() -> pl.Problem:
+    """Six bytes on one device, eight on the other: b has room when the output of a, which d takes, has left."""
+    graph = pl.OpGraph.from_arrays(
+        list("abcd"),
+        [2, 3, 2, 1],
+        [(0, 3), (1, 2)],
+        edge_bytes=[3, 3],
+        persistent=[2, 0, 2, 1],
+        temporary=[1, 0, 0, 1],
+        groups=[[0, 2]],
+    )
+    return pl.Problem(graph, pl.Cluster([1, 1], bandwidth=1, memory=[8, 6]), memory="dynamic")
+
+
+def test_a_plan_keeps_the_times_at_which_its_ops_have_room():
+    """The shortest plan takes 10, as b waits until 5; at 2 it would be 2 bytes short, and the run would take 7."""
+    problem = waits_for_memory()
+    placement = pl.place(problem, "cp-sat")
+    check_optimal(placement, least_in_memory(problem, 20))
+    assert placement.estimate == 10 and placement.not_before.tolist() == [0, 5, 0, 0]
+    assert pl.simulate(problem, placement, oom="raise").makespan == 10
+
+
+def test_both_offer_plans_with_the_waits_of_their_run():
+    """An order that is short of memory is kept with the times of its run in which ops wait for room."""
+    incumbent = Incumbent(waits_for_memory(), "searching")
+    incumbent.offer(np.array([0, 0, 0, 1]), np.array([0, 3, 1, 2]))
+    assert incumbent.makespan == 10 and incumbent.placement.not_before.tolist() == [0, 5, 0, 0]
+
+
+def test_a_transfer_after_a_send_takes_no_memory_before():
+    """f runs before the second of two tensors has been sent to its device; beside that it would have no room."""
+    graph = pl.OpGraph.from_arrays(
+        list("afb"),
+        [1, 1, 1],
+        [(0, 1), (0, 2), (1, 2)],
+        edge_bytes=[1, 4, 0],
+        edge_output=[0, 1, 0],
+        temporary=[0, 4, 0],
+    )
+    cluster = pl.Cluster([1, 1], bandwidth=1, memory=[9, 6])
+    problem = pl.Problem(graph, cluster, memory="dynamic", transfer_ops=5).pin(dict(a=0, f=1, b=1))
+    placement = pl.place(problem, "cp-sat")
+    assert placement.estimate == least_run(problem) == 16 >= placement.bound
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_ops_of_no_time_that_do_not_fit_are_refused_as_others_are(name):
+    """Where there is room they are placed, proven optimal."""
+    graph = pl.OpGraph.from_arrays(list("ab"), [0, 0], [], memory=[3, 3])
+    problem = pl.Problem(graph, pl.Cluster([1], memory=4), memory="reserved")
+    with pytest.raises(pl.InfeasibleError, match="the ops fit on the devices in no way"):
+        pl.place(problem, name)
+    check_optimal(pl.place(problem.replace(cluster=pl.Cluster([1], memory=6)), name), 0)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_a_search_that_was_stopped_says_so(name):
+    """No plan by then does not mean that memory over time was in the way."""
+    graph = pl.OpGraph.from_arrays(list("abc"), [1, 1, 1], [], memory=[1, 1, 4])
+    problem = pl.Problem(graph, pl.Cluster([1, 1], memory=4), memory="reserved")
+    with pytest.raises(
+        pl.UnsupportedError, match=r"stopped by the time limit, has found no plan .* let it search for longer"
+    ):
+        pl.place(problem, name, time_limit=0)
 
 
 def test_an_op_waits_where_its_output_must():
