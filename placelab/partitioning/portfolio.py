@@ -266,6 +266,7 @@ def _fixed(problem: Problem) -> tuple[blocks.Predecessors, blocks.Successors, se
     machine = searching.Machine(
         problem.transfer_model.planned,
         (3 if problem.duplex else 2) * k,
+        problem.latency_held,
         frozen(problem.transfer_ops / cluster.speed),
         cluster.latency.reshape(-1),
         cluster.bandwidth.reshape(-1),

@@ -179,7 +179,8 @@ def ports(problem: Problem) -> blocks.Ports:
     size = model.queues(k, problem.duplex)
     copies = problem.graph.n_tensors * k if size else 0
     in_port = k if problem.duplex else 0
-    return blocks.Ports(model.planned, in_port, np.empty(size), np.empty(copies), np.empty(copies))
+    times = np.empty(size), np.empty(copies), np.empty(copies)
+    return blocks.Ports(model.planned, in_port, problem.latency_held, *times)
 
 
 def inputs(problem: Problem) -> blocks.Inputs:

@@ -318,7 +318,8 @@ def _contention(problem: Problem, copies: blocks.Transfers, order: Order) -> sim
     flows, shared = NO_FLOWS, NO_SHARED
     if model == FAIR:
         flows, shared = flows_of(k, len(copies.tensor)), shared_links_of(problem.cluster.links, k)
-    links = simulating.Links(model, k if problem.duplex else 0, ports, channels, flows, shared)
+    in_port = k if problem.duplex else 0
+    links = simulating.Links(model, in_port, problem.latency_held, ports, channels, flows, shared)
     return simulating.Contention(links, queues, _worklist(n_queues))
 
 
