@@ -324,7 +324,7 @@ class Simulation:
 
 
 def occupied(problem: Problem, source: int, destination: int) -> set:
-    """What a transfer has to itself while it runs; nothing where none waits for another."""
+    """What a transfer has to itself until its links are free again; nothing where none waits for another."""
     model = problem.transfers
     if model == "parallel":
         return set()

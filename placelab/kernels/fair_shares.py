@@ -7,7 +7,7 @@ come too early when rates have changed since, and is then of no effect.
 
 ``served`` of a class are the bytes that a flow would have got since the class was last idle. A flow ends when ``served`` has
 grown by its bytes, so flows of a class end in the order of a heap. ``served`` is brought up to date only when a class's rate or
-its number of flows changes: a transfer that shares with nobody takes latency + bytes / bandwidth to the last bit.
+its number of flows changes: a transfer that shares with nobody takes latency + bytes / bandwidth to the last bit, in that order.
 """
 
 from placelab.kernels.heap import pop_entry, push_entry, push_event

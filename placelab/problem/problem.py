@@ -30,7 +30,13 @@ from placelab.problem.rules import (
 )
 from placelab.problem.time_table import check_range, check_times, time_table
 
-CHOSEN = ("memory", "transfers", "duplex", "transfer_ops", "latency")  # fields without an effect on each other
+CHOSEN = (
+    "memory",
+    "transfers",
+    "duplex",
+    "transfer_ops",
+    "latency",
+)  # rules of one value each, in the order of the fields
 
 
 @dataclass(frozen=True, eq=False, init=False)

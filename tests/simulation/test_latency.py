@@ -121,7 +121,8 @@ def test_many_runs_follow_the_same_rule(transfers, latency):
     cluster = pl.Cluster([1e12, 2e12, 1e12], bandwidth=1e9, latency=5e-3)
     problem = pl.Problem(graph, cluster, transfers=transfers, latency=latency)
     plans = [pl.place(problem, "random", seed=seed) for seed in range(5)]
-    assert pl.makespans(problem, plans, "fifo").tolist() == [pl.simulate(problem, p, "fifo").makespan for p in plans]
+    devices = [plan.device for plan in plans]
+    assert pl.makespans(problem, devices).tolist() == [pl.simulate(problem, p, "fifo").makespan for p in plans]
     schedule = pl.simulate(problem, plans[0], "fifo")
     links = pl.what_if(schedule, factor=2.0).query("what == 'link'")
     i, j = map(cluster.names.index, links["name"].iloc[0].split(" → "))
