@@ -209,14 +209,9 @@ class _Check:
             yield self.violation("overlap", op, busy[i], start[i], detail)
 
     @cached_property
-    def latency(self) -> np.ndarray:
-        """Of each transfer [s]."""
-        return self.cluster.latency[self.rows["source"], self.rows["destination"]]
-
-    @cached_property
     def follows(self) -> np.ndarray:
         """What of each transfer's latency comes after its bytes [s]; it occupies nothing for so long."""
-        return self.latency if self.problem.latency == "follows" else np.zeros(len(self.rows))
+        return self.cluster.latency[self.rows["source"], self.rows["destination"]] * (self.problem.latency == "follows")
 
     def contention(self) -> Iterator[Violation]:
         """Each transfer occupies its channel, or its two devices' ports, until it ends or its latency follows."""
@@ -238,19 +233,15 @@ class _Check:
         for i, j in _overlaps(port, rows["start"][row], free[row], self.slack):
             first, second = rows[row[j]], rows[row[i]]
             where = port[i] % self.k if model == "sequential" else first["source"]
-            ends = (
-                f"ends at {first['finish']:.9g}"
-                if self.problem.latency == "holds"
-                else f"lets go at {free[row[j]]:.9g}"
-            )
-            detail = f"{self.label(second)} begins before {self.label(first)} {ends} s ({model})"
+            at = f"{'ends' if self.problem.latency == 'holds' else 'lets go'} at {free[row[j]]:.9g}"
+            detail = f"{self.label(second)} begins before {self.label(first)} {at} s ({model})"
             yield self.violation("contention", self.producer(second), where, second["start"], detail)
 
     def fair_shares(self) -> Iterator[Violation]:
         """Each transfer gets its bytes, no more and no fewer, when those that are under way share all links fairly."""
         rows, cluster = self.rows, self.cluster
         link, size = (rows["source"], rows["destination"]), self.graph.tensor_bytes[rows["tensor"]]
-        begin, alone = rows["start"] + (self.latency - self.follows), cluster.narrowest[link]
+        begin, alone = rows["start"] + cluster.latency[link] - self.follows, cluster.narrowest[link]
         flows = np.flatnonzero((size > 0) & np.isfinite(alone))
         pair, end = link[0].astype(np.int64) * self.k + link[1], np.maximum(begin, rows["finish"] - self.follows)
         got = fair_bytes(cluster, pair[flows], begin[flows], end[flows])
@@ -330,7 +321,7 @@ class _Check:
         link = rows["source"], rows["destination"]
         bandwidth = cluster.narrowest[link] if self.problem.transfers == "fair" else cluster.bandwidth[link]
         size = self.graph.tensor_bytes[rows["tensor"]]
-        needed, taken = self.latency + size / bandwidth, rows["finish"] - rows["start"]
+        needed, taken = cluster.latency[link] + size / bandwidth, rows["finish"] - rows["start"]
         longer = (size > 0) & np.isfinite(bandwidth) & (self.problem.transfers == "fair")
         for i in np.flatnonzero(~((taken >= needed - self.slack) & (longer | (taken <= needed + self.slack)))):
             yield self.bad_row("transfer time", i, f"takes {taken[i]:.9g} s; expected {needed[i]:.9g}")

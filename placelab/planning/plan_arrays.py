@@ -15,6 +15,7 @@ from placelab.kernels.memory_over_time import HALF, SIZE
 from placelab.planning.memory_plan import held_for_ever_by_group, planning_limit
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.problem import Problem
+from placelab.problem.resource_models import held
 
 # -------------------------------------------------------------------- a problem
 
@@ -180,7 +181,7 @@ def ports(problem: Problem) -> blocks.Ports:
     copies = problem.graph.n_tensors * k if size else 0
     in_port = k if problem.duplex else 0
     times = np.empty(size), np.empty(copies), np.empty(copies)
-    return blocks.Ports(model.planned, in_port, problem.latency_held, *times)
+    return blocks.Ports(model.planned, in_port, held(problem.latency), *times)
 
 
 def inputs(problem: Problem) -> blocks.Inputs:

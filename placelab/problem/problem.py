@@ -58,10 +58,8 @@ class Problem:
     duplex
         Under ``"sequential"``: True lets a device send and receive at once.
     latency
-        ``"holds"``: a transfer holds its port or channel until it arrives, latency and all (Baechi 2020 measures transfers
-        so). ``"follows"``: it holds it for bytes / bandwidth, and arrives a latency later, as in networks that pipeline.
-        Under ``"fair"`` the latency, which takes no bandwidth, comes before the bytes or after them; under ``"parallel"``
-        nothing waits.
+        ``"holds"``: a transfer occupies its port or channel until it arrives (Baechi 2020). ``"follows"``: for bytes /
+        bandwidth; it arrives a latency later. Under ``"fair"`` a latency takes no bandwidth, before or after the bytes.
     transfer_ops
         Operations of the Send and of the Receive op each transfer becomes; 0 (default): no such ops.
     groups
@@ -149,11 +147,6 @@ class Problem:
     def memory_model(self) -> MemoryModel:
         """The row of the model that `memory` names."""
         return MEMORY_MODELS[self.memory]
-
-    @property
-    def latency_held(self) -> float:
-        """Share of a latency for which a transfer holds its port or channel: 1, or 0 where the latency follows."""
-        return float(self.latency == "holds")
 
     @cached_property
     def capacity(self) -> np.ndarray:
@@ -300,8 +293,7 @@ class Problem:
         `groups` and `allowed` add to what holds. On another cluster, pins and constraints keep the names, types and hosts they
         were given; on another graph, those of the old one are gone.
         """
-        unknown = set(changes) - {"graph", "cluster", *CHOSEN, "groups", "allowed"}
-        if unknown:
+        if unknown := set(changes) - {"graph", "cluster", *CHOSEN, "groups", "allowed"}:
             raise FormatError(f"a problem has no {', '.join(sorted(unknown))}")
         keep = {label: getattr(self, label) for label in ("graph", "cluster", *CHOSEN)}
         same_graph = "graph" not in changes

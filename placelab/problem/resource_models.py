@@ -121,6 +121,11 @@ LATENCIES = {
 }
 
 
+def held(latency: str) -> float:
+    """Share of its latency for which a transfer occupies its port or channel: 1, or 0 where the latency follows."""
+    return float(latency == "holds")
+
+
 def _nothing(graph: OpGraph) -> np.ndarray:
     return frozen(np.zeros(graph.n_ops))
 

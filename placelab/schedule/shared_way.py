@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from placelab.problem.graph import frozen
+from placelab.problem.resource_models import held
 
 if TYPE_CHECKING:
     from placelab.schedule.schedule import Schedule
@@ -36,7 +37,7 @@ def sharers(schedule: Schedule, x: int) -> dict[str, np.ndarray]:
     if not problem.transfer_model.shared:
         return {}
     cluster, k = problem.cluster, problem.cluster.n_devices
-    begin = moved["start"] + problem.latency_held * cluster.latency[moved["source"], moved["destination"]]
+    begin = moved["start"] + held(problem.latency) * cluster.latency[moved["source"], moved["destination"]]
     end = free_again(schedule) - ROUNDING * schedule.makespan
     meets = (begin < end[x]) & (end > begin[x]) & (end > begin)
     meets[x] = False

@@ -19,6 +19,7 @@ from placelab.planning.flow_arrays import NO_FLOWS, NO_SHARED, flows_of, shared_
 from placelab.planning.ranks import in_classes
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.problem import Problem
+from placelab.problem.resource_models import held
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.order import Order
 
@@ -319,7 +320,7 @@ def _contention(problem: Problem, copies: blocks.Transfers, order: Order) -> sim
     if model == FAIR:
         flows, shared = flows_of(k, len(copies.tensor)), shared_links_of(problem.cluster.links, k)
     in_port = k if problem.duplex else 0
-    links = simulating.Links(model, in_port, problem.latency_held, ports, channels, flows, shared)
+    links = simulating.Links(model, in_port, held(problem.latency), ports, channels, flows, shared)
     return simulating.Contention(links, queues, _worklist(n_queues))
 
 

@@ -172,7 +172,7 @@ def test_code_of_every_picker(explorer, transfers):
 
 def test_a_latency_that_follows_is_picked_written_and_undone(explorer):
     """The menu stands beside that of transfers, where these wait for a link or share one."""
-    menu = explorer.inputs.pickers.latency
+    menu = explorer.pickers.latency
     assert not shown(menu)
     explorer.actions.save_graph()
     pick(explorer, "Transfers", "channel")
