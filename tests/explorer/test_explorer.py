@@ -176,7 +176,7 @@ def test_a_latency_that_follows_is_picked_written_and_undone(explorer):
     assert not shown(menu)
     explorer.actions.save_graph()
     pick(explorer, "Transfers", "channel")
-    assert shown(menu) and "latency" not in explorer.code
+    assert shown(menu) and "latency='" not in explorer.code
     held = explorer.schedule
     pick(explorer, "Latency", "follows")
     assert explorer.problem.latency == "follows" and "latency='follows'" in explorer.code and reproduces(explorer)
