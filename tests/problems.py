@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
-from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS
+from placelab.problem.resource_models import LATENCIES, MEMORY_MODELS, TRANSFER_MODELS
 from placelab.schedule.placement import Placement
 
 Pick = Callable[[int, int], int]  # pick(low, high): a whole number, both ends included; smaller is simpler
@@ -30,6 +30,7 @@ def problem(
     transfers: Sequence[str] = tuple(TRANSFER_MODELS),
     memory: Sequence[str] = tuple(MEMORY_MODELS),
     transfer_ops: Sequence[float] = (0, 0, 1),
+    latency: Sequence[str] = tuple(LATENCIES),
     groups: bool = True,
     restricted: bool = True,
     identical: bool = False,
@@ -43,7 +44,7 @@ def problem(
     ----------
     pick
         Where every choice comes from.
-    transfers, memory, transfer_ops
+    transfers, memory, transfer_ops, latency
         What to choose from.
     groups, restricted, time_table
         Whether there may be colocation groups, device constraints, measured times.
@@ -90,6 +91,7 @@ def problem(
         duplex=bool(pick(0, 1)),
         transfer_ops=transfer_ops[pick(0, len(transfer_ops) - 1)],
         groups=more[:1],
+        latency=latency[pick(0, len(latency) - 1)],
     )
 
 

@@ -47,6 +47,11 @@ class Plan:
             return ((home, d),)
         return (("out", home), ("in", d)) if self.problem.duplex else ((home,), (d,))
 
+    def free_again(self, t: int, home: int, d: int, sent: float, there: float) -> float:
+        """When the ports of a transfer are free again."""
+        size, bandwidth = self.problem.graph.tensor_bytes[t], self.problem.cluster.bandwidth[home, d]
+        return there if self.problem.latency == "holds" else sent + size / bandwidth
+
     def inputs(self, v: int, d: int) -> list[tuple[int, int, float, float]]:
         """(tensor, its home, sent, there) of each input, as if v ran on d, in the order in which they were computed."""
         graph, cluster = self.problem.graph, self.problem.cluster
@@ -64,7 +69,7 @@ class Plan:
                 way = self.delay if not ports else cluster.latency
                 there = (sent if ports else done) + way[home, d] + graph.tensor_bytes[t] / cluster.bandwidth[home, d]
                 copies[t, d] = sent, there
-                busy |= dict.fromkeys(ports, there)
+                busy |= dict.fromkeys(ports, self.free_again(t, home, d, sent, there))
             found[e] = t, home, *copies[t, d]
         return [found[e] for e in edges]
 
@@ -90,7 +95,7 @@ class Plan:
             if home != d and (t, d) not in self.copies and self.ports(home, d):
                 self.copies[t, d] = sent, there
                 for port in self.ports(home, d):
-                    self.busy[port] = max(self.busy.get(port, 0.0), there)
+                    self.busy[port] = max(self.busy.get(port, 0.0), self.free_again(t, home, d, sent, there))
         self.device[v], self.start[v], self.finish[v], self.rule[v] = d, start, finish, rule
         self.free[d], self.last[d] = finish, v
 

@@ -16,7 +16,7 @@ from placelab.schedule.order import Order
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import TRANSFER, Schedule
 
-OP, SEND, TRANSFER_ITEM, CLOCK, BEGIN = 0, 1, 2, 3, 4
+OP, SEND, TRANSFER_ITEM, CLOCK, BEGIN, FREE = 0, 1, 2, 3, 4, 5
 ROOM = 1 + 1e-9  # capacities are compared with this much rounding
 
 
@@ -61,8 +61,8 @@ class Simulation:
         for v, time in enumerate(self.not_before):
             self.active[CLOCK, v] = time  # devices are looked at then
         while True:
-            while due := self.due() or self.flows_due():
-                for item in due:
+            while self.due() or self.flows_over():
+                for item in self.due():
                     self.end(item)
                 self.begin_waiting_transfers(collecting=self.order.transfer is not None)
             for d in range(self.problem.cluster.n_devices):
@@ -77,17 +77,23 @@ class Simulation:
     def due(self) -> list[tuple[int, int]]:
         return sorted(item for item, time in self.active.items() if time == self.now)
 
-    def flows_due(self) -> list[tuple[int, int]]:
-        """Transfers whose last bytes are there, when nothing else happens at this instant; else rates change, if they must."""
+    def flows_over(self) -> bool:
+        """Whether bytes of a transfer are over, when nothing else happens at this instant; else rates change, if they must."""
         if self.network is None:
-            return []
+            return False
         ended = self.network.end(self.now)
         if not ended:
             self.network.share(self.now)
             ended = self.network.end(self.now)
         for i in ended:
-            self.finish[TRANSFER_ITEM, i] = self.active[TRANSFER_ITEM, i] = self.now
-        return self.due()
+            self.bytes_are_over(i)
+        return bool(ended)
+
+    def bytes_are_over(self, i: int) -> None:
+        """Transfer i ends now, or when its latency is over, too."""
+        _, d, e = self.transfers[i]
+        latency = self.problem.cluster.latency[d, e] if self.problem.latency == "follows" else 0.0
+        self.finish[TRANSFER_ITEM, i] = self.active[TRANSFER_ITEM, i] = self.now + latency
 
     # ------------------------------------------------------------------ what ends
 
@@ -126,14 +132,15 @@ class Simulation:
         _, d, e = self.transfers[i]
         if self.network is not None:
             self.start[TRANSFER_ITEM, i] = self.now
-            self.active[BEGIN, i] = self.now + self.problem.cluster.latency[d, e]
+            latency = self.problem.cluster.latency[d, e] if self.problem.latency == "holds" else 0.0
+            self.active[BEGIN, i] = self.now + latency
         elif not occupied(self.problem, d, e):
             self.begin_transfer(i, self.now)
         elif self.problem.transfers == "sequential" and self.order.transfer is None:
             ports_in = self.in_free if self.problem.duplex else self.out_free
             start = max(self.now, self.out_free.get(d, 0.0), ports_in.get(e, 0.0))
             self.begin_transfer(i, start)
-            self.out_free[d] = ports_in[e] = self.finish[TRANSFER_ITEM, i]
+            self.out_free[d] = ports_in[e] = self.free_again(i, start)
         else:
             self.waiting.append(i)
 
@@ -141,12 +148,20 @@ class Simulation:
         tensor, d, e = self.transfers[i]
         size = self.problem.graph.tensor_bytes[tensor]
         if size == 0:
-            self.finish[TRANSFER_ITEM, i] = self.active[TRANSFER_ITEM, i] = self.now
+            self.bytes_are_over(i)
         else:
             self.network.begin(i, d, e, size, self.now)
 
     def begin_transfer(self, i: int, start: float) -> None:
         self.begin((TRANSFER_ITEM, i), start, self.end_of_transfer(i, start))
+        self.active[FREE, i] = self.free_again(i, start)
+
+    def free_again(self, i: int, start: float) -> float:
+        """When transfer i, which starts then, no longer occupies what it has to itself."""
+        tensor, d, e = self.transfers[i]
+        if self.problem.latency == "holds":
+            return self.end_of_transfer(i, start)
+        return start + self.problem.graph.tensor_bytes[tensor] / self.problem.cluster.bandwidth[d, e]
 
     def end_of_transfer(self, i: int, start: float) -> float:
         tensor, d, e = self.transfers[i]
@@ -165,7 +180,7 @@ class Simulation:
         queues = set()
         for i in sorted(self.waiting, key=lambda i: -self.transfer_priority(i)):  # sorted keeps the order of ties
             _, d, e = self.transfers[i]
-            going = [self.transfers[j][1:] for kind, j in self.active if kind == TRANSFER_ITEM]
+            going = [self.transfers[j][1:] for kind, j in self.active if kind == FREE]
             queue = (d, e) if self.problem.transfers == "sequential" else frozenset(occupied(self.problem, d, e))
             early = queue not in queues and self.end_of_transfer(i, self.now) == self.now
             free = not any(occupied(self.problem, d, e) & occupied(self.problem, a, b) for a, b in going)
@@ -309,7 +324,7 @@ class Simulation:
 
 
 def occupied(problem: Problem, source: int, destination: int) -> set:
-    """What a transfer has to itself while it runs; nothing where none waits for another."""
+    """What a transfer has to itself until its links are free again; nothing where none waits for another."""
     model = problem.transfers
     if model == "parallel":
         return set()

@@ -33,7 +33,8 @@ def bounds(problem: Problem, placement: Placement | None = None, *, lp: bool = F
 
     - ``busiest_device``: the time its ops, and with ``transfer_ops`` its Sends, take;
     - ``busiest_channel`` (``channel`` transfers only): the time an ordered pair of devices carries transfers;
-    - ``busiest_port`` (``sequential`` only): the time a device's port does; in and out are one port, two with ``duplex``;
+    - ``busiest_port`` (``sequential`` only): the time a device's port does; in and out are one port, two with ``duplex``; a
+      latency that follows (:class:`placelab.Problem`) counts for neither;
     - ``busiest_link`` (``fair`` only): the time that the bytes on a link between two devices, or on a shared one, take together.
 
     Parallel transfers do not queue, so links are no bound under ``parallel``.
@@ -135,6 +136,6 @@ def transfer_times(problem: Problem, tensor: np.ndarray, source: np.ndarray, des
 
 def queue_times(problem: Problem, tensor: np.ndarray, source: np.ndarray, destination: np.ndarray) -> np.ndarray:
     """Seconds for which each transfer keeps others from its port or channel; of a shared link those of its bytes alone."""
-    if not problem.transfer_model.shared:
+    if problem.latency == "holds" and not problem.transfer_model.shared:
         return transfer_times(problem, tensor, source, destination)
     return problem.graph.tensor_bytes[tensor] / problem.cluster.bandwidth[source, destination]

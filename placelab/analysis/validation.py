@@ -208,8 +208,13 @@ class _Check:
             detail = f"{label(i)} begins before {label(j)} ends at {finish[j]:.9g} s"
             yield self.violation("overlap", op, busy[i], start[i], detail)
 
+    @cached_property
+    def follows(self) -> np.ndarray:
+        """What of each transfer's latency comes after its bytes [s]; it occupies nothing for so long."""
+        return self.cluster.latency[self.rows["source"], self.rows["destination"]] * (self.problem.latency == "follows")
+
     def contention(self) -> Iterator[Violation]:
-        """Each transfer occupies its channel, or its two devices' ports, for its whole duration."""
+        """Each transfer occupies its channel, or its two devices' ports, until it ends or its latency follows."""
         rows, model = self.rows, self.problem.transfers
         if model == "parallel":
             return
@@ -224,19 +229,21 @@ class _Check:
             row = np.tile(np.arange(len(rows)), 2)
         else:
             raise UnsupportedError(f"validate has no check of {model!r} transfers; write it in _Check.contention")
-        for i, j in _overlaps(port, rows["start"][row], rows["finish"][row], self.slack):
+        free = rows["finish"] - self.follows
+        for i, j in _overlaps(port, rows["start"][row], free[row], self.slack):
             first, second = rows[row[j]], rows[row[i]]
             where = port[i] % self.k if model == "sequential" else first["source"]
-            detail = f"{self.label(second)} begins before {self.label(first)} ends at {first['finish']:.9g} s ({model})"
+            at = f"{'ends' if self.problem.latency == 'holds' else 'lets go'} at {free[row[j]]:.9g}"
+            detail = f"{self.label(second)} begins before {self.label(first)} {at} s ({model})"
             yield self.violation("contention", self.producer(second), where, second["start"], detail)
 
     def fair_shares(self) -> Iterator[Violation]:
         """Each transfer gets its bytes, no more and no fewer, when those that are under way share all links fairly."""
         rows, cluster = self.rows, self.cluster
         link, size = (rows["source"], rows["destination"]), self.graph.tensor_bytes[rows["tensor"]]
-        begin, alone = rows["start"] + cluster.latency[link], cluster.narrowest[link]
+        begin, alone = rows["start"] + cluster.latency[link] - self.follows, cluster.narrowest[link]
         flows = np.flatnonzero((size > 0) & np.isfinite(alone))
-        pair, end = link[0].astype(np.int64) * self.k + link[1], np.maximum(begin, rows["finish"])
+        pair, end = link[0].astype(np.int64) * self.k + link[1], np.maximum(begin, rows["finish"] - self.follows)
         got = fair_bytes(cluster, pair[flows], begin[flows], end[flows])
         allowed = 2 * self.slack * alone[flows] + TOLERANCE * size[flows]
         wrong = ~(np.abs(got - size[flows]) <= allowed)

@@ -18,7 +18,7 @@ from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
-from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS
+from placelab.problem.resource_models import LATENCIES, MEMORY_MODELS, TRANSFER_MODELS, summary
 
 OWN = "own"  # name of the processors that a model comes with
 TENSORFLOW, ONNX = "TensorFlow", "ONNX"
@@ -73,6 +73,7 @@ def add_rules(command: Any) -> None:
         "--memory", choices=MEMORY_MODELS, help="memory model (default: dynamic, where memory is limited)"
     )
     command.add_argument("--transfers", choices=TRANSFER_MODELS, default="parallel", help="(default: parallel)")
+    command.add_argument("--latency", choices=LATENCIES, default="holds", help=f"{summary(LATENCIES)} (default: holds)")
     command.add_argument("--seed", type=int, default=0, help="for strategies that use random numbers (default: 0)")
     command.add_argument(
         "--prepare", default="", metavar="A,B", help="transformations that make the graph smaller first"
@@ -120,7 +121,8 @@ def problem_of(options: argparse.Namespace) -> tuple[str, Problem]:
     """Name of the cluster asked for, and the problem."""
     graph = model_of(options)
     name, cluster = cluster_of(options, graph)
-    return name, Problem(graph, cluster, memory=options.memory, transfers=options.transfers)
+    rules = {rule: getattr(options, rule) for rule in ("memory", "transfers", "latency")}
+    return name, Problem(graph, cluster, **rules)
 
 
 def open_flag(options: argparse.Namespace, graph: OpGraph) -> str:

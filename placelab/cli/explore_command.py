@@ -81,5 +81,6 @@ def state_of(options: argparse.Namespace) -> State:
         name, cluster = cluster_of(options, state.model.graph)
         given = (state.model.cluster if name == OWN else None) or Preset(GIVEN, cluster)
         state = state.with_preset(preset(name) if name in PRESETS else given)
-    changes = {"memory": options.memory or state.memory, "transfers": options.transfers, "seed": options.seed}
+    changes = {label: getattr(options, label) for label in ("transfers", "latency", "seed")}
+    changes["memory"] = options.memory or state.memory
     return replace(state, **changes).with_choices(options.partitioner, options.scheduler, {}, several(options.prepare))

@@ -150,6 +150,7 @@ def _problem(state: State) -> str:
     arguments = [f"memory={state.memory!r}", f"transfers={state.transfers!r}"]
     arguments += ["duplex=True"] if state.duplex else []
     arguments += [f"transfer_ops={number(state.transfer_ops)}"] if state.transfer_ops else []
+    arguments += [f"latency={state.latency!r}"] if state.latency != "holds" else []
     arguments += [f"groups={_text(list(state.groups))}"] if state.groups else []
     pins = [shortened(pins_on(where, state.cluster), state.graph) for where in state.pins]
     calls = [f"problem = problem.pin({_text(where)})" for where in pins]

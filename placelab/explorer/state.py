@@ -18,7 +18,7 @@ from placelab.problem import clusters
 from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph
 from placelab.problem.plain_numbers import counts_plainly
-from placelab.problem.problem import Problem
+from placelab.problem.problem import CHOSEN, Problem
 from placelab.problem.rules import groups_of, merged_groups
 from placelab.strategies import PLANNED, find, keywords, partitioners, schedulers, transforms
 from placelab.widgets.cluster.layout import Layout
@@ -106,7 +106,7 @@ class State:
     options
         ``{("partitioner", name): {option: value}}``, likewise for schedulers and transforms: options that differ from their
         defaults. Options of strategies that are not chosen now are kept.
-    memory, transfers, duplex, transfer_ops, groups
+    memory, transfers, duplex, latency, transfer_ops, groups
         As in :class:`placelab.Problem`; no control changes the last two, which come from a given problem.
     requested_scheduler
         The scheduler that a user has chosen, where it could not run for want of a plan; "" where it runs.
@@ -132,6 +132,7 @@ class State:
     transfers: str = "parallel"
     duplex: bool = False
     transfer_ops: float = 0.0
+    latency: str = "holds"
     groups: tuple[tuple[str, ...], ...] = ()
     pins: tuple[Mapping[str, tuple[str, ...]], ...] = ()
     prepare: tuple[str, ...] = ()
@@ -248,20 +249,13 @@ class State:
     @property
     def rules(self) -> tuple:
         """The arguments of the problem; states with equal ones have the same problem."""
-        labels = ("graph", "cluster", "memory", "transfers", "duplex", "transfer_ops", "groups", "pins")
+        labels = ("graph", "cluster", *CHOSEN, "groups", "pins")
         return tuple(getattr(self, label) for label in labels)
 
     def problem(self) -> Problem:
         """The problem described; raise PlacelabError when it is invalid."""
-        problem = Problem(
-            self.graph,
-            self.cluster,
-            memory=self.memory,
-            transfers=self.transfers,
-            duplex=self.duplex,
-            transfer_ops=self.transfer_ops,
-            groups=self.groups,
-        )
+        chosen = {label: getattr(self, label) for label in CHOSEN}
+        problem = Problem(self.graph, self.cluster, **chosen, groups=self.groups)
         for where in self.pins:
             problem = problem.pin(pins_on(where, self.cluster))
         return problem
@@ -385,7 +379,7 @@ def _renamed(
 
 
 def _rules(problem: Problem) -> dict[str, Any]:
-    rules = {label: getattr(problem, label) for label in ("memory", "transfers", "duplex", "transfer_ops")}
+    rules = {label: getattr(problem, label) for label in CHOSEN}
     groups = () if problem.groups == Problem(problem.graph, problem.cluster).groups else problem.groups
     depth = max(map(len, problem.rules.values()), default=0)
     pins = tuple({op: names[i] for op, names in problem.rules.items() if i < len(names)} for i in range(depth))

@@ -196,6 +196,7 @@ class Ports(NamedTuple):
 
     contention: int  # PARALLEL, PORTS or CHANNEL
     in_port: int  # entry of free at which receiving ports begin
+    held: float  # share of its latency for which a transfer holds its ports: 1, or 0 where the latency follows
     free: np.ndarray  # float64, PORTS (2 * k,), CHANNEL (k * k,): when each port or channel is free
     sent: np.ndarray  # float64 (tensors * k,): when tensor t leaves for device d; -1 where no transfer is planned
     there: np.ndarray  # float64 (tensors * k,): when it is there; both (0,) without contention

@@ -10,13 +10,13 @@ c. idle devices, lowest first, each start an executable op; those of no length c
 d. where transfers have priorities: all requests of the instant have been collected, and transfers start by priority.
 
 Codes of events are numbers of ops, then of Sends, then of transfers, then of transfers that begin later than they were requested
-(where transfers share links: whose latency is over), then of ops that a plan starts no earlier; the last is that of a transfer
-which shares links and may end.
+(where transfers share links: whose latency is over; where they wait in queues: whose queue is free before they end), then of ops
+that a plan starts no earlier; the last is that of a transfer which shares links and may end.
 Sums of times always associate from the left, so that compiled code, plain Python and any other machine agree to the last bit.
 """
 
 from placelab.kernels.batch import begin_run, keep_row, last_finish
-from placelab.kernels.codes import FAIR, FREE
+from placelab.kernels.codes import FAIR, FREE, PORTS
 from placelab.kernels.fair_shares import empty_flows, end_flows, share_links
 from placelab.kernels.heap import pop_event
 from placelab.kernels.jit import helper, inlined, kernel
@@ -210,7 +210,7 @@ def complete(
             end_transfer(code - first, instant, pred, copies, receivers, ops, order, memory, contention, devices)
         elif code == first + 2 * n_transfers + n:
             links = contention.links
-            end_flows(now, first, network.bandwidth, links.flows, links.shared, events, results)
+            end_flows(now, first, 1.0 - links.held, network, links.flows, links.shared, events, results)
         elif code >= first + 2 * n_transfers:
             add_to(devices.touched, ops.device[code - first - 2 * n_transfers])
         else:
@@ -218,8 +218,10 @@ def complete(
             if contention.links.contention == FAIR:
                 pair = copies.source[x] * len(devices.busy) + copies.destination[x]
                 move_bytes(x, pair, now, first, copies, network, memory, contention.links, events, results)
-            else:
+            elif contention.links.contention == PORTS:
                 begin_copy(copies.tensor[x], copies.destination[x], memory)
+            else:
+                free_links(x, copies.source[x], copies.destination[x], len(devices.busy), contention)
         for x in range(low, high):
             request_transfer(x, now, first, copies, network, memory, contention, events, results)
 
@@ -240,7 +242,7 @@ def end_op(v, instant, pred, copies, receivers, ops, order, memory, devices):
 
 @inlined
 def end_transfer(x, instant, pred, copies, receivers, ops, order, memory, contention, devices):
-    """Transfer x ends: consumers have an input more, and its links are free."""
+    """Transfer x ends: consumers have an input more, and its links are free, unless they were before."""
     s = copies.source[x]
     d = copies.destination[x]
     for i in range(receivers.ptr[2 * x], receivers.ptr[2 * x + 1]):
@@ -249,4 +251,5 @@ def end_transfer(x, instant, pred, copies, receivers, ops, order, memory, conten
     if memory.needs.model != FREE:
         end_copy(copies.tensor[x], s, d, memory)
         add_to(devices.touched, s)  # there may be room for an op that waits
-    free_links(x, s, d, len(devices.busy), contention)
+    if contention.links.held != 0.0:
+        free_links(x, s, d, len(devices.busy), contention)

@@ -72,20 +72,20 @@ def link_items(items, last, before):
 
 
 @helper
-def holder(x, until, moved, transfer_finish):
+def holder(x, until, moved):
     """The transfer that held a port or channel of transfer x until then (ties: the lowest number), -1 for none."""
-    first, last, by_finish = moved.first, moved.last, moved.by_finish
+    first, last, by_free = moved.first, moved.last, moved.by_free
     low = 0
-    high = len(by_finish)
+    high = len(by_free)
     while low < high:
         middle = (low + high) // 2
-        if transfer_finish[by_finish[middle]] < until:
+        if moved.free[by_free[middle]] < until:
             low = middle + 1
         else:
             high = middle
     found = -1
-    while low < len(by_finish) and transfer_finish[by_finish[low]] == until:
-        y = by_finish[low]
+    while low < len(by_free) and moved.free[by_free[low]] == until:
+        y = by_free[low]
         low += 1
         a = first[x]
         b = last[x]
@@ -157,7 +157,7 @@ def walk_back(items, pred, carried, moved, walk, steps):
                 if hurdle >= 0:
                     free = finish[hurdle]
             else:
-                hurdle = holder(v, time, moved, carried.finish)
+                hurdle = holder(v, time, moved)
                 if hurdle >= 0:
                     free = time
             known = max(there, free)

@@ -35,7 +35,8 @@ class Moved(NamedTuple):
     start: np.ndarray  # float64 (x,)
     first: np.ndarray  # int32 (x,): port or channel that each occupies; (0,) where transfers wait for none
     last: np.ndarray  # int32 (x,): the other one, or the same
-    by_finish: np.ndarray  # int32 (x,): transfers by finish; (0,) where they wait for none
+    free: np.ndarray  # float64 (x,): when these are free again
+    by_free: np.ndarray  # int32 (x,): transfers by that; (0,) where they wait for none
 
 
 class CarrierWork(NamedTuple):

@@ -1,13 +1,13 @@
 """Transfers that share links, max-min fairly (Bertsekas and Gallager 1992 §6.5.2, progressive filling).
 
-A transfer is a flow from the moment at which its latency is over until all its bytes are there. Flows of one ordered pair of
+A transfer is a flow while its bytes pass; its latency comes before, or after where it follows. Flows of one ordered pair of
 devices, a class, have equal rates: the pair's bandwidth is theirs together, and so is that of each shared link that the pair
 uses. Rates change only when a flow begins or ends; an event at the end of the next flow, whose code follows all others, may
 come too early when rates have changed since, and is then of no effect.
 
 ``served`` of a class are the bytes that a flow would have got since the class was last idle. A flow ends when ``served`` has
 grown by its bytes, so flows of a class end in the order of a heap. ``served`` is brought up to date only when a class's rate or
-its number of flows changes: a transfer that shares with nobody takes latency + bytes / bandwidth to the last bit.
+its number of flows changes: a transfer that shares with nobody takes latency + bytes / bandwidth to the last bit, in that order.
 """
 
 from placelab.kernels.heap import pop_entry, push_entry, push_event
@@ -85,8 +85,8 @@ def mark(c, bandwidth, flows, shared):
 
 
 @helper
-def end_flows(now, first, bandwidth, flows, shared, events, results):
-    """End the flows that are due: their transfers' events follow at this instant. O(classes + ended log transfers)."""
+def end_flows(now, first, after, network, flows, shared, events, results):
+    """End the flows that are due; their transfers end when `after` of the latency is over. O(classes + ended log transfers)."""
     if flows.next[0] <= now:
         flows.next[0] = -1.0
     kept = 0
@@ -103,9 +103,10 @@ def end_flows(now, first, bandwidth, flows, shared, events, results):
                 flows.count[c] -= 1
                 for j in range(shared.ptr[c], shared.ptr[c + 1]):
                     shared.flows[shared.link[j]] -= 1
-                results.transfer_finish[x] = now
-                events.size[0] = push_event(events.heap, events.size[0], now, first + x)
-            mark(c, bandwidth, flows, shared)
+                end = now + after * network.latency[c]
+                results.transfer_finish[x] = end
+                events.size[0] = push_event(events.heap, events.size[0], end, first + x)
+            mark(c, network.bandwidth, flows, shared)
         if flows.count[c] > 0:
             flows.active[kept] = c
             kept += 1

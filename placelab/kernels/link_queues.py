@@ -1,6 +1,8 @@
 """Start transfers, at once or when the links that they wait for are free.
 
-Events of transfers have the codes from `first` on, one per transfer, then as many for the begins of reserved ones.
+Events of transfers have the codes from `first` on, one per transfer, then as many for what happens before a transfer ends: a
+reserved one begins, or a queue is free. A transfer holds its links for ``links.held`` of its latency, 1 or 0, and while its bytes
+pass; where it does not hold them for the latency, the latency comes last.
 """
 
 from placelab.kernels.codes import CHANNEL, DYNAMIC, FAIR, PARALLEL, PORTS, PORTS_BY_PRIORITY
@@ -34,12 +36,14 @@ def request_transfer(x, now, first, copies, network, memory, contention, events,
                 begin = links.port[s]
             if links.port[links.in_port + d] > begin:
                 begin = links.port[links.in_port + d]
-        end = begin + network.latency[pair] + memory.needs.tensor_bytes[t] / network.bandwidth[pair]
+        took = memory.needs.tensor_bytes[t] / network.bandwidth[pair]
+        end = begin + network.latency[pair] + took
         results.transfer_start[x] = begin
         results.transfer_finish[x] = end
         if links.contention == PORTS:
-            links.port[s] = end
-            links.port[links.in_port + d] = end
+            free = begin + links.held * network.latency[pair] + took
+            links.port[s] = free
+            links.port[links.in_port + d] = free
         push(end, first + x, events)
         if memory.needs.model == DYNAMIC and begin > now:
             push(begin, first + len(copies.tensor) + x, events)
@@ -49,7 +53,7 @@ def request_transfer(x, now, first, copies, network, memory, contention, events,
     if links.contention == FAIR:
         results.transfer_start[x] = now
         begin_copy(t, d, memory)
-        begin = now + network.latency[pair]
+        begin = now + links.held * network.latency[pair]
         if begin > now:
             push(begin, first + len(copies.tensor) + x, events)
         else:
@@ -69,19 +73,20 @@ def request_transfer(x, now, first, copies, network, memory, contention, events,
 
 @inlined
 def move_bytes(x, pair, now, first, copies, network, memory, links, events, results):
-    """The latency of transfer x is over: its bytes share the links, unless they take no time."""
+    """The bytes of transfer x share the links from now on, unless they take no time."""
     size = memory.needs.tensor_bytes[copies.tensor[x]]
     alone = links.shared.ptr[pair + 1] == links.shared.ptr[pair]
     if size == 0.0 or (alone and network.bandwidth[pair] == float("inf")):
-        results.transfer_finish[x] = now
-        push(now, first + x, events)
+        end = now + (1.0 - links.held) * network.latency[pair]
+        results.transfer_finish[x] = end
+        push(end, first + x, events)
     else:
         begin_flow(x, pair, now, size, network.bandwidth, links.flows, links.shared)
 
 
 @inlined
 def free_links(x, s, d, k, contention):
-    """Transfer x from device s to d is over: let the transfers that may have waited for its links be looked at."""
+    """Transfer x from device s to d no longer holds its links: let the transfers that may have waited for them be looked at."""
     links, queues, pairs = contention
     if links.contention == CHANNEL:
         links.channel[queues.of[x]] = 0
@@ -173,8 +178,11 @@ def start_waiting(now, first, collecting, copies, network, memory, contention, e
         else:
             links.port[s] = 1.0
             links.port[links.in_port + d] = 1.0
-        end = now + network.latency[s * k + d] + memory.needs.tensor_bytes[t] / network.bandwidth[s * k + d]
+        took = memory.needs.tensor_bytes[t] / network.bandwidth[s * k + d]
+        end = now + network.latency[s * k + d] + took
         results.transfer_start[x] = now
         results.transfer_finish[x] = end
         push(end, first + x, events)
+        if links.held == 0.0:
+            push(now + took, first + len(copies.tensor) + x, events)
         begin_copy(t, d, memory)

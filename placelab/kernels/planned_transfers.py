@@ -1,9 +1,10 @@
 """Transfers that a planner plans: when an op's inputs would be on a device, queueing for ports or channels where they must.
 
 Contention: ``PARALLEL`` none; ``PORTS`` one transfer at a time per device (``ports.free[d]`` sends, ``ports.free[in_port + d]``
-receives, the same one if `in_port` is 0); ``CHANNEL`` one at a time per ordered pair (``ports.free[s * k + d]``). A tensor
-travels once per device, and within an op inputs are sent in the order they were computed. Input i of op v is edge
-``pred.edge[pred.ptr[v] + i]``; ``inputs.sent[i], inputs.there[i]`` say when it is sent and there.
+receives, the same one if `in_port` is 0); ``CHANNEL`` one at a time per ordered pair (``ports.free[s * k + d]``). A transfer
+holds these while its bytes pass, and for ``ports.held`` of its latency, 1 or 0. A tensor travels once per device, and within an
+op inputs are sent in the order they were computed. Input i of op v is edge ``pred.edge[pred.ptr[v] + i]``; ``inputs.sent[i],
+inputs.there[i]`` say when it is sent and there.
 """
 
 from placelab.kernels.codes import CHANNEL, PARALLEL, PORTS
@@ -54,6 +55,12 @@ def sort_inputs(v, d, pred, ports, plan, inputs):
         turn[j] = i
 
 
+@inlined
+def held_until(begin, link, size, held, network):
+    """When a transfer of `size` bytes that begins then lets go of its port or channel; `held`: for which share of the latency."""
+    return begin + held * network.latency[link] + size / network.bandwidth[link]
+
+
 @helper
 def inputs_in_turn(v, d, pred, network, ports, plan, inputs):
     """As :func:`inputs_at_once`, with contention: behind all transfers that were planned before."""
@@ -86,9 +93,9 @@ def inputs_in_turn(v, d, pred, network, ports, plan, inputs):
             begin = max(plan.finish[u] + network.send[home], inputs.lane[home], receiver)
             sent[i] = begin
             there[i] = begin + network.latency[link] + pred.bytes[e] / network.bandwidth[link]
-            inputs.lane[home] = there[i]
+            inputs.lane[home] = held_until(begin, link, pred.bytes[e], ports.held, network)
             if ports.contention == PORTS:
-                receiver = there[i]
+                receiver = inputs.lane[home]
         before = i
         tensor = pred.tensor[e]
         if there[i] > ready:
@@ -105,7 +112,7 @@ def inputs_on(v, d, pred, network, ports, plan, inputs):
 
 
 @helper
-def reserve_links(v, d, pred, ports, plan, inputs):
+def reserve_links(v, d, pred, network, ports, plan, inputs):
     """Plan the transfers that bring v's inputs to d, at the times that :func:`inputs_on` found."""
     if ports.contention == PARALLEL:
         return
@@ -116,11 +123,11 @@ def reserve_links(v, d, pred, ports, plan, inputs):
         copy = pred.tensor[e] * k + d
         if home == d or ports.sent[copy] >= 0.0:
             continue
-        there = inputs.there[i]
+        free = held_until(inputs.sent[i], home * k + d, pred.bytes[e], ports.held, network)
         ports.sent[copy] = inputs.sent[i]
-        ports.there[copy] = there
+        ports.there[copy] = inputs.there[i]
         if ports.contention == CHANNEL:
-            ports.free[home * k + d] = max(ports.free[home * k + d], there)
+            ports.free[home * k + d] = max(ports.free[home * k + d], free)
         else:
-            ports.free[home] = max(ports.free[home], there)
-            ports.free[ports.in_port + d] = max(ports.free[ports.in_port + d], there)
+            ports.free[home] = max(ports.free[home], free)
+            ports.free[ports.in_port + d] = max(ports.free[ports.in_port + d], free)

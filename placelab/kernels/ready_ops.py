@@ -238,7 +238,7 @@ def take_limits(v, d, pred, succ, network, eligible, limits, queues, bounds, pla
         if mark_readers(1, v, d, pred, succ, limits, queues.missing, bounds.marked, plan):
             settle(d, False, eligible, queues, bounds, plan)
             mark_readers(0, v, d, pred, succ, limits, queues.missing, bounds.marked, plan)
-    reserve_links(v, d, pred, ports, plan, inputs)
+    reserve_links(v, d, pred, network, ports, plan, inputs)
 
 
 @inlined

@@ -10,6 +10,7 @@ every ``chunk`` positions.
 
 from placelab.kernels.codes import PARALLEL, PORTS
 from placelab.kernels.jit import helper
+from placelab.kernels.planned_transfers import held_until
 
 NEVER = float("inf")
 MARGIN = 1e-12  # relative: a tail adds the same times from the other end, which rounds differently
@@ -73,8 +74,8 @@ def deliver(v, t, succ, machine, device, arrival, state):
                     begin = state[into] if state[into] > begin else begin
                 there = begin + machine.latency[d * k + w] + succ.bytes[e] / machine.bandwidth[d * k + w]
                 if machine.contention != PARALLEL:
-                    state[out] = there
-                    state[into] = there
+                    state[out] = held_until(begin, d * k + w, succ.bytes[e], machine.held, machine)
+                    state[into] = state[out]
             arrival[e] = there
     return t
 

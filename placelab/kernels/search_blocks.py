@@ -16,6 +16,7 @@ class Machine(NamedTuple):
 
     contention: int  # PARALLEL, PORTS or CHANNEL
     in_port: int  # entry of a state at which ports that receive begin
+    held: float  # share of its latency for which a transfer holds its ports: 1, or 0 where the latency follows
     send: np.ndarray  # float64 (k,): seconds of a Send on each device, 0 for none
     latency: np.ndarray  # float64 (k * k,): seconds, 0 within a device
     bandwidth: np.ndarray  # float64 (k * k,): bytes per second, infinite within a device

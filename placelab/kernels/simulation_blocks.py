@@ -227,6 +227,7 @@ class Links(NamedTuple):
 
     contention: int  # PARALLEL, PORTS, CHANNEL, PORTS_BY_PRIORITY or FAIR
     in_port: int  # entry of port at which receiving ports begin, 0 where a port does both
+    held: float  # share of its latency for which a transfer holds its links: 1, or 0 where the latency follows
     port: np.ndarray  # float64 (2 * k,): PORTS when each is free, PORTS_BY_PRIORITY 1 where it is taken
     channel: np.ndarray  # int32 (queues,), or (1,): CHANNEL 1 where it is taken
     flows: Flows

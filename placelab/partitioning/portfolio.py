@@ -23,6 +23,7 @@ from placelab.planning.capacity import Assignment
 from placelab.planning.memory_plan import can_bind
 from placelab.problem.graph import frozen
 from placelab.problem.problem import Problem
+from placelab.problem.resource_models import held
 from placelab.progress import Progress, Report, never, silent
 from placelab.schedule.placement import Placement
 from placelab.strategies import Limits, partitioner
@@ -266,6 +267,7 @@ def _fixed(problem: Problem) -> tuple[blocks.Predecessors, blocks.Successors, se
     machine = searching.Machine(
         problem.transfer_model.planned,
         (3 if problem.duplex else 2) * k,
+        held(problem.latency),
         frozen(problem.transfer_ops / cluster.speed),
         cluster.latency.reshape(-1),
         cluster.bandwidth.reshape(-1),

@@ -16,6 +16,7 @@ from placelab.planning.memory_plan import held_for_ever_by_group, planning_limit
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.once import once
 from placelab.problem.problem import Problem
+from placelab.problem.resource_models import held
 
 # -------------------------------------------------------------------- a problem
 
@@ -186,7 +187,8 @@ def ports(problem: Problem) -> blocks.Ports:
     k, model, size = problem.cluster.n_devices, problem.transfer_model, lanes(problem)
     copies = problem.graph.n_tensors * k if size else 0
     in_port = k if problem.duplex else 0
-    return blocks.Ports(model.planned, in_port, np.empty(size), np.empty(copies), np.empty(copies))
+    times = np.empty(size), np.empty(copies), np.empty(copies)
+    return blocks.Ports(model.planned, in_port, held(problem.latency), *times)
 
 
 def inputs(problem: Problem) -> blocks.Inputs:

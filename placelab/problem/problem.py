@@ -17,7 +17,7 @@ from placelab.problem.cluster import Cluster
 from placelab.problem.graph import OpGraph, frozen, pointers
 from placelab.problem.markup import bundle
 from placelab.problem.problem_html import show_problem
-from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS, MemoryModel, TransferModel
+from placelab.problem.resource_models import LATENCIES, MEMORY_MODELS, TRANSFER_MODELS, MemoryModel, TransferModel
 from placelab.problem.rules import (
     Rules,
     common_to_groups,
@@ -29,6 +29,9 @@ from placelab.problem.rules import (
     texts_of_each,
 )
 from placelab.problem.time_table import check_range, check_times, time_table
+
+# rules of one value each, in the order of the fields
+CHOSEN = ("memory", "transfers", "duplex", "transfer_ops", "latency")
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -49,6 +52,9 @@ class Problem:
         and Gallager 1992 §6.5.2).
     duplex
         Under ``"sequential"``: True lets a device send and receive at once.
+    latency
+        ``"holds"``: a transfer occupies its port or channel until it arrives (Baechi 2020). ``"follows"``: for bytes /
+        bandwidth; it arrives a latency later. Under ``"fair"`` a latency takes no bandwidth, before or after the bytes.
     transfer_ops
         Operations of the Send and of the Receive op each transfer becomes; 0 (default): no such ops.
     groups
@@ -78,6 +84,7 @@ class Problem:
     transfers: str
     duplex: bool
     transfer_ops: float
+    latency: str
     group: np.ndarray
     group_names: tuple[str, ...]
     mask: np.ndarray | None
@@ -93,6 +100,7 @@ class Problem:
         transfers: str = "parallel",
         duplex: bool = False,
         transfer_ops: float = 0,
+        latency: str = "holds",
         groups: Iterable[Sequence[str]] = (),
         allowed: Mapping[str, Any] | None = None,
     ) -> None:
@@ -104,6 +112,7 @@ class Problem:
             memory = "none" if np.isinf(cluster.memory).all() else "dynamic"
         _choice("memory model", memory, MEMORY_MODELS)
         _choice("transfer model", transfers, TRANSFER_MODELS)
+        _choice("latency", latency, LATENCIES)
         if not isinstance(duplex, (bool, np.bool_)):
             raise FormatError(f"duplex is {duplex!r}; expected True or False")
         number = isinstance(transfer_ops, (int, float, np.number)) and not isinstance(transfer_ops, bool)
@@ -111,7 +120,8 @@ class Problem:
             raise FormatError(f"transfer_ops is {transfer_ops!r}; expected a finite number of operations, 0 or more")
         group, group_names = merged_groups(graph, groups_of(groups))
         rules = {name: (texts_of(cluster, devices),) for name, devices in rules_of(allowed, "allowed").items()}
-        self._set(graph, cluster, memory, transfers, bool(duplex), float(transfer_ops), group, group_names, rules)
+        chosen = (memory, transfers, bool(duplex), float(transfer_ops), latency)
+        self._set(graph, cluster, *chosen, group, group_names, rules)
 
     def _set(self, graph: OpGraph, cluster: Cluster, *facts: Any) -> None:
         *_, group, group_names, rules = facts
@@ -261,7 +271,7 @@ class Problem:
 
     def _with_rules(self, rules: Rules) -> Problem:
         problem = object.__new__(Problem)
-        facts = (self.memory, self.transfers, self.duplex, self.transfer_ops, self.group, self.group_names)
+        facts = (getattr(self, label) for label in (*CHOSEN, "group", "group_names"))
         problem._set(self.graph, self.cluster, *facts, rules)
         return problem
 
@@ -279,22 +289,9 @@ class Problem:
         `groups` and `allowed` add to what holds. On another cluster, pins and constraints keep the names, types and hosts they
         were given; on another graph, those of the old one are gone.
         """
-        unknown = set(changes) - {
-            "graph",
-            "cluster",
-            "memory",
-            "transfers",
-            "duplex",
-            "transfer_ops",
-            "groups",
-            "allowed",
-        }
-        if unknown:
+        if unknown := set(changes) - {"graph", "cluster", *CHOSEN, "groups", "allowed"}:
             raise FormatError(f"a problem has no {', '.join(sorted(unknown))}")
-        keep = {
-            label: getattr(self, label)
-            for label in ("graph", "cluster", "memory", "transfers", "duplex", "transfer_ops")
-        }
+        keep = {label: getattr(self, label) for label in ("graph", "cluster", *CHOSEN)}
         same_graph = "graph" not in changes
         groups = groups_of(changes.pop("groups", ()))
         if same_graph and groups:
@@ -387,7 +384,8 @@ class Problem:
         return c.latency[source, destination] + self.graph.tensor_bytes[tensor] / c.bandwidth[source, destination]
 
     def __repr__(self) -> str:
-        return f"Problem({self.graph!r}, {self.cluster!r}, memory={self.memory!r}, transfers={self.transfers!r})"
+        more = "" if self.latency == "holds" else f", latency={self.latency!r}"
+        return f"Problem({self.graph!r}, {self.cluster!r}, memory={self.memory!r}, transfers={self.transfers!r}{more})"
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return bundle(self, show_problem(self))

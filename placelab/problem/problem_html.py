@@ -10,6 +10,7 @@ import numpy as np
 from placelab.problem.cluster_html import cluster_drawing
 from placelab.problem.graph_html import graph_rows, layers
 from placelab.problem.markup import amount, counted, picture, side_by_side, table, text
+from placelab.problem.resource_models import LATENCIES
 
 if TYPE_CHECKING:
     from placelab.problem.problem import Problem
@@ -42,6 +43,8 @@ def _rules(problem: Problem) -> Iterator[tuple[str, str]]:
     yield "memory", f"{memory.name}: {memory.about}"
     one_way = ", duplex" if problem.duplex and transfers.duplex else ""
     yield "transfers", f"{transfers.name}{one_way}: {transfers.about}"
+    if problem.latency != "holds":
+        yield "latency", f"{problem.latency}: {LATENCIES[problem.latency]}"
     if problem.transfer_ops:
         yield "Send, Receive", f"ops of {amount(problem.transfer_ops, 'FLOP', problem.cluster.units)} each"
     if problem.n_groups:

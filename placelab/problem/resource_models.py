@@ -9,7 +9,7 @@ meaning is in :mod:`placelab.schedule.memory`. The checks are in :mod:`placelab.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -143,6 +143,17 @@ TRANSFER_MODELS = {
 }
 
 
+LATENCIES = {
+    "holds": "a transfer occupies its port or channel until it arrives",
+    "follows": "it occupies it for bytes / bandwidth, and arrives a latency later",
+}
+
+
+def held(latency: str) -> float:
+    """Share of its latency for which a transfer occupies its port or channel: 1, or 0 where the latency follows."""
+    return float(latency == "holds")
+
+
 def _nothing(graph: OpGraph) -> np.ndarray:
     return frozen(np.zeros(graph.n_ops))
 
@@ -204,6 +215,6 @@ MEMORY_MODELS = {
 }
 
 
-def summary(models: dict[str, TransferModel] | dict[str, MemoryModel]) -> str:
+def summary(models: Mapping[str, TransferModel | MemoryModel | str]) -> str:
     """The models of a table and what each says, as one sentence without its end."""
-    return "; ".join(f"{name}: {model.about}" for name, model in models.items())
+    return "; ".join(f"{name}: {getattr(model, 'about', model)}" for name, model in models.items())

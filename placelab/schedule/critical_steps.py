@@ -11,6 +11,7 @@ from placelab.kernels import explain_blocks as explaining
 from placelab.kernels.blocks import Predecessors
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.once import once
+from placelab.schedule.shared_way import free_again
 
 if TYPE_CHECKING:
     from placelab.schedule.schedule import Schedule
@@ -84,9 +85,10 @@ def _moved(schedule: Schedule) -> explaining.Moved:
     problem, moved = schedule.problem, schedule.transfers
     k, duplex, nothing = problem.cluster.n_devices, problem.duplex, np.empty(0)
     ends = problem.transfer_model.occupied(moved["source"], moved["destination"], k, duplex)
-    queues = (ends[0], ends[-1], np.argsort(moved["finish"])) if ends else (nothing, nothing, nothing)
-    return explaining.Moved(
-        frozen(problem.graph.tensor_producer[moved["tensor"]]),
-        frozen(moved["start"]),
-        *(frozen(column.astype(np.int32)) for column in queues),
+    free = free_again(schedule)
+    first, last, by_free = (
+        frozen(column.astype(np.int32))
+        for column in ((ends[0], ends[-1], np.argsort(free)) if ends else (nothing, nothing, nothing))
     )
+    made_by = frozen(problem.graph.tensor_producer[moved["tensor"]])
+    return explaining.Moved(made_by, frozen(moved["start"]), first, last, free, by_free)

@@ -29,6 +29,8 @@ class Schedule:
         Seconds.
     transfers : structured ndarray
         ``tensor, source, destination, start, finish``: one row per (tensor, destination), by (producer, destination, tensor).
+        ``start`` is when it leaves its source, ``finish`` when it has arrived, its latency included. Where ``problem.latency``
+        is ``"follows"``, its port or channel is free before that.
     sends : structured ndarray
         The Send op of each transfer, on its source, row by row; empty unless ``problem.transfer_ops > 0``.
     scheduler, seed, options

@@ -6,11 +6,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from placelab.problem.graph import frozen
+from placelab.problem.resource_models import held
+
 if TYPE_CHECKING:
     from placelab.schedule.schedule import Schedule
 
 MOST = 3  # names in a sentence
 ROUNDING = 1e-9
+
+
+def free_again(schedule: Schedule) -> np.ndarray:
+    """When each transfer's port, channel or link is free again [s], shape (n_transfers,): at the latest when it arrives."""
+    problem, moved = schedule.problem, schedule.transfers
+    way, size = (moved["source"], moved["destination"]), problem.graph.tensor_bytes[moved["tensor"]]
+    if problem.latency == "holds":
+        return frozen(moved["finish"])
+    if problem.transfer_model.shared:
+        return frozen(moved["finish"] - problem.cluster.latency[way])
+    return frozen(moved["start"] + size / problem.cluster.bandwidth[way])  # to the last bit as simulated
 
 
 def sharers(schedule: Schedule, x: int) -> dict[str, np.ndarray]:
@@ -23,8 +37,9 @@ def sharers(schedule: Schedule, x: int) -> dict[str, np.ndarray]:
     if not problem.transfer_model.shared:
         return {}
     cluster, k = problem.cluster, problem.cluster.n_devices
-    begin = moved["start"] + cluster.latency[moved["source"], moved["destination"]]
-    meets = (begin < moved["finish"][x]) & (moved["finish"] > begin[x]) & (moved["finish"] > begin)
+    begin = moved["start"] + held(problem.latency) * cluster.latency[moved["source"], moved["destination"]]
+    end = free_again(schedule) - ROUNDING * schedule.makespan
+    meets = (begin < end[x]) & (end > begin[x]) & (end > begin)
     meets[x] = False
     pair = moved["source"].astype(np.int64) * k + moved["destination"]
     source, destination = int(moved["source"][x]), int(moved["destination"][x])

@@ -22,6 +22,7 @@ from placelab.planning.ranks import in_classes
 from placelab.problem.graph import OpGraph, frozen
 from placelab.problem.once import once
 from placelab.problem.problem import Problem
+from placelab.problem.resource_models import held
 from placelab.schedule.memory import TOLERANCE
 from placelab.schedule.order import Order
 
@@ -345,7 +346,8 @@ def _contention(problem: Problem, copies: blocks.Transfers, order: Order) -> sim
     flows, shared = NO_FLOWS, NO_SHARED
     if model == FAIR:
         flows, shared = flows_of(k, len(copies.tensor)), shared_links_of(problem.cluster.links, k)
-    links = simulating.Links(model, k if problem.duplex else 0, np.zeros(2 * k), channels, flows, shared)
+    in_port = k if problem.duplex else 0
+    links = simulating.Links(model, in_port, held(problem.latency), np.zeros(2 * k), channels, flows, shared)
     return simulating.Contention(links, queues, pairs)
 
 

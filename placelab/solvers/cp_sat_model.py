@@ -132,6 +132,7 @@ class Model:
         cp_model = _solver()
         self.cp, self.problem, self.incumbent, self.closed = cp_model, problem, incumbent, False
         table, moves = tables(problem), transfer_seconds(problem)
+        held = moves if problem.latency == "holds" else transfer_seconds(problem, 0.0)
         self.over_time = problem.memory == "dynamic" and can_bind(problem)
         self.sharing = waiting(problem) or self.over_time
         known = _shortest(table, incumbent, self.sharing)
@@ -141,9 +142,11 @@ class Model:
         if limit <= 0:  # nothing takes any time
             self.closed = known is not None
             limit = 1.0
-        self.table, self.unit = whole(table, limit, moves if self.sharing else None)
+        self.table, self.unit = whole(table, limit, np.concatenate([moves, held]) if self.sharing else None)
         self.exact = bool((np.where(np.isfinite(table.time), table.time, 0) % self.unit == 0).all())
-        self.moves = np.floor(np.minimum(moves, 2 * limit) / self.unit).astype(np.int64)
+        self.moves, self.held = (
+            np.floor(np.minimum(seconds, 2 * limit) / self.unit).astype(np.int64) for seconds in (moves, held)
+        )
         kind = interchangeable(problem)
         self.best: tuple[np.ndarray, np.ndarray] | None = None
         if known is not None:
@@ -174,7 +177,7 @@ class Model:
             self._precedence(a)
         self._memory()
         if self.sharing:
-            transfers = Transfers(self, self.moves)
+            transfers = Transfers(self, self.moves, self.held)
             if self.over_time:
                 Memory(self, transfers)
         self._symmetry(kind)

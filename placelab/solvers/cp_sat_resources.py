@@ -4,7 +4,8 @@ Per tensor t and destination d a start b_td, and per source s a Boolean x_tsd, w
 
 - b_td ≥ s_u + exec(u), and s_v ≥ b_td + trans(t, s, d) where x_tsd and y_vd;
   b_td = s_u + exec(u) where neither another transfer nor a Send can be in the way;
-- an interval of each transfer on each port or channel that it occupies, present where x is: no two overlap, in any order;
+- an interval of each transfer on each port or channel that it occupies, present where x is: no two overlap, in any order; it is
+  shorter than the transfer where the latency follows;
 - ``dynamic`` memory of each device: a cumulative resource of persistent bytes always, temporary bytes while an op runs, outputs
   from the producer's start until the last consumer there and the last transfer have finished, received copies from the
   transfer's start until the last consumer there has finished.
@@ -32,10 +33,13 @@ def waiting(problem: Problem) -> bool:
     return bool(problem.transfer_model.queue) and not problem.transfer_model.shared
 
 
-def transfer_seconds(problem: Problem) -> np.ndarray:
-    """Seconds of each tensor from device to device, shape (n_tensors, n_devices, n_devices); 0 within a device."""
+def transfer_seconds(problem: Problem, part: float = 1.0) -> np.ndarray:
+    """Seconds of each tensor from device to device, with a part of the latency; 0 within a device.
+
+    Shape (n_tensors, n_devices, n_devices).
+    """
     cluster, k = problem.cluster, problem.cluster.n_devices
-    seconds = cluster.latency + problem.graph.tensor_bytes[:, None, None] / cluster.bandwidth
+    seconds = part * cluster.latency + problem.graph.tensor_bytes[:, None, None] / cluster.bandwidth
     seconds[:, np.arange(k), np.arange(k)] = 0.0
     return seconds
 
@@ -59,8 +63,8 @@ class Transfers:
         Of each tensor the transfers that it may take: (source, destination, Boolean).
     """
 
-    def __init__(self, model: Model, units: np.ndarray) -> None:
-        self.model, self.units = model, units
+    def __init__(self, model: Model, units: np.ndarray, held: np.ndarray) -> None:
+        self.model, self.units, self.held = model, units, held
         self.begin: dict[tuple[int, int], Any] = {}
         self.sent: list[list[tuple[int, int, Any]]] = [[] for _ in range(model.problem.graph.n_tensors)]
         self.lanes: dict[int, list[Any]] = {}
@@ -94,7 +98,8 @@ class Transfers:
                 cp.add_bool_or([y.negated(), z.negated(), x])
                 cp.add(model.start[v] >= begin + long).only_enforce_if([x, z])
             for (queue,) in self._queues(s, d):
-                self.lanes.setdefault(queue, []).append(cp.new_optional_fixed_size_interval_var(begin, long, x, ""))
+                lane, held = self.lanes.setdefault(queue, []), int(self.held[t, s, d])
+                lane.append(cp.new_optional_fixed_size_interval_var(begin, held, x, ""))
 
     def _queues(self, s: int, d: int) -> list[list[int]]:
         problem = self.model.problem

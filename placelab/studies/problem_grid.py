@@ -18,7 +18,11 @@ from placelab.problem.problem import Problem
 from placelab.studies.parameter import OF_DEVICES, OF_LINKS, Parameter
 
 PARAMETERS = (*OF_LINKS, *OF_DEVICES)
-RULES = {"transfers": "transfers", "memory_model": "memory", "duplex": "duplex", "transfer_ops": "transfer_ops"}
+RULES = {
+    **{label: label for label in ("transfers", "duplex", "transfer_ops")},
+    "memory_model": "memory",  # without `model`, those of the cluster
+    "latency_rule": "latency",
+}
 Named = dict[str, Any]
 
 
@@ -63,8 +67,8 @@ def grid(graph: Any, devices: Any, **axes: Any) -> Problems:
     axes
         One value or a list for each of ``bandwidth`` [bytes/s], ``latency`` [s], ``speed`` [operations/s], ``memory`` [bytes]:
         devices or links that differ keep their ratios, and the largest gets the value, as in :func:`placelab.sensitivity`; a
-        mapping names the values. And of ``transfers``, ``memory_model``, ``duplex``, ``transfer_ops``, as
-        :class:`placelab.Problem` takes them.
+        mapping names the values. And of ``transfers``, ``duplex``, ``transfer_ops``, ``memory_model``, ``latency_rule``, as
+        :class:`placelab.Problem` takes them (the last two as ``memory`` and ``latency``).
 
     Returns
     -------

@@ -141,6 +141,7 @@ def problem_key(problem: Problem) -> str:
     facts = [cluster.names, cluster.types, cluster.hosts, problem.memory, problem.transfers, problem.duplex]
     facts += [problem.transfer_ops, problem.group_names, sorted(problem.allowed.items())]
     facts += [as_argument(cluster.links)] if cluster.links else []
+    facts += [problem.latency] if problem.latency != "holds" else []
     digest.update(json.dumps(facts).encode())
     return digest.hexdigest()
 

@@ -33,6 +33,7 @@ def examples() -> list[Problem]:
         Problem(diamond, three, transfers="sequential"),
         Problem(diamond, three, transfers="sequential", duplex=True, transfer_ops=1),
         Problem(diamond, three, transfers="channel"),
+        Problem(diamond, three, transfers="channel", latency="follows"),
         Problem(diamond, three, transfer_ops=2),
         Problem(diamond, two.replace(memory=[8.0, 11.0]), memory="reserved"),
         Problem(diamond, two.replace(memory=[14.0, 14.0]), memory="edges"),

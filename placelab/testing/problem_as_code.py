@@ -12,8 +12,8 @@ from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.problem.shared_links import as_argument
 
-RULES = ("memory", "transfers", "duplex", "transfer_ops", "groups", "allowed")
-DEFAULTS = {"memory": "none", "transfers": "parallel"}
+RULES = ("memory", "transfers", "duplex", "transfer_ops", "latency", "groups", "allowed")
+DEFAULTS = {"memory": "none", "transfers": "parallel", "latency": "holds"}
 
 
 def as_code(problem: Problem) -> str:

@@ -108,6 +108,7 @@ def microbatches(
         transfers=problem.transfers,
         duplex=problem.duplex,
         transfer_ops=problem.transfer_ops,
+        latency=problem.latency,
     )
 
 

@@ -92,6 +92,16 @@ def test_bounds_by_hand():
     assert pl.bounds(problem.replace(transfers="channel"), placement)["busiest_channel"] == 3.5
 
 
+def test_a_latency_that_follows_keeps_nothing_busy():
+    """Two tensors of 2 bytes at 1 byte/s: a port and a channel are busy for 4 s, with 3 s of latency each for 10."""
+    graph = pl.OpGraph.from_arrays(list("abc"), [0.0] * 3, [(0, 1), (0, 2)], edge_bytes=[2.0, 2.0])
+    for transfers, kind in (("sequential", "port"), ("channel", "channel")):
+        problem = pl.Problem(graph, pl.Cluster([1.0] * 2, bandwidth=1.0, latency=3.0), transfers=transfers)
+        for rule, busy in (("holds", 10.0), ("follows", 4.0)):
+            one = problem.replace(latency=rule)
+            assert pl.bounds(one, pl.Placement(one, [0, 1, 1]))[f"busiest_{kind}"] == busy
+
+
 def test_a_port_is_busy_both_ways_unless_duplex():
     """dev1 receives 3 bytes and sends 2: five seconds of one port, three of two."""
     graph = pl.OpGraph.from_arrays(list("abc"), [0.0] * 3, [(0, 1), (1, 2)], edge_bytes=[3.0, 2.0])

@@ -13,6 +13,7 @@ import placelab as pl
 from placelab.analysis.explanation import KINDS, REASONS, critical_steps, idle_gaps, why
 from placelab.problem.resource_models import TRANSFER_MODELS
 from placelab.schedule.schedule import TRANSFER
+from placelab.schedule.shared_way import free_again
 
 
 def runs(count, seed, **limits):
@@ -48,13 +49,14 @@ def test_the_path_tiles_the_makespan():
 
 
 def test_each_step_is_what_ran_then():
-    """The step of an op or transfer is its whole duration; a wait is the whole duration of what blocked it."""
+    """The step of an op or transfer is its whole duration; a wait is the whole time for which another was in the way."""
     seen = set()
     for schedule in runs(300, seed=52):
         spans = {
             "op": (schedule.start, schedule.finish),
             "transfer": (schedule.transfers["start"], schedule.transfers["finish"]),
             "send": (schedule.sends["start"], schedule.sends["finish"]),
+            "held": (schedule.transfers["start"], free_again(schedule)),
         }
         for kind, row, start, finish, cause, by in critical_steps(schedule).tolist():
             what = {(0, 0): "op", (1, 0): "transfer", (1, 2): "send", (2, 1): "op", (2, 2): "send", (2, 3): "transfer"}
@@ -62,7 +64,7 @@ def test_each_step_is_what_ran_then():
             if (kind, cause) == (2, 0):
                 assert schedule.problem.memory in ("edges", "dynamic")
                 continue
-            ran = spans[what[kind, cause]]
+            ran = spans["held" if (kind, cause) == (2, 3) else what[kind, cause]]
             assert (ran[0][by], ran[1][by]) == (start, finish)
             assert kind == 2 or row == by
     assert seen == {(0, 0), (1, 0), (1, 2), (2, 0), (2, 1), (2, 2), (2, 3)}

@@ -272,6 +272,18 @@ def test_ports_and_channels_carry_one_transfer_at_a_time(transfers, duplex, one,
         assert kinds(made) == expected
 
 
+@pytest.mark.parametrize(("transfers", "duplex", "one", "other", "together"), CONTENTION)
+def test_a_link_is_free_when_the_bytes_have_left_where_the_latency_follows(transfers, duplex, one, other, together):
+    """Of 2 s of bytes and 5 of latency, the latency alone may overlap with another transfer."""
+    graph = OpGraph.from_arrays(["p", "q", "P", "Q"], [1, 1, 1, 1], [(0, 2), (1, 3)], edge_bytes=[2, 2])
+    cluster, places = Cluster([1] * 4, bandwidth=1, latency=5), [one[0], other[0], one[1], other[1]]
+    problem = Problem(graph, cluster, transfers=transfers, duplex=duplex, latency="follows")
+    clash, short = set() if together else {"contention"}, {"transfer time"}
+    for first, second, expected in (((2, 9), (4, 11), set()), ((2, 9), (3, 10), clash), ((2, 4), (9, 16), short)):
+        made = schedule(problem, places, [0, 1, 20, 21], [1, 2, 21, 22], [(0, *one, *first), (1, *other, *second)])
+        assert kinds(made) == expected
+
+
 # FORK holds 1 byte for ever and 4 while running per op; a's tensor has 2 bytes. Schedule: a 0-2, transfer 2-5, b 5-8, c 8-9.
 MEMORY = [  # model, capacity of x and of y, what must be found: (device, from, bytes short)
     ("none", 1, 1, []),

@@ -42,12 +42,15 @@ def test_everything_that_can_be_asked_for(tmp_path):
     pl.generators.fork_join(6).save(path)
     cluster = tmp_path / "cluster.json"
     cluster.write_text('{"speed": [1e9, 2e9, 3e9], "bandwidth": 1e6, "memory": 5e9, "names": ["a", "b", "c"]}')
-    given = ["--cluster", str(cluster), "--partitioner", "cpop", "--scheduler", "fifo", "--transfers", "channel"]
-    state = explore_command.state_of(asked(str(path), *given, "--memory", "edges", "--seed", "3", "--prepare", "fuse"))
+    given = ["--cluster", str(cluster), "--partitioner", "cpop", "--scheduler", "fifo"]
+    given += ["--transfers", "channel", "--latency", "follows"]
+    state = explore_command.state_of(
+        asked(str(path), *given, "--memory", "edges", "--seed", "3", "--prepare", "fuse", "--latency", "follows")
+    )
     assert state.model.title == str(path) and state.problem().graph.n_ops == 8
     assert state.cluster.names == ("a", "b", "c") and state.cluster.speed.tolist() == [1e9, 2e9, 3e9]
     assert [state.partitioner, state.scheduler, state.seed, state.prepare] == ["cpop", "fifo", 3, ("fuse",)]
-    assert [state.transfers, state.memory] == ["channel", "edges"]
+    assert [state.transfers, state.memory, state.latency] == ["channel", "edges", "follows"]
 
 
 @pytest.mark.parametrize(

@@ -182,9 +182,21 @@ def test_place_hands_placements_back_to_the_frameworks(capsys, tmp_path):
 
 def test_place_takes_rules_and_strategies(capsys):
     """The result equals that of the library's calls with the same arguments."""
-    rules = ["--cluster", "uniform", "--memory", "reserved", "--transfers", "sequential", "--seed", "3"]
+    rules = [
+        "--cluster",
+        "uniform",
+        "--memory",
+        "reserved",
+        "--transfers",
+        "sequential",
+        "--latency",
+        "follows",
+        "--seed",
+        "3",
+    ]
     text = said(capsys, "place", "dynamic_rnn", *rules, "--partitioner", "tf-greedy", "--prepare", "colocate,fuse")
-    problem = pl.Problem(pl.load("dynamic_rnn"), pl.clusters.uniform(), memory="reserved", transfers="sequential")
+    models = dict(memory="reserved", transfers="sequential", latency="follows")
+    problem = pl.Problem(pl.load("dynamic_rnn"), pl.clusters.uniform(), **models)
     placement = pl.place(problem, "tf-greedy", prepare=("colocate", "fuse"), seed=3)
     scheduler = "pct" if placement.planned is None else "planned"
     schedule = pl.simulate(problem, placement, scheduler, seed=3)

@@ -170,10 +170,26 @@ def test_code_of_every_picker(explorer, transfers):
     assert reproduces(explorer)
 
 
+def test_a_latency_that_follows_is_picked_written_and_undone(explorer):
+    """The menu stands beside that of transfers, where these wait for a link or share one."""
+    menu = explorer.pickers.latency
+    assert not shown(menu)
+    explorer.actions.save_graph()
+    pick(explorer, "Transfers", "channel")
+    assert shown(menu) and "latency='" not in explorer.code
+    held = explorer.schedule
+    pick(explorer, "Latency", "follows")
+    assert explorer.problem.latency == "follows" and "latency='follows'" in explorer.code and reproduces(explorer)
+    explorer.undo()
+    assert (menu.value, explorer.problem.latency) == ("holds", "holds")
+    assert explorer.schedule.transfers.tobytes() == held.transfers.tobytes()
+
+
 def test_code_of_a_problem_with_rules():
     """Pins, groups and Send ops of a given problem are kept and written, also when the cluster changes."""
     graph = pl.generators.layered(30, seed=1)
-    problem = pl.Problem(graph, CLUSTER, transfers="channel", transfer_ops=1e8, groups=[list(graph.names[3:6])])
+    rules = dict(transfers="channel", transfer_ops=1e8, latency="follows")
+    problem = pl.Problem(graph, CLUSTER, **rules, groups=[list(graph.names[3:6])])
     problem = problem.pin({graph.names[0]: "b", graph.names[7]: ["a/gpu:1", "b/gpu:1"]}).pin(
         {graph.names[0]: "b/gpu:1"}
     )

@@ -36,7 +36,7 @@ SMALL = list(makespans.INSTANCES)[:6]
 def test_the_yardstick_in_c_is_the_simulator():
     """Every start and finish of fifo and pct under its transfer models, ties and times of zero included, to the last bit."""
     for i, problem in enumerate(
-        many(200, seed=11, ops=25, memory=("none",), transfer_ops=(0,), transfers=tuple(MODELS))
+        many(200, seed=11, ops=25, memory=("none",), transfer_ops=(0,), transfers=tuple(MODELS), latency=("holds",))
     ):
         placed = placement(Random(i).randint, problem.replace(duplex=False))
         yardstick = Yardstick(placed)

@@ -69,7 +69,9 @@ class Queues:
             else:
                 begin = max([finish[u], *(mine.get(x, self.free[x]) for x in self.resources(s, d))])
                 end = begin + cluster.latency[s, d] + graph.edge_bytes[e] / cluster.bandwidth[s, d]
-                mine |= dict.fromkeys(self.resources(s, d), end)
+                bytes_are_over = begin + graph.edge_bytes[e] / cluster.bandwidth[s, d]
+                free = end if self.problem.latency == "holds" else bytes_are_over
+                mine |= dict.fromkeys(self.resources(s, d), free)
                 times[e] = new[t, d] = begin, end
         return [(int(graph.edge_tensor[e]), device[graph.producer[e]], *times[e]) for e in edges], new, mine
 

@@ -76,6 +76,8 @@ def test_three_sets_that_meet_only_pairwise_are_infeasible():
         (dict(memory="some"), "memory model is 'some'; expected one of none, edges, reserved, dynamic"),
         (dict(transfers="magic"), "transfer model is 'magic'"),
         (dict(transfer_ops=-1), "transfer_ops is -1"),
+        (dict(latency="late"), "latency is 'late'; expected one of holds, follows"),
+        (dict(latency=1e-6), "latency is 1e-06; expected one of holds, follows"),
         (dict(allowed={"nope": "gpu"}), "no op is called 'nope'"),
         (dict(allowed={"out": "tpu"}), "no device has the name, type or host 'tpu'"),
         (dict(groups=[["out", "nope"]]), "no op is called 'nope'"),
@@ -109,6 +111,20 @@ def test_an_op_without_a_time_on_an_allowed_device_is_an_error():
     with pytest.raises(pl.FormatError, match="op 'x' has no time for device 'cpu:0'"):
         pl.Problem(pl.OpGraph.from_arrays(**partly), CLUSTER)
     assert pl.Problem(pl.OpGraph.from_arrays(**partly, devices={0: ["gpu"]}), CLUSTER).exec_time(0, 1) == 1.0
+
+
+def test_the_rule_of_latencies_stays_with_a_problem():
+    """Through pins, other costs and other arguments; its text names it where it is not the default."""
+    problem = pl.Problem(GRAPH, CLUSTER, transfers="channel", latency="follows")
+    others = (
+        problem.pin({"out": "cpu:0"}),
+        problem.with_costs(cluster=CLUSTER),
+        problem.replace(transfers="sequential"),
+        problem.replace(graph=GRAPH),
+    )
+    assert all(other.latency == "follows" for other in others)
+    assert problem.replace(latency="holds").latency == pl.Problem(GRAPH, CLUSTER).latency == "holds"
+    assert "latency='follows'" in repr(problem) and "latency=" not in repr(problem.replace(latency="holds"))
 
 
 def test_transfer_time_is_latency_plus_bytes_over_bandwidth():

@@ -186,6 +186,10 @@ def test_a_problem_tells_its_rules():
     assert rows["transfers"].startswith("sequential, duplex: one at a time")
     assert rows["Send, Receive"] == "ops of 5 each"
     assert rows["colocation"] == "1 group, the largest of 2 ops"
+    assert "latency" not in rows
+    assert facts(problem.replace(latency="follows"))["latency"].startswith(
+        "follows: it occupies it for bytes / bandwidth"
+    )
     pinned = problem.pin({"c": "dev0"})
     assert facts(pinned)["only one device"] == "1 op"
     assert "6 on dev0 alone" in words(read(pinned))

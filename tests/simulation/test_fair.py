@@ -82,8 +82,8 @@ def test_latency_comes_first_and_takes_no_bandwidth():
 
 @pytest.mark.parametrize("seed", range(40))
 def test_equals_parallel_when_no_two_transfers_meet(seed):
-    """To the last bit, if under ``parallel`` no two transfers of a pair of devices are under way at once."""
-    for problem in many(40, seed=seed, transfers=["parallel"], ops=8):
+    """To the last bit, if under ``parallel`` no two transfers of a pair of devices are under way at once and latencies hold."""
+    for problem in many(40, seed=seed, transfers=["parallel"], latency=["holds"], ops=8):
         where = placement(Random(seed).randint, problem)
         plain = pl.simulate(problem, where, "fifo")
         moved = np.sort(plain.transfers, order=["source", "destination", "start"])

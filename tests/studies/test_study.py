@@ -87,6 +87,17 @@ def test_cancel_keeps_the_complete_rows(problems, tmp_path):
     assert len(frame) == len(stored(tmp_path)) == 3 and rows[-1].fraction == 3 / 8
 
 
+def test_both_rules_of_latencies_are_an_axis():
+    """Beside ``latency``, which is in seconds; the columns and the names say which rule a problem has."""
+    rules = ["holds", "follows"]
+    problems = pl.grid(pl.generators.fft(4), 2, latency=1e-6, latency_rule=rules, transfers="channel")
+    assert [problem.latency for problem in problems.values()] == rules
+    assert [columns["latency_rule"] for columns in problems.columns.values()] == rules
+    assert [name.split(", ")[1] for name in problems] == ["latency_rule=holds", "latency_rule=follows"]
+    with pytest.raises(pl.FormatError, match="latency is 'late'; expected one of holds, follows"):
+        pl.grid(pl.generators.fft(4), 2, latency_rule="late")
+
+
 def test_what_a_problem_consists_of_is_its_identity():
     """Equal contents have equal keys, and each change another one."""
     graph = pl.generators.fft(4)
@@ -95,6 +106,7 @@ def test_what_a_problem_consists_of_is_its_identity():
         problem.replace(cluster=pl.Cluster.uniform(2, bandwidth=1e9)),
         problem.replace(cluster=pl.Cluster.uniform(2, speed=1e12)),
         problem.replace(transfers="sequential"),
+        problem.replace(latency="follows"),
         problem.replace(cluster=problem.cluster.replace(links={"switch": (1e9, [("*", "*")])})),
         problem.replace(groups=[graph.names[:2].tolist()]),
         problem.pin({graph.names[0]: 1}),

@@ -351,7 +351,8 @@ def _with_pair(state: State, partitioner: str, scheduler: str) -> State:
 
 def _with_adversary(state: State, graph: OpGraph, code: str) -> State:
     """The state with a graph that :func:`placelab.adversarial` found, on its own cluster, under the rules of that search."""
-    plain = replace(state, prepare=(), compute=1.0, transfer=1.0, transfers="parallel", duplex=False, transfer_ops=0.0)
+    rules: dict[str, Any] = dict(transfers="parallel", duplex=False, transfer_ops=0.0, latency="holds")
+    plain = replace(state, prepare=(), compute=1.0, transfer=1.0, **rules)
     changed = replace(plain.with_model(Model(graph.title, graph, code)), costs="model", memory="none")
     return changed.with_options("partitioner", {}).with_options("scheduler", {})
 

@@ -18,7 +18,7 @@ from placelab.explorer.panels.popover import Popover
 from placelab.explorer.panels.prepare import PreparePicker
 from placelab.explorer.state import GIVEN, Change, Preset, State, preset
 from placelab.problem.clusters import PRESETS
-from placelab.problem.resource_models import MEMORY_MODELS, TRANSFER_MODELS, summary
+from placelab.problem.resource_models import LATENCIES, MEMORY_MODELS, TRANSFER_MODELS, summary
 from placelab.strategies import partitioners, schedulers
 
 ChangeState = Callable[[Change, str], None]  # takes a change, and the key under which quick repetitions are one step
@@ -29,6 +29,7 @@ TRANSFERS = {
     for duplex in ([False, True] if model.duplex else [False])
 }
 TRANSFERS_TIP = f"How transfers share the links. {summary(TRANSFER_MODELS)}."
+LATENCY_TIP = f"What a latency keeps from other transfers. {summary(LATENCIES)}."
 MEMORY_TIP = f"What counts against a device's memory. {summary(MEMORY_MODELS)}."
 SEED_TIP = "For strategies with a random part, and for ties."
 
@@ -61,6 +62,7 @@ class Pickers:
             "Cluster", self._pick_cluster, "A preset to start from; picking it again undoes all edits."
         )
         self.transfers = self._menu("Transfers", self._pick_transfers, TRANSFERS_TIP, list(TRANSFERS))
+        self.latency = self._menu("Latency", self._field("latency"), LATENCY_TIP, list(LATENCIES))
         self.memory = self._menu("Memory", self._field("memory"), MEMORY_TIP, list(MEMORY_MODELS))
         self.costs = CostsPicker(self._ask)
         self.seed = w.BoundedIntText(
@@ -88,13 +90,21 @@ class Pickers:
             *(self.partitioner, self.settings["partitioner"].box, w.HTML("+").add_class("pl-word")),
             *(self.scheduler, self.settings["scheduler"].box),
         ]
-        rules = [self.transfers, self.memory, self.more.box]
+        rules = [self.transfers, self.latency, self.memory, self.more.box]
         return [w.HBox(group).add_class("pl-group") for group in (problem, strategies, rules)]
 
     @property
     def tips(self) -> dict[str, str]:
         """What each menu is, by its name."""
-        menus = (self.models.menu, self.cluster, self.partitioner, self.scheduler, self.transfers, self.memory)
+        menus = (
+            self.models.menu,
+            self.cluster,
+            self.partitioner,
+            self.scheduler,
+            self.transfers,
+            self.latency,
+            self.memory,
+        )
         return {menu.description: menu.tooltip for menu in menus}
 
     def _seldom(self) -> list[w.Widget]:
@@ -110,7 +120,8 @@ class Pickers:
             self._show_cluster(state)
             rules = state.transfers, state.duplex and TRANSFER_MODELS[state.transfers].duplex
             self.transfers.value = next(title for title, those in TRANSFERS.items() if those == rules)
-            self.memory.value, self.seed.value = state.memory, state.seed
+            self.latency.value, self.memory.value, self.seed.value = state.latency, state.memory, state.seed
+            self.latency.layout.display = None if TRANSFER_MODELS[state.transfers].queue else "none"
             self.costs.show(state)
             self.prepare.show(state)
             fitting = {*fitting_schedulers(state.graph), state.scheduler}

@@ -14,6 +14,7 @@ from placelab.explorer.panels.item import Item, item
 from placelab.explorer.panels.job_numbers import job_items
 from placelab.schedule.placement import PROVEN
 from placelab.schedule.schedule import Schedule
+from placelab.schedule.shared_way import free_again
 from placelab.units import Units, percent
 
 OPTIMAL = 1e-9  # a makespan this close above its bound differs from it by rounding
@@ -73,7 +74,7 @@ def link_load(schedule: Schedule) -> np.ndarray:
     k, moved, end = schedule.problem.cluster.n_devices, schedule.transfers, schedule.makespan
     link = moved["source"].astype(np.int64) * k + moved["destination"]
     order = np.lexsort((moved["start"], link))
-    link, start, finish = link[order], moved["start"][order], moved["finish"][order]
+    link, start, finish = link[order], moved["start"][order], free_again(schedule)[order]
     apart = link * (2.0 * end)  # shifts the links behind each other in time, so that one running maximum serves all
     until = np.maximum.accumulate(finish + apart)[:-1] if len(link) else finish
     begin = np.maximum(start, np.concatenate([[0.0], until])[: len(link)] - apart)
