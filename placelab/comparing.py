@@ -14,6 +14,7 @@ import numpy as np
 from placelab.analysis.lower_bounds import best_bound
 from placelab.analysis.validation import validate
 from placelab.errors import deprecate, expect, formerly
+from placelab.interrupts import need
 from placelab.placing import place
 from placelab.preparing.chain import Step, Steps, pipeline
 from placelab.problem.graph import OpGraph
@@ -95,6 +96,7 @@ def compare(
     >>> compare(problem, ["single", "round-robin"], ["fifo"])["valid"].all()
     np.True_
     """
+    need("pandas")
     import pandas as pd
 
     expect(problem, Problem, "compare")

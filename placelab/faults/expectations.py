@@ -10,6 +10,7 @@ import numpy as np
 
 from placelab.errors import FormatError
 from placelab.faults.given_times import count, span, step_time
+from placelab.interrupts import need
 
 if TYPE_CHECKING:
     from placelab.kernels.training_blocks import Job
@@ -78,6 +79,7 @@ def checkpoint_interval(save: float, mtbf: float, *, method: Literal["exact", "d
         x = cost / (2 * mean)
         return young * (1 + math.sqrt(x) / 3 + x / 9) - cost if x < 1 else mean
     if method == "exact":
+        need("scipy.special")
         from scipy.special import lambertw
 
         return float(mean * (1 + lambertw(-math.exp(-cost / mean - 1)).real))

@@ -11,6 +11,7 @@ import numpy as np
 from placelab.analysis.lower_bounds import bounds
 from placelab.analysis.measures import ordering_efficiency
 from placelab.errors import FormatError, InfeasibleError, UnsupportedError, expect
+from placelab.interrupts import need
 from placelab.placing import solve
 from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, never, silent
@@ -133,6 +134,7 @@ def adversarial(
     >>> found.value == found.a.makespan / found.b.makespan > 1
     True
     """
+    need("pandas")
     import pandas as pd
 
     same = frozenset([equal] if isinstance(equal, str) else equal)

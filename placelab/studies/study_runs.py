@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from placelab.comparing import COLUMNS, Row, fitting_schedulers, gap_to, seeds_of
 from placelab.errors import FormatError
+from placelab.interrupts import need
 from placelab.preparing.chain import Steps, pipeline
 from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, never, silent
@@ -196,6 +197,7 @@ def of_study(work: Work, known: Mapping[str, Row]) -> Iterator[Row]:
 
 
 def _frame(work: Work, known: Mapping[str, Row]) -> pd.DataFrame:
+    need("pandas")
     import pandas as pd
 
     bounds: dict[str, float] = {}

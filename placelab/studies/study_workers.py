@@ -18,6 +18,7 @@ from typing import Any
 
 from placelab.comparing import Row
 from placelab.errors import PlacelabError, UnsupportedError
+from placelab.interrupts import need
 from placelab.kernels.cores import at_most
 from placelab.problem.problem import Problem
 from placelab.studies.study_cells import Plan, Task, lost, run_task
@@ -268,6 +269,7 @@ def _check(client: Any) -> bool:
 def _client(given: Any) -> tuple[Any, bool]:
     """A connected client, and whether it is to be closed."""
     try:
+        need("distributed")
         from distributed import Client
     except ImportError:
         raise UnsupportedError("a Dask cluster needs dask: run pip install 'placelab[studies]'") from None
