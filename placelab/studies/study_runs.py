@@ -79,7 +79,8 @@ def study(
     -----
     A task is one placement and its runs. What a strategy raises is a row with the reason; so is a task that ends its process
     three times. Another worker that is killed costs its tasks a second run. Each problem is sent to a process once, to a Dask
-    cluster once, and between its workers by Dask. A script that uses processes needs ``if __name__ == "__main__":``.
+    cluster once, and between its workers by Dask. A task that is given up ends with its process; on a Dask cluster
+    its worker ends it first. A script that uses processes needs ``if __name__ == "__main__":``.
 
     Examples
     --------

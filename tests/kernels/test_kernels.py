@@ -1,5 +1,6 @@
 """Kernels: the same source, compiled or as plain Python, gives the same result to the last bit."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -135,6 +136,20 @@ def test_the_first_call_compiles_in_the_background_and_says_so_once(tmp_path):
         float(run.stdout.split()[1])
         == pl.simulate(problem, pl.Placement(problem, [0, 1, 0, 1, 0, 1, 0]), "fifo").makespan
     )
+
+
+@pytest.mark.slow
+def test_a_comparison_waits_for_the_compiler(tmp_path):
+    """Its progress says so, and it can be cancelled meanwhile."""
+    code = (
+        "import placelab as pl; from placelab.kernels import jit\n"
+        "p, said = pl.Problem(pl.generators.fork_join(5), pl.Cluster.uniform(2)), []\n"
+        "ended = pl.compare(p, 'single', 'fifo', progress=said.append, cancel=lambda: len(said) == 3)\n"
+        "print(len(ended), said[-1].doing, said[-1].row, jit.compiling())"
+    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PLACELAB_JIT": "1"}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout == "0 compiling kernels, once for this machine None True\n"
 
 
 def test_views_of_a_bound_kernel_are_what_it_works_on(monkeypatch):
