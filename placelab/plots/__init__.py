@@ -1,6 +1,5 @@
 """Bokeh figures of results, for notebooks, papers and the explorer; one per file."""
 
-from placelab.interrupts import need
 from placelab.plots.checkpoints_figure import checkpoint_intervals
 from placelab.plots.comparison_figure import comparison
 from placelab.plots.difference_figure import difference
@@ -14,8 +13,6 @@ from placelab.plots.ratio_intervals_figure import ratio_intervals
 from placelab.plots.sensitivity_figure import sensitivity
 from placelab.plots.training_figure import training
 from placelab.plots.winners_figure import winners
-
-need("bokeh.layouts", "bokeh.models", "bokeh.plotting", "bokeh.transform", "pandas")
 
 __all__ = [
     "checkpoint_intervals",

@@ -137,9 +137,9 @@ def test_imports_only_from_rooms_above(path):
             assert ROOMS.index(there) <= ROOMS.index(here), f"line {line} imports {name}, which comes after {here}"
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if path.parent.name != "plots"], ids=relative)
+@pytest.mark.parametrize("path", FILES, ids=relative)
 def test_an_interrupt_ends_no_heavy_import(path):
-    """Where a function imports what is heavy it has called `need`; figures' packages are imported with their room."""
+    """Where a function imports what is heavy it has called `need`."""
     if path.stem == "shape_inference":  # runs in a process of its own
         return
     for function in ast.walk(ast.parse(path.read_text())):
