@@ -23,6 +23,7 @@ from placelab.comparing import compare
 from placelab.errors import CycleError, FormatError, InfeasibleError, PlacelabError, UnsupportedError
 from placelab.faults.expectations import checkpoint_interval
 from placelab.formats.torch.schedule_table import read as load_schedule_table
+from placelab.interrupts import need
 from placelab.loading import load
 from placelab.placing import place, solve
 from placelab.planning.list_scheduler import ListScheduler
@@ -111,12 +112,17 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """What needs Jupyter or Bokeh is imported on first use, so that ``import placelab`` stays quick."""
     if name in ("export", "plots", "testing"):
-        return import_module(f"placelab.{name}")
+        return _imported(f"placelab.{name}")
     if name == "explore":
-        return import_module("placelab.explorer").explore
+        return _imported("placelab.explorer").explore
     if name in ("start_study", "study_view"):
-        return getattr(import_module("placelab.widgets.live_study"), name)
+        return getattr(_imported("placelab.widgets.live_study"), name)
     raise AttributeError(f"module 'placelab' has no attribute {name!r}")
+
+
+def _imported(name: str) -> Any:
+    need(name)
+    return import_module(name)
 
 
 def __dir__() -> list[str]:

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from placelab.analysis.leavable import made_apart
 from placelab.analysis.lower_bounds import best_bound
 from placelab.analysis.validation import validate
 from placelab.errors import deprecate, expect, formerly
+from placelab.interrupts import need
 from placelab.placing import place
 from placelab.preparing.chain import Step, Steps, pipeline
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
-from placelab.progress import Progress, Report, never, silent
+from placelab.progress import COMPILING, Progress, Report, never, silent
 from placelab.schedule.placement import Placement
 from placelab.schedule.schedule import Schedule
 from placelab.seeds import seed_number
@@ -65,10 +67,10 @@ def compare(
         A number of seeds, counted from 0, or the seeds themselves.
     progress
         Called after each pair with a :class:`placelab.progress.Progress`: the share of pairs that are done, the least
-        makespan and the best bound so far, and the pair's ``row``.
+        makespan and the best bound so far, and the pair's ``row``; also while kernels are compiled, without a row.
     cancel
-        Called before each pair, and now and then by partitioners that search; when it returns True, the complete pairs are
-        returned.
+        Called before each pair and several times a second; when it returns True, the pair under way is given up and the complete
+        ones are returned.
     prepare
         Transformations before every partitioner, as for :func:`placelab.place`; applied once.
     measure
@@ -86,7 +88,8 @@ def compare(
     Notes
     -----
     A pair that does not fit together (``planned`` after a partitioner without a plan), an infeasible placement and a
-    strategy that fails each give a row with the reason. A placement is made once per partitioner and seed.
+    strategy that fails each give a row with the reason. A placement is made once per partitioner and seed. All this happens in
+    a thread of its own, so that an interrupt is heard at once.
 
     Examples
     --------
@@ -95,15 +98,22 @@ def compare(
     >>> compare(problem, ["single", "round-robin"], ["fifo"])["valid"].all()
     np.True_
     """
+    need("pandas")
     import pandas as pd
 
     expect(problem, Problem, "compare")
     where = [find(all_partitioners(), p, "partitioner") for p in _given(partitioners, tuple(all_partitioners()))]
     when = [find(all_schedulers(), s, "scheduler") for s in _given(schedulers, fitting_schedulers(problem.graph))]
     each = seeds_of(seeds)
-    rows, bound = [], np.nan
+    rows: list[Row] = []
+    bound, step = np.nan, pipeline(prepare)
     report = _reporting(progress or silent, len(where) * len(when) * len(each))
-    for row, bound in _rows(problem, where, when, each, cancel or never, pipeline(prepare), measure or _nothing):
+    found = made_apart(
+        lambda left: _rows(problem, where, when, each, left, step, measure or _nothing),
+        cancel or never,
+        lambda: report(rows, bound, compiling=True),
+    )
+    for row, bound in found:
         rows.append(row)
         report(rows, bound)
     proven = [row | {"bound_gap": gap_to(row["makespan"], bound)} for row in rows]
@@ -116,16 +126,19 @@ def _nothing(schedule: Schedule) -> Row:
     return {}
 
 
-def _reporting(progress: Callable, total: int) -> Callable[[list[Row], float], None]:
+def _reporting(progress: Callable, total: int) -> Callable[..., None]:
     """A function that reports the last row; a callback of three arguments gets (done, total, row), as formerly."""
     if _takes(progress, 3) and not _takes(progress, 1):
         deprecate("the progress of compare is called with one placelab.progress.Progress", frames=4)
-        return lambda rows, bound: progress(len(rows), total, rows[-1])
+        return lambda rows, bound, compiling=False: None if compiling else progress(len(rows), total, rows[-1])
 
-    def report(rows: list[Row], bound: float) -> None:
-        row, known = rows[-1], [row["makespan"] for row in rows if row["makespan"] == row["makespan"]]
-        pair = f"{row['partitioner']} + {row['scheduler']}"
-        progress(Progress(pair, len(rows) / total, min(known, default=None), bound if bound > 0 else None, row))
+    def report(rows: list[Row], bound: float, compiling: bool = False) -> None:
+        row, known = (
+            None if compiling else rows[-1],
+            [row["makespan"] for row in rows if row["makespan"] == row["makespan"]],
+        )
+        doing = f"{row['partitioner']} + {row['scheduler']}" if row else COMPILING
+        progress(Progress(doing, len(rows) / total, min(known, default=None), bound if bound > 0 else None, row))
 
     return report
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+COMPILING = "compiling kernels, once for this machine"
+
 
 @dataclass(frozen=True)
 class Progress:

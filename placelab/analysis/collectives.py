@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from placelab.errors import FormatError, UnsupportedError, count, expect
+from placelab.interrupts import need
 from placelab.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ def arrival_skew(schedule: Schedule) -> pd.DataFrame:
     ----------
     Hashemi et al. (2018) §2.2: workers should reach the synchronisation of each parameter simultaneously.
     """
+    need("pandas")
     import pandas as pd
 
     expect(schedule, Schedule, "arrival_skew")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from placelab.errors import expect
+from placelab.interrupts import need
 from placelab.kernels import explain as kernels
 from placelab.kernels import explain_blocks as explaining
 from placelab.problem.graph import frozen
@@ -46,6 +47,7 @@ def critical_path(schedule: Schedule) -> pd.DataFrame:
     ----------
     Topcuoglu et al. (2002) for paths; Srivastava (2018) §3.3.1 for waits.
     """
+    need("pandas")
     import pandas as pd
 
     expect(schedule, Schedule, "critical_path")
@@ -104,6 +106,7 @@ def idle_reasons(schedule: Schedule) -> pd.DataFrame:
     ----------
     Srivastava (2018) §3.3.1, wait time.
     """
+    need("pandas")
     import pandas as pd
 
     gaps = idle_gaps(schedule)

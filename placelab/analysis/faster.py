@@ -9,6 +9,7 @@ import numpy as np
 
 from placelab.analysis.in_threads import in_batches
 from placelab.errors import FormatError, expect
+from placelab.interrupts import need
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, never, silent
@@ -100,6 +101,7 @@ def what_if(
     1      op     a       4.0    2.0
     2      op     b       5.0    1.0
     """
+    need("pandas")
     import pandas as pd
 
     expect(schedule, Schedule, "what_if")

@@ -11,6 +11,7 @@ import numpy as np
 from placelab.analysis.lower_bounds import best_bound
 from placelab.analysis.many_placements import makespans
 from placelab.errors import InfeasibleError
+from placelab.interrupts import need
 from placelab.planning.capacity import Assignment
 from placelab.planning.list_scheduler import planned_order
 from placelab.planning.ranks import rounded, upward_rank
@@ -169,6 +170,7 @@ class SampledSearch:
 
     def placement(self, problem: Problem) -> Placement:
         """The best of all as a placement of `problem`, which has the same ops, with the learning curve as its table."""
+        need("pandas")
         import pandas as pd
 
         if self.best is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from placelab.errors import UnsupportedError, expect
+from placelab.interrupts import need
 from placelab.pipelines.pipeline_columns import Pipeline, pipeline_of
 from placelab.problem.once import once
 from placelab.schedule.schedule import Schedule
@@ -41,6 +42,7 @@ def stages(schedule: Schedule) -> pd.DataFrame:
     >>> stages(pl.simulate(problem, pl.place(problem, "heft"), "1f1b"))["activations"].tolist()
     [2, 1]
     """
+    need("pandas")
     import pandas as pd
 
     expect(schedule, Schedule, "stages")

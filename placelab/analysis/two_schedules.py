@@ -10,6 +10,7 @@ import numpy as np
 
 from placelab.analysis.explanation import KINDS, critical_steps
 from placelab.errors import FormatError, expect
+from placelab.interrupts import need
 from placelab.kernels import explain as kernels
 from placelab.schedule.schedule import Schedule
 
@@ -47,6 +48,7 @@ class Difference:
         ``start_b``, ``finish_a``, ``finish_b`` [s], missing where the other schedule alone has the op; ``critical_a``,
         ``critical_b``: seconds of each makespan that are charged to it.
         """
+        need("pandas")
         import pandas as pd
 
         both = _columns(self.a).merge(_columns(self.b), how="outer", on="name", suffixes=("_a", "_b"), sort=False)
@@ -68,6 +70,7 @@ class Difference:
     @property
     def path(self) -> pd.DataFrame:
         """Seconds of each makespan in ops, transfers and waits: ``part``, ``a``, ``b``, ``saved`` (a minus b)."""
+        need("pandas")
         import pandas as pd
 
         a, b = (
@@ -165,6 +168,7 @@ def difference(a: Schedule, b: Schedule) -> Difference:
 
 def _columns(schedule: Schedule) -> pd.DataFrame:
     """What `ops` says of one of the schedules."""
+    need("pandas")
     import pandas as pd
 
     graph, devices = schedule.problem.graph, np.array(schedule.problem.cluster.names, dtype=object)

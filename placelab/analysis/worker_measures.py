@@ -9,6 +9,7 @@ import numpy as np
 from placelab.analysis.lower_bounds import queue_times, transfer_times
 from placelab.analysis.measures import ROUNDING
 from placelab.errors import expect
+from placelab.interrupts import need
 from placelab.planning.read_orders import SERVER, replica_column
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -54,6 +55,7 @@ def worker_metrics(schedule: Schedule) -> pd.DataFrame:
     ----------
     Hashemi et al. (2018) §1, per worker.
     """
+    need("pandas")
     import pandas as pd
 
     expect(schedule, Schedule, "worker_metrics")

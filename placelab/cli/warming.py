@@ -6,7 +6,6 @@ without names, all kernels are compiled.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -93,6 +92,4 @@ def every() -> list[Any]:
 
 
 if __name__ == "__main__":
-    if "--gently" in sys.argv and hasattr(os, "nice"):
-        os.nice(19)
-    compile_all(name for name in sys.argv[1:] if name != "--gently")
+    compile_all(sys.argv[1:])

@@ -10,6 +10,7 @@ import numpy as np
 
 from placelab.errors import FormatError
 from placelab.faults.given_times import count, span, step_time
+from placelab.interrupts import need
 
 if TYPE_CHECKING:
     from placelab.kernels.training_blocks import Job
@@ -91,6 +92,7 @@ def _exact(cost: float, mean: float) -> float:
     x = math.sqrt(2) * math.sqrt(cost) / math.sqrt(mean)
     if x < SHORT:
         return mean * x * (1 - x / 3 + x**2 / 36 + x**3 / 270 + x**4 / 4320)
+    need("scipy.special")
     from scipy.special import lambertw
 
     return float(mean * (1 + lambertw(-math.exp(-cost / mean - 1)).real))

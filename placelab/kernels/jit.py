@@ -5,7 +5,7 @@ nested. Calling it
 
 - runs the compiled machine code when it is in numba's cache on disk, or has been compiled in this process;
 - otherwise starts the compiler in a process of low priority, says so once, and meanwhile runs the Python source on lists, which
-  gives the same results to the last bit; a thread that is :func:`patient` waits instead;
+  gives the same results to the last bit; where callers are :func:`patient` it waits instead;
 - with ``PLACELAB_JIT=0``, or without numba, always runs the Python source.
 
 Arrays a kernel writes to must be writable; what it only reads should be read-only. The machine code is called without numba's
@@ -19,24 +19,34 @@ import functools
 import hashlib
 import logging
 import os
+import pickle
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from importlib import import_module
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from placelab.interrupts import need, whole
 from placelab.kernels.apart import compile_apart
+from placelab.progress import never
 
-log = logging.getLogger("placelab")
+say_once = functools.cache(logging.getLogger("placelab").warning)
 _helpers: dict[FunctionType, Any] = {}
 _inlined: set[FunctionType] = set()
 _compile_lock = threading.Lock()
 _ready: list[str] = []  # kernels whose machine code this process has
-_thread = threading.local()  # of which `patient` says whether kernels wait for the compiler
+# Says when kernels no longer wait for the compiler; None: they do not wait at all.
+_patience: ContextVar[Callable[[], bool] | None] = ContextVar("patience", default=None)
 LAYOUT = 0x503  # of numpy's flags: contiguous by rows, by columns; aligned; writeable
+POLL = 0.1  # seconds between two looks at whether to wait on for the compiler
+DAMAGED = (OSError, EOFError, pickle.UnpicklingError)  # what reading or writing a file of the cache may raise
+ANEW = "anew for this process, as neither its folder nor the home can be written (NUMBA_CACHE_DIR names another place)"
 only: frozenset[str] = frozenset()  # names of the kernels that are compiled at all; empty: every one
 
 
@@ -111,11 +121,8 @@ class kernel:  # in lower case: a decorator
         _copy_back(arguments, lists)
         return result
 
-    def compile(self, *arguments: Any) -> None:
-        """Compile for arguments of these types, and wait for it."""
-        self._compile(_signature(arguments))
-
-    def _compile(self, signature: tuple) -> None:
+    def compile(self, signature: tuple) -> None:
+        """Compile for arguments of these types, or load what is on disk, and wait for it."""
         with _compile_lock:
             dispatcher = _dispatcher(self.function)
             dispatcher.compile(signature)
@@ -123,39 +130,43 @@ class kernel:  # in lower case: a decorator
         _ready.append(self.__name__)
 
     def _start(self, arguments: tuple) -> None:
-        if not self._started:
-            self._begin(arguments)
-        if self._compiler is not None and getattr(_thread, "patient", False):
-            self._compiler.join()
+        if not self._started and mode() != "plain" and (not only or self.__name__ in only):
+            self._started = True
+            whole(lambda: self._begin(_signature(arguments)))
+        stop = _patience.get()
+        while stop is not None and self._compiler is not None and self._compiler.is_alive() and not stop():
+            self._compiler.join(POLL)
 
-    def _begin(self, arguments: tuple) -> None:
-        if mode() == "plain" or (only and self.__name__ not in only):
-            return
-        self._started = True
-        if mode() in ("wait", "check") or self._is_cached(arguments):
-            self.compile(*arguments)
-            return
-        log.warning(
-            "placelab compiles %s once for this machine, in the background; until then the slower plain path serves.",
-            self.__name__,
+    def _begin(self, signature: tuple) -> None:
+        try:
+            cached = self._is_cached(signature)
+        except RuntimeError:  # of numba, where not even a temporary folder can be written
+            return say_once("placelab's kernels run as plain Python, which is slower: no folder can be written.")
+        if cached or mode() in ("wait", "check"):
+            return self.compile(signature)
+        say_once(
+            f"placelab compiles its kernels {ANEW if _temporary_name() else 'once for this machine'}, in the background; "
+            "meanwhile long calls wait, and others take the slower plain path."
         )
-        signature = _signature(arguments)  # now: by the time the thread runs, results may have been made read-only
-        name = f"compile {self.__name__}"
-        self._compiler = threading.Thread(target=self._compile_behind, args=(signature,), name=name, daemon=True)
+        name, gently = f"compile {self.__name__}", _patience.get() is None
+        self._compiler = threading.Thread(target=self._compile_behind, args=(signature, gently), name=name, daemon=True)
         self._compiler.start()
 
-    def _compile_behind(self, signature: tuple) -> None:
+    def _compile_behind(self, signature: tuple, gently: bool) -> None:
         if self.__module__.startswith("placelab.kernels."):
-            compile_apart(self.__name__)
-        self._compile(signature)  # loads what the process has put on disk; compiles where it has put nothing
+            compile_apart(pickle.dumps((self.__module__, self.__name__, signature)), gently, _temporary_name())
+        self.compile(signature)  # loads what the process has put on disk; compiles where it has put nothing
 
-    def _is_cached(self, arguments: tuple) -> bool:
+    def _is_cached(self, signature: tuple) -> bool:
         dispatcher = _dispatcher(self.function)
-        key = dispatcher._cache._index_key(_signature(arguments), dispatcher.targetctx.codegen())
-        return key in dispatcher._cache._cache_file._load_index()
+        key = dispatcher._cache._index_key(signature, dispatcher.targetctx.codegen())
+        with suppress(*DAMAGED):
+            return key in dispatcher._cache._cache_file._load_index()
+        return False
 
 
 def _signature(arguments: tuple) -> tuple:
+    need("numba")
     import numba
 
     return tuple(numba.typeof(a) for a in arguments)
@@ -189,13 +200,13 @@ def _copy_back(arguments: Iterable, lists: Iterable) -> None:
 
 
 @contextmanager
-def patient() -> Iterator[None]:
-    """Have kernels that this thread calls wait for the compiler: work that nobody waits for is not slowed by the plain path."""
-    before, _thread.patient = getattr(_thread, "patient", False), True
+def patient(stop: Callable[[], bool] = never) -> Iterator[None]:
+    """Have kernels that are called here wait for the compiler, until `stop` returns True; long work would be slow without it."""
+    before = _patience.set(stop)
     try:
         yield
     finally:
-        _thread.patient = before
+        _patience.reset(before)
 
 
 def compiling() -> bool:
@@ -245,6 +256,7 @@ def _called(function: Callable) -> dict[str, Callable]:
 
 def _dispatcher(function: Callable) -> Any:
     """numba's dispatcher for a kernel or helper whose helpers are dispatchers too."""
+    need("numba")
     import numba
     from numba.core import caching
 
@@ -269,12 +281,23 @@ def _compiled_helper(function: FunctionType) -> Any:
 
 @functools.cache
 def _cache(caching: Any) -> type:
-    """numba's function cache, keyed by the hash of all kernel sources instead of one file's time stamp."""
+    """numba's function cache, keyed by the hash of all kernel sources instead of one file's time stamp.
+
+    It has one more place, for those who can write neither placelab's folder nor their home, and files that cannot be read or
+    written do no harm.
+    """
+
+    class Temporary(caching._SourceFileBackedLocatorMixin, caching._CacheLocator):
+        def __init__(self, function: Callable, path: str) -> None:
+            self._py_file, self._lineno = path, function.__code__.co_firstlineno
+
+        def get_cache_path(self) -> str:  # as numba has it in a process with this folder as NUMBA_CACHE_DIR
+            return os.path.join(_temporary().name, self.get_suitable_cache_subpath(self._py_file))
 
     def stamped(locator: type) -> type:
         return type(locator.__name__, (locator,), {"get_source_stamp": lambda self: _sources()})
 
-    locators = [stamped(locator) for locator in caching.CacheImpl._locator_classes]
+    locators = [stamped(locator) for locator in (*caching.CacheImpl._locator_classes, Temporary)]
 
     class Impl(caching.CompileResultCacheImpl):
         _locator_classes = locators
@@ -282,4 +305,28 @@ def _cache(caching: Any) -> type:
     class SourceCache(caching.FunctionCache):
         _impl_class = Impl
 
+        def load_overload(self, *asked: Any) -> Any:
+            with suppress(*DAMAGED):
+                return super().load_overload(*asked)
+
+        def save_overload(self, *given: Any) -> None:
+            with suppress(*DAMAGED):
+                super().save_overload(*given)
+
     return SourceCache
+
+
+@functools.cache
+def _temporary() -> tempfile.TemporaryDirectory:
+    """A folder for this process and those that it starts, removed at its end."""
+    return tempfile.TemporaryDirectory(prefix="placelab-", ignore_cleanup_errors=True)
+
+
+def _temporary_name() -> str | None:
+    return _temporary().name if _temporary.cache_info().currsize else None
+
+
+def compile_asked(asked: bytes) -> None:
+    """Compile the kernel that :func:`placelab.kernels.apart.compile_apart` was asked for."""
+    module, name, signature = pickle.loads(asked)
+    getattr(import_module(module), name).compile(signature)

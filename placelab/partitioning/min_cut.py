@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
+from placelab.interrupts import need
 from placelab.kernels.blocks import UnitLinks
 from placelab.kernels.min_cut import settle_parts
 from placelab.planning.capacity import Assignment, Units
@@ -79,6 +80,7 @@ def min_cut(
 
 def unit_links(problem: Problem, units: Units) -> csr_array:
     """Mean transfer time [s] of the tensors between two units, each once per unit that reads it; symmetric, 0 diagonal."""
+    need("scipy.sparse")
     from scipy.sparse import csr_array
 
     graph, n = problem.graph, units.n
@@ -123,6 +125,7 @@ def _parts(links: csr_array, weight: np.ndarray, share: np.ndarray, imbalance: f
 
 def _bisect(links: csr_array, weight: np.ndarray, target: float, thousandths: int, seed: int) -> np.ndarray:
     """Whether each vertex is in METIS' second part, where the first is to have the share `target` of the weight."""
+    need("pymetis")
     import pymetis
 
     whole = pymetis.zero_copy_dtype()
@@ -149,6 +152,7 @@ def _devices(
     assignment: Assignment, part: np.ndarray, weight: np.ndarray, share: np.ndarray, imbalance: float
 ) -> np.ndarray:
     """Device of each part, shape (n_devices,): least weight where it may not run or beyond the target; itself at a tie."""
+    need("scipy.optimize")
     from scipy.optimize import linear_sum_assignment
 
     k, weight = len(share), _whole(weight) / WHOLE

@@ -13,6 +13,7 @@ import numpy as np
 from placelab.analysis.catalogue_plans import Plan, catalogue_plans, row_of, run
 from placelab.analysis.in_threads import results
 from placelab.analysis.lower_bounds import best_bound, least_exec
+from placelab.interrupts import need
 from placelab.kernels import blocks
 from placelab.kernels import local_search as kernels
 from placelab.kernels import ranks as rank_kernels
@@ -113,6 +114,7 @@ def portfolio(
     >>> list(found.table.partitioner)[-1]
     'local search'
     """
+    need("pandas")
     import pandas as pd
 
     late = _deadline(time_limit, cancel)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.errors import FormatError
+from placelab.interrupts import need
 from placelab.plots.style import CRITICAL, PALETTE, TOOLS, dress, long_time_unit, move_legend
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def checkpoint_intervals(
     dark
         Whether the page is dark; None where that is unknown.
     """
+    need("bokeh.models", "bokeh.plotting")
     from bokeh.models import BasicTickFormatter, HoverTool, Range1d
     from bokeh.plotting import figure
 
@@ -85,6 +87,7 @@ def _columns(table: np.ndarray, label: str, size: float, apart_size: float) -> d
 
 def _draw(plot: figure, columns: dict[str, Any], colour: str) -> Any:
     """A line and the ring at its minimum; returns what answers a hover."""
+    need("bokeh.models")
     from bokeh.models import ColumnDataSource
 
     label, best = columns["label"][0], int(np.argmin(columns["expected"]))

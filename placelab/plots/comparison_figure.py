@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.errors import expect
+from placelab.interrupts import need
 from placelab.plots.style import INK, dress, units_of
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def comparison(frame: pd.DataFrame, *, stale: bool = False, dark: bool | None = 
     ``figure.select_one({"name": "cells"}).data_source.selected.on_change("indices", …)`` and read its columns
     ``partitioner`` and ``scheduler``.
     """
+    need("pandas", "bokeh.models", "bokeh.plotting", "bokeh.transform")
     import pandas as pd
     from bokeh.models import ColumnDataSource, FactorRange
     from bokeh.plotting import figure

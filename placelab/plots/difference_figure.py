@@ -9,6 +9,7 @@ import numpy as np
 from placelab.analysis.two_schedules import Difference
 from placelab.analysis.two_schedules import difference as differing
 from placelab.errors import FormatError, expect
+from placelab.interrupts import need
 from placelab.plots.style import INK, PALETTE, TOOLS, axis, dress, quad, time_unit
 from placelab.schedule.schedule import Schedule
 
@@ -50,6 +51,7 @@ def difference(
     width
         Pixels.
     """
+    need("bokeh.layouts")
     from bokeh.layouts import gridplot
 
     expect(a, (Difference, Schedule), "plots.difference")
@@ -67,6 +69,7 @@ def difference(
 
 def _bars(d: Difference, table: pd.DataFrame, by: str, rows: int, width: int) -> figure:
     """A bar of what each kind or scope saves, and one of what it loses."""
+    need("bokeh.models.annotations", "bokeh.plotting")
     from bokeh.models import HoverTool, Range1d
     from bokeh.models.annotations import Span
     from bokeh.plotting import figure
@@ -113,6 +116,7 @@ def _rows(table: pd.DataFrame, by: str, rows: int) -> tuple[list[str], np.ndarra
 
 def _shifts(d: Difference, width: int) -> figure:
     """How much earlier each op finishes."""
+    need("bokeh.models.annotations", "bokeh.plotting")
     from bokeh.models import ColumnDataSource, HoverTool
     from bokeh.models.annotations import Span
     from bokeh.plotting import figure

@@ -8,6 +8,7 @@ import numpy as np
 
 from placelab.analysis.explanation import idle_gaps
 from placelab.errors import expect
+from placelab.interrupts import need
 from placelab.plots.style import CRITICAL, PALETTE, axis, dress, move_legend, quad, time_unit
 from placelab.schedule.critical_steps import critical_steps
 from placelab.schedule.schedule import Schedule
@@ -27,6 +28,7 @@ def gantt(schedule: Schedule, *, width: int = 1000, dark: bool | None = None) ->
     Below them, thin: Sends and transfers, in the lane of the device they go to. The realised critical path is framed
     in red, idle time tinted by what ended it. Drag to pan, turn the wheel to zoom along time.
     """
+    need("bokeh.models", "bokeh.plotting")
     from bokeh.models import Range1d
     from bokeh.plotting import figure
 
@@ -114,6 +116,7 @@ def _bars(
 
 
 def _hover(plot: figure, bars: Any, lines: list[tuple[str, str]]) -> None:
+    need("bokeh.models")
     from bokeh.models import HoverTool
 
     label = plot.xaxis[0].axis_label

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.errors import FormatError, expect
+from placelab.interrupts import need
 from placelab.plots.style import PALETTE, TOOLS, axis, dress, time_unit, units_of
 from placelab.units import SI
 
@@ -38,6 +39,7 @@ def iterations(
     ----------
     Hashemi et al. (2018), Fig. 2.
     """
+    need("pandas", "bokeh.models", "bokeh.plotting")
     import pandas as pd
     from bokeh.models import ColumnDataSource, HoverTool, Range1d
     from bokeh.plotting import figure
@@ -74,6 +76,7 @@ def iterations(
 
 def _steps(frame: Any) -> np.ndarray:
     """The step times of a frame, sorted."""
+    need("pandas")
     import pandas as pd
 
     expect(frame, pd.DataFrame, "a table of plots.iterations")

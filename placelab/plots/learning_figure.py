@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.errors import UnsupportedError, expect
+from placelab.interrupts import need
 from placelab.plots.style import PALETTE, TOOLS, axis, dress, move_legend, time_unit
 from placelab.schedule.placement import Placement
 from placelab.units import SI
@@ -41,6 +42,7 @@ def learning_curves(
     UnsupportedError
         A placement was not learned from samples, so that it has no learning curve.
     """
+    need("bokeh.models", "bokeh.plotting")
     from bokeh.models import ColumnDataSource, HoverTool
     from bokeh.plotting import figure
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from placelab.errors import FormatError
+from placelab.interrupts import need
 from placelab.plots.strategy_table import strategy_table
 from placelab.plots.style import INK, PALETTE, dress
 
@@ -65,6 +66,7 @@ def mean_ranks(frame: pd.DataFrame, *, level: float = 0.05, dark: bool | None = 
     ----------
     Demšar (2006), Statistical comparisons of classifiers over multiple data sets, §3.2.2.
     """
+    need("bokeh.models", "bokeh.plotting")
     from bokeh.models import ColumnDataSource, FactorRange, HoverTool
     from bokeh.plotting import figure
 
@@ -93,6 +95,7 @@ def mean_ranks(frame: pd.DataFrame, *, level: float = 0.05, dark: bool | None = 
 
 def ranked(makespan: np.ndarray, level: float = 0.05) -> Ranks:
     """Rank each row of makespans, shape (problems, strategies), and test the mean ranks."""
+    need("scipy.stats")
     from scipy.stats import f as f_distribution
     from scipy.stats import rankdata, studentized_range
 

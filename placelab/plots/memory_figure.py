@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.errors import expect
+from placelab.interrupts import need
 from placelab.plots.style import CRITICAL, PALETTE, axis, byte_unit, dress, quad, time_unit
 from placelab.schedule.schedule import Schedule
 
@@ -41,6 +42,7 @@ def memory(schedule: Schedule, *, width: int = 1000, dark: bool | None = None) -
     One panel per device, all with the same axes; of more than 16 devices those that come closest to their capacity, or
     use most where nothing is limited. A capacity of more than three times the largest peak is written in the title, not drawn.
     """
+    need("bokeh.layouts")
     from bokeh.layouts import gridplot
 
     expect(schedule, Schedule, "plots.memory")
@@ -64,6 +66,7 @@ def memory(schedule: Schedule, *, width: int = 1000, dark: bool | None = None) -
 
 def _panel(schedule: Schedule, d: int, axes: Axes, width: int, dark: bool | None) -> figure:
     """The curve of one device, with its spans out of memory."""
+    need("bokeh.models", "bokeh.plotting")
     from bokeh.models import ColumnDataSource, Range1d
     from bokeh.plotting import figure
 
@@ -89,6 +92,7 @@ def _panel(schedule: Schedule, d: int, axes: Axes, width: int, dark: bool | None
 
 
 def _draw_short(plot: figure, short: np.ndarray, axes: Axes) -> None:
+    need("bokeh.models")
     from bokeh.models import HoverTool
 
     left, right, missing = short["start"] / axes.time[1], short["finish"] / axes.time[1], short["bytes"] / axes.bytes[1]
@@ -103,6 +107,7 @@ def _draw_short(plot: figure, short: np.ndarray, axes: Axes) -> None:
 
 
 def _draw_capacity(plot: figure, capacity: float) -> None:
+    need("bokeh.models.annotations")
     from bokeh.models.annotations import Span
 
     style: dict[str, Any] = dict(line_color=CRITICAL, line_dash="dashed", name="capacity")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from placelab.interrupts import need
 from placelab.plots.strategy_table import StrategyTable, strategy_table
 from placelab.plots.style import PALETTE, TOOLS, dress, move_legend
 
@@ -40,6 +41,7 @@ def performance_profile(
     ----------
     Dolan, Moré (2002), Benchmarking optimization software with performance profiles, eq. 1 and 2.
     """
+    need("bokeh.models", "bokeh.plotting")
     from bokeh.models import BasicTickFormatter, ColumnDataSource, HoverTool, Range1d
     from bokeh.plotting import figure
 

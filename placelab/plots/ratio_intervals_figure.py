@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from placelab.errors import FormatError
+from placelab.interrupts import need
 from placelab.plots.strategy_table import strategy_table
 from placelab.plots.style import INK, PALETTE, dress
 from placelab.seeds import generator
@@ -52,6 +53,7 @@ def ratio_intervals(
     ----------
     Efron, Tibshirani (1993), An introduction to the bootstrap, §13.3, the percentile interval.
     """
+    need("bokeh.models.annotations", "bokeh.plotting")
     from bokeh.models import ColumnDataSource, FactorRange, HoverTool
     from bokeh.models.annotations import Span
     from bokeh.plotting import figure

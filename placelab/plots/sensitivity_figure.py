@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.errors import FormatError, expect
+from placelab.interrupts import need
 from placelab.plots.style import CRITICAL, INK, PALETTE, TOOLS, axis, byte_unit, dress, move_legend, time_unit, units_of
 from placelab.units import Units
 
@@ -33,6 +34,7 @@ def sensitivity(frame: pd.DataFrame, *, dark: bool | None = None, width: int = 6
     width, height
         Pixels.
     """
+    need("pandas", "bokeh.models.annotations", "bokeh.plotting")
     import pandas as pd
     from bokeh.models import BasicTickFormatter, DataRange1d, HoverTool
     from bokeh.models.annotations import Span
@@ -84,6 +86,7 @@ def _is(frame: pd.DataFrame, pair: tuple[str, str]) -> pd.Series:
 
 def _line(plot: figure, columns: dict[str, Any], colour: str, label: str) -> Any:
     """The line of a pair, its points, and rings around those short of memory; returns what answers a hover."""
+    need("bokeh.models")
     from bokeh.models import ColumnDataSource
 
     source = ColumnDataSource(columns)
@@ -95,6 +98,7 @@ def _line(plot: figure, columns: dict[str, Any], colour: str, label: str) -> Any
 
 
 def _points(plot: figure, columns: dict[str, Any], marker: str, **style: Any) -> Any:
+    need("bokeh.models")
     from bokeh.models import ColumnDataSource
 
     return plot.scatter("value", "makespan", source=ColumnDataSource(columns), marker=marker, **style)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from placelab.errors import FormatError, expect
+from placelab.interrupts import need
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +48,7 @@ def strategy_table(frame: pd.DataFrame, who: str) -> StrategyTable:
     FormatError
         Not a result of :func:`placelab.study`; no problem that all strategies were run on.
     """
+    need("pandas")
     import pandas as pd
 
     expect(frame, pd.DataFrame, who)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from placelab.interrupts import need
 from placelab.problem.kind_colours import PALETTE as PALETTE
 from placelab.units import PLAIN, SI, Units
 
@@ -18,6 +19,7 @@ INK = {False: "#111111", True: "#f2f2f2", None: "#767676"}  # text on a light, a
 
 def quad(plot: figure, columns: dict[str, Any], **style: Any) -> Any:
     """Draw bars from columns of their corners and of the values shown on hover."""
+    need("bokeh.models")
     from bokeh.models import ColumnDataSource
 
     return plot.quad("left", "right", "top", "bottom", source=ColumnDataSource(columns), **style)
@@ -79,6 +81,7 @@ def move_legend(plot: figure, least: int = 1, mute: bool = False) -> None:
 
 def dress(plot: figure, dark: bool | None) -> None:
     """Set colours that suit the page, and keep the page's background."""
+    need("bokeh.models.annotations")
     from bokeh.models.annotations import Title
 
     ink = INK[dark]

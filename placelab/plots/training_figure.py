@@ -8,6 +8,7 @@ import numpy as np
 
 from placelab.errors import expect
 from placelab.faults.training_runs import KINDS, TrainingRuns
+from placelab.interrupts import need
 from placelab.plots.style import CRITICAL, INK, dress, long_time_unit, move_legend, quad
 from placelab.units import percent
 
@@ -34,6 +35,7 @@ def training(runs: TrainingRuns, *, width: int = 1000, height: int = 300, dark: 
     dark
         Whether the page is dark; None where that is unknown.
     """
+    need("bokeh.models", "bokeh.plotting")
     from bokeh.models import Range1d
     from bokeh.plotting import figure
 
@@ -84,6 +86,7 @@ def _title(runs: TrainingRuns, unit: str, size: float) -> str:
 
 
 def _draw_kind(plot: figure, runs: TrainingRuns, kind: int, name: str, unit: tuple[str, float]) -> None:
+    need("bokeh.models")
     from bokeh.models import HoverTool
 
     rows = runs.intervals[(runs.intervals["kind"] == kind) & (runs.intervals["finish"] > runs.intervals["start"])]
@@ -102,6 +105,7 @@ def _draw_kind(plot: figure, runs: TrainingRuns, kind: int, name: str, unit: tup
 
 
 def _draw_failures(plot: figure, runs: TrainingRuns, unit: tuple[str, float]) -> None:
+    need("bokeh.models")
     from bokeh.models import ColumnDataSource, HoverTool
 
     failed = runs.failed / unit[1]

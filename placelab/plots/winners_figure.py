@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.errors import FormatError
+from placelab.interrupts import need
 from placelab.plots.strategy_table import StrategyTable, strategy_table
 from placelab.plots.style import PALETTE, dress, move_legend
 
@@ -37,6 +38,7 @@ def winners(frame: pd.DataFrame, x: str, y: str, *, dark: bool | None = None, wi
     ----------
     The geometric mean of ratios: Fleming, Wallace (1986), How not to lie with statistics.
     """
+    need("bokeh.models", "bokeh.plotting")
     from bokeh.models import ColumnDataSource, FactorRange, HoverTool
     from bokeh.plotting import figure
 

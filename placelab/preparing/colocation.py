@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from placelab.interrupts import need
 from placelab.preparing.chain import Expand
 from placelab.preparing.contraction import contract
 from placelab.problem.graph import OpGraph
@@ -53,6 +54,7 @@ def _levels(graph: OpGraph, part: np.ndarray, group: np.ndarray) -> np.ndarray:
 
 def _circles(source: np.ndarray, destination: np.ndarray, n: int) -> np.ndarray:
     """Strongly connected component of each of n vertices."""
+    need("scipy.sparse.csgraph")
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from placelab.interrupts import need
 from placelab.preparing.chain import Expand
 from placelab.preparing.contraction import expanded_trace, same_ops
 from placelab.preparing.gradients import gradient_ties
@@ -85,6 +86,7 @@ def _chains(graph: OpGraph) -> np.ndarray:
 
 def components(problem: Problem, ties: np.ndarray) -> np.ndarray:
     """Connected component of each op under ties and colocation groups, shape (n_ops,)."""
+    need("scipy.sparse.csgraph")
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

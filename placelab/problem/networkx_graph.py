@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.errors import FormatError, described
+from placelab.interrupts import need
 from placelab.problem import time_columns
 from placelab.problem.graph_size import check_size, checked
 
@@ -78,6 +79,7 @@ def columns(graph: nx.DiGraph) -> dict[str, Any]:
 
 def write(graph: OpGraph) -> nx.DiGraph:
     """A DiGraph with every attribute that is not its default; a MultiDiGraph when two edges join the same two ops."""
+    need("networkx")
     import networkx as nx
 
     m = graph.n_edges

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from placelab.errors import PlacelabError, UnsupportedError
+from placelab.interrupts import need
 from placelab.planning.list_scheduler import planned_order
 from placelab.planning.memory_plan import can_bind
 from placelab.problem.problem import Problem
@@ -116,6 +117,7 @@ def _solver() -> Any:
         raise UnsupportedError(
             f"cp-sat cannot start in a process that has loaded TensorFlow; in a new one, import {name} before tensorflow"
         )
+    need(name)
     return import_module(name)
 
 

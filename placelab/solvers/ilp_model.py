@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from placelab.interrupts import need
 from placelab.planning.memory_plan import can_bind
 from placelab.planning.ranks import precedence_order
 from placelab.problem.graph import frozen
@@ -105,6 +106,7 @@ class Program:
     """
 
     def __init__(self, problem: Problem, table: Tables) -> None:
+        need("cvxpy")
         import cvxpy as cp
 
         self.cp, self.problem, self.table = cp, problem, table
@@ -204,6 +206,7 @@ class Program:
         cancel: Callable[[], bool],
     ) -> str:
         """Run HiGHS; report each better solution (a column of values) and each bound; return what stopped it."""
+        need("highspy")
         import highspy
 
         data, _, _ = self.statement.get_problem_data(self.cp.HIGHS)

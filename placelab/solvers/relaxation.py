@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from placelab.errors import PlacelabError
+from placelab.interrupts import need
 from placelab.kernels import favourite_child as kernels
 from placelab.problem.graph import OpGraph, frozen, pointers
 from placelab.seeds import generator
@@ -177,6 +178,7 @@ class _Rows:
     """
 
     def __init__(self, arcs: Arcs, scale: float, least: np.ndarray | bool, most: np.ndarray | bool) -> None:
+        need("cvxpy", "scipy.sparse")
         import cvxpy as cp
         from scipy import sparse
 
@@ -193,6 +195,7 @@ class _Rows:
 
     def slack(self) -> Any:
         """Seconds between each input's arrival and its op's start; at least 0."""
+        need("cvxpy")
         import cvxpy as cp
 
         return (self._enter - self._leave) @ self.s - cp.multiply(self._cost, self.x) - self._leave @ self._time
@@ -203,6 +206,7 @@ class _Rows:
 
     def spare(self, end: np.ndarray) -> tuple[np.ndarray, Any]:
         """Ops that are the `end` of several arcs, and Σ x of these arcs minus (their number - 1), which is at least 0."""
+        need("scipy.sparse")
         from scipy import sparse
 
         count = np.bincount(end)
@@ -232,6 +236,7 @@ def least_makespan(
     NoOptimum
         The solver gave up: :class:`TooManySteps` at the limit of `patience`, :class:`Stopped` when cancelled.
     """
+    need("cvxpy")
     import cvxpy as cp
 
     n, kept = len(arcs.time), arcs.critical
@@ -313,6 +318,7 @@ def _lightest(
 
 def _face(optimum: Optimum, weight: np.ndarray, rough: float, more: float) -> tuple[Any, Any]:
     """The linear program of :func:`canonical` and its x. Dual values up to `rough` are 0; w may be a share of `more` greater."""
+    need("cvxpy")
     import cvxpy as cp
 
     a, kept, scale = optimum.arcs, optimum.arcs.critical, _scale(optimum.arcs)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from placelab.analysis.leavable import made_apart
 from placelab.analysis.lower_bounds import bounds
 from placelab.analysis.measures import ordering_efficiency
-from placelab.errors import FormatError, InfeasibleError, UnsupportedError, expect
+from placelab.errors import FormatError, InfeasibleError, PlacelabError, UnsupportedError, expect
+from placelab.interrupts import need
 from placelab.placing import solve
 from placelab.problem.problem import Problem
-from placelab.progress import Progress, Report, never, silent
+from placelab.progress import COMPILING, Progress, Report, never, silent
 from placelab.schedule.schedule import Schedule
 from placelab.strategies import Partitioner, Scheduler, find, partitioners, schedulers
 from placelab.studies.instances import EQUAL, LEAST, Instance, SmallInstance, Variation
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 HOT, COLD = 10.0, 0.1  # temperature at the first and after the last step
 PUBLISHED_COOLING = 0.99  # of the temperature by each step: 459 steps from HOT to COLD
 OBJECTIVES = ("makespan", "gap", "efficiency")
+FIRST = 1.0  # seconds that a search has for its first step, however soon it is cancelled
 RULES = ("metropolis", "published")
 COLUMNS = ("restart", "step", "temperature", "value", "taken", "best")
 
@@ -103,7 +107,8 @@ def adversarial(
     progress
         Called now and then with a :class:`placelab.progress.Progress`; its text has the best value so far.
     cancel
-        Called after each step; when it returns True, the best problem so far is returned.
+        Called after each step and several times a second; when it returns True, the step under way is given up and the best
+        problem so far returned. The first step has a second.
 
     Returns
     -------
@@ -117,6 +122,8 @@ def adversarial(
         One of the strategies gives no result for any beginning.
     FormatError
         An option has no such value.
+    PlacelabError
+        The search was cancelled before its first step was done.
 
     Notes
     -----
@@ -133,30 +140,50 @@ def adversarial(
     >>> found.value == found.a.makespan / found.b.makespan > 1
     True
     """
+    need("pandas")
     import pandas as pd
 
     same = frozenset([equal] if isinstance(equal, str) else equal)
     _check(around, factor, least, same, objective, rule, restarts, steps)
-    trial = _Trial(_pair(a), _pair(b), objective, seed)
-    random, report, stopped = np.random.default_rng(seed), progress or silent, cancel or never
+    trial, random = _Trial(_pair(a), _pair(b), objective, seed), np.random.default_rng(seed)
+    report, stopped, begun = progress or silent, cancel or never, monotonic()
     rows: list[tuple] = []
-    best: tuple[float, Instance] | None = None
-    for restart in range(restarts):
-        begin = SmallInstance.start(random, least, same) if around is None else Variation.of(around, factor, same)
-        for row, found in _annealed(trial, begin, random, steps, rule):
-            if best is None or found[0] > best[0]:
-                best = found
-            rows.append((restart, *row, best[0]))
-            report(Progress(f"{best[0]:.3g} ×", (restart + row[0] / steps) / restarts))
-            if stopped():
-                break
-        if stopped():
-            break
-    assert best is not None
-    value, found_at = best
-    problem = found_at.problem()
-    one, two = trial.schedules(problem)
-    return Adversary(problem, one, two, value, pd.DataFrame(rows, columns=list(COLUMNS)))
+    best: _Found | None = None
+
+    def searches() -> Iterator[tuple[int, tuple, _Found]]:
+        for restart in range(restarts):
+            begin = SmallInstance.start(random, least, same) if around is None else Variation.of(around, factor, same)
+            for row, found in _annealed(trial, begin, random, steps, rule):
+                yield restart, row, found
+
+    def stop() -> bool:
+        return (best is not None or monotonic() > begun + FIRST) and stopped()
+
+    for restart, row, found in made_apart(
+        lambda left: searches(),
+        stop,
+        lambda: report(Progress(COMPILING, len(rows) / (restarts * (steps + 1)))),
+        ahead=100,
+    ):
+        if best is None or found.value > best.value:
+            best = found
+        rows.append((restart, *row, best.value))
+        report(Progress(f"{best.value:.3g} ×", (restart + row[0] / steps) / restarts))
+    if best is None:
+        raise PlacelabError(
+            "adversarial was cancelled before its strategies had run once; there is no problem to return"
+        )
+    other = best.b or trial.run_b(best.problem)
+    return Adversary(best.problem, best.a, other, best.value, pd.DataFrame(rows, columns=list(COLUMNS)))
+
+
+class _Found(NamedTuple):
+    """A problem, its value, and what the strategies make of it; without `b` where its value needs none."""
+
+    value: float
+    problem: Problem
+    a: Schedule
+    b: Schedule | None
 
 
 @dataclass(frozen=True)
@@ -168,17 +195,19 @@ class _Trial:
     objective: str
     seed: int
 
-    def schedules(self, problem: Problem) -> tuple[Schedule, Schedule]:
-        one, two = (solve(problem, *pair, seed=self.seed) for pair in (self.a, self.b))
-        return one, two
-
-    def value(self, problem: Problem) -> float:
-        """The objective; raises what the strategies raise, NaN is no value."""
-        one = solve(problem, *self.a, seed=self.seed)
+    def run(self, problem: Problem) -> _Found:
+        """Value a problem; raises what the strategies raise, NaN is no value."""
+        one, other = solve(problem, *self.a, seed=self.seed), None
         if self.objective == "efficiency":
-            return 2.0 - ordering_efficiency(one)
-        other = solve(problem, *self.b, seed=self.seed).makespan if self.objective == "makespan" else _bound(problem)
-        return one.makespan / other if other > 0 else np.nan
+            return _Found(2.0 - ordering_efficiency(one), problem, one, other)
+        if self.objective == "makespan":
+            other = self.run_b(problem)
+        least = _bound(problem) if other is None else other.makespan
+        return _Found(one.makespan / least if least > 0 else np.nan, problem, one, other)
+
+    def run_b(self, problem: Problem) -> Schedule:
+        """What the second strategy makes of a problem."""
+        return solve(problem, *self.b, seed=self.seed)
 
 
 def _bound(problem: Problem) -> float:
@@ -187,10 +216,10 @@ def _bound(problem: Problem) -> float:
 
 def _annealed(
     trial: _Trial, begin: Instance, random: np.random.Generator, steps: int, rule: str
-) -> Iterator[tuple[tuple, tuple[float, Instance]]]:
-    """Yield per step (step, temperature, value, taken), and the value and instance that are present then."""
-    now, value = begin, trial.value(begin.problem())
-    yield (0, HOT, value, True), (value, now)
+) -> Iterator[tuple[tuple, _Found]]:
+    """Yield per step (step, temperature, value, taken), and what is present then."""
+    now, present = begin, trial.run(begin.problem())
+    yield (0, HOT, present.value, True), present
     cooling = PUBLISHED_COOLING if rule == "published" else (COLD / HOT) ** (1 / steps)
     temperature = HOT
     for step in range(1, steps + 1):
@@ -198,13 +227,13 @@ def _annealed(
             return
         tried = now.moved(random)
         try:
-            found = trial.value(tried.problem())
+            found = trial.run(tried.problem())
         except (InfeasibleError, UnsupportedError):
-            found = np.nan
-        taken = _taken(found, value, temperature, rule, random.random())
+            found = present._replace(value=np.nan)
+        taken = _taken(found.value, present.value, temperature, rule, random.random())
         if taken:
-            now, value = tried, found
-        yield (step, temperature, found, taken), (value, now)
+            now, present = tried, found
+        yield (step, temperature, found.value, taken), present
         temperature *= cooling
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from placelab.analysis import worker_measures as measures
 from placelab.analysis.in_threads import in_batches
 from placelab.errors import FormatError, expect
+from placelab.interrupts import need
 from placelab.planning.read_orders import Reads, replica_column
 from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, never, silent
@@ -95,6 +96,7 @@ def iterations(
     0   5.0        0.75         0.0
     1   5.0        0.75         0.0
     """
+    need("pandas")
     import pandas as pd
 
     expect(problem, Problem, "iterations")

@@ -7,6 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, get_args
 
 from placelab.errors import InfeasibleError, expect
+from placelab.interrupts import need
 from placelab.partitioning.parametric import Place, Priority
 from placelab.placing import place
 from placelab.problem.problem import Problem
@@ -45,6 +46,7 @@ def list_members(
     >>> len(rows), float(rows["makespan"].min())
     (72, 76.0)
     """
+    need("pandas")
     import pandas as pd
 
     expect(problem, Problem, "list_members")

@@ -9,6 +9,7 @@ import numpy as np
 
 from placelab.analysis.in_threads import in_batches
 from placelab.errors import FormatError, expect
+from placelab.interrupts import need
 from placelab.placing import run_to_solve
 from placelab.preparing.chain import Steps
 from placelab.problem.problem import Problem
@@ -98,6 +99,7 @@ def sensitivity(
     1    2.0       3.0
     2    0.0       NaN  speed of device 'dev0' is 0 operations/s; expe...
     """
+    need("pandas")
     import pandas as pd
 
     expect(problem, Problem, "sensitivity")

@@ -11,6 +11,7 @@ from uuid import uuid4
 from placelab.errors import FormatError, UnsupportedError
 from placelab.files.limits import path_of
 from placelab.files.saving import save
+from placelab.interrupts import need
 
 TEXTS = ("key", "problem", "partitioner", "scheduler", "error")
 NUMBERS = ("makespan", "bound", "seconds")
@@ -100,6 +101,7 @@ def _folder(path: Any) -> Path:
 
 def _arrow() -> tuple[ModuleType, ModuleType]:
     try:
+        need("pyarrow.parquet")
         import pyarrow
         from pyarrow import parquet
     except ImportError:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from placelab.comparing import COLUMNS, Row, fitting_schedulers, gap_to, seeds_of
 from placelab.errors import FormatError, count
+from placelab.interrupts import need
 from placelab.preparing.chain import Steps, pipeline
 from placelab.problem.problem import Problem
 from placelab.progress import Progress, Report, never, silent
@@ -78,7 +79,8 @@ def study(
     -----
     A task is one placement and its runs. What a strategy raises is a row with the reason; so is a task that ends its process
     three times. Another worker that is killed costs its tasks a second run. Each problem is sent to a process once, to a Dask
-    cluster once, and between its workers by Dask. A script that uses processes needs ``if __name__ == "__main__":``.
+    cluster once, and between its workers by Dask. A task that is given up ends with its process; on a Dask cluster
+    its worker ends it first. A script that uses processes needs ``if __name__ == "__main__":``.
 
     Examples
     --------
@@ -196,6 +198,7 @@ def of_study(work: Work, known: Mapping[str, Row]) -> Iterator[Row]:
 
 
 def _frame(work: Work, known: Mapping[str, Row]) -> pd.DataFrame:
+    need("pandas")
     import pandas as pd
 
     bounds: dict[str, float] = {}

@@ -16,9 +16,12 @@ from threading import Thread
 from time import monotonic
 from typing import Any
 
+from placelab.analysis.leavable import made_apart
 from placelab.comparing import Row
 from placelab.errors import PlacelabError, UnsupportedError
+from placelab.interrupts import need
 from placelab.kernels.cores import at_most
+from placelab.kernels.jit import patient
 from placelab.problem.problem import Problem
 from placelab.studies.study_cells import Plan, Task, lost, run_task
 
@@ -34,10 +37,7 @@ Done = Generator[tuple[Task, list[Row]], None, None]
 
 def in_this_process(tasks: Iterable[Task], problems: Mapping[str, Problem], plan: Plan, stop: Stop) -> Done:
     """One task after the other."""
-    for task in tasks:
-        if stop():
-            return
-        yield task, run_task(problems[task.problem], plan, task)
+    yield from made_apart(lambda left: ((task, run_task(problems[task.problem], plan, task)) for task in tasks), stop)
 
 
 def _completed(
@@ -110,7 +110,14 @@ def in_processes(
                 else:
                     suspects.append(task)
         finally:
-            pool.shutdown(cancel_futures=True)
+            _leave(pool, bool(running))
+
+
+def _leave(pool: ProcessPoolExecutor, busy: bool) -> None:
+    """End a pool; kill its processes where they are busy with tasks that are given up."""
+    for process in list((pool._processes or {}).values()) if busy else ():  # from Python 3.14 on: pool.kill_workers
+        process.kill()
+    pool.shutdown(wait=not busy, cancel_futures=True)
 
 
 _plan: Plan | None = None
@@ -148,8 +155,8 @@ def _brief(problem: Callable[[str], Problem], plan: Plan, tasks: list[Task]) -> 
 
 
 def _on_one_core(problem: Problem, plan: Plan, task: Task) -> list[Row]:
-    """Run a task without threads of its own, since there are as many workers as cores."""
-    with at_most(1):
+    """Run a task without threads of its own, since there are as many workers as cores, and when its kernels are compiled."""
+    with at_most(1), patient():
         return run_task(problem, plan, task)
 
 
@@ -268,6 +275,7 @@ def _check(client: Any) -> bool:
 def _client(given: Any) -> tuple[Any, bool]:
     """A connected client, and whether it is to be closed."""
     try:
+        need("distributed")
         from distributed import Client
     except ImportError:
         raise UnsupportedError("a Dask cluster needs dask: run pip install 'placelab[studies]'") from None

@@ -10,6 +10,7 @@ import numpy as np
 from placelab import generators
 from placelab.analysis.validation import validate
 from placelab.errors import count, described
+from placelab.interrupts import need
 from placelab.problem.cluster import Cluster
 from placelab.problem.problem import Problem
 from placelab.schedule.placement import Placement
@@ -84,6 +85,7 @@ def check_strategy(
     >>> check_strategy("heft", contest_problems(1, 2), "round-robin", beside=()).index.tolist()
     ['heft', 'round-robin']
     """
+    need("pandas")
     import pandas as pd
 
     several = contest_problems(problems) if isinstance(problems, int) else list(problems)

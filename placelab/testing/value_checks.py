@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.errors import described
+from placelab.interrupts import need
 from placelab.problem.problem import Problem
 from placelab.testing.answers import SECONDS, answer, case_as_code, fail, is_empty, judged, shown, title
 from placelab.testing.example_problems import size
@@ -82,6 +83,7 @@ def check_frame(
         Sentence → function of the table that returns a truth value, or one per row; then the first row for which it is false
         is shown.
     """
+    need("pandas")
     import pandas as pd
 
     table = answer(found, seconds=seconds)

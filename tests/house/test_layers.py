@@ -21,7 +21,7 @@ PACKAGE = Path(placelab.__file__).parent
 
 # From the top down: a room may import from those named before it, and from itself.
 ROOMS = """
-errors units seeds progress names
+errors units seeds progress names interrupts
 files
 kernels
 problem
@@ -65,6 +65,8 @@ HEAVY = {
     "tensorflow",
     "torch",
 }
+# What takes long to import, and may stay broken when that is interrupted.
+WHOLE = {"bokeh", "cvxpy", "distributed", "networkx", "numba", "onnx", "ortools", "pandas", "pyarrow", "scipy"}
 IMPORTED = "import sys, placelab; print(*sys.modules)"
 MOST_MODULES = 700  # 590 today
 MOST_FILES = 16  # directly in placelab/
@@ -98,7 +100,11 @@ def imports(path: Path) -> tuple[tuple[str, int], ...]:
 
 
 def _imports(path: Path) -> Iterator[tuple[str, int]]:
-    for node in runtime_nodes(ast.parse(path.read_text())):
+    return _imports_of(ast.parse(path.read_text()))
+
+
+def _imports_of(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    for node in runtime_nodes(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -129,6 +135,20 @@ def test_imports_only_from_rooms_above(path):
             there = room(name)
             assert there in ROOMS, f"line {line} imports {name}, which is no room of placelab"
             assert ROOMS.index(there) <= ROOMS.index(here), f"line {line} imports {name}, which comes after {here}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_an_interrupt_ends_no_heavy_import(path):
+    """Where a function imports what is heavy it has called `need`."""
+    if path.stem == "shape_inference":  # runs in a process of its own
+        return
+    for function in ast.walk(ast.parse(path.read_text())):
+        if isinstance(function, ast.FunctionDef):
+            called = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+            calls = " ".join(ast.unparse(node) for node in called if ast.unparse(node.func) == "need")
+            for name, line in _imports_of(function):
+                top = name.partition(".")[0]
+                assert top not in WHOLE or f"'{top}" in calls, f"line {line} imports {name} without need({name!r})"
 
 
 def test_no_files_import_each_other_in_a_circle():

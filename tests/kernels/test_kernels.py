@@ -1,5 +1,6 @@
 """Kernels: the same source, compiled or as plain Python, gives the same result to the last bit."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -118,22 +119,37 @@ def test_changed_sources_are_compiled_anew(tmp_path):
     assert jit._sources.__wrapped__(tmp_path) != before
 
 
-def test_the_first_call_compiles_in_the_background_and_says_so(tmp_path):
+def test_the_first_call_compiles_in_the_background_and_says_so_once(tmp_path):
     """With an empty cache the plain path serves at once, with the same result, and the log gives the reason."""
     code = (
         "import logging, time, placelab as pl; logging.basicConfig();"
         "p = pl.Problem(pl.generators.fork_join(5), pl.Cluster.uniform(2));"
-        "t = time.time(); s = pl.simulate(p, pl.Placement(p, [0, 1, 0, 1, 0, 1, 0]), 'fifo');"
+        "pl.upward_rank(p); t = time.time(); s = pl.simulate(p, pl.Placement(p, [0, 1, 0, 1, 0, 1, 0]), 'fifo');"
         "print(time.time() - t, s.makespan)"
     )
     environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
     run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert "compiles run_events once for this machine, in the background" in run.stderr
+    assert "compiles its kernels once for this machine, in the background" in run.stderr
+    assert run.stderr.count("WARNING") == 1  # for two kernels
     problem = pl.Problem(pl.generators.fork_join(5), pl.Cluster.uniform(2))
     assert (
         float(run.stdout.split()[1])
         == pl.simulate(problem, pl.Placement(problem, [0, 1, 0, 1, 0, 1, 0]), "fifo").makespan
     )
+
+
+@pytest.mark.slow
+def test_a_comparison_waits_for_the_compiler(tmp_path):
+    """Its progress says so, and it can be cancelled meanwhile."""
+    code = (
+        "import placelab as pl; from placelab.kernels import jit\n"
+        "p, said = pl.Problem(pl.generators.fork_join(5), pl.Cluster.uniform(2)), []\n"
+        "ended = pl.compare(p, 'single', 'fifo', progress=said.append, cancel=lambda: len(said) == 3)\n"
+        "print(len(ended), said[-1].doing, said[-1].row, jit.compiling())"
+    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PLACELAB_JIT": "1"}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout == "0 compiling kernels, once for this machine None True\n"
 
 
 def test_views_of_a_bound_kernel_are_what_it_works_on(monkeypatch):

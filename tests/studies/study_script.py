@@ -21,6 +21,15 @@ def sluggish(problem):
 
 
 @pl.partitioner
+def endless(problem):
+    """One device, at once for the problems of two devices; else after a minute, in which no Python runs."""
+    if problem.cluster.n_devices == 3:
+        (FOLDER / "asleep").touch()
+        sleep(60)
+    return pl.Placement(problem, [0] * problem.graph.n_ops)
+
+
+@pl.partitioner
 def deadly(problem):
     """The end of the process it runs in, for the problems of three devices."""
     if problem.cluster.n_devices == 3:
@@ -45,7 +54,7 @@ def problems(values: int) -> pl.Problems:
 
 if __name__ == "__main__":
     address, values, *names = sys.argv[2:]
-    own = {"sluggish": sluggish, "deadly": deadly, "deadly-once": deadly_once}
+    own = {"sluggish": sluggish, "endless": endless, "deadly": deadly, "deadly-once": deadly_once}
     computed = []
     frame = pl.study(
         problems(int(values)),

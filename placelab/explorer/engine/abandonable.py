@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import ctypes
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing, suppress
 from queue import Empty, SimpleQueue
 from time import monotonic, sleep
-from types import FrameType
 from typing import Any, TypeVar
 
+from placelab.analysis.leavable import End, end
 from placelab.explorer.engine.worker import PREFIX
 
 T = TypeVar("T")
 POLL = 0.05  # seconds between two calls of `stop`
 GRACE = 0.5  # seconds that a call has to end by itself after `stop` has returned True
 MAX_ABANDONED = 3  # abandoned calls of one key that may run on; with so many, the next call of that key waits
-AGAIN = 1.0  # seconds between two attempts to end an abandoned call
-FRAGILE = ("numba", "importlib", "_frozen_importlib")  # an exception in the midst of these would leave them damaged
 _left: list[tuple[Any, threading.Thread]] = []
 
 
 class Abandoned(Exception):
     """The call was left; its result is discarded."""
-
-
-class _End(BaseException):
-    """Raised inside an abandoned call."""
 
 
 class Caller:
@@ -92,7 +84,7 @@ class Caller:
     def _leave(self, thread: threading.Thread, key: Any) -> None:
         self.close()
         _left.append((key, thread))
-        threading.Thread(target=_end, args=(thread,), name=f"{PREFIX}ending a call", daemon=True).start()
+        threading.Thread(target=end, args=(thread, _serve.__code__), name=f"{PREFIX}ending a call", daemon=True).start()
 
 
 def run_abandonable(call: Callable[[], T], stop: Callable[[], bool]) -> T:
@@ -116,37 +108,17 @@ class _Patience:
 
 def _serve(calls: SimpleQueue, outcomes: SimpleQueue) -> None:
     """Run calls until None comes, or until one of them is ended."""
-    with suppress(_End):
+    with suppress(End):
         while (call := calls.get()) is not None:
             outcome: tuple[Any, BaseException | None]
             try:
                 outcome = call(), None
-            except _End:
+            except End:
                 raise
             except BaseException as error:  # also an exit, which a strategy may ask for
                 outcome = None, error
             outcomes.put(outcome)
             del call, outcome  # a result may be large, and the next call may be long in coming
-
-
-def _end(thread: threading.Thread) -> None:
-    """Raise an exception in a thread's Python code until the thread has ended, also if the code catches everything."""
-    while thread.is_alive():
-        frame = sys._current_frames().get(thread.ident or 0)
-        if _may_be_ended(frame):
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_End))
-        thread.join(AGAIN)
-
-
-def _may_be_ended(frame: FrameType | None) -> bool:
-    """Whether a thread whose innermost frame this is runs a call, and no import or compilation in it."""
-    if frame is None or frame.f_code is _serve.__code__:
-        return False
-    while frame is not None and frame.f_code is not _serve.__code__:
-        if frame.f_globals.get("__name__", "").partition(".")[0] in FRAGILE:
-            return False
-        frame = frame.f_back
-    return frame is not None
 
 
 def _alive() -> list[tuple[Any, threading.Thread]]:

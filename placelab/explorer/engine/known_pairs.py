@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from placelab.comparing import gap_to
+from placelab.interrupts import need
 from placelab.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class KnownPairs:
 
     def frame(self, partitioners: Iterable[str], schedulers: Iterable[str]) -> pd.DataFrame:
         """The rows of partitioners that are done."""
+        need("pandas")
         import pandas as pd  # half a second, which the first view is not to wait for
 
         return pd.DataFrame([self._rows[p, s] for p in partitioners for s in schedulers])

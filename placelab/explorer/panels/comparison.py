@@ -21,7 +21,6 @@ from placelab.explorer.engine.solving import Result, preparation
 from placelab.explorer.engine.worker import Background, Worker
 from placelab.explorer.panels.panel import Shared
 from placelab.explorer.state import Model, State
-from placelab.kernels import jit
 from placelab.preparing.chain import pipeline
 from placelab.problem.graph import OpGraph
 from placelab.problem.problem import Problem
@@ -234,12 +233,12 @@ class Comparison(Background):
             return stop()
 
         def take(progress: Progress) -> None:
-            if not stop():
+            if progress.row is not None and not stop():
                 self._take(subject[0], progress)
 
         options = dict(seeds=[subject[1]], prepare=prepare, measure=measures, progress=take, cancel=wait_or_stop)
         try:
-            run_abandonable(lambda: _patiently(lambda: compare(subject[0], [name], **options)), refresh_or_stop)
+            run_abandonable(lambda: compare(subject[0], [name], **options), refresh_or_stop)
         except Abandoned:
             return
         if not stop():
@@ -355,9 +354,3 @@ def _with_adversary(state: State, graph: OpGraph, code: str) -> State:
     plain = replace(state, prepare=(), compute=1.0, transfer=1.0, **rules)
     changed = replace(plain.with_model(Model(graph.title, graph, code)), costs="model", memory="none")
     return changed.with_options("partitioner", {}).with_options("scheduler", {})
-
-
-def _patiently(call: Callable[[], Any]) -> Any:
-    """Call with kernels that wait for the compiler, since nobody waits for the comparison."""
-    with jit.patient():
-        return call()

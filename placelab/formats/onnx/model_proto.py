@@ -18,6 +18,7 @@ from placelab.formats.onnx.node_proto import body_graphs
 from placelab.formats.onnx.shape_inference import completed, inferred
 from placelab.formats.onnx.tensor_values import assume, is_sized
 from placelab.formats.onnx.weights import without_weights
+from placelab.interrupts import need
 from placelab.problem.graph import OpGraph
 
 EXPECTED = "an ONNX model"
@@ -143,6 +144,7 @@ def _check_dimensions(dimensions: Any) -> None:
 
 def _onnx() -> Any:
     try:
+        need("onnx")
         import onnx
     except ImportError:
         raise UnsupportedError("ONNX models need onnx: pip install placelab[onnx]") from None

@@ -34,6 +34,7 @@ from placelab.files.limits import json_of, text_of
 from placelab.files.saving import save
 from placelab.formats.task_graphs.dot_parser import Attributes, DotGraph, parse
 from placelab.formats.task_graphs.unit_costs import unit_metadata
+from placelab.interrupts import need
 from placelab.problem import networkx_graph
 from placelab.problem.graph import OpGraph
 from placelab.problem.graph_size import check_size
@@ -100,6 +101,7 @@ def _quoted(text: str) -> str:
 
 
 def _graph(dot: DotGraph, name: str) -> OpGraph:
+    need("networkx")
     import networkx as nx
 
     network = nx.MultiDiGraph()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placelab.errors import UnsupportedError
 from placelab.formats.torch.aten_ops import Op, Source, Tensor, assembled, unique
+from placelab.interrupts import need
 from placelab.problem.graph import OpGraph
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Program:
 def torch_module() -> Any:
     """The package torch; UnsupportedError if it is not installed."""
     try:
+        need("torch")
         import torch
     except ImportError:
         raise UnsupportedError("PyTorch is not installed; install it with `pip install placelab[torch]`") from None
